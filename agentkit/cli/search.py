@@ -21,7 +21,7 @@ from agentkit.events import Event, Retrieved
 
 if TYPE_CHECKING:
     from agentkit.retrieval import Hit, Library
-    from agentkit.retrieval.store.finding import Match
+    from agentkit.retrieval.store.exact_search import Match
     from agentkit.retrieval.types import Scope
 
 _PAGES = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from agentkit import private
 from agentkit.database import copies
-from agentkit.database.failures import cannot_open, told
+from agentkit.database.failures import cannot_open, translate_errors
 from agentkit.errors import DatabaseDamaged, StoreError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Database:
 
     def execute(self, sql: str, values: Values = ()) -> None:
         """Run a statement that returns nothing."""
-        with self._told():
+        with self._translate_errors():
             self._cursor().execute(sql, _storable(values))
         if not self.in_transaction:  # the log is written when it ends
             self._close_log()
@@ -73,7 +73,7 @@ class Database:
 
         cursor = self._cursor()
         columns = ", ".join(rows.column_names)
-        with self._told():
+        with self._translate_errors():
             cursor.register("incoming_rows", rows)
             try:
                 cursor.execute(
@@ -88,7 +88,7 @@ class Database:
 
     def rows(self, sql: str, values: Values = ()) -> list[Row]:
         """All result rows as dicts."""
-        with self._told():
+        with self._translate_errors():
             cursor = self._cursor().execute(sql, _storable(values))
             names = [column[0] for column in cursor.description or ()]
             return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
@@ -100,7 +100,7 @@ class Database:
 
     def value(self, sql: str, values: Values = ()) -> Any:
         """The first column of the first row, or None."""
-        with self._told():
+        with self._translate_errors():
             # All rows are taken: a result that is not read to its end would hold up the next
             # statement of this thread.
             found = self._cursor().execute(sql, _storable(values)).fetchall()
@@ -108,12 +108,12 @@ class Database:
 
     def frame(self, sql: str, values: Values = ()) -> pandas.DataFrame:
         """The result as a pandas table."""
-        with self._told():
+        with self._translate_errors():
             return self._cursor().execute(sql, _storable(values)).df()
 
     def arrow(self, sql: str, values: Values = ()) -> pyarrow.Table:
         """The result as an Arrow table, for columns of vectors."""
-        with self._told():
+        with self._translate_errors():
             return self._cursor().sql(sql, params=_storable(values) or None).to_arrow_table()
 
     def copy_to(
@@ -122,7 +122,7 @@ class Database:
         """Write the result into a file that is there, however large it is; its mode stays."""
         options = "format csv, header" if form == "csv" else "format parquet"
         name = str(path).replace("'", "''")
-        with self._told():
+        with self._translate_errors():
             # Without a file of DuckDB's own beside it, which anybody could read.
             self._cursor().execute(
                 f"copy ({sql}) to '{name}' ({options}, use_tmp_file false)", _storable(values)
@@ -138,12 +138,12 @@ class Database:
             if self.in_transaction:
                 yield
                 return
-            with self._told():
+            with self._translate_errors():
                 cursor = self._cursor()
                 cursor.execute("begin")
             self._local.depth, self._local.touched = 1, set()
             try:
-                with self._told():
+                with self._translate_errors():
                     yield
                     cursor.execute("commit")
                 self._close_log()
@@ -239,8 +239,8 @@ class Database:
         if self._is_private:
             private.close_to_others(self._log)
 
-    def _told(self) -> AbstractContextManager[None]:
-        return told(self.path)
+    def _translate_errors(self) -> AbstractContextManager[None]:
+        return translate_errors(self.path)
 
     def _versions(self) -> dict[str, int]:
         """By series, the last step that the file has seen."""
@@ -306,7 +306,9 @@ def _storable(values: Values) -> Values:
 
 
 def _utf8(value: object) -> Any:
-    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    return value
 
 
 def _connect(path: Path) -> duckdb.DuckDBPyConnection:

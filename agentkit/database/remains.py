@@ -10,8 +10,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ class Survey:
 
 def survey(path: Path, *, timeout_s: float = _TIMEOUT_S) -> Survey:
     """Read all of the file; raises DatabaseInUse, and StoreError when it may not be read."""
-    return _asked(path, [str(path)], timeout_s)
+    return _survey(path, [str(path)], timeout_s)
 
 
 def rescue(path: Path, target: Path, *, timeout_s: float = _TIMEOUT_S) -> Survey:
@@ -66,7 +67,7 @@ def rescue(path: Path, target: Path, *, timeout_s: float = _TIMEOUT_S) -> Survey
     Raises DatabaseDamaged when nothing of use can be read, and what `survey` raises.
     """
     target.unlink(missing_ok=True)
-    found = _asked(path, [str(path), str(target)], timeout_s)
+    found = _survey(path, [str(path), str(target)], timeout_s)
     if found.problem or not found.readable("migrations"):
         target.unlink(missing_ok=True)
         why = found.problem or "which version's tables there are is lost"
@@ -76,24 +77,27 @@ def rescue(path: Path, target: Path, *, timeout_s: float = _TIMEOUT_S) -> Survey
     return found
 
 
-def _asked(path: Path, arguments: list[str], timeout_s: float) -> Survey:
-    told, end = _run([*arguments], timeout_s)
-    if refused := next((one["refused"] for one in told if "refused" in one), ""):
-        raise cannot_open(path, refused)
-    tables = tuple(TableState(**one["table"]) for one in told if "table" in one)
-    names = [name for one in told for name in one.get("names", ())]
-    left = names[len(tables) :]
-    if left:  # the reader did not come to its end
-        tables += tuple(
-            TableState(name, None, 0, f"not read: {end}, at {left[0]}") for name in left
-        )
-    problem = next((one["problem"] for one in told if "problem" in one), "" if names else end)
-    log_problem = next((one["log"] for one in told if "log" in one), "")
-    return Survey(tables, problem, log_problem)
+def _survey(path: Path, arguments: list[str], timeout_s: float) -> Survey:
+    said, end = _run(arguments, timeout_s)
+    if said["refused"]:
+        raise cannot_open(path, said["refused"][0])
+
+    tables = [TableState(**one) for one in said["table"]]
+    names: list[str] = list(chain.from_iterable(said["names"]))
+    left = names[len(tables) :]  # what the reader did not come to
+    if left:
+        why = f"not read: {end}, at {left[0]}"
+        tables += [TableState(name, None, 0, why) for name in left]
+
+    if not names:
+        said["problem"].append(end)
+    problem = next(iter(said["problem"]), "")
+    log_problem = next(iter(said["log"]), "")
+    return Survey(tuple(tables), problem, log_problem)
 
 
-def _run(arguments: list[str], timeout_s: float) -> tuple[list[dict[str, Any]], str]:
-    """What the child told, and how it ended if not well."""
+def _run(arguments: list[str], timeout_s: float) -> tuple[dict[str, list[Any]], str]:
+    """What the child said, by key, and how it ended if not well."""
     environment = {**os.environ, "PYTHONPATH": str(_ROOT), "PYTHONUTF8": "1"}
     command = [sys.executable, "-P", "-m", "agentkit.database.remains_child", *arguments]
     try:
@@ -109,12 +113,17 @@ def _run(arguments: list[str], timeout_s: float) -> tuple[list[dict[str, Any]], 
         child.kill()
         output, _ = child.communicate()
         end = f"the reader was not done within {timeout_s:g} s"
-    return list(_lines(output)), end
+    return _read_lines(output), end
 
 
-def _lines(output: str) -> Iterator[dict[str, Any]]:
+def _read_lines(output: str) -> dict[str, list[Any]]:
+    """By key, the values of all lines, each of which is a JSON object."""
+    said: dict[str, list[Any]] = defaultdict(list)
     for line in output.splitlines():
         try:
-            yield json.loads(line)
+            values = json.loads(line)
         except ValueError:  # the child was ended in the middle of it
-            return
+            break
+        for key, value in values.items():
+            said[key].append(value)
+    return said

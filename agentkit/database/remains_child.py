@@ -25,7 +25,7 @@ _STEP = 2_048
 """Rows that DuckDB reads at once: around a damaged block, so many are lost at least."""
 
 
-def tell(**what: Any) -> None:
+def announce(**what: Any) -> None:
     """Write a line."""
     sys.stdout.write(json.dumps(what) + "\n")
     sys.stdout.flush()
@@ -35,59 +35,59 @@ def main(path: Path, target: Path | None) -> None:
     """Read everything."""
     import duckdb
 
-    with _opened(path, target) as connection:
+    with _attach(path, target) as connection:
         if connection is None:
             return
         try:
-            names = _names(connection)
+            names = _read_names(connection)
             if target is not None:
                 _prepare(connection)
         except duckdb.Error as error:
-            tell(problem=reason(str(error)))
+            announce(problem=reason(str(error)))
             return
-        tell(names=names)
+        announce(names=names)
         for name in names:
-            _read(connection, name, copy=target is not None)
+            _read_table(connection, name, copy=target is not None)
 
 
 @contextmanager
-def _opened(path: Path, target: Path | None) -> Iterator[duckdb.DuckDBPyConnection | None]:
+def _attach(path: Path, target: Path | None) -> Iterator[duckdb.DuckDBPyConnection | None]:
     """A connection to which the file is attached as `old`, without its log if that is damaged."""
     import duckdb
 
     connection = duckdb.connect(str(target) if target else ":memory:")
     try:
-        connection.execute(f"attach {_quoted(path)} as old (read_only)")
+        connection.execute(f"attach {_quote(path)} as old (read_only)")
         yield connection
         return
     except duckdb.Error as error:
         text = str(error)
     if "Could not set lock" in text or "Permission denied" in text:
-        tell(refused=text)
+        announce(refused=text)
     elif "WAL" not in text:
-        tell(problem=reason(text))
+        announce(problem=reason(text))
     else:
         # Under another name the file has no log. A link, as the file may be large.
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".survey-") as folder:
             alone = Path(folder) / "alone.duckdb"
             try:
                 os.link(path, alone)
-                connection.execute(f"attach {_quoted(alone)} as old (read_only)")
+                connection.execute(f"attach {_quote(alone)} as old (read_only)")
             except (duckdb.Error, OSError) as error:
-                tell(problem=reason(text), alone=str(error))
+                announce(problem=reason(text), alone=str(error))
             else:
-                tell(log=reason(text))
+                announce(log=reason(text))
                 yield connection
                 connection.close()
                 return
     yield None
 
 
-def _quoted(path: Path) -> str:
+def _quote(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
 
 
-def _names(connection: duckdb.DuckDBPyConnection) -> list[str]:
+def _read_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
     sql = "select table_name from duckdb_tables() where database_name = 'old' order by table_oid"
     return [name for (name,) in connection.execute(sql).fetchall()]
 
@@ -106,31 +106,31 @@ def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(sql)
 
 
-def _read(connection: duckdb.DuckDBPyConnection, name: str, copy: bool) -> None:
+def _read_table(connection: duckdb.DuckDBPyConnection, name: str, copy: bool) -> None:
     """Read a table at once, and what cannot be read so in small steps."""
     import duckdb
 
     rows = None
     try:
-        rows = _count(connection, name)
-        readable = _take(connection, name, "true", copy)
-        tell(table={"name": name, "rows": rows, "readable": readable})
+        rows = _count_rows(connection, name)
+        readable = _read_rows(connection, name, "true", copy)
+        announce(table={"name": name, "rows": rows, "readable": readable})
     except duckdb.Error as error:
         readable = 0
         for first in range(0, rows or 0, _STEP):
             with suppress(duckdb.Error):
                 part = f"rowid >= {first} and rowid < {first + _STEP}"
-                readable += _take(connection, name, part, copy)
+                readable += _read_rows(connection, name, part, copy)
         problem = reason(str(error))
-        tell(table={"name": name, "rows": rows, "readable": readable, "problem": problem})
+        announce(table={"name": name, "rows": rows, "readable": readable, "problem": problem})
 
 
-def _count(connection: duckdb.DuckDBPyConnection, name: str) -> int:
+def _count_rows(connection: duckdb.DuckDBPyConnection, name: str) -> int:
     found = connection.execute(f'select count(*) from old."{name}"').fetchone()
     return int(found[0]) if found else 0
 
 
-def _take(connection: duckdb.DuckDBPyConnection, name: str, part: str, copy: bool) -> int:
+def _read_rows(connection: duckdb.DuckDBPyConnection, name: str, part: str, copy: bool) -> int:
     """Read every value of these rows, or copy them; gives how many there are."""
     if copy:
         sql = f'insert into "{name}" select * from old."{name}" where {part}'

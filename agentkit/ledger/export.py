@@ -28,7 +28,7 @@ def calls_file(ledger: Ledger, chosen: CallFilter, form: FileForm) -> BinaryIO:
     """
     sql, values = every_call(chosen)
     if form == "csv":
-        sql = f"select * replace ({', '.join(map(_harmless_sql, _TEXTS))}) from ({sql})"
+        sql = f"select * replace ({', '.join(map(_escape_formula_sql, _TEXTS))}) from ({sql})"
     folder = ledger.database.path.parent / "exports"
     try:
         private.make_folder(folder)
@@ -46,12 +46,14 @@ def table_csv(frame: pandas.DataFrame) -> str:
     """The table as CSV with a header; a text that a spreadsheet would run as a formula gets an
     apostrophe in front.
     """
-    return frame.map(_harmless).to_csv(index=False, lineterminator="\n")
+    return frame.map(_escape_formula).to_csv(index=False, lineterminator="\n")
 
 
-def _harmless(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+def _escape_formula(cell: object) -> object:
+    if isinstance(cell, str) and cell.startswith(_FORMULA):
+        return f"'{cell}"
+    return cell
 
 
-def _harmless_sql(column: str) -> str:
+def _escape_formula_sql(column: str) -> str:
     return f"""regexp_replace({column}, '^[=+@\\t\\r-]', '''\\0') as {column}"""

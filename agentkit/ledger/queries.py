@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from agentkit.core.address import ON_THIS_MACHINE
+from agentkit.database import Row
 from agentkit.errors import ConfigError, NotFound
 from agentkit.event_json import from_json
 from agentkit.events import Event, ModelCalled, Purpose, Recorded
@@ -42,22 +43,17 @@ class CallFilter:
 
     def where(self) -> tuple[str, list[Any]]:
         """The SQL condition over `c` (llm_calls) and its values."""
-        parts: list[tuple[str, list[Any]]] = [("c.owner = ?", [self.owner])]
-        if self.since:
-            parts.append(("c.finished_at >= ?", [self.since]))
-        if self.until:
-            parts.append(("c.finished_at < ?", [self.until]))
-        if self.models:
-            parts.append(("list_contains(?, c.model)", [list(self.models)]))
-        if self.agents:
-            parts.append(("list_contains(?, c.agent)", [list(self.agents)]))
-        if self.purpose:
-            parts.append(("c.purpose = ?", [self.purpose]))
-        if self.chat:
-            parts.append(("c.chat_id = ?", [self.chat]))
-        return " and ".join(sql for sql, _ in parts), [
-            value for _, values in parts for value in values
-        ]
+        conditions: dict[str, Any] = {
+            "c.finished_at >= ?": self.since,
+            "c.finished_at < ?": self.until,
+            "list_contains(?, c.model)": list(self.models),
+            "list_contains(?, c.agent)": list(self.agents),
+            "c.purpose = ?": self.purpose,
+            "c.chat_id = ?": self.chat,
+        }
+        meant = {"c.owner = ?": self.owner}
+        meant |= {sql: value for sql, value in conditions.items() if value}
+        return " and ".join(meant), list(meant.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,28 +139,30 @@ def grouped(
     """One row per day (in `timezone`, an IANA name), model, agent, chat or run: the key, its title,
     and the sums.
     """
-    return ledger.database.frame(*_grouped(calls, by, timezone))
+    return ledger.database.frame(*_group_statement(calls, by, timezone))
 
 
 def groups(
     ledger: Ledger, calls: CallFilter, by: Group, timezone: str = "UTC"
 ) -> list[GroupTotals]:
     """The same, one by one."""
-    rows = ledger.database.rows(*_grouped(calls, by, timezone))
+    rows = ledger.database.rows(*_group_statement(calls, by, timezone))
     return [GroupTotals(row.pop("key"), row.pop("title"), Totals(**row)) for row in rows]
 
 
-def _grouped(calls: CallFilter, by: Group, timezone: str) -> tuple[str, list[Any]]:
+def _group_statement(calls: CallFilter, by: Group, timezone: str) -> tuple[str, list[Any]]:
     where, values = calls.where()
     key, title = _KEYS[by]
     _check_zone(timezone)
-    zone = [timezone] if by == "day" else []
-    order = "key" if by == "day" else "cost desc nulls last, calls desc"
+    if by == "day":
+        order, values = "key", [timezone, timezone, *values]
+    else:
+        order = "cost desc nulls last, calls desc"
     return (
         f"""select {key} as key, {title} as title, {_SUMS} from llm_calls c left join chats h
         on h.id = c.chat_id
         left join runs r on r.id = c.run_id where {where} group by 1, 2 order by {order}""",
-        [*zone, *zone, *values],
+        values,
     )
 
 
@@ -184,10 +182,9 @@ def calls(ledger: Ledger, chosen: CallFilter, limit: int | None = None) -> panda
     Without a limit all of them, in memory; `export` writes any number to a file.
     """
     sql, values = every_call(chosen)
-    return ledger.database.frame(
-        f"{sql} limit ?" if limit is not None else sql,
-        [*values, *([] if limit is None else [limit])],
-    )
+    if limit is not None:
+        sql, values = f"{sql} limit ?", [*values, limit]
+    return ledger.database.frame(sql, values)
 
 
 def every_call(chosen: CallFilter) -> tuple[str, list[Any]]:
@@ -237,33 +234,35 @@ def events(
 
     With `with_requests`, each ModelCalled has what was sent, as it had when it happened.
     """
-    if (
-        ledger.database.value(
-            "select count(*) from runs where id = ? and owner = ?", [run_id, owner]
-        )
-        == 0
-    ):
+    of_owner = ledger.database.value(
+        "select count(*) from runs where id = ? and owner = ?", [run_id, owner]
+    )
+    if of_owner == 0:
         raise NotFound(f"There is no run {run_id!r}; `python -m agentkit runs` lists them.")
     rows = ledger.database.rows(
         "select seq, happened_at, kind, data from events where run_id = ? order by seq", [run_id]
     )
-    sent = requests.of_run(ledger.database, run_id) if with_requests else {}
-    return [
-        Recorded(
-            row["seq"],
-            row["happened_at"].replace(tzinfo=UTC).timestamp(),
-            _whole(
-                from_json({"kind": row["kind"], **json.loads(row["data"])}), sent.get(row["seq"])
-            ),
-        )
-        for row in rows
-    ]
+    recorded = [_read_recorded(row) for row in rows]
+    if not with_requests:
+        return recorded
+
+    sent = requests.of_run(ledger.database, run_id)
+    return [_add_request(one, sent.get(one.seq)) for one in recorded]
 
 
-def _whole(event: Event, request: requests.Request | None) -> Event:
-    if isinstance(event, ModelCalled) and request is not None:
-        return replace(event, messages=request.messages, request=request.around)
-    return event
+def _read_recorded(row: Row) -> Recorded:
+    """The event that the row holds."""
+    event = from_json({"kind": row["kind"], **json.loads(row["data"])})
+    return Recorded(row["seq"], row["happened_at"].replace(tzinfo=UTC).timestamp(), event)
+
+
+def _add_request(recorded: Recorded, request: requests.Request | None) -> Recorded:
+    """A call's event with what was sent, when that is kept."""
+    event = recorded.event
+    if request is None or not isinstance(event, ModelCalled):
+        return recorded
+    whole = replace(event, messages=request.messages, request=request.around)
+    return replace(recorded, event=whole)
 
 
 def told(
@@ -278,7 +277,8 @@ def told(
         [owner, kind.__name__, list(run_ids)],
     )
     known = {row["id"] for row in within}
-    for run_id in reversed([one for one in dict.fromkeys(run_ids) if one in known]):
+    in_order = [run_id for run_id in dict.fromkeys(run_ids) if run_id in known]
+    for run_id in reversed(in_order):
         # Run by run, as the caller asks on: the events of one lie together in the file, so that
         # little of it is read.
         sql = "select data from events where run_id = ? and kind = ? order by seq desc"

@@ -1,6 +1,6 @@
 """The requests to models: each message is kept once, by its hash, a call as a list of its own.
 
-A list tells what it has in common with an earlier one, its base, by places: `[[0, 40], "4be1..."]`
+A list says what it has in common with an earlier one, its base, by places: `[[0, 40], "4be1..."]`
 are the first 41 messages of that and one that is new. So a chat's log grows with what is new in it.
 """
 
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import ChainMap
+from collections import ChainMap, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from typing import Any, TypeVar
 
 from agentkit.database import Database, Row
@@ -24,6 +25,8 @@ Place = tuple[str, int]
 """A run and the `seq` of the event within it."""
 Item = str | list[int]
 """A message by its hash, or the first and last place of a row of them in the base."""
+_NO_BASE: Place = ("", 0)
+"""The base of a list that stands for itself."""
 _LONGEST_WAY = 100  # lists from one to another until one stands for itself
 _REMEMBERED = 128
 _AT_ONCE = 200  # rows of one statement
@@ -41,7 +44,10 @@ class Request:
     @property
     def tools(self) -> list[dict[str, Any]]:
         """The definitions of tools, and of functions in the older form."""
-        return [one for name in _TOOLS for one in self.around.get(name) or ()]
+        tools: list[dict[str, Any]] = []
+        for name in _TOOLS:
+            tools += self.around.get(name) or ()
+        return tools
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -52,16 +58,17 @@ class Request:
     @property
     def json(self) -> str:
         """The JSON object as it was sent, without line breaks."""
-        has_messages = "messages" in self.around or not self.around
-        return _compact({**self.around, "messages": self.messages} if has_messages else self.around)
+        if self.around and "messages" not in self.around:
+            return _compact(self.around)
+        return _compact({**self.around, "messages": self.messages})
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The list of a request that is kept, from which the next one may be told."""
+    """The list of a request that is kept, which the next one may refer to."""
 
-    run_id: str
-    seq: int
+    place: Place | None
+    """Where it is kept."""
     hashes: list[str]
     kept: frozenset[str]
     """What need not be kept once more: the messages, and what stands around them."""
@@ -69,8 +76,9 @@ class Listed:
     """Lists from one that stands for itself to this one."""
 
 
-Told = ChainMap[Key, Listed]
-"""The lists that a transaction can tell its own by; what it adds stands in front."""
+_NOTHING_LISTED = Listed(None, [], frozenset(), -1)
+LastLists = ChainMap[Key, Listed]
+"""The lists that a transaction can refer to; what it adds stands in front."""
 
 
 class Lists:
@@ -80,12 +88,12 @@ class Lists:
         self._last: dict[Key, Listed] = {}
         self._lock = threading.Lock()
 
-    def with_new(self) -> Told:
+    def with_new(self) -> LastLists:
         """A view to which a transaction can add its own."""
         with self._lock:
             return ChainMap({}, dict(self._last))
 
-    def settle(self, view: Told) -> None:
+    def settle(self, view: LastLists) -> None:
         """Take over what was added to the view, now that it is committed."""
         with self._lock:
             for key, listed in view.maps[0].items():
@@ -95,13 +103,13 @@ class Lists:
                 del self._last[key]
 
     def forget(self, scope: str) -> None:
-        """Tell nothing more from the lists of this chat."""
+        """Refer no more to the lists of this chat."""
         with self._lock:
             self._last = {key: one for key, one in self._last.items() if key[0] != scope}
 
 
 def keep(
-    database: Database, run_id: str, scope: str, seq: int, event: ModelCalled, lists: Told
+    database: Database, run_id: str, scope: str, seq: int, event: ModelCalled, lists: LastLists
 ) -> Row | None:
     """Store what is new in a request, within the transaction that stores its event.
 
@@ -109,39 +117,42 @@ def keep(
     """
     if not (event.messages or event.request):
         return None
-    bodies = list(map(_compact, event.messages))
-    hashes = list(map(_hash, bodies))
-    parts = dict(zip(hashes, bodies, strict=True))
-    frame, tools = _frame_and_tools(event.request, parts)
+    parts: dict[str, str] = {}
+    hashes = [_add_part(message, parts) for message in event.messages]
+    frame, tools = _add_frame_and_tools(event.request, parts)
+
     first = hashes[0] if hashes else ""
-    keys: list[Key] = [(scope, event.agent, first), (scope, event.agent, "")]
-    base = next((lists[key] for key in keys if key in lists), None)
-    kept = base.kept if base else frozenset()
-    _add(database, scope, {one: body for one, body in parts.items() if one not in kept})
-    if base and base.way >= max(_LONGEST_WAY, len(hashes)):
-        base = None
-    way = base.way + 1 if base else 0
-    lists.update(dict.fromkeys(keys, Listed(run_id, seq, hashes, frozenset(parts), way)))
+    same_start, same_agent = (scope, event.agent, first), (scope, event.agent, "")
+    base = lists.get(same_start) or lists.get(same_agent) or _NOTHING_LISTED
+    new = {one: body for one, body in parts.items() if one not in base.kept}
+    _store_parts(database, scope, new)
+
+    if base.way >= max(_LONGEST_WAY, len(hashes)):
+        base = _NOTHING_LISTED
+    listed = Listed((run_id, seq), hashes, frozenset(parts), base.way + 1)
+    lists[same_start] = lists[same_agent] = listed
     return {
-        "base": [base.run_id, base.seq] if base else None,
-        "list": _told_by(hashes, base.hashes if base else []),
+        "base": base.place,
+        "list": _shorten(hashes, base.hashes),
         "frame": frame,
         "tools": tools,
     }
 
 
-def _frame_and_tools(
+def _add_frame_and_tools(
     request: Mapping[str, Any], parts: dict[str, str]
 ) -> tuple[str | None, str | None]:
-    """The hashes of what was sent beside the messages, and of the tools; both go into parts."""
+    """The hashes of what was sent beside the messages, and of the tools, each None when there is
+    nothing; both go into parts.
+    """
     tools = {name: request[name] for name in _TOOLS if request.get(name)}
     around = {name: None if name in tools else value for name, value in request.items()}
-    return _part(around, parts), _part(tools, parts)
+    return _add_optional(around, parts), _add_optional(tools, parts)
 
 
 def of_run(database: Database, run_id: str) -> dict[int, Request]:
     """The requests of a run by the place of their events."""
-    sent = _beside(database, run_id)
+    sent = _read_lists(database, run_id)
     return _read(database, sent, [place for place in sent if place[0] == run_id])
 
 
@@ -156,8 +167,8 @@ def of_call(database: Database, owner: str, call_id: str) -> Request | None:
     if found is None:
         return None
     place = (found["run_id"], found["seq"])
-    beside = _beside(database, place[0])
-    return _read(database, beside, [place]).get(place[1]) if place in beside else None
+    sent = _read_lists(database, place[0])
+    return _read(database, sent, [place]).get(place[1])
 
 
 def forget(database: Database, scope: str) -> None:
@@ -174,30 +185,34 @@ def forget(database: Database, scope: str) -> None:
     database.execute("delete from request_parts where scope = ?", [scope])
 
 
-def _part(value: Mapping[str, Any], parts: dict[str, str]) -> str | None:
-    """The hash of a value that becomes one of the parts; None when it is empty."""
-    if not value:
-        return None
+def _add_part(value: Mapping[str, Any], parts: dict[str, str]) -> str:
+    """The hash of a value, which becomes one of the parts."""
     body = _compact(value)
-    parts[_hash(body)] = body
-    return _hash(body)
+    key = _hash(body)
+    parts[key] = body
+    return key
 
 
-def _told_by(hashes: Sequence[str], base: Sequence[str]) -> list[Item]:
+def _add_optional(value: Mapping[str, Any], parts: dict[str, str]) -> str | None:
+    """The same; None for an empty one, which is not kept."""
+    return _add_part(value, parts) if value else None
+
+
+def _shorten(hashes: Sequence[str], base: Sequence[str]) -> list[Item]:
     """A list by what it has in common with the base."""
     places = {one: place for place, one in reversed(list(enumerate(base)))}
+    following = [*base[1:], ""]
     items: list[Item] = []
-    following = len(base)
+    row: list[int] = []  # where in the base the last messages stand; empty if they are new
     for one in hashes:
-        last = items[-1] if items else None
-        if isinstance(last, list) and following < len(base) and base[following] == one:
-            last[1] = following
+        if row and following[row[1]] == one:
+            row[1] += 1
         elif one in places:
-            following = places[one]
-            items.append([following, following])
+            row = [places[one], places[one]]
+            items.append(row)
         else:
+            row = []
             items.append(one)
-        following += 1
     return items
 
 
@@ -205,92 +220,113 @@ def _read(
     database: Database, sent: Mapping[Place, Row], wanted: Collection[Place]
 ) -> dict[int, Request]:
     """These requests by `seq`, but for those of which something was lost with a damaged file."""
-    lists: dict[Place, list[str]] = {}
+    lists: dict[Place, list[str]] = {_NO_BASE: []}
     for place in wanted:
         _resolve(sent, place, lists)
-    around = {place: [sent[place][name] for name in ("frame", "tools")] for place in wanted}
-    needed = {place: {*lists[place], *around[place]} - {None} for place in wanted if place in lists}
-    parts = _parts(database, {one for some in needed.values() for one in some})
+    whole = [place for place in wanted if place in lists]
+
+    needed = {place: {*lists[place], *_around(sent[place])} for place in whole}
+    parts = _read_parts(database, set().union(*needed.values()))
     return {
-        place[1]: Request(
-            [json.loads(parts[one]) for one in lists[place]],
-            _joined(json.loads(parts[one]) for one in around[place] if one),
-        )
-        for place, some in needed.items()
-        if some <= parts.keys()
+        place[1]: _assemble(sent[place], lists[place], parts)
+        for place in whole
+        if needed[place] <= parts.keys()
     }
 
 
-def _joined(objects: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    return {name: value for one in objects for name, value in one.items()}
+def _assemble(sent: Row, hashes: Sequence[str], parts: Mapping[str, str]) -> Request:
+    around: dict[str, Any] = {}
+    for one in _around(sent):
+        around |= json.loads(parts[one])
+    return Request([json.loads(parts[one]) for one in hashes], around)
+
+
+def _around(sent: Row) -> list[str]:
+    """The hashes of what was sent beside the messages."""
+    return list(filter(None, (sent["frame"], sent["tools"])))
 
 
 def _resolve(sent: Mapping[Place, Row], place: Place, lists: dict[Place, list[str]]) -> None:
-    """Put the list of this request, and those it is told by, into `lists`."""
-    way = []
-    at: Place | None = place
-    while at is not None and at not in lists:
-        if at not in sent:
+    """Put the list of this request, and those it refers to, into `lists`; nothing when one of them
+    is lost.
+    """
+    way: list[Place] = []
+    while place not in lists:
+        if place not in sent:
             return
-        way.append(at)
-        at = _base(sent[at])
+        way.append(place)
+        place = _base(sent[place])
+
     for one in reversed(way):
-        base = _base(sent[one])
-        lists[one] = list(_hashes(sent[one]["list"], lists[base] if base else []))
+        base = lists[_base(sent[one])]
+        lists[one] = list(_expand(sent[one]["list"], base))
 
 
-def _base(sent: Row) -> Place | None:
-    return tuple(sent["base"]) if sent["base"] else None
+def _base(sent: Row) -> Place:
+    run_id, seq = sent["base"] or _NO_BASE
+    return run_id, seq
 
 
-def _hashes(items: Iterable[Item], base: Sequence[str]) -> Iterator[str]:
+def _expand(items: Iterable[Item], base: Sequence[str]) -> Iterator[str]:
+    """The hashes that `_shorten` told by places in the base."""
     for item in items:
-        yield from [item] if isinstance(item, str) else base[item[0] : item[1] + 1]
+        if isinstance(item, str):
+            yield item
+        else:
+            first, last = item
+            yield from base[first : last + 1]
 
 
-def _beside(database: Database, run_id: str) -> dict[Place, Row]:
-    """What is told of all requests of the chat that the run is in."""
-    found = database.rows(
+def _read_lists(database: Database, run_id: str) -> dict[Place, Row]:
+    """What `keep` gave for all requests of the chat that the run is in."""
+    rows = database.rows(
         """select run_id, seq, data from events where kind = 'ModelCalled' and (run_id = ?
         or run_id in (select o.id from runs r join runs o on o.chat_id = r.chat_id where r.id = ?))
         order by run_id, seq""",
         [run_id, run_id],
     )
-    told = {(row["run_id"], row["seq"]): json.loads(row["data"]).get("sent") for row in found}
-    return {place: sent for place, sent in told.items() if sent}
+    found: dict[Place, Row] = {}
+    for row in rows:
+        sent = json.loads(row["data"]).get("sent")
+        if sent:
+            found[row["run_id"], row["seq"]] = sent
+    return found
 
 
-def _parts(database: Database, hashes: Collection[str]) -> dict[str, str]:
+def _read_parts(database: Database, hashes: Collection[str]) -> dict[str, str]:
     sql = "select hash, body from request_parts where body is not null and"
-    found = _among(database, sql, list(hashes))
-    return {row["hash"]: row["body"] for row in found}
+    rows = _select(database, sql, list(hashes))
+    return {row["hash"]: row["body"] for row in rows}
 
 
-def _add(database: Database, scope: str, parts: Mapping[str, str]) -> None:
+def _store_parts(database: Database, scope: str, parts: Mapping[str, str]) -> None:
     """Keep those parts that are not there yet; of what another chat has, who needs it too."""
-    there: dict[str, set[str]] = {}
-    for row in _among(database, "select hash, scope from request_parts where", list(parts)):
-        there.setdefault(row["hash"], set()).add(row["scope"])
-    new = [
-        (one, scope, None if one in there else body)
-        for one, body in parts.items()
-        if scope not in there.get(one, ())
-    ]
-    for some in _each(new):
-        marks = ", ".join("(?, ?, ?)" for _ in some)
+    scopes: dict[str, set[str]] = defaultdict(set)
+    for row in _select(database, "select hash, scope from request_parts where", list(parts)):
+        scopes[row["hash"]].add(row["scope"])
+
+    rows: list[tuple[str, str, str | None]] = []
+    for one, body in parts.items():
+        if one not in scopes:
+            rows.append((one, scope, body))
+        elif scope not in scopes[one]:
+            rows.append((one, scope, None))
+
+    for some in _batches(rows):
+        marks = ", ".join(["(?, ?, ?)"] * len(some))
         database.execute(
             f"insert into request_parts (hash, scope, body) values {marks}",
-            [value for row in some for value in row],
+            list(chain.from_iterable(some)),
         )
 
 
-def _among(database: Database, sql: str, hashes: Sequence[str]) -> Iterator[Row]:
-    for some in _each(hashes):
-        marks = ", ".join("?" for _ in some)
+def _select(database: Database, sql: str, hashes: Sequence[str]) -> Iterator[Row]:
+    for some in _batches(hashes):
+        marks = ", ".join("?" * len(some))
         yield from database.rows(f"{sql} hash in ({marks})", some)
 
 
-def _each(things: Sequence[T]) -> Iterator[Sequence[T]]:
+def _batches(things: Sequence[T]) -> Iterator[Sequence[T]]:
     for start in range(0, len(things), _AT_ONCE):
         yield things[start : start + _AT_ONCE]
 

@@ -23,7 +23,7 @@ from agentkit.events import (
     TokenDelta,
 )
 from agentkit.ledger import requests
-from agentkit.ledger.requests import Lists, Told
+from agentkit.ledger.requests import LastLists, Lists
 
 _ENDS = {RunFinished: "finished", RunFailed: "failed", RunStopped: "stopped"}
 
@@ -60,18 +60,20 @@ def insert(
 
     With `again`, those that are there already are passed over.
     """
-    told = written.lists.with_new()
+    lists = written.lists.with_new()
     with database.transaction():
-        known = _known(database, run) if again else set()
+        known = _read_stored(database, run) if again else set()
         new = [one for one in recorded if one.seq not in known]
-        _insert_events(database, run, new, told)
+        _insert_events(database, run, new, lists)
         for one in new:
             _insert_what_follows(database, run, one, written.begun)
     if not database.in_transaction:  # else what is around it may still fail
-        written.lists.settle(told)
+        written.lists.settle(lists)
 
 
-def call_data(database: Database, run: RunKey, seq: int, event: ModelCalled, lists: Told) -> Row:
+def call_data(
+    database: Database, run: RunKey, seq: int, event: ModelCalled, lists: LastLists
+) -> Row:
     """What the row of a call holds: what was sent is kept by itself, and only told of here."""
     data = to_json(replace(event, messages=[], request={}))
     del data["messages"], data["request"]
@@ -90,13 +92,13 @@ def insert_call(database: Database, owner: str, recorded: Recorded) -> None:
         _add_call(database, RunKey("", owner), recorded.event, _time(recorded))
 
 
-def _known(database: Database, run: RunKey) -> set[int]:
+def _read_stored(database: Database, run: RunKey) -> set[int]:
     found = database.rows("select seq from events where run_id = ?", [run.id])
     return {row["seq"] for row in found}
 
 
 def _insert_events(
-    database: Database, run: RunKey, recorded: Sequence[Recorded], lists: Told
+    database: Database, run: RunKey, recorded: Sequence[Recorded], lists: LastLists
 ) -> None:
     """One statement for all, however many come at once."""
     values: list[object] = []
@@ -135,10 +137,7 @@ def _insert_what_follows(
         case ModelReplied() as replied:
             _add_call(database, run, replied, at)
             if replied.call_id in begun:  # the reply has all of its text
-                database.execute(
-                    "delete from streamed where run_id = ? and call_id = ?",
-                    [run.id, replied.call_id],
-                )
+                _remove_text(database, run, replied.call_id)
                 begun.discard(replied.call_id)
         case RunFinished() | RunFailed() | RunStopped() as end:
             _close_run(database, run, end, at)
@@ -188,6 +187,10 @@ def _add_text(database: Database, run: RunKey, seq: int, event: TokenDelta, at: 
     )
 
 
+def _remove_text(database: Database, run: RunKey, call_id: str) -> None:
+    database.execute("delete from streamed where run_id = ? and call_id = ?", [run.id, call_id])
+
+
 def _add_message(database: Database, run: RunKey, event: MessageSent, at: datetime) -> None:
     database.insert(
         "messages",
@@ -203,7 +206,7 @@ def _add_message(database: Database, run: RunKey, event: MessageSent, at: dateti
             "status": event.status,
             "extra": json.dumps(event.extra, ensure_ascii=False),
             "created_at": at,
-            "thinking": _thinking(event.thinking),
+            "thinking": _dump_thinking(event.thinking),
         },
     )
     database.execute(
@@ -212,7 +215,7 @@ def _add_message(database: Database, run: RunKey, event: MessageSent, at: dateti
     )
 
 
-def _thinking(thinking: Thinking | None) -> str | None:
+def _dump_thinking(thinking: Thinking | None) -> str | None:
     return json.dumps(asdict(thinking), ensure_ascii=False) if thinking else None
 
 

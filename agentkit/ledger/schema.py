@@ -9,7 +9,7 @@ import json
 from agentkit.database import Database
 from agentkit.event_json import from_json
 from agentkit.events import ModelCalled
-from agentkit.ledger.requests import Lists, Told
+from agentkit.ledger.requests import LastLists, Lists
 from agentkit.ledger.rows import RunKey, call_data
 
 
@@ -43,12 +43,12 @@ def add_requests(database: Database) -> None:
     )
     lists = Lists()
     for row in calling:
-        told = lists.with_new()
-        _take_out(database, RunKey(row["run_id"], "", row["chat_id"]), told)
-        lists.settle(told)
+        view = lists.with_new()
+        _take_out(database, RunKey(row["run_id"], "", row["chat_id"]), view)
+        lists.settle(view)
 
 
-def _take_out(database: Database, run: RunKey, lists: Told) -> None:
+def _take_out(database: Database, run: RunKey, lists: LastLists) -> None:
     """Keep the requests of a run's calls by themselves."""
     which = "run_id = ? and kind = 'ModelCalled'"
     sql = f"select seq, data from events where {which} order by seq"

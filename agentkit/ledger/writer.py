@@ -73,10 +73,11 @@ class LedgerWriter:
             return
         if isinstance(event, _ENDS):
             self._end_timer()
-        if due := self._due(recorded):
+        due = self._take_due(recorded)
+        if due:
             self.ledger.keep(self.run, due)
 
-    def _due(self, recorded: Recorded) -> list[Recorded]:
+    def _take_due(self, recorded: Recorded) -> list[Recorded]:
         """What is to be written now; a run may emit from several threads."""
         event = recorded.event
         with self._lock:
@@ -90,9 +91,10 @@ class LedgerWriter:
             if _may_wait(event) and len(self._held) < _HELD:
                 self._begin_timer()
                 return []
-            return self._taken()
+            return self._take_all()
 
-    def _taken(self) -> list[Recorded]:
+    def _take_all(self) -> list[Recorded]:
+        """What is kept back, which is not any more."""
         texts = [text.piece(call_id) for call_id, text in self._texts.items()]
         taken, self._held = [*texts, *self._held], []  # in this order: what ends a text ends it
         self._texts = {}
@@ -114,7 +116,7 @@ class LedgerWriter:
 
     def _store_waiting(self) -> None:
         with self._lock:
-            due = self._taken()
+            due = self._take_all()
         failed: list[Recorded] = []
         try:
             if due:

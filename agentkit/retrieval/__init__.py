@@ -9,7 +9,7 @@ from agentkit.retrieval.index.vector_index import IndexFigures
 from agentkit.retrieval.ingest.versions import VersionStatus
 from agentkit.retrieval.library import Library
 from agentkit.retrieval.options import SearchOptions
-from agentkit.retrieval.store.finding import Match
+from agentkit.retrieval.store.exact_search import Match
 from agentkit.retrieval.store.originals import sources_from_paths
 from agentkit.retrieval.store.questions import Measurement, Question, QuestionSet
 from agentkit.retrieval.types import (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from agentkit.retrieval.index.indexes import Indexes
 from agentkit.retrieval.store.originals import Originals
 from agentkit.retrieval.store.store import Store
@@ -35,18 +37,21 @@ def damaged_originals(store: Store, originals: Originals) -> list[Problem]:
 
     Reads all of them. Raises Stopped.
     """
-    needed: dict[str, list[str]] = {}
+    needed: dict[str, list[str]] = defaultdict(list)
     for sha256, collection, name in store.originals():
-        needed.setdefault(sha256, []).append(f"{name} in {collection}")
+        needed[sha256].append(f"{name} in {collection}")
     problems = []
     for sha256, names in needed.items():
         why = originals.damage(sha256)
         if why:
-            what = f"The original of {_listed(names)} is not whole: {why}"
+            what = f"The original of {_list_some(names)} is not whole: {why}"
             problems.append(Problem(f"{what} ({originals.path(sha256)}).", _REPAIR))
     return problems
 
 
-def _listed(names: list[str]) -> str:
+def _list_some(names: list[str]) -> str:
+    listed = ", ".join(names[:_SHOWN])
     more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+    if more > 0:
+        listed += f" and {more:,} more"
+    return listed

@@ -21,14 +21,14 @@ from agentkit.retrieval.embedding.embed import Embedder
 from agentkit.retrieval.embedding.embedders import Embedders
 from agentkit.retrieval.embedding.rerank import Rerankers
 from agentkit.retrieval.index.indexes import Indexes
-from agentkit.retrieval.ingest.gate import Gate
+from agentkit.retrieval.ingest.collection_lock import CollectionLock
 from agentkit.retrieval.ingest.ingest import GroupWriter, Ingest, chunk_tokens
 from agentkit.retrieval.ingest.rebuild import Readings
 from agentkit.retrieval.ingest.versions import Versions
-from agentkit.retrieval.names import checked_name, utf8
+from agentkit.retrieval.names import check_name, utf8
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.search.search import Search
-from agentkit.retrieval.store.finding import Match, find, find_passages
+from agentkit.retrieval.store.exact_search import Match, find, find_passages
 from agentkit.retrieval.store.originals import Originals
 from agentkit.retrieval.store.questions import Questions
 from agentkit.retrieval.store.sections import within_pages
@@ -67,11 +67,11 @@ class Library:
         self.originals = Originals(settings.data, settings.max_file_mb * 2**20)
         self.indexes = Indexes(self.store.chunk_table, settings.data / "indexes")
         self._turn = threading.Lock()
-        self._gate = Gate()
+        self._lock = CollectionLock()
         self._stages: dict[str, str] = {}
         limits = Limits.from_settings(settings)
         self.versions = Versions(
-            self.store, self.indexes, self.embedders, self.originals, limits, self._turn, self._gate
+            self.store, self.indexes, self.embedders, self.originals, limits, self._turn, self._lock
         )
         """How collections are cut and embedded, and what it might be instead."""
         self.questions = Questions(database)
@@ -101,7 +101,7 @@ class Library:
         """The collection; raises NotFound."""
         found = self.store.collection(owner, name)
         if found is None:
-            raise self._no_collection(owner, name)
+            raise self._unknown_collection(owner, name)
         return found
 
     def create_collection(
@@ -112,8 +112,8 @@ class Library:
         Raises ConfigError when the name cannot be used or is taken, and NotFound.
         """
         with self.store.database.transaction():
-            name = self._free_name(owner, name)
-            other = self._searched(owner, like)[0] if like else None
+            name = self._check_free(owner, name)
+            other = self._look_up(owner, like)[0] if like else None
             made = other or IndexVersion(
                 "", "", self.embedder.name, self.embedder.dimension, chunk_tokens(self.embedder)
             )
@@ -127,7 +127,7 @@ class Library:
         with self.store.database.transaction():
             found = self.collection(owner, name)
             if new_name.strip() != name:
-                self.store.rename_collection(found.id, self._free_name(owner, new_name))
+                self.store.rename_collection(found.id, self._check_free(owner, new_name))
         return self.collection(owner, new_name.strip())
 
     def delete_collection(self, owner: str, name: str) -> None:
@@ -140,7 +140,7 @@ class Library:
 
     def options(self, owner: str, name: str) -> SearchOptions:
         """How the collection is searched; raises NotFound."""
-        return self._searched(owner, name)[1]
+        return self._look_up(owner, name)[1]
 
     def set_options(self, owner: str, name: str, options: SearchOptions) -> None:
         """Search the collection like this from now on, in chats too; raises NotFound."""
@@ -153,7 +153,7 @@ class Library:
         `search`; raises NotFound.
         """
         return [
-            self._live(document)
+            self._add_stage(document)
             for document in self.store.documents(self.collection(owner, collection).id, search)
         ]
 
@@ -162,7 +162,7 @@ class Library:
         found = self.store.document(owner, document_id)
         if found is None:
             raise NotFound(f"There is no document {document_id!r}; it may have been deleted.")
-        return self._live(found)
+        return self._add_stage(found)
 
     def copies(self, owner: str, collection: str) -> dict[str, str]:
         """The oldest document's name by the ids of its copies; raises NotFound."""
@@ -200,12 +200,11 @@ class Library:
         self, owner: str, collections: Sequence[str], scope: Scope
     ) -> list[StoredDocument]:
         """Documents with a text in the scope, by collection, oldest first; raises NotFound."""
-        versions = [self._searched(owner, name)[0] for name in collections]
-        return [
-            document
-            for version in versions
-            for document in self.store.documents_within(version, scope)
-        ]
+        versions = [self._look_up(owner, name)[0] for name in collections]
+        found: list[StoredDocument] = []
+        for version in versions:
+            found += self.store.documents_within(version, scope)
+        return found
 
     def reading(self, owner: str, document_id: str, scope: Scope | None = None) -> DocumentText:
         """The document's text with its sections; characters outside the scope's pages are blanks,
@@ -281,7 +280,7 @@ class Library:
 
         Raises ConfigError when the embedding model is not there or has changed.
         """
-        with self._gate.shared(collection.id):
+        with self._lock.shared(collection.id):
             version = self.store.version(collection.id)
             yield GroupWriter(
                 self.store, self.indexes, self.versions.embedders.of(version), version, self._turn
@@ -291,28 +290,27 @@ class Library:
         """Take documents in once more, from where they came or from the kept original; ids that are
         not there are passed over.
         """
-        documents = [
-            found for document_id in ids if (found := self.store.document(owner, document_id))
-        ]
-        names = {
-            collection.id: collection.name
-            for hidden in (False, True)
-            for collection in self.collections(owner, hidden)
-        }
+        found = [self.store.document(owner, document_id) for document_id in ids]
+        by_collection: dict[str, list[StoredDocument]] = {}
+        for document in filter(None, found):
+            by_collection.setdefault(document.collection_id, []).append(document)
+        collections = self.collections(owner) + self.collections(owner, hidden=True)
+        names = {collection.id: collection.name for collection in collections}
+
         done: list[DocumentDone] = []
-        for collection_id in dict.fromkeys(document.collection_id for document in documents):
-            sources = [
-                self._source(document)
-                for document in documents
-                if document.collection_id == collection_id
-            ]
+        for collection_id, documents in by_collection.items():
+            sources = [self._make_source(document) for document in documents]
             try:
                 done += self.ingest(owner, names[collection_id], sources)
             finally:
-                for source in sources:
-                    if source.path.parent == self.settings.data / "fetched":
-                        source.path.unlink(missing_ok=True)
+                self._remove_fetched(sources)
         return done
+
+    def _remove_fetched(self, sources: Sequence[Source]) -> None:
+        """Delete the files that were loaded from the web for these sources."""
+        for source in sources:
+            if source.path.parent == self.settings.data / "fetched":
+                source.path.unlink(missing_ok=True)
 
     def interrupt_orphans(self) -> int:
         """Mark documents that a dead process left unfinished; call once after opening. Gives how
@@ -352,19 +350,19 @@ class Library:
         unless it `falls_back`, ModelUnreachable or RateLimited is raised then.
         """
         names = list(dict.fromkeys([collection] if isinstance(collection, str) else collection))
-        searched = [self._searched(owner, name) for name in names]
+        searched = [self._look_up(owner, name) for name in names]
         if not searched:
             raise ConfigError("No collection is named to be searched; name at least one.")
         versions = [version for version, _ in searched]
         if version_id:
-            versions = [self._one_of(versions, self.versions.one(owner, version_id), names)]
+            versions = [self._check_version(versions, self.versions.one(owner, version_id), names)]
         chosen = options or searched[0][1]
-        given = {
-            name: value for name, value in (("top_k", top_k), ("mode", mode)) if value is not None
-        }
+        if top_k is not None:
+            chosen = replace(chosen, top_k=top_k)
+        if mode is not None:
+            chosen = replace(chosen, mode=mode)
         parts = (self.store.chunk_table, self.indexes, self.versions.embedders, self.rerankers)
         search = Search(*parts, versions, scope or Scope(), falls_back)
-        chosen = replace(chosen, **given)  # type: ignore[arg-type]
         return search.run(utf8(query), chosen, ", ".join(names))
 
     def find(
@@ -383,7 +381,7 @@ class Library:
 
         Raises NotFound, and ConfigError for an expression that cannot be understood.
         """
-        version, _ = self._searched(owner, collection)
+        version, _ = self._look_up(owner, collection)
         return find(
             self.store.chunk_table, version, scope or Scope(), pattern, regex, match_case, limit
         )
@@ -400,7 +398,7 @@ class Library:
         """The first chunks in which exactly this text stands, in capitals or not. Emits Retrieved;
         raises as `find` does.
         """
-        versions = [self._searched(owner, name)[0] for name in collections]
+        versions = [self._look_up(owner, name)[0] for name in collections]
         return find_passages(
             self.store.chunk_table, versions, scope or Scope(), text, top_k, ", ".join(collections)
         )
@@ -440,13 +438,13 @@ class Library:
 
     # Parts
 
-    def _searched(self, owner: str, name: str) -> tuple[IndexVersion, SearchOptions]:
+    def _look_up(self, owner: str, name: str) -> tuple[IndexVersion, SearchOptions]:
         found = self.store.searched(owner, name)
         if found is None:
-            raise self._no_collection(owner, name)
+            raise self._unknown_collection(owner, name)
         return found
 
-    def _one_of(
+    def _check_version(
         self, answering: Sequence[IndexVersion], version: IndexVersion, names: Sequence[str]
     ) -> IndexVersion:
         if [one.collection_id for one in answering] != [version.collection_id]:
@@ -462,22 +460,20 @@ class Library:
             )
         return version
 
-    def _no_collection(self, owner: str, name: str) -> NotFound:
+    def _unknown_collection(self, owner: str, name: str) -> NotFound:
         names = [collection.name for collection in self.collections(owner)]
-        there = (
-            f"there are: {', '.join(names)}."
-            if names
-            else "there are none yet. Take documents in first."
-        )
+        there = "there are none yet. Take documents in first."
+        if names:
+            there = f"there are: {', '.join(names)}."
         return NotFound(f"There is no collection {name!r}; {there}")
 
-    def _free_name(self, owner: str, name: str) -> str:
-        name = checked_name(name, "collection")
+    def _check_free(self, owner: str, name: str) -> str:
+        name = check_name(name, "collection")
         if self.store.collection(owner, name) is not None:
             raise ConfigError(f"There is a collection {name!r} already; choose another name.")
         return name
 
-    def _live(self, document: StoredDocument) -> StoredDocument:
+    def _add_stage(self, document: StoredDocument) -> StoredDocument:
         """The document with the stage that it is in just now."""
         stage = self._stages.get(document.id)
         return replace(document, status=stage) if stage else document
@@ -488,7 +484,7 @@ class Library:
         elif isinstance(event, DocumentDone):
             self._stages.pop(event.document_id, None)
 
-    def _source(self, document: StoredDocument) -> Source:
+    def _make_source(self, document: StoredDocument) -> Source:
         path = Path(document.source)
         if not document.sha256 and document.source.lower().startswith(("http://", "https://")):
             return source_at(document.source, self.settings)

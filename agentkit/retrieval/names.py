@@ -25,16 +25,16 @@ _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)", re.IGNOR
 """What Windows takes for a device, whatever stands behind the dot."""
 
 
-def checked_name(name: str, of: str) -> str:
+def check_name(name: str, of: str) -> str:
     """The name without white space around it; `of` says of what. Raises ConfigError when it cannot
     be one.
     """
-    return _checked(name, f"the name of a {of}", LONGEST_NAME)
+    return _check(name, f"the name of a {of}", LONGEST_NAME)
 
 
-def checked_tag(tag: str) -> str:
+def check_tag(tag: str) -> str:
     """The tag without white space around it; raises ConfigError when it cannot be one."""
-    return _checked(tag, "a tag", LONGEST_TAG)
+    return _check(tag, "a tag", LONGEST_TAG)
 
 
 def utf8(text: str) -> str:
@@ -50,17 +50,22 @@ def shown_name(given: str) -> str:
     Without control and bidirectional characters; a half surrogate pair becomes a question mark in
     a rhombus. A name of nothing else is `unnamed`; of a very long one the end is kept.
     """
-    plain = "".join(map(_shown, _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", given))).strip()
+    plain = "".join(
+        map(_show_character, _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", given))
+    ).strip()
     if len(plain) > _LONGEST_SHOWN:
         plain = "\N{HORIZONTAL ELLIPSIS}" + plain[1 - _LONGEST_SHOWN :]
     return plain or "unnamed"
 
 
-def _shown(character: str) -> str:
+def _show_character(character: str) -> str:
     if character in "\t\n\r":
         return " "
     steers = unicodedata.category(character) in _UNSHOWN or character in _MARKS
-    return "" if steers or unicodedata.bidirectional(character) in _TURNING else character
+    turns = unicodedata.bidirectional(character) in _TURNING
+    if steers or turns:
+        return ""
+    return character
 
 
 def storable(text: str) -> str:
@@ -71,15 +76,25 @@ def storable(text: str) -> str:
 def file_name(name: str, ending: str = "", *, default: str = "file") -> str:
     """A name for a file that every system can store, with this ending or else its own."""
     plain = _NOT_IN_FILES.sub("_", shown_name(name))
-    own = PurePosixPath(plain).suffix if not ending else ""
-    if len(own.encode()) > _LONGEST_FILE_NAME // 4:
-        own = ""
+    own = ""
+    if not ending:
+        own = _short_ending(plain)
     stem = plain.removesuffix(own).strip(" .").encode()[:_LONGEST_FILE_NAME]
     made = (stem.decode("utf-8", "ignore").strip(" .") or default) + own + ending
-    return f"_{made}" if _DEVICES.match(made) else made
+    if _DEVICES.match(made):
+        return f"_{made}"
+    return made
 
 
-def _checked(text: str, what: str, longest: int) -> str:
+def _short_ending(name: str) -> str:
+    """The ending of a name with its dot; empty when it is too long for one."""
+    ending = PurePosixPath(name).suffix
+    if len(ending.encode()) > _LONGEST_FILE_NAME // 4:
+        return ""
+    return ending
+
+
+def _check(text: str, what: str, longest: int) -> str:
     text = text.strip()
     if not text or len(text) > longest or not text.isprintable():
         raise ConfigError(f"{text!r} cannot be {what}; use 1 to {longest} printable characters.")

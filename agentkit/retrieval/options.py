@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -14,6 +13,7 @@ from agentkit.errors import ConfigError
 from agentkit.retrieval.types import Mode
 
 MODES: tuple[Mode, ...] = get_args(Mode)
+_WHOLE, _ANY = ((int,), "a whole number"), ((int, float), "a number")
 LIMITS: dict[str, tuple[float, float]] = {
     "top_k": (1, 1_000),
     "depth": (1, 10_000),
@@ -65,11 +65,10 @@ class SearchOptions:
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise ConfigError(f"The mode is {self.mode!r}; choose one of {', '.join(MODES)}.")
-        for name, kind in (("merge", bool), ("reranker", str)):
-            if not isinstance(value := getattr(self, name), kind):
-                raise ConfigError(
-                    f"{name} is {value!r}; give {'true or false' if kind is bool else 'a name'}."
-                )
+        if not isinstance(self.merge, bool):
+            raise ConfigError(f"merge is {self.merge!r}; give true or false.")
+        if not isinstance(self.reranker, str):
+            raise ConfigError(f"reranker is {self.reranker!r}; give a name.")
         for name, (low, high) in LIMITS.items():
             _check(name, getattr(self, name), low, high)
 
@@ -79,13 +78,10 @@ class SearchOptions:
 
     def to_json(self) -> str:
         """The options that differ from the defaults, as a JSON object."""
-        return json.dumps(
-            {
-                name: value
-                for name, value in self.to_dict().items()
-                if value != getattr(DEFAULT, name)
-            }
-        )
+        defaults = DEFAULT.to_dict()
+        given = self.to_dict()
+        changed = {name: given[name] for name in given if given[name] != defaults[name]}
+        return json.dumps(changed)
 
     @classmethod
     def from_json(cls, text: str) -> SearchOptions:
@@ -101,16 +97,11 @@ class SearchOptions:
         return cls(**given)
 
 
-def _check(name: str, value: object, low: float, high: float) -> None:
-    kinds = int if isinstance(low, int) else (int, float)
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, kinds)
-        or not math.isfinite(value)
-        or not low <= value <= high
-    ):
-        kind = "a whole number" if isinstance(low, int) else "a number"
-        raise ConfigError(f"{name} is {value!r}; give {kind} from {low:,} to {high:,}.")
+def _check(name: str, value: float, low: float, high: float) -> None:
+    kinds, called = _WHOLE if isinstance(low, int) else _ANY
+    is_number = isinstance(value, kinds) and not isinstance(value, bool)
+    if not is_number or not low <= value <= high:
+        raise ConfigError(f"{name} is {value!r}; give {called} from {low:,} to {high:,}.")
 
 
 _NAMES = tuple(one.name for one in dataclasses.fields(SearchOptions))

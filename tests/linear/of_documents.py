@@ -15,7 +15,7 @@ from agentkit.retrieval.embedding.embed import FakeEmbedder
 from agentkit.retrieval.evaluation import question_files
 from agentkit.retrieval.index import languages, terms
 from agentkit.retrieval.search import passages as found_passages
-from agentkit.retrieval.store import finding
+from agentkit.retrieval.store import exact_search
 from agentkit.teams import ending, research, task
 from agentkit.teams.extraction import forms, labels, literal, quoting, team, values
 from agentkit.teams.extraction import question as table_question
@@ -206,11 +206,11 @@ EATERS = [
     Eater(
         "retrieval.terms",
         lambda text: (
-            terms.spaced(terms.normal(text)),
+            terms.drop_unspaced(terms.normalise(text)),
             languages.language(text),
             sum(1 for _ in terms.pairs(text)),
             sum(1 for _ in terms.parts(text.split())),
-            terms.asked_pairs(terms.normal(text)),
+            terms.query_pairs(terms.normalise(text)),
         ),
         ASIAN,
         worst=["\u0301\u0327", "は", "ー", "カ"],
@@ -228,8 +228,8 @@ EATERS = [
         ASIAN,
     ),
     Eater(
-        "retrieval.finding line",
-        lambda text: finding._line(text, len(text) // 2, len(text) // 2 + 1),
+        "retrieval.exact_search line",
+        lambda text: exact_search._line(text, len(text) // 2, len(text) // 2 + 1),
         ["\n", " "],
     ),
     Eater(
@@ -251,7 +251,7 @@ EATERS = [
     ),
     Eater(
         "retrieval.questions cell",
-        lambda text: question_files.question_of(text, question_files._parted(text)),
+        lambda text: question_files.question_of(text, question_files._split(text)),
         ["|", "\\", "=", "1", "=9", "a"],
     ),
     Eater(

@@ -85,7 +85,7 @@ def test_minilm_agrees_with_sentence_transformers(minilm: MiniLMEmbedder) -> Non
 
 def test_the_converted_model_is_the_same_at_both_precisions() -> None:
     folder = embed._model_folder()
-    model = embed._converted(folder, MODELS)
+    model = embed._find_or_convert(folder, MODELS)
     assert model is not None
     texts = [*TEXTS, "", "word " * 400]
     expected = minilm.Original(folder, "float32").encode(texts)

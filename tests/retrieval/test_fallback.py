@@ -22,7 +22,7 @@ from agentkit.errors import (
 from agentkit.events import Event, Fallback, ModelReplied, Retrieved, Usage
 from agentkit.retrieval import FakeEmbedder, Hit, Library
 from agentkit.retrieval.embedding.embedders import Embedders
-from agentkit.retrieval.embedding.servers import ServerEmbedder, hurried
+from agentkit.retrieval.embedding.servers import ServerEmbedder, hurry_servers
 from agentkit.retrieval.evaluation.measuring import measure
 from agentkit.retrieval.options import MODES, SearchOptions
 from agentkit.retrieval.store.questions import Question
@@ -200,6 +200,6 @@ def test_in_a_hurry_nobody_waits_as_long_as_a_server_asks_for() -> None:
     with OpenAIServer(
         embed=lambda body: Answer(status=429, headers={"Retry-After": "50"})
     ) as server:
-        with hurried(), pytest.raises(RateLimited):
+        with hurry_servers(), pytest.raises(RateLimited):
             ServerEmbedder(server.base_url, "", "nomic").embed(["cats"])
         assert len(server.requests) == 1

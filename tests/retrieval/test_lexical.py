@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from agentkit.retrieval.index.languages import language
 from agentkit.retrieval.index.lexical import LexicalIndex
-from agentkit.retrieval.index.terms import _PARTICLES, _without_particles, asked_pairs
+from agentkit.retrieval.index.terms import _PARTICLES, _strip_particles, query_pairs
 from agentkit.retrieval.store.chunk_table import IndexRow
 from tests.retrieval.conftest import cut
 from tests.timing import processor_time
@@ -120,7 +120,7 @@ def test_particles_at_the_end_are_not_looked_for(run: str) -> None:
     characters.
     """
     expression = re.compile(f"(?:{'|'.join(sorted(_PARTICLES, key=len, reverse=True))})+$")
-    assert _without_particles(run) == expression.sub("", run)
+    assert _strip_particles(run) == expression.sub("", run)
 
 
 def test_only_allowed_ones(index: LexicalIndex) -> None:
@@ -317,7 +317,7 @@ def test_an_index_of_another_layout_is_made_anew(tmp_path: Path) -> None:
     ],
 )
 def test_pairs_that_are_looked_for(query: str, pairs: list[str]) -> None:
-    assert asked_pairs(query) == pairs
+    assert query_pairs(query) == pairs
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from agentkit.documents import Piece
 from agentkit.errors import ConfigError, NotFound, Stopped
 from agentkit.events import DocumentDone, DocumentProgress, Event, ModelReplied, Retrieved
 from agentkit.retrieval import FakeEmbedder, Library, Source
-from agentkit.retrieval.ingest.ingest import shares
+from agentkit.retrieval.ingest.ingest import share_seconds
 from agentkit.retrieval.ingest.intake import Ready
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.types import Scope, StoredDocument
@@ -336,8 +336,8 @@ def test_the_time_of_a_document_is_its_own() -> None:
         return Ready(document, "a", [piece] * pieces, 0.5)
 
     group = [ready("small", 1), ready("large", 49), ready("twin", 30)]
-    assert shares(group, 10.0, {"twin"}) == {"small": 0.2, "large": 9.8, "twin": 0.0}
-    assert shares([ready("empty", 0)], 10.0, ()) == {"empty": 0.0}
+    assert share_seconds(group, 10.0, {"twin"}) == {"small": 0.2, "large": 9.8, "twin": 0.0}
+    assert share_seconds([ready("empty", 0)], 10.0, ()) == {"empty": 0.0}
 
 
 def test_deleting_while_it_is_taken_in(shelf: Shelf) -> None:

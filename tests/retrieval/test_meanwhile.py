@@ -163,11 +163,11 @@ class SlowToOpen(Indexes):
         super().__init__(shelf.library.store.chunk_table, folder)
         self.slow, self.begun, self.go_on = slow, threading.Event(), threading.Event()
 
-    def _opened(self, version: IndexVersion) -> CollectionIndex:
+    def _open_index(self, version: IndexVersion) -> CollectionIndex:
         if version.id == self.slow.id:
             self.begun.set()
             assert self.go_on.wait(60)
-        return super()._opened(version)
+        return super()._open_index(version)
 
 
 def test_to_open_a_large_index_holds_up_no_other(shelf: Shelf, tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_one_index_that_cannot_be_saved_does_not_keep_others_from_it(
             raise StoreError("no space")
 
     class Some(Indexes):
-        def _opened(self, version: IndexVersion) -> CollectionIndex:
+        def _open_index(self, version: IndexVersion) -> CollectionIndex:
             return Unsaved(self._chunks, version, self._folder / version.id, 10)
 
     names = ("One", "Two", "Three")

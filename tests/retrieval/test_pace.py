@@ -55,9 +55,9 @@ def test_the_first_documents_are_stored_before_hundreds_of_chunks_are_embedded(
 
 def test_a_group_grows_with_the_pace_and_has_its_bounds() -> None:
     pace = ingest._Pace()
-    pace.took(32, 0.5)
+    pace.note(32, 0.5)
     assert pace.pieces == 128
-    pace.took(128, 0.0)
+    pace.note(128, 0.0)
     assert pace.pieces == 256
-    pace.took(256, 60.0)
+    pace.note(256, 60.0)
     assert pace.pieces == 32

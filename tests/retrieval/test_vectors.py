@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentkit.errors import StoreError
-from agentkit.retrieval.index.graph import Graph, Metric, load_graph, mapped_vectors
+from agentkit.retrieval.index.graph import Graph, Metric, load_graph, map_vectors
 from agentkit.retrieval.index.vectors import BLOCK, Vectors
 
 SIZE = 24
@@ -108,7 +108,7 @@ def test_what_is_in_a_graphs_file_is_read_from_it(tmp_path: Path) -> None:
     index.remove([3])
     graph.remove([3])
     graph.save(str(tmp_path / "graph"))
-    ids, written = mapped_vectors(tmp_path / "graph", SIZE)
+    ids, written = map_vectors(tmp_path / "graph", SIZE)
     assert np.array_equal(written[np.argsort(ids)], rows)
     again = Vectors(SIZE)
     again.rest_on(ids, written)
@@ -128,16 +128,16 @@ def test_what_is_in_a_graphs_file_is_read_from_it(tmp_path: Path) -> None:
 def test_a_file_of_another_layout_is_not_taken_for_vectors(tmp_path: Path) -> None:
     graph = Graph(SIZE, "cosine")
     graph.save(str(tmp_path / "graph"))
-    assert [len(part) for part in mapped_vectors(tmp_path / "graph", SIZE)] == [0, 0]
+    assert [len(part) for part in map_vectors(tmp_path / "graph", SIZE)] == [0, 0]
     graph.add(np.array([1]), vectors(1))
     graph.save(str(tmp_path / "graph"))
     with pytest.raises(ValueError, match="vectors of 25 numbers"):
-        mapped_vectors(tmp_path / "graph", SIZE + 1)
+        map_vectors(tmp_path / "graph", SIZE + 1)
     content = (tmp_path / "graph").read_bytes()
     for harm in (content[:50], content[:100]):
         (tmp_path / "graph").write_bytes(harm)
         with pytest.raises(ValueError, match=r"cut off|mmap length is greater"):
-            mapped_vectors(tmp_path / "graph", SIZE)
+            map_vectors(tmp_path / "graph", SIZE)
 
 
 @pytest.mark.parametrize(

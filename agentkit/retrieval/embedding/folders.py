@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentkit.errors import ConfigError
-from agentkit.retrieval.embedding.embed import InProcess, offsets, unlimited
+from agentkit.retrieval.embedding.embed import InProcess, offsets, without_limits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,18 +37,18 @@ class FolderEmbedder(InProcess):
     @property
     def dimension(self) -> int:
         """Numbers in a vector; loads the model."""
-        return int(self._loaded()[0].get_embedding_dimension() or 0)
+        return int(self._load_once()[0].get_embedding_dimension() or 0)
 
     @property
     def max_tokens(self) -> int:
         """Longest text in tokens, special tokens included; loads the model."""
-        return int(self._loaded()[0].max_seq_length or 0)
+        return int(self._load_once()[0].max_seq_length or 0)
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors (n, dimension), float32, each of length 1."""
         import numpy as np
 
-        model, _ = self._loaded()
+        model, _ = self._load_once()
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
         with self._lock:  # the tokenizer of a model is not made for two threads at a time
@@ -59,9 +59,9 @@ class FolderEmbedder(InProcess):
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Start and end character of each token, without special tokens."""
-        return offsets(self._loaded()[1], text)
+        return offsets(self._load_once()[1], text)
 
-    def _loaded(self) -> tuple[SentenceTransformer, tokenizers.Tokenizer]:
+    def _load_once(self) -> tuple[SentenceTransformer, tokenizers.Tokenizer]:
         with self._lock:
             if self._parts is None:
                 self._parts = self._load()
@@ -89,7 +89,7 @@ class FolderEmbedder(InProcess):
             if not model.get_embedding_dimension() or not model.max_seq_length:
                 raise ValueError("it does not say its dimension and its longest text")
             # A copy: the model's own one cuts and pads texts.
-            return model, unlimited(tokenizers.Tokenizer.from_str(backend.to_str()))
+            return model, without_limits(tokenizers.Tokenizer.from_str(backend.to_str()))
         except Exception as error:  # whatever the libraries raise for files that they cannot read
             reason = (str(error) or type(error).__name__).splitlines()[0]
             raise ConfigError(

@@ -187,7 +187,7 @@ class ServerReranker:
         _emit(
             self.provider,
             self.name,
-            _usage(reply) or estimate,
+            _read_usage(reply) or estimate,
             time.perf_counter() - started,
             self._cost(),
         )
@@ -215,13 +215,13 @@ class ServerReranker:
                 " it runs and the address, or search without a reranker."
             ) from error
         if answer.status_code != 200:
-            raise self._refused(answer)
+            raise self._translate_status(answer)
         try:
             return answer.json()
         except ValueError as error:
-            raise self._bad("sent something that is not JSON") from error
+            raise self._refuse_reply("sent something that is not JSON") from error
 
-    def _refused(self, answer: httpx2.Response) -> ModelError:
+    def _translate_status(self, answer: httpx2.Response) -> ModelError:
         said = " ".join(answer.text.split())[:200]
         said = said.replace(self._key, "***") if len(self._key) >= 4 else said
         status = f"{answer.status_code}: {said}" if said else str(answer.status_code)
@@ -240,7 +240,7 @@ class ServerReranker:
                 f"The reranker {self.name} takes no more requests for now ({status}); wait, then"
                 " try again."
             )
-        return self._bad(f"failed ({status})")
+        return self._refuse_reply(f"failed ({status})")
 
     def _read(self, reply: Any, count: int) -> list[float]:
         """One score for each text, from `results` with `index` and `relevance_score` (or
@@ -253,35 +253,38 @@ class ServerReranker:
                 value = float(one["relevance_score"] if "relevance_score" in one else one["score"])
                 scores[int(one["index"])] = value
         except (TypeError, KeyError, ValueError) as error:
-            raise self._bad("answered in a form that is not known") from error
+            raise self._refuse_reply("answered in a form that is not known") from error
         if set(scores) != set(range(count)):
-            raise self._bad(f"gave {len(scores):,} scores for {count:,} passages")
+            raise self._refuse_reply(f"gave {len(scores):,} scores for {count:,} passages")
         if not all(map(math.isfinite, scores.values())):
-            raise self._bad("gave a score that is no number")
-        if all(0 <= score <= 1 for score in scores.values()):
-            return [scores[number] for number in range(count)]
-        return [_sigmoid(scores[number]) for number in range(count)]
+            raise self._refuse_reply("gave a score that is no number")
+        in_order = [scores[number] for number in range(count)]
+        if all(0 <= score <= 1 for score in in_order):
+            return in_order
+        return list(map(_sigmoid, in_order))
 
-    def _bad(self, what: str) -> BadModelReply:
+    def _refuse_reply(self, what: str) -> BadModelReply:
         return BadModelReply(
             f"The reranker {self.name} {what}; check that the model is a reranker, or search"
             " without one."
         )
 
 
-def _usage(reply: object) -> Usage | None:
+def _read_usage(reply: object) -> Usage | None:
     """What the server says it has read, if it does."""
     usage = reply.get("usage") if isinstance(reply, dict) else None
-    total = (
-        (usage.get("total_tokens") or usage.get("prompt_tokens"))
-        if isinstance(usage, dict)
-        else None
-    )
-    return Usage(input=total) if isinstance(total, int) and total > 0 else None
+    if not isinstance(usage, dict):
+        return None
+    total = usage.get("total_tokens") or usage.get("prompt_tokens")
+    if not isinstance(total, int) or total <= 0:
+        return None
+    return Usage(input=total)
 
 
 def _sigmoid(value: float) -> float:
-    return 1 / (1 + math.exp(-value)) if value > -700 else 0.0
+    if value <= -700:
+        return 0.0
+    return 1 / (1 + math.exp(-value))
 
 
 def _emit(

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from itertools import count
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -23,7 +22,7 @@ from agentkit.errors import (
     ModelUnreachable,
     RateLimited,
 )
-from agentkit.retrieval.embedding.embed import MiniLMEmbedder, checked, emit_embedding
+from agentkit.retrieval.embedding.embed import MiniLMEmbedder, check_vectors, emit_embedding
 
 if TYPE_CHECKING:
     import httpx2
@@ -41,7 +40,7 @@ _in_a_hurry: ContextVar[bool] = ContextVar("agentkit_embedding_in_a_hurry", defa
 
 
 @contextmanager
-def hurried() -> Iterator[None]:
+def hurry_servers() -> Iterator[None]:
     """While the block runs, servers are asked once more at most, and soon: somebody waits, and
     there is another way.
     """
@@ -92,12 +91,10 @@ class ServerEmbedder:
         """Numbers in a vector; asks the server at first use."""
         began = time.perf_counter()
         with self._lock:
-            known, self._dimension = (
-                self._dimension,
-                self._dimension or len(self._answer([_WORD])[0]),
-            )
-        if not known:
-            emit_embedding(self, len(self.offsets(_WORD)) + 2, time.perf_counter() - began)
+            if self._dimension:
+                return self._dimension
+            self._dimension = len(self._answer([_WORD])[0])
+        emit_embedding(self, len(self.offsets(_WORD)) + 2, time.perf_counter() - began)
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
@@ -108,8 +105,8 @@ class ServerEmbedder:
         parts = [np.empty((0, dimension), dtype=np.float32)]
         for start in range(0, len(texts), _BATCH):
             batch = [self._cut(text) for text in texts[start : start + _BATCH]]
-            vectors = checked(
-                _array(self._answer(batch), dimension), len(batch), dimension, self.name
+            vectors = check_vectors(
+                _to_array(self._answer(batch), dimension), len(batch), dimension, self.name
             )
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
             if not lengths.all():
@@ -132,28 +129,32 @@ class ServerEmbedder:
         text = text[: self.max_tokens * _CHARS_PER_TOKEN]
         if len(text) > self.max_tokens:
             tokens = self.offsets(text)
-            text = text[: tokens[self.max_tokens - 1][1]] if len(tokens) > self.max_tokens else text
+            if len(tokens) > self.max_tokens:
+                text = text[: tokens[self.max_tokens - 1][1]]
         return text if text.strip() else " "
 
     def _answer(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector for each text, in their order; what may pass is tried again."""
         hurry = _in_a_hurry.get()
-        waits = [_FIRST_WAIT_S * 2**number for number in range(1 if hurry else _TRIES - 1)]
-        longest = _FIRST_WAIT_S if hurry else _LONGEST_WAIT_S
-        for attempt in count(1):
-            stopping.check()
+        tries, longest = (2, _FIRST_WAIT_S) if hurry else (_TRIES, _LONGEST_WAIT_S)
+        for attempt in range(1, tries):
             began = time.perf_counter()
             try:
-                return self._read(self._ask(texts), len(texts))
+                return self._try(texts)
             except (RateLimited, ModelUnreachable, ModelTimedOut) as error:
                 asked = error.retry_after_s or 0.0
-                if not waits or asked > longest or (hurry and isinstance(error, ModelTimedOut)):
+                takes_too_long = hurry and isinstance(error, ModelTimedOut)
+                if asked > longest or takes_too_long:
                     raise
-                wait = max(waits.pop(0), asked)
+                wait = max(_FIRST_WAIT_S * 2 ** (attempt - 1), asked)
                 seconds = time.perf_counter() - began
                 emit_embedding(self, 0, seconds, error, attempt=attempt, retry_in_s=wait)
                 stopping.current().wait(wait)
-        raise AssertionError("unreachable: the last attempt returns or raises")
+        return self._try(texts)
+
+    def _try(self, texts: Sequence[str]) -> list[list[float]]:
+        stopping.check()
+        return self._read(self._ask(texts), len(texts))
 
     def _ask(self, texts: Sequence[str]) -> Any:
         import httpx2
@@ -172,7 +173,7 @@ class ServerEmbedder:
             UnicodeDecodeError,
         ) as error:
             # Not chained: the original may quote the key.
-            raise self._mapped(error) from None
+            raise self._translate(error) from None
 
     def _sdk(self, http: httpx2.Client) -> openai.OpenAI:
         import openai
@@ -190,25 +191,26 @@ class ServerEmbedder:
 
     def _read(self, reply: object, wanted: int) -> list[list[float]]:
         data = getattr(reply, "data", None)
-        if not isinstance(data, list) or len(data) != wanted:
-            given = len(data) if isinstance(data, list) else 0
+        given = data if isinstance(data, list) else []
+        if len(given) != wanted:
             raise BadModelReply(
-                f"{self.name} gave {given:,} vectors for {wanted:,} texts; check that the model is"
-                " one for embeddings."
+                f"{self.name} gave {len(given):,} vectors for {wanted:,} texts; check that the"
+                " model is one for embeddings."
             )
-        found: dict[int, Any] = {}
-        for number, one in enumerate(data):  # the SDK passes on whatever comes
+        by_index: dict[int, Any] = {}
+        for number, one in enumerate(given):  # the SDK passes on whatever comes
             index = getattr(one, "index", None)
-            found[index if isinstance(index, int) else number] = getattr(one, "embedding", None)
-        if set(found) != set(range(wanted)) or not all(
-            isinstance(vector, list) and vector for vector in found.values()
-        ):
+            place = index if isinstance(index, int) else number
+            by_index[place] = getattr(one, "embedding", None)
+
+        vectors: list[Any] = [by_index.get(number) for number in range(wanted)]
+        if not all(isinstance(vector, list) and vector for vector in vectors):
             raise BadModelReply(
                 f"{self.name} answers, but not as OpenAI's embeddings API does; check the address."
             )
-        return [found[number] for number in range(wanted)]
+        return vectors
 
-    def _mapped(self, error: Exception) -> ModelError:
+    def _translate(self, error: Exception) -> ModelError:
         import openai
 
         if isinstance(error, openai.APITimeoutError):
@@ -217,21 +219,21 @@ class ServerEmbedder:
                 " again later."
             )
         if isinstance(error, openai.APIStatusError):
-            return self._refused(error)
+            return self._translate_status(error)
         if isinstance(error, openai.APIConnectionError):
             cause = error.__cause__ or error
             return ModelUnreachable(
-                f"{self.name} cannot be reached ({self._said(cause)}); check that it runs and that"
+                f"{self.name} cannot be reached ({self._quote(cause)}); check that it runs and that"
                 " the address is right."
             )
         return BadModelReply(
-            f"{self.name} sent an answer that cannot be read ({self._said(error)}); check the"
+            f"{self.name} sent an answer that cannot be read ({self._quote(error)}); check the"
             " address."
         )
 
-    def _refused(self, error: openai.APIStatusError) -> ModelError:
+    def _translate_status(self, error: openai.APIStatusError) -> ModelError:
         status = error.status_code
-        said = f"{status}: {self._said(error)}"
+        said = f"{status}: {self._quote(error)}"
         if status in (401, 403):
             return ModelAuthFailed(
                 f"{self.name} refuses the key ({said}); enter a valid one in the settings."
@@ -244,18 +246,20 @@ class ServerEmbedder:
         if status == 429 or status >= 500 or status in (408, 409):
             kind = RateLimited if status == 429 else ModelUnreachable
             found = kind(f"{self.name} cannot answer for now ({said}); try again later.")
-            found.retry_after_s = _retry_after_s(error)
+            found.retry_after_s = _read_retry_after_s(error)
             return found
         return ModelError(
             f"{self.name} rejects the request ({said}); check that the model is one for embeddings."
         )
 
-    def _said(self, error: BaseException) -> str:
+    def _quote(self, error: BaseException) -> str:
         text = " ".join((str(error) or type(error).__name__).split())[:300].rstrip(".")
-        return text.replace(self._key, "***") if len(self._key) >= 4 else text
+        if len(self._key) < 4:
+            return text
+        return text.replace(self._key, "***")
 
 
-def _array(vectors: Sequence[Sequence[float]], dimension: int) -> np.ndarray:
+def _to_array(vectors: Sequence[Sequence[float]], dimension: int) -> np.ndarray:
     """The vectors as float64; where their lengths differ, an array that has not the shape to
     expect.
     """
@@ -268,7 +272,7 @@ def _array(vectors: Sequence[Sequence[float]], dimension: int) -> np.ndarray:
         return np.full((len(vectors), dimension), np.nan)
 
 
-def _retry_after_s(error: openai.APIStatusError) -> float:
+def _read_retry_after_s(error: openai.APIStatusError) -> float:
     """Seconds of the Retry-After header; 0 where it is missing or a date."""
     try:
         return max(0.0, float(error.response.headers.get("retry-after", "")))

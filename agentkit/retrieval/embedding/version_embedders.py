@@ -8,7 +8,7 @@ import copy
 import time
 
 from agentkit.errors import ConfigError
-from agentkit.retrieval.embedding.embed import Embedder, checked, emit_embedding
+from agentkit.retrieval.embedding.embed import Embedder, check_vectors, emit_embedding
 from agentkit.retrieval.embedding.embedders import Embedders
 from agentkit.retrieval.store.version_table import VersionTable
 from agentkit.retrieval.types import IndexVersion
@@ -47,7 +47,7 @@ class VersionEmbedders:
 
     def changed(self, version: IndexVersion, embedder: Embedder) -> bool:
         """Whether the embedder answers otherwise than when the version got its first chunks."""
-        changed = self._cosine(version, embedder) < _SAME
+        changed = self._measure_cosine(version, embedder) < _SAME
         if changed:
             self._compared.discard(version.id)
         return changed
@@ -61,20 +61,20 @@ class VersionEmbedders:
                 f"{embedder.name} gives {embedder.dimension:,} numbers now, but gave"
                 f" {version.dimension:,} when the index was made; {_RESTORE}"
             )
-        if (cosine := self._cosine(version, embedder)) < _SAME:
+        if (cosine := self._measure_cosine(version, embedder)) < _SAME:
             raise ConfigError(
                 f"{embedder.name} answers differently than when the index was made (cosine"
                 f" {cosine:.3f}, {_SAME} or more is expected); {_RESTORE}"
             )
 
-    def _cosine(self, version: IndexVersion, embedder: Embedder) -> float:
+    def _measure_cosine(self, version: IndexVersion, embedder: Embedder) -> float:
         """How near the embedder's answer is to the one when the version got its first chunks; noted
         when that is not known.
         """
         import numpy as np
 
         began = time.perf_counter()
-        vector = checked(embedder.embed([_PROBE]), 1, version.dimension, embedder.name)[0]
+        vector = check_vectors(embedder.embed([_PROBE]), 1, version.dimension, embedder.name)[0]
         if (
             embedder.provider != "local"
         ):  # who has to be paid is asked for nothing that is not booked

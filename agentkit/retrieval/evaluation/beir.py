@@ -12,11 +12,11 @@ import json
 import lzma
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Protocol, cast
 
 from agentkit.core import bus
 from agentkit.documents import DocumentText, Section, split
@@ -36,6 +36,7 @@ _GROUP = 64
 _SOURCE = "memory:"
 _CORPUS, _QUERIES = "corpus.jsonl", "queries.jsonl"
 _JUDGEMENTS = ("qrels.tsv", "qrels/test.tsv")
+_FILES = frozenset((_CORPUS, _QUERIES, *_JUDGEMENTS))
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, EOFError, ValueError)
 """What a damaged, encrypted or oddly packed archive raises, and text that is no UTF-8."""
 _LONGEST_LINE = 32 * 2**20
@@ -49,9 +50,13 @@ class Dataset:
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path).expanduser()
-        if not self.path.is_dir() and self.path.suffix.lower() != ".zip":
+        self._files: _Files
+        if self.path.is_dir():
+            self._files = _Folder(self.path)
+        elif self.path.suffix.lower() == ".zip":
+            self._files = _Archive(self.path)
+        else:
             raise ConfigError(f"{self.path} cannot be read: it is no folder and no .zip; {_NEEDED}")
-        self._members = _members(self.path) if not self.path.is_dir() else {}
 
     def size(self) -> int:
         """How many documents with text the corpus has; raises ConfigError."""
@@ -61,65 +66,70 @@ class Dataset:
         """The documents that have text: objects with `_id`, `text` and perhaps `title`; raises
         ConfigError.
         """
-        return (line for line in self._objects(_CORPUS) if line["text"].strip())
+        return (line for line in self._read_objects(_CORPUS) if line["text"].strip())
 
     def queries(self) -> dict[str, str]:
         """The questions by id; raises ConfigError."""
-        return {line["_id"]: line["text"] for line in self._objects(_QUERIES)}
+        return {line["_id"]: line["text"] for line in self._read_objects(_QUERIES)}
 
     def judgements(self) -> Judgements:
         """By id of a question: the grade of each document that people judged; raises
         ConfigError.
         """
-        file = next((file for file in _JUDGEMENTS if self._has(file)), _JUDGEMENTS[0])
+        file = next(filter(self._files.has, _JUDGEMENTS), _JUDGEMENTS[0])
         found: Judgements = {}
-        for number, line in self._text(file):
+        for number, line in self._read_lines(file):
             fields = line.split("\t")
-            if number == 1 and not fields[-1].lstrip("-").isdigit():
+            has_grade = fields[-1].lstrip("-").isdigit()
+            if number == 1 and not has_grade:  # the names of the columns
                 continue
-            if len(fields) != 3 or not fields[2].lstrip("-").isdigit():
+            if len(fields) != 3 or not has_grade:
                 where = f"{self.path / file} line {number:,}"
                 raise ConfigError(
                     f"{where} is {line[:200]!r}; it must be query-id, corpus-id and score between"
                     " tabs."
                 )
-            found.setdefault(fields[0], {})[fields[1]] = int(fields[2])
+            query, document, grade = fields
+            found.setdefault(query, {})[document] = int(grade)
         return found
 
     def questions(self) -> list[Question]:
         """The questions that a document answers, with those documents by id; raises ConfigError
         when there are none.
         """
-        queries = self.queries()
-        judged = {
-            query: {name: min(grade, HIGHEST_GRADE) for name, grade in judged.items() if grade > 0}
-            for query, judged in self.judgements().items()
-            if queries.get(query, "").strip()
-        }
-        found = [
-            Question(queries[query], relevant) for query, relevant in judged.items() if relevant
-        ]
+        found = list(self._find_answered())
         if not found:
             raise ConfigError(
                 f"{self.path} has no query with a relevant document; qrels.tsv must name ids of"
                 " queries.jsonl."
             )
-        wanted = {name for question in found for name in question.expected}
+        self._check_corpus(found)
+        return found
+
+    def _find_answered(self) -> Iterator[Question]:
+        queries = self.queries()
+        for query, judged in self.judgements().items():
+            text = queries.get(query, "")
+            relevant = {
+                name: min(grade, HIGHEST_GRADE) for name, grade in judged.items() if grade > 0
+            }
+            if relevant and text.strip():
+                yield Question(text, relevant)
+
+    def _check_corpus(self, questions: Sequence[Question]) -> None:
+        """Raise ConfigError when none of the documents that answer is in the corpus."""
+        wanted = set(chain.from_iterable(question.expected for question in questions))
         if not any(line["_id"] in wanted for line in self.corpus()):
             some = ", ".join(sorted(wanted)[:3])
             raise ConfigError(
                 f"{self.path} has none of the documents that qrels.tsv names ({some}); it must name"
                 f" ids of {_CORPUS}."
             )
-        return found
 
-    def _objects(self, file: str) -> Iterator[dict[str, Any]]:
-        for number, line in self._text(file):
+    def _read_objects(self, file: str) -> Iterator[dict[str, Any]]:
+        for number, line in self._read_lines(file):
             try:
-                value = json.loads(line)
-                texts = [value["_id"], value["text"], value.get("title") or ""]
-                if not all(isinstance(one, str) for one in texts) or not texts[0].strip():
-                    raise TypeError("_id, text and title must be texts")
+                value = _read_entry(line)
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise ConfigError(
                     f"{self.path / file} line {number:,} is not a JSON object with _id and text"
@@ -127,11 +137,11 @@ class Dataset:
                 ) from error
             yield value
 
-    def _text(self, file: str) -> Iterator[tuple[int, str]]:
+    def _read_lines(self, file: str) -> Iterator[tuple[int, str]]:
         """The lines that are not empty, with their numbers from 1."""
         number = 0
         try:
-            with self._opened(file) as opened:
+            with self._files.open(file) as opened:
                 while data := opened.readline(_LONGEST_LINE + 1):
                     number += 1
                     if len(data) > _LONGEST_LINE:
@@ -151,19 +161,71 @@ class Dataset:
                 f"{self.path / file} cannot be read after line {number:,} ({error}); {_NEEDED}"
             ) from error
 
-    def _has(self, file: str) -> bool:
-        return file in self._members if self._members else (self.path / file).is_file()
+
+class _Files(Protocol):
+    """Where the files of a data set lie."""
+
+    def has(self, file: str) -> bool: ...
+
+    def open(self, file: str) -> AbstractContextManager[BinaryIO]:
+        """Open to read; raises OSError, and what is `_UNREADABLE`."""
+
+
+class _Folder:
+    """A folder with the files of a data set."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def has(self, file: str) -> bool:
+        return (self._path / file).is_file()
+
+    def open(self, file: str) -> AbstractContextManager[BinaryIO]:
+        return (self._path / file).open("rb")
+
+
+class _Archive:
+    """A .zip with the files of a data set, at the top or in one folder."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            with zipfile.ZipFile(path) as archive:
+                entries = archive.infolist()
+        except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+            raise ConfigError(f"{path} cannot be read as a .zip ({error}); {_NEEDED}") from error
+
+        self._entries: dict[str, zipfile.ZipInfo] = {}
+        for entry in entries:
+            inner = entry.filename.partition("/")[2]
+            for file in _FILES.intersection((entry.filename, inner)):
+                self._entries.setdefault(file, entry)
+        self._check_size(len(entries))
+
+    def has(self, file: str) -> bool:
+        return file in self._entries
 
     @contextmanager
-    def _opened(self, file: str) -> Iterator[BinaryIO]:
-        if self.path.is_dir():
-            with (self.path / file).open("rb") as opened:
-                yield opened
-            return
-        if file not in self._members:
+    def open(self, file: str) -> Iterator[BinaryIO]:
+        if file not in self._entries:
             raise FileNotFoundError(2, "it is not there")
-        with zipfile.ZipFile(self.path) as archive, archive.open(self._members[file]) as entry:
+        with (
+            zipfile.ZipFile(self._path) as archive,
+            archive.open(self._entries[file].filename) as entry,
+        ):
             yield cast("BinaryIO", entry)
+
+    def _check_size(self, entries: int) -> None:
+        """Raise ConfigError when so much would be unpacked that it was made to do harm."""
+        size = sum(one.file_size for one in self._entries.values())
+        packed = sum(one.compress_size for one in self._entries.values())
+        most_bytes = min(_MOST_BYTES, _HIGHEST_RATIO * max(packed, 1) + 2**20)
+        if entries > _MOST_ENTRIES or size > most_bytes:
+            raise ConfigError(
+                f"{self._path} would unpack {entries:,} entries and {size:,} bytes from"
+                f" {packed:,}; at most {_MOST_ENTRIES:,} entries and {_MOST_BYTES:,} bytes,"
+                f" {_HIGHEST_RATIO} times the packed ones, are read. Unpack it and give the folder."
+            )
 
 
 _NEEDED = f"it must have {_CORPUS}, {_QUERIES} and {_JUDGEMENTS[0]} (or {_JUDGEMENTS[1]})."
@@ -176,20 +238,29 @@ def load(library: Library, owner: str, path: Path, name: str) -> QuestionSet:
     for each document and DocumentProgress; raises Stopped, and ConfigError when the data set cannot
     be read or the name is taken.
     """
-    dataset = Dataset(path)
+    dataset, name = Dataset(path), name.strip()
     questions = dataset.questions()
-    name = name.strip()
-    if any(one.name == name for one in library.questions.sets(owner)):
+    if name in {one.name for one in library.questions.sets(owner)}:
         raise ConfigError(f"There is a question set {name!r} already; choose another name.")
-    there = next((one for one in library.collections(owner) if one.name == name), None)
-    documents = library.documents(owner, name) if there else []
-    if any(not one.source.startswith(_SOURCE) for one in documents) or (there and not documents):
-        raise ConfigError(f"There is a collection {name!r} already; choose another name.")
-    if not there:
+
+    known: set[str] = set()
+    if name in {one.name for one in library.collections(owner)}:
+        known = _find_loaded(library, owner, name)
+    else:
         library.create_collection(owner, name)
-    known = {one.name for one in documents if one.status == "indexed"}
-    take_in(library, owner, name, (line for line in dataset.corpus() if line["_id"] not in known))
+    missing = (line for line in dataset.corpus() if line["_id"] not in known)
+    take_in(library, owner, name, missing)
     return library.questions.create(owner, name, name, questions)
+
+
+def _find_loaded(library: Library, owner: str, name: str) -> set[str]:
+    """Names of the documents that a load which was stopped has taken in; raises ConfigError for a
+    collection that no load has made.
+    """
+    documents = library.documents(owner, name)
+    if not documents or not all(one.source.startswith(_SOURCE) for one in documents):
+        raise ConfigError(f"There is a collection {name!r} already; choose another name.")
+    return {one.name for one in documents if one.status == "indexed"}
 
 
 def take_in(
@@ -204,10 +275,11 @@ def take_in(
     with library.writing(library.collection(owner, collection)) as writer:
         try:
             while lines := list(islice(corpus, _GROUP)):
-                group = [_ready(writer.embedder, writer.version, line) for line in lines]
+                group = [_prepare(writer.embedder, writer.version, line) for line in lines]
+                documents = [ready.document for ready in group]
                 with library.store.database.transaction():
-                    library.store.register(writer.version, [ready.document for ready in group], [])
-                for done in _written(library, owner, writer, group):
+                    library.store.register(writer.version, documents, [])
+                for done in _write(library, owner, writer, group):
                     bus.emit(done)
                 count += len(group)
         finally:
@@ -215,7 +287,7 @@ def take_in(
     return count
 
 
-def _written(
+def _write(
     library: Library, owner: str, writer: GroupWriter, group: list[Ready]
 ) -> list[DocumentDone]:
     try:
@@ -225,7 +297,7 @@ def _written(
         raise
 
 
-def _ready(embedder: Embedder, version: IndexVersion, line: Mapping[str, Any]) -> Ready:
+def _prepare(embedder: Embedder, version: IndexVersion, line: Mapping[str, Any]) -> Ready:
     text, title = line["text"], line.get("title") or ""
     read = DocumentText(text, (Section(text, 0, len(text)),), "text/plain", title, None)
     document = StoredDocument(
@@ -242,33 +314,10 @@ def _ready(embedder: Embedder, version: IndexVersion, line: Mapping[str, Any]) -
     return Ready(document, text, pieces, 0.0, sections.pack(read.sections))
 
 
-def _members(path: Path) -> dict[str, str]:
-    """By the name of a file of a data set: its name in the archive, at the top or in one folder."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            entries = archive.infolist()
-    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError) as error:
-        raise ConfigError(f"{path} cannot be read as a .zip ({error}); {_NEEDED}") from error
-    found: dict[str, zipfile.ZipInfo] = {}
-    for entry in entries:
-        for file in (_CORPUS, _QUERIES, *_JUDGEMENTS):
-            if entry.filename == file or (
-                entry.filename.endswith(f"/{file}")
-                and entry.filename.count("/") == file.count("/") + 1
-            ):
-                found.setdefault(file, entry)
-    size, packed = (
-        sum(one.file_size for one in found.values()),
-        sum(one.compress_size for one in found.values()),
-    )
-    if (
-        len(entries) > _MOST_ENTRIES
-        or size > _MOST_BYTES
-        or size > _HIGHEST_RATIO * max(packed, 1) + 2**20
-    ):
-        raise ConfigError(
-            f"{path} would unpack {len(entries):,} entries and {size:,} bytes from {packed:,}; at"
-            f" most {_MOST_ENTRIES:,} entries and {_MOST_BYTES:,} bytes, {_HIGHEST_RATIO} times the"
-            " packed ones, are read. Unpack it and give the folder."
-        )
-    return {file: entry.filename for file, entry in found.items()}
+def _read_entry(line: str) -> dict[str, Any]:
+    """The document or question of a line; whatever is wrong with it raises an error."""
+    entry: dict[str, Any] = json.loads(line)
+    texts = [entry["_id"], entry["text"], entry.get("title") or ""]
+    if set(map(type, texts)) != {str} or not entry["_id"].strip():
+        raise TypeError("_id, text and title must be texts")
+    return entry

@@ -68,13 +68,13 @@ def evaluate_modes(
         try:
             library.create_collection(_OWNER, _COLLECTION)
             count = take_in(library, _OWNER, _COLLECTION, dataset.corpus())
-            return {mode: _evaluation(library, mode, questions, count) for mode in modes}
+            return {mode: _evaluate_mode(library, mode, questions, count) for mode in modes}
         finally:
             library.close()
             database.close()
 
 
-def _evaluation(
+def _evaluate_mode(
     library: Library, mode: Mode, questions: Sequence[Question], documents: int
 ) -> Evaluation:
     figures, _ = trial(library, _OWNER, _COLLECTION, questions, SearchOptions(mode=mode))
@@ -100,16 +100,21 @@ def trial(
     """
     sums = dict.fromkeys(METRICS, 0.0)
     results: list[QuestionResult] = []
+    run = _Trial(library, owner, collection, version_id, contextvars.copy_context())
     for question in questions:
         stopping.check()
-        result, figures = _asked(library, owner, collection, question, options, version_id)
+        result, figures = run.ask(question, options)
         results.append(result)
         for name, value in figures.items():
             sums[name] += value
     count = len(questions)
     means = {name: value / count for name, value in sums.items()}
     seconds = [one.seconds for one in results]
-    times = {"mean_s": fmean(seconds), "p50_s": _share(seconds, 50), "p95_s": _share(seconds, 95)}
+    times = {
+        "mean_s": fmean(seconds),
+        "p50_s": _percentile(seconds, 50),
+        "p95_s": _percentile(seconds, 95),
+    }
     hit_rate = sum(one.hit for one in results) / count
     return {**means, "hit_rate": hit_rate, **times, "questions": count}, tuple(results)
 
@@ -121,86 +126,87 @@ def scores(ranking: Sequence[str], relevant: Mapping[str, int]) -> dict[str, flo
     A grade is the gain, as in trec_eval, and is discounted by the logarithm of the rank plus one.
     """
     gains = [max(0, relevant.get(document, 0)) for document in ranking]
-    wanted = sum(grade > 0 for grade in relevant.values())
-    best = _discounted(
-        sorted((grade for grade in relevant.values() if grade > 0), reverse=True)[:10]
-    )
-    first = next((place for place, gain in enumerate(gains[:10], start=1) if gain > 0), None)
+    grades = sorted((grade for grade in relevant.values() if grade > 0), reverse=True)
     recalls = {
-        f"recall_{depth}": sum(gain > 0 for gain in gains[:depth]) / wanted for depth in _RECALLS
+        f"recall_{depth}": sum(gain > 0 for gain in gains[:depth]) / len(grades)
+        for depth in _RECALLS
     }
+    reciprocal_ranks = (1 / place for place, gain in enumerate(gains[:10], start=1) if gain > 0)
     return {
-        "ndcg_10": _discounted(gains[:10]) / best,
+        "ndcg_10": _discount_gains(gains[:10]) / _discount_gains(grades[:10]),
         **recalls,
-        "mrr_10": 1 / first if first else 0.0,
+        "mrr_10": next(reciprocal_ranks, 0.0),
     }
 
 
-def _discounted(gains: Iterable[int]) -> float:
+def _discount_gains(gains: Iterable[int]) -> float:
     return sum(gain / math.log2(place + 1) for place, gain in enumerate(gains, start=1))
 
 
-def _asked(
-    library: Library,
-    owner: str,
-    collection: str,
-    question: Question,
-    options: SearchOptions,
-    version_id: str,
-) -> tuple[QuestionResult, dict[str, float]]:
-    outside = contextvars.copy_context()
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """What is asked in a trial; events are emitted in the context that it was made in."""
 
-    def found(options: SearchOptions, told: bool) -> list[Hit]:
-        asked = library, owner, collection, question.text, options, version_id
-        return contextvars.Context().run(_retrieve, *asked, outside, told)
+    library: Library
+    owner: str
+    collection: str
+    version_id: str
+    outside: contextvars.Context
 
-    started = time.perf_counter()
-    given = found(options, True)
-    seconds = time.perf_counter() - started
-    ranking = _documents(
-        given if options.top_k >= DEPTH else found(replace(options, top_k=DEPTH), False)
-    )
-    places = {name: place for place, name in enumerate(ranking, start=1)}
-    figures = scores(ranking, question.expected)
-    hit = any(name in question.expected for name in _documents(given))
-    ranks = {name: places.get(name) for name in question.expected}
-    return QuestionResult(question.text, ranks, figures["ndcg_10"], hit, seconds), figures
+    def ask(
+        self, question: Question, options: SearchOptions
+    ) -> tuple[QuestionResult, dict[str, float]]:
+        """The result of a question, and its METRICS."""
+        started = time.perf_counter()
+        given = self._retrieve(question.text, options)
+        seconds = time.perf_counter() - started
 
+        deep = given
+        if options.top_k < DEPTH:
+            deep = self._retrieve(question.text, replace(options, top_k=DEPTH), is_shown=False)
+        ranking = _list_documents(deep)
+        figures = scores(ranking, question.expected)
+        places = {name: place for place, name in enumerate(ranking, start=1)}
+        ranks = {name: places.get(name) for name in question.expected}
+        hit = any(name in question.expected for name in _list_documents(given))
+        return QuestionResult(question.text, ranks, figures["ndcg_10"], hit, seconds), figures
 
-def _retrieve(
-    library: Library,
-    owner: str,
-    collection: str,
-    text: str,
-    options: SearchOptions,
-    version_id: str,
-    outside: contextvars.Context,
-    told: bool,
-) -> list[Hit]:
-    """The hits. What happens is passed on, but without them: the passages of all questions would
-    fill memory and ledger.
-    """
+    def _retrieve(self, text: str, options: SearchOptions, *, is_shown: bool = True) -> list[Hit]:
+        """The hits; the Retrieved is passed on if it `is_shown`, and without them: the passages of
+        all questions would fill memory and ledger.
+        """
 
-    def pass_on(event: Event) -> None:
-        if not isinstance(event, Retrieved):
-            outside.run(bus.emit, event)
-        elif told:
-            outside.run(bus.emit, replace(event, hits=[]))
+        def pass_on(event: Event) -> None:
+            if not isinstance(event, Retrieved):
+                self.outside.run(bus.emit, event)
+            elif is_shown:
+                self.outside.run(bus.emit, replace(event, hits=[]))
 
-    with bus.listening(pass_on):
-        version = version_id or None
-        # Figures of another search than the one that is measured would be false.
-        return library.retrieve(
-            owner, collection, text, options=options, version_id=version, falls_back=False
-        )
+        def retrieve() -> list[Hit]:
+            with bus.listening(pass_on):
+                # Figures of another search than the one that is measured would be false.
+                return self.library.retrieve(
+                    self.owner,
+                    self.collection,
+                    text,
+                    options=options,
+                    version_id=self.version_id or None,
+                    falls_back=False,
+                )
 
-
-def _documents(hits: Sequence[Hit]) -> list[str]:
-    return list(dict.fromkeys(name for hit in hits for name in (hit.document, *hit.also_in)))
+        return contextvars.Context().run(retrieve)
 
 
-def _share(values: Sequence[float], percent: int) -> float:
+def _list_documents(hits: Sequence[Hit]) -> list[str]:
+    """Names of the documents of the hits, each once, the best first."""
+    names: list[str] = []
+    for hit in hits:
+        names += (hit.document, *hit.also_in)
+    return list(dict.fromkeys(names))
+
+
+def _percentile(values: Sequence[float], percent: int) -> float:
     """The value that so many percent of the values do not exceed."""
-    return (
-        values[0] if len(values) == 1 else quantiles(values, n=100, method="inclusive")[percent - 1]
-    )
+    if len(values) == 1:
+        return values[0]
+    return quantiles(values, n=100, method="inclusive")[percent - 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from agentkit.errors import ConfigError
 from agentkit.messages import new_id
@@ -46,11 +47,13 @@ def unknown_documents(
     NotFound.
     """
     there = {document.name for document in library.documents(owner, collection)}
-    return [name for name in _expected(questions) if name not in there]
+    return [name for name in _find_expected(questions) if name not in there]
 
 
-def _expected(questions: Sequence[Question]) -> list[str]:
-    return list(dict.fromkeys(name for question in questions for name in question.expected))
+def _find_expected(questions: Sequence[Question]) -> list[str]:
+    """Names of the documents that a question expects, each once."""
+    names = chain.from_iterable(question.expected for question in questions)
+    return list(dict.fromkeys(names))
 
 
 def _check(
@@ -59,9 +62,8 @@ def _check(
     name = library.questions.one(owner, set_id).name
     if not questions:
         raise ConfigError(f"The question set {name!r} has no questions; add some first.")
-    if unknown_documents(library, owner, collection, questions) == (
-        expected := _expected(questions)
-    ):
+    expected = _find_expected(questions)
+    if unknown_documents(library, owner, collection, questions) == expected:
         some = ", ".join(expected[:3])
         raise ConfigError(
             f"None of the documents that {name!r} expects ({some}) is in the collection"

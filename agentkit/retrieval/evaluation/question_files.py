@@ -13,6 +13,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from agentkit.errors import ConfigError
@@ -37,8 +38,10 @@ def read_questions(name: str, data: bytes) -> list[Question]:
         raise ConfigError(
             f"{name} is no UTF-8 text (byte {error.start:,}); save it as CSV in UTF-8."
         ) from error
-    read = _from_json_lines if name.lower().endswith((".jsonl", ".json", ".ndjson")) else _from_csv
-    found = list(read(name, text))
+    if name.lower().endswith((".jsonl", ".json", ".ndjson")):
+        found = list(_read_json_lines(name, text))
+    else:
+        found = list(_read_csv(name, text))
     if not found:
         raise ConfigError(
             f"{name} has no questions; give one a line, with the documents that answer it."
@@ -52,8 +55,8 @@ def to_csv(questions: Iterable[Question]) -> str:
     writer = csv.writer(table, lineterminator="\r\n")
     writer.writerow(_HEADER)
     for one in questions:
-        names = "|".join(_escaped(entry) for entry in entries(one))
-        writer.writerow([_harmless(one.text), _harmless(names)])
+        names = "|".join(_escape(entry) for entry in entries(one))
+        writer.writerow([_escape_formula(one.text), _escape_formula(names)])
     return table.getvalue()
 
 
@@ -75,18 +78,27 @@ def written(name: str, grade: int) -> str:
     """An expected document as it is written: `name`, or `name=2` where the grade is another than
     1.
     """
-    return name if grade == 1 and not _GRADED.fullmatch(name) else f"{name}={grade}"
+    if grade == 1 and not _GRADED.fullmatch(name):
+        return name
+    return f"{name}={grade}"
 
 
 def question_of(text: str, documents: Iterable[str]) -> Question:
     """The question with expected documents as `written` makes them; raises ConfigError."""
     expected: dict[str, int] = {}
     for entry in documents:
-        graded = _GRADED.fullmatch(entry)
-        name, grade = (graded[1], int(graded[2])) if graded else (entry, 1)
-        if name.strip():
-            expected[name.strip()] = grade
+        name, grade = _read_entry(entry)
+        if name:
+            expected[name] = grade
     return Question(text.strip(), expected)
+
+
+def _read_entry(entry: str) -> tuple[str, int]:
+    """Name and grade of an expected document that is written so."""
+    graded = _GRADED.fullmatch(entry)
+    if graded is None:
+        return entry.strip(), 1
+    return graded[1].strip(), int(graded[2])
 
 
 def sample_questions(data: str) -> list[Question]:
@@ -98,29 +110,25 @@ def sample_questions(data: str) -> list[Question]:
     ]
 
 
-def _from_csv(name: str, text: str) -> Iterator[Question]:
+def _read_csv(name: str, text: str) -> Iterator[Question]:
     first = text.lstrip().partition("\n")[0].lower()
-    reader = csv.reader(
-        io.StringIO(text, newline=""),
-        delimiter=";" if re.match(r'"?question"?;', first) else ",",
-        strict=True,
-    )
-    columns: tuple[int, int] | None = None
+    delimiter = ";" if re.match(r'"?question"?;', first) else ","
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows = (row for row in reader if "".join(row).strip())
     try:
-        for row in reader:
-            if not any(cell.strip() for cell in row):
-                continue
-            if columns is None:
-                columns = _columns(name, row)
-            else:
-                yield _row(f"{name} line {reader.line_num:,}", row, columns)
+        header = next(rows, None)
+        if header is None:
+            return
+        columns = _find_columns(name, header)
+        for row in rows:
+            yield _read_row(f"{name} line {reader.line_num:,}", row, columns)
     except csv.Error as error:
         raise ConfigError(
             f"{name} line {reader.line_num:,} is no CSV ({error}); save it as CSV in UTF-8."
         ) from error
 
 
-def _columns(name: str, row: Sequence[str]) -> tuple[int, int]:
+def _find_columns(name: str, row: Sequence[str]) -> tuple[int, int]:
     names = [cell.strip().lower() for cell in row]
     try:
         return names.index(_HEADER[0]), names.index(_HEADER[1])
@@ -131,65 +139,74 @@ def _columns(name: str, row: Sequence[str]) -> tuple[int, int]:
         ) from None
 
 
-def _row(where: str, row: Sequence[str], columns: tuple[int, int]) -> Question:
+def _read_row(where: str, row: Sequence[str], columns: tuple[int, int]) -> Question:
     if len(row) <= max(columns):
         raise ConfigError(
             f"{where} has {len(row):,} cells; it must have a question and its expected documents."
         )
-    text, names = (_plain(row[column]) for column in columns)
-    return _located(where, text, _parted(names))
+    text, names = (_unescape_formula(row[column]) for column in columns)
+    with _locate_errors(where):
+        return question_of(text, _split(names))
 
 
-def _located(where: str, text: str, documents: Iterable[str]) -> Question:
+@contextmanager
+def _locate_errors(where: str) -> Iterator[None]:
+    """Say in a ConfigError of the block where in the file it is."""
     try:
-        return question_of(text, documents)
+        yield
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from error
 
 
-def _from_json_lines(name: str, text: str) -> Iterator[Question]:
+def _read_json_lines(name: str, text: str) -> Iterator[Question]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            yield _from_object(f"{name} line {number:,}", line)
+            yield _read_object(f"{name} line {number:,}", line)
 
 
-def _from_object(where: str, line: str) -> Question:
+def _read_object(where: str, line: str) -> Question:
     try:
         value: Any = json.loads(line)
-        text, expected = value["question"], value["expected"]
+        text, expected = value["question"], _with_grades(value["expected"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ConfigError(
             f"{where} is not a JSON object with question and expected ({type(error).__name__}:"
             f" {error})."
         ) from error
-    if isinstance(expected, str):
-        expected = [expected]
-    if isinstance(expected, list) and all(isinstance(one, str) for one in expected):
-        expected = dict.fromkeys(expected, 1)
     if not isinstance(text, str) or not isinstance(expected, dict):
         raise ConfigError(
             f"{where} has question {text!r:.80}, expected {expected!r:.80}; give a text, and names"
             " or names with grades."
         )
-    try:
+    with _locate_errors(where):
         return Question(text, expected)
-    except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from error
 
 
-def _escaped(entry: str) -> str:
+def _with_grades(expected: object) -> object:
+    """A name or names as names with the grade 1; anything else stays as it is."""
+    if isinstance(expected, str):
+        return {expected: 1}
+    if isinstance(expected, list) and all(isinstance(one, str) for one in expected):
+        return dict.fromkeys(expected, 1)
+    return expected
+
+
+def _escape(entry: str) -> str:
     return re.sub(r"([\\|])", r"\\\1", entry)
 
 
-def _parted(text: str) -> list[str]:
-    return [
-        re.sub(r"\\([\\|])", r"\1", part).strip() for part in re.findall(r"(?:\\[\\|]|[^|])+", text)
-    ]
+def _split(text: str) -> list[str]:
+    """The expected documents that stand between `|`."""
+    parts = re.findall(r"(?:\\[\\|]|[^|])+", text)
+    return [re.sub(r"\\([\\|])", r"\1", part).strip() for part in parts]
 
 
-def _harmless(text: str) -> str:
+def _escape_formula(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-def _plain(text: str) -> str:
-    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+def _unescape_formula(text: str) -> str:
+    """The text that `_harmless` was given."""
+    if text.startswith("'") and _FORMULA.match(text):
+        return text[1:]
+    return text

@@ -62,17 +62,15 @@ class Graph:
         for number in ids:
             self._index.mark_deleted(number)
 
-    def search(
-        self, queries: np.ndarray, k: int, effort: int
-    ) -> tuple[np.ndarray, np.ndarray] | None:
+    def search(self, queries: np.ndarray, k: int, ef: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Ids (m, k) and distances (m, k) of the nearest to vectors (m, dimension).
 
-        `effort` is how many candidates are looked at. None when it finds fewer than `k`: equal
+        `ef` is how many candidates are looked at. None when it finds fewer than `k`: equal
         vectors and removed ones can cut the graph in parts that lead nowhere.
         """
         import numpy as np
 
-        self._index.set_ef(max(effort, k))
+        self._index.set_ef(max(ef, k))
         try:
             ids, distances = self._index.knn_query(queries, k=k)
         except RuntimeError:
@@ -97,7 +95,7 @@ def load_graph(path: str, dimension: int, metric: Metric) -> Graph:
     return Graph(dimension, metric, index)
 
 
-def mapped_vectors(file: Path, dimension: int) -> tuple[np.ndarray, np.ndarray]:
+def map_vectors(file: Path, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     """Ids (n) of the nodes of a saved graph, and their vectors (n, dimension), mapped from the
     file.
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agentkit import private
-from agentkit.retrieval.index.graph import Graph, Metric, load_graph, mapped_vectors
+from agentkit.retrieval.index.graph import Graph, Metric, load_graph, map_vectors
 from agentkit.retrieval.index.vectors import Vectors
 
 _DESCRIPTION = "vectors.json"
@@ -73,7 +73,7 @@ def write(folder: Path, vectors: Vectors, graph: Graph, tuned: Tuned, change: in
         publish(temporary, folder / _DESCRIPTION)
     finally:
         _sweep(folder)
-    vectors.rest_on(*mapped_vectors(file, vectors.dimension))
+    vectors.rest_on(*map_vectors(file, vectors.dimension))
 
 
 def read(folder: Path, dimension: int, metric: Metric) -> Loaded | None:
@@ -90,7 +90,7 @@ def read(folder: Path, dimension: int, metric: Metric) -> Loaded | None:
         if checksum(file) != value:
             return None
         graph, vectors = load_graph(str(file), dimension, metric), Vectors(dimension, metric)
-        vectors.rest_on(*mapped_vectors(file, dimension))
+        vectors.rest_on(*map_vectors(file, dimension))
         vectors.remove(description["removed"])
         with suppress(OSError):
             _sweep(folder)

@@ -58,7 +58,7 @@ class VersionChanges:
         """Ids (n), rising, and vectors (n, dimension) of the first `limit` added after one change
         and until another.
         """
-        return self.chunks.vectors_added(self.version, after, until, limit)
+        return self.chunks.read_added_vectors(self.version, after, until, limit)
 
     def stored(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """Ids (n) and vectors (n, dimension) of those of the ids that are there."""
@@ -245,7 +245,7 @@ class CollectionIndex:
             )
 
     def _write_words(self, known: int, until: int) -> None:
-        while rows := self._chunks.texts_added(self.version, known, until, _SLICE):
+        while rows := self._chunks.read_added_rows(self.version, known, until, _SLICE):
             self._words.add(rows)
             known = rows[-1]["id"]
         self._words.commit(until)
@@ -272,7 +272,7 @@ class Indexes:
         be neither opened nor made.
         """
         while True:  # once more when it was put away meanwhile
-            index = self._used(version) or self._open_again(version)
+            index = self._use(version) or self._open_again(version)
             index.refresh()
             if index.is_open:
                 return index
@@ -296,7 +296,7 @@ class Indexes:
     def drop(self, version: IndexVersion) -> None:
         """Remove the indexes of a version that is no more."""
         with self._turn(version):
-            if index := self._taken_out(version):
+            if index := self._take_out(version):
                 index.abandon()
             shutil.rmtree(self._folder / version.id, ignore_errors=True)
 
@@ -305,7 +305,7 @@ class Indexes:
         opening.
         """
         known = {version.id for version in versions}
-        for folder in self._folder.iterdir() if self._folder.is_dir() else ():
+        for folder in self._folder.glob("*"):
             if folder.name not in known:
                 shutil.rmtree(folder, ignore_errors=True)
             for file in folder.glob("shown.sqlite*"):  # what hits show, of older versions
@@ -328,17 +328,17 @@ class Indexes:
 
     def _open_again(self, version: IndexVersion) -> CollectionIndex:
         with self._turn(version):
-            index = self._used(version) or self._opened(version)
+            index = self._use(version) or self._open_index(version)
             with self._lock:
                 self._open[version.id] = index
         self._make_room()
         return index
 
-    def _taken_out(self, version: IndexVersion) -> CollectionIndex | None:
+    def _take_out(self, version: IndexVersion) -> CollectionIndex | None:
         with self._lock:
             return self._open.pop(version.id, None)
 
-    def _used(self, version: IndexVersion) -> CollectionIndex | None:
+    def _use(self, version: IndexVersion) -> CollectionIndex | None:
         with self._lock:
             index = self._open.pop(version.id, None)
             if index is not None:
@@ -353,7 +353,7 @@ class Indexes:
             unused = [index.version for index in self._open.values()][:-MOST_OPEN]
         for version in unused:
             with self._turn(version):
-                if index := self._taken_out(version):
+                if index := self._take_out(version):
                     index.put_away()
 
     def _turn(self, version: IndexVersion) -> threading.Lock:
@@ -362,7 +362,7 @@ class Indexes:
         """
         return self._turns.setdefault(version.id, threading.Lock())
 
-    def _opened(self, version: IndexVersion) -> CollectionIndex:
+    def _open_index(self, version: IndexVersion) -> CollectionIndex:
         if not VersionTable(self._chunks.database).known(version):
             raise NotFound("The collection, or this version of its index, was deleted meanwhile.")
         folder = self._folder / version.id

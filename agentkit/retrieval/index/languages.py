@@ -141,9 +141,11 @@ def language(text: str) -> str:
     any; empty if unclear.
     """
     german, english, _ = _counts(text)
-    if german > english or (german == english == 0 and _UMLAUT.search(text)):
+    if german > english:
         return "german"
-    return "english" if english > german else ""
+    if english > german:
+        return "english"
+    return "german" if not german and _UMLAUT.search(text) else ""
 
 
 def languages_of(chunks: Sequence[str]) -> list[str]:
@@ -156,28 +158,37 @@ def languages_of(chunks: Sequence[str]) -> list[str]:
     found = [_plain_language(text) for text in chunks]
     if all(found):
         return found
-    whole = _identified("\n".join(chunks)[:_SAMPLE])
-    if whole in ("", "english", "german"):
-        return [plain or language(text) or whole for plain, text in zip(found, chunks, strict=True)]
-    return [plain or whole for plain in found]
+    whole = _identify("\n".join(chunks)[:_SAMPLE])
+    may_be_either = whole in ("", "english", "german")
+    for place, text in enumerate(chunks):
+        if not found[place] and may_be_either:
+            found[place] = language(text)
+        found[place] = found[place] or whole
+    return found
 
 
 def _plain_language(text: str) -> str:
     german, english, words = _counts(text)
-    return language(text) if max(german, english) > _PLAIN * words else ""
+    if max(german, english) <= _PLAIN * words:
+        return ""
+    return language(text)
 
 
 def _counts(text: str) -> tuple[int, int, int]:
     """German function words, English ones, and all words."""
     words = text.lower().split()
-    return sum(map(_GERMAN.__contains__, words)), sum(map(_ENGLISH.__contains__, words)), len(words)
+    german = sum(map(_GERMAN.__contains__, words))
+    english = sum(map(_ENGLISH.__contains__, words))
+    return german, english, len(words)
 
 
-def _identified(text: str) -> str:
+def _identify(text: str) -> str:
     if not _LETTER.search(text):
         return ""
     code, probability = _model().classify(text)
-    return STEMMED.get(code, "") if probability >= _SURE else ""
+    if probability < _SURE:
+        return ""
+    return STEMMED.get(code, "")
 
 
 @cache

@@ -21,11 +21,11 @@ from agentkit import private
 from agentkit.retrieval.index.languages import STEMMED, language, languages_of
 from agentkit.retrieval.index.terms import (
     analyzer,
-    asked_pairs,
-    normal,
+    drop_unspaced,
+    normalise,
     pairs,
     parts,
-    spaced,
+    query_pairs,
     stems,
 )
 from agentkit.retrieval.store.chunk_table import IndexRow
@@ -56,14 +56,16 @@ class LexicalIndex:
         self._open()
 
     def __len__(self) -> int:
-        return max(0, int(self._searcher.num_docs) - (1 if self.change else 0))
+        return max(0, int(self._searcher.num_docs) - bool(self.change))
 
     @property
     def waste(self) -> float:
         """The share of removed chunks that are still in the files, where every score counts them, 0
         to 1.
         """
-        return 1 - len(self) / self._held if self._held else 0.0
+        if not self._held:
+            return 0.0
+        return 1 - len(self) / self._held
 
     def clear(self) -> None:
         """Start anew with nothing."""
@@ -73,20 +75,20 @@ class LexicalIndex:
 
     def add(self, rows: Sequence[IndexRow]) -> None:
         """Add chunks under new ids; seen by searches after `commit`."""
-        writer = self._writing()
+        writer = self._open_writer()
         for _, of_document in groupby(rows, itemgetter("document_id")):
             for document in self._documents(list(of_document)):
                 writer.add_document(document)
 
     def empty(self) -> None:
         """Remove all chunks and what is left of removed ones. Seen by searches after `commit`."""
-        self._writing().delete_all_documents()
+        self._open_writer().delete_all_documents()
 
     def remove(self, ids: Sequence[int]) -> None:
         """Remove chunks; ids that are not there are passed over. Seen by searches after
         `commit`.
         """
-        writer = self._writing()
+        writer = self._open_writer()
         for number in ids:
             writer.delete_documents_by_term("id", number)
 
@@ -96,7 +98,7 @@ class LexicalIndex:
         """
         import tantivy
 
-        writer = self._writing()
+        writer = self._open_writer()
         # The number is a document of the index itself, so that both are written in one step.
         writer.delete_documents_by_term("kind", "state")
         writer.add_document(tantivy.Document(kind="state", change=change))
@@ -120,23 +122,18 @@ class LexicalIndex:
         import tantivy
 
         searcher = self._searcher
-        clauses = [self._clause(choices) for choices in self._asked(query, searcher)]
-        if not clauses or not k or (allowed is not None and not len(allowed)):
+        clauses = [self._clause(choices) for choices in self._analyse(query, searcher)]
+        if not clauses or not k:
             return [], []
         words = tantivy.Query.boolean_query([(tantivy.Occur.Should, clause) for clause in clauses])
         if allowed is not None:
-            inside = tantivy.Query.const_score_query(
-                tantivy.Query.term_set_query(self._schema, "id", list(allowed)), 0.0
-            )
-            words = tantivy.Query.boolean_query(
-                [(tantivy.Occur.Must, words), (tantivy.Occur.Must, inside)]
-            )
+            words = self._among(words, allowed)
         hits = searcher.search(words, k, count=False).hits
+
         ids = searcher.fast_field_values("id", [address for _, address in hits])
-        found = sorted(
-            zip((score for score, _ in hits), ids, strict=True), key=lambda hit: (-hit[0], hit[1])
-        )
-        return [int(number) for _, number in found], [float(score) for score, _ in found]
+        scores = [float(score) for score, _ in hits]
+        found = sorted(zip(scores, map(int, ids), strict=True), key=_best_first)
+        return [number for _, number in found], [score for score, _ in found]
 
     def ceiling(self, query: str) -> float:
         """About the highest BM25 score that a chunk can have for the query, so that shares of it
@@ -146,17 +143,12 @@ class LexicalIndex:
         were rare. 0 without words.
         """
         searcher = self._searcher
-        total = max(
-            self._held, searcher.num_docs
-        )  # as the scores have it, with removed chunks until segments are merged
+        # As the scores have it, with removed chunks until segments are merged.
+        total = max(self._held, searcher.num_docs)
         bound = 0.0
-        for choices in self._asked(query, searcher):
-            held = [
-                found
-                for field, term in choices
-                if field != "parts" and (found := searcher.doc_freq(field, term))
-            ]
-            rarest = min(held, default=0)
+        for choices in self._analyse(query, searcher):
+            held = [searcher.doc_freq(*term) for term in choices if term[0] != "parts"]
+            rarest = min(filter(None, held), default=0)
             bound += math.log(1 + (max(total, rarest) - rarest + 0.5) / (rarest + 0.5)) * (_K1 + 1)
         return bound
 
@@ -165,41 +157,37 @@ class LexicalIndex:
         import tantivy
 
         searcher = self._searcher
-        everything = searcher.search(
-            tantivy.Query.all_query(), max(1, searcher.num_docs), count=False
-        ).hits
-        return {
-            int(number)
-            for number in searcher.fast_field_values("id", [at for _, at in everything])
-            if number is not None
-        }
+        most = max(1, searcher.num_docs)
+        everything = searcher.search(tantivy.Query.all_query(), most, count=False).hits
+        found = set(searcher.fast_field_values("id", [at for _, at in everything]))
+        return found - {None}  # the number of the last change has no id
 
     def _documents(self, rows: Sequence[IndexRow]) -> Iterable[Any]:
         """Tantivy's documents of chunks that are of one document of ours."""
-        # Title and heading count twice, as fields of more weight do in BM25F (Robertson, Zaragoza
-        # and Taylor 2004).
-        heads = [f"{row['document']} {row['title']} {row['heading']}" for row in rows]
-        texts = [
-            normal(f"{head} {head} {row['text']}") for head, row in zip(heads, rows, strict=True)
-        ]
-        words = [spaced(text) for text in texts]
-        for row, text, plain, tongue in zip(rows, texts, words, languages_of(words), strict=True):
-            yield self._document(row["id"], text, plain, tongue or "english")
+        texts: list[str] = []
+        for row in rows:
+            # Title and heading count twice, as fields of more weight do in BM25F (Robertson,
+            # Zaragoza and Taylor 2004).
+            head = f"{row['document']} {row['title']} {row['heading']}"
+            texts.append(normalise(f"{head} {head} {row['text']}"))
+        words = [drop_unspaced(text) for text in texts]
+        for row, text, plain, spoken in zip(rows, texts, words, languages_of(words), strict=True):
+            yield self._document(row["id"], text, plain, spoken or "english")
 
-    def _document(self, number: int, text: str, words: str, tongue: str) -> Any:
+    def _document(self, number: int, text: str, words: str, spoken: str) -> Any:
         import tantivy
 
         document = tantivy.Document(id=number)
         document.add_text("kind", "chunk")
-        if tongue == "english" and words is text:
+        if spoken == "english" and words is text:
             document.add_text("stems", text)
             return document
-        found = stems(tongue, words)
+        found = stems(spoken, words)
         document.add_pre_tokenized_text("stems", _tokens([*found, *pairs(text)]))
-        if tongue == "german":
+        if spoken == "german":
             document.add_text("parts", " ".join(parts(found)))
-        if tongue != "english":
-            document.add_text("kind", tongue)
+        if spoken != "english":
+            document.add_text("kind", spoken)
         return document
 
     def _open(self) -> None:
@@ -208,17 +196,14 @@ class LexicalIndex:
         self._schema = _schema()
         private.make_folder(self._folder)
         try:
-            self._index = self._opened(tantivy)
-        except (
-            ValueError,
-            OSError,
-            RuntimeError,
-        ):  # damaged, or of another layout: a cache is built again
+            self._index = self._open_files(tantivy)
+        # Damaged, or of another layout: a cache is built again.
+        except (ValueError, OSError, RuntimeError):
             shutil.rmtree(self._folder, ignore_errors=True)
             private.make_folder(self._folder)
-            self._index = self._opened(tantivy)
+            self._index = self._open_files(tantivy)
 
-    def _opened(self, tantivy: Any) -> Any:
+    def _open_files(self, tantivy: Any) -> Any:
         self._index = tantivy.Index(self._schema, path=str(self._folder))
         self._index.register_tokenizer("english", analyzer("english"))
         self._refresh()
@@ -229,84 +214,96 @@ class LexicalIndex:
 
         self._index.reload()
         self._searcher = self._index.searcher()
-        self._tongues = [one for one in _OTHERS if self._searcher.doc_freq("kind", one)]
+        self._languages = [one for one in _OTHERS if self._searcher.doc_freq("kind", one)]
         """The languages of its chunks, English apart."""
-        found = self._searcher.search(
-            tantivy.Query.term_query(self._schema, "kind", "state"), 1
-        ).hits
-        self.change = (
-            int(self._searcher.fast_field_values("change", [found[0][1]])[0]) if found else 0
-        )
+        state = tantivy.Query.term_query(self._schema, "kind", "state")
+        found = [at for _, at in self._searcher.search(state, 1).hits]
+        (change,) = self._searcher.fast_field_values("change", found) if found else (0,)
+        self.change = int(change)
         """The number of the last change that is in the index; 0 when it is empty."""
         self._held = int(self._searcher.doc_freq("kind", "chunk"))
         """Chunks in the files, removed ones included; 0 in files from before this was counted."""
 
-    def _writing(self) -> Any:
+    def _open_writer(self) -> Any:
         if self._writer is None:
             self._writer = self._index.writer(_MEMORY, 1)
             # of a commit that was killed: the next one would write files of the same names
             self._writer.garbage_collect_files()
         return self._writer
 
-    def _asked(self, query: str, searcher: object) -> list[list[Term]]:
+    def _analyse(self, query: str, searcher: object) -> list[list[Term]]:
         """For each word of the query the terms that it may match; kept, as after the best chunks
         their ceiling is asked for.
         """
-        asked_before = self._last
-        if asked_before is None or asked_before[:2] != (query, searcher):
-            self._last = asked_before = query, searcher, self._understood(query, searcher)
-        return asked_before[2]
+        last = self._last
+        if last is None or last[:2] != (query, searcher):
+            last = query, searcher, self._find_terms(query, searcher)
+            self._last = last
+        return last[2]
 
-    def _understood(self, query: str, searcher: Any) -> list[list[Term]]:
+    def _find_terms(self, query: str, searcher: Any) -> list[list[Term]]:
         """For each word of the query the terms that it may match, and for each pair of characters
         that one.
         """
-        text = normal(query[:_MOST_CHARACTERS])
-        words = list(dict.fromkeys(analyzer().analyze(spaced(text))))[:_MOST_WORDS]
-        tongue = self._asked_language(text, words)
-        content = analyzer(tongue or "english", stop=True)
+        text = normalise(query[:_MOST_CHARACTERS])
+        words = list(dict.fromkeys(analyzer().analyze(drop_unspaced(text))))[:_MOST_WORDS]
+        spoken = self._guess_language(text, words)
+        content = analyzer(spoken or "english", stop=True)
         words = [word for word in words if content.analyze(word)] or words
         # An English question is not after German compounds, and looking for parts takes longer than
         # looking for words.
-        compounds = "german" in self._tongues and tongue in ("", "german")
+        compounds = "german" in self._languages and spoken in ("", "german")
         found = [self._choices(word, compounds) for word in words]
-        return [
-            *filter(None, found),
-            *([("stems", pair)] for pair in asked_pairs(text)[:_MOST_WORDS]),
-        ]
+        found += [[("stems", pair)] for pair in query_pairs(text)[:_MOST_WORDS]]
+        return list(filter(None, found))
 
-    def _asked_language(self, text: str, words: Sequence[str]) -> str:
+    def _guess_language(self, text: str, words: Sequence[str]) -> str:
         """The language with the most words without content in the query, of those that chunks have;
         empty if unclear.
         """
         found = language(text)
-        others = [one for one in self._tongues if one != "german"]
+        others = [one for one in self._languages if one != "german"]
         if not others:
             return found
         asked = " ".join(words)
-        kept = {
-            one: len(analyzer(one, stop=True).analyze(asked))
-            for one in (found or "english", *others)
-        }
-        least = min(kept, key=kept.__getitem__)
+        candidates = (found or "english", *others)
+        with_content = [len(analyzer(one, stop=True).analyze(asked)) for one in candidates]
+        least = candidates[with_content.index(min(with_content))]
         return found if least == "english" else least
 
     def _choices(self, word: str, compounds: bool) -> list[Term]:
-        choices = (stem for one in ("english", *self._tongues) for stem in stems(one, word))
-        found = [("stems", stem) for stem in dict.fromkeys(choices)]
-        return found + [("parts", stem) for stem in (stems("german", word) if compounds else ())]
+        """The terms of a word in every language that chunks have."""
+        found: dict[Term, None] = {}
+        for one in ("english", *self._languages):
+            found |= dict.fromkeys(("stems", stem) for stem in stems(one, word))
+        if compounds:
+            found |= dict.fromkeys(("parts", stem) for stem in stems("german", word))
+        return list(found)
+
+    def _among(self, words: Any, allowed: Sequence[int]) -> Any:
+        """The query for these words among the allowed chunks; the score is that of the words."""
+        import tantivy
+
+        ids = tantivy.Query.term_set_query(self._schema, "id", list(allowed))
+        inside = tantivy.Query.const_score_query(ids, 0.0)
+        both = [(tantivy.Occur.Must, words), (tantivy.Occur.Must, inside)]
+        return tantivy.Query.boolean_query(both)
 
     def _clause(self, choices: Sequence[Term]) -> Any:
         """The best of the choices, so that a word counts once."""
         import tantivy
 
-        clauses = [
-            self._compound(stem)
-            if field == "parts"
-            else tantivy.Query.term_query(self._schema, field, stem, "freq")
-            for field, stem in choices
-        ]
-        return clauses[0] if len(clauses) == 1 else tantivy.Query.disjunction_max_query(clauses)
+        clauses = [self._term(*choice) for choice in choices]
+        if len(clauses) == 1:
+            return clauses[0]
+        return tantivy.Query.disjunction_max_query(clauses)
+
+    def _term(self, field: str, stem: str) -> Any:
+        import tantivy
+
+        if field == "parts":
+            return self._compound(stem)
+        return tantivy.Query.term_query(self._schema, field, stem, "freq")
 
     def _compound(self, stem: str) -> Any:
         """Compounds with the German word in them, or what the word is composed of; scored as its
@@ -348,3 +345,7 @@ def _tokens(terms: Sequence[str]) -> Any:
     return PreTokenizedString(
         "", [Token(term, position, 0, 0) for position, term in enumerate(terms)]
     )
+
+
+def _best_first(hit: tuple[float, int]) -> tuple[float, int]:
+    return -hit[0], hit[1]

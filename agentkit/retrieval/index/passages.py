@@ -47,7 +47,7 @@ class Passages:
         self.saved = 0
         """The number of the last change that is in the file."""
         self._begin_anew()
-        if (file := self._file()) and (found := _read(file)) is not None:
+        if (file := self._find_file()) and (found := _read(file)) is not None:
             self._rest_on(file, found)
             if not self._is_of_this_history():
                 self._begin_anew()
@@ -81,7 +81,7 @@ class Passages:
             if self.change:
                 self._removed |= set(self._chunks.removed(self._version, self.change, until))
             while True:
-                more = self._chunks.shown_added(self._version, self.change, until, _SLICE)
+                more = self._chunks.read_added_passages(self._version, self.change, until, _SLICE)
                 if not more.num_rows:
                     break
                 self._append(more)
@@ -107,13 +107,13 @@ class Passages:
     def mend(self) -> None:
         """Read all of the file, and begin anew if it is damaged."""
         with self._lock:
-            file = self._file()
+            file = self._find_file()
             if self.saved and not (file and _is_whole(file)):
                 self._begin_anew()
 
     def _begin_anew(self) -> None:
         self.change = self.saved = 0
-        self._schema = self._chunks.shown_added(self._version, 0, 0, 0).schema
+        self._schema = self._chunks.read_added_passages(self._version, 0, 0, 0).schema
         self._removed: set[int] = set()
         self._written: int = 0
         """So many of the rows are in the file."""
@@ -122,7 +122,7 @@ class Passages:
     def _rest_on(self, file: Path, found: pyarrow.Table) -> None:
         if found.schema == self._schema:
             self._written, self._removed = found.num_rows, set()
-            self.change = self.saved = _change(file)
+            self.change = self.saved = _change_of(file)
             self._hold(found.to_batches())
 
     def _is_of_this_history(self) -> bool:
@@ -183,14 +183,14 @@ class Passages:
         for old in self._folder.glob("passages-*"):
             if old.name != name:
                 old.unlink(missing_ok=True)
-        self._rest_on(self._folder / name, _mapped(self._folder / name))
+        self._rest_on(self._folder / name, _map(self._folder / name))
 
-    def _file(self) -> Path | None:
+    def _find_file(self) -> Path | None:
         files = [file for file in self._folder.glob("passages-*") if _NAME.fullmatch(file.name)]
-        return max(files, key=_change, default=None)
+        return max(files, key=_change_of, default=None)
 
 
-def _change(file: Path) -> int:
+def _change_of(file: Path) -> int:
     """The number in the file's name."""
     return int(file.name.split("-")[1])
 
@@ -202,7 +202,7 @@ def _is_whole(file: Path) -> bool:
     return False
 
 
-def _mapped(file: Path) -> pyarrow.Table:
+def _map(file: Path) -> pyarrow.Table:
     import pyarrow
 
     with pyarrow.memory_map(str(file)) as opened:
@@ -214,5 +214,5 @@ def _read(file: Path) -> pyarrow.Table | None:
     import pyarrow
 
     with suppress(OSError, pyarrow.ArrowException):
-        return _mapped(file) if _is_whole(file) else None
+        return _map(file) if _is_whole(file) else None
     return None

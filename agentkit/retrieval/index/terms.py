@@ -117,38 +117,45 @@ hiragana.
 _PARTICLE = max(map(len, _PARTICLES))
 
 
-def normal(text: str) -> str:
+def normalise(text: str) -> str:
     """The text in the form that is analysed."""
-    return text if text.isascii() else _LONG_MARK.sub("", normalized("NFKC", text))
+    if text.isascii():
+        return text
+    return _LONG_MARK.sub("", normalized("NFKC", text))
 
 
-def spaced(text: str) -> str:
+def drop_unspaced(text: str) -> str:
     """Normal text without what is written without spaces, so that a sentence of it does not count
     as one word.
     """
-    return text if text.isascii() or not _UNSPACED.search(text) else _UNSPACED.sub(" ", text)
+    if text.isascii():
+        return text
+    return _UNSPACED.sub(" ", text) if _UNSPACED.search(text) else text
 
 
 def pairs(text: str) -> Iterator[str]:
     """Pairs of neighbouring characters in normal text that is written without spaces, and the
     single ones.
     """
-    for match in () if text.isascii() else _UNSPACED.finditer(text):
+    if text.isascii():
+        return
+    for match in _UNSPACED.finditer(text):
         run = match.group()
         yield from _couples(run)
         yield from run
 
 
-def asked_pairs(query: str) -> list[str]:
+def query_pairs(query: str) -> list[str]:
     """The pairs to look for: within one script, without particles and question words unless there
     is nothing else.
     """
     if query.isascii():
         return []
     runs = list(_content(_ASKING.sub(" ", query))) or _SCRIPTS.findall(query)
-    return list(
-        dict.fromkeys(pair for run in runs for pair in (_couples(run) if len(run) > 1 else run))
-    )
+    found: list[str] = []
+    for run in runs:
+        found += _couples(run) if len(run) > 1 else run
+    return list(dict.fromkeys(found))
 
 
 def parts(words: Iterable[str]) -> Iterator[str]:
@@ -162,7 +169,9 @@ def stems(language: str, words: str) -> list[str]:
     five of them.
     """
     found: list[str] = analyzer(language).analyze(words)
-    return found if language in ("english", "german") else [f"{language}:{stem}" for stem in found]
+    if language in ("english", "german"):
+        return found
+    return [f"{language}:{stem}" for stem in found]
 
 
 @cache
@@ -192,21 +201,19 @@ def _couples(run: str) -> Iterator[str]:
 
 def _content(query: str) -> Iterator[str]:
     for run in _SCRIPTS.findall(query):
-        found = _without_particles(run)
+        found = _strip_particles(run)
         # A single kana that is left is the ending of a verb.
         if len(found) > 1 or not "\u3041" <= run[0] <= "\u309f":
             yield found
 
 
-def _without_particles(run: str) -> str:
+def _strip_particles(run: str) -> str:
     """The run up to where nothing but particles follows; a regular expression would try all ways to
     part what follows.
     """
     ends = {len(run)}
-    for place in range(len(run) - 1, -1, -1):
-        if any(
-            place + size in ends and run[place : place + size] in _PARTICLES
-            for size in range(1, _PARTICLE + 1)
-        ):
+    for place in reversed(range(len(run))):
+        sizes = range(1, _PARTICLE + 1)
+        if any(place + size in ends and run[place : place + size] in _PARTICLES for size in sizes):
             ends.add(place)
     return run[: min(ends)]

@@ -23,7 +23,7 @@ EXACT_BELOW = 5_000
 """Up to so many vectors ef is their number: the graph is followed to all of them."""
 TARGET = 0.99
 """The recall that the graph is to reach on the sample; real queries are easier and reach more."""
-_EFFORTS = (16, 24, 32, 48, 64, 80, 96, 112, 128, 192, 256, 384, 512, 768, 1024)
+_EF_STEPS = (16, 24, 32, 48, 64, 80, 96, 112, 128, 192, 256, 384, 512, 768, 1024)
 _TEN = 10
 _MORE_EACH = 0.5
 """Candidates more that are looked at for each further result.
@@ -157,7 +157,7 @@ class VectorIndex:
         """
         with self._lock:
             k = min(k, len(self._vectors))
-            found = self._guided(query, k, allowed) if k > 0 else None
+            found = self._search_graph(query, k, allowed) if k > 0 else None
             return found or self._vectors.nearest(query, k, allowed)
 
     def vectors(self, ids: list[int]) -> tuple[list[int], np.ndarray]:
@@ -171,19 +171,11 @@ class VectorIndex:
         That is logged and said in `problem`.
         """
         with self._lock:
+            self.problem = ""
             if self._folder is not None and self.change > self.saved:
-                try:
-                    self._write(self._folder)
-                except OSError as error:
-                    self.problem = (
-                        f"The vector index in {self._folder} could not be saved ({error})."
-                    )
-                    log.warning(
-                        "%s It is brought up to date from the database at the next start.",
-                        self.problem,
-                    )
-                    return
-            self.problem, self.saved = "", self.change
+                self._try_to_write(self._folder)
+            if not self.problem:
+                self.saved = self.change
 
     def figures(self) -> IndexFigures:
         """What there is to know of it now."""
@@ -207,26 +199,48 @@ class VectorIndex:
     def _looks_at_all(self) -> bool:
         return self._is_small or not self._tuned.ef
 
-    def _guided(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> Found | None:
+    def _search_graph(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> Found | None:
         """What the graph finds; None when that is not enough, or comparing one by one is faster."""
         if self._is_small:
-            return self._ranked(query, k) if allowed is None else None
+            return self._search_small(query, k) if allowed is None else None
         if not self._tuned.ef:
             return None
-        count = len(self._vectors)
-        wanted, effort = k, self._effort(k)
-        if allowed is not None:
-            wanted = min(count, math.ceil(_SPARE * k * count / max(1, len(allowed))))
-            effort = self._effort(0) + 2 * wanted
-        if (count if allowed is None else len(allowed)) <= _ROWS_PER_CANDIDATE * effort:
-            return None
-        found = self._graph.search(query[None], wanted, effort)
-        if found is None or allowed is None:
-            return (found[0][0], found[1][0]) if found else None
-        kept = _among(found[0][0], allowed)[:k]
-        return (found[0][0][kept], found[1][0][kept]) if len(kept) == k else None
+        if allowed is None:
+            return self._search_all(query, k)
+        return self._search_among(query, k, allowed)
 
-    def _ranked(self, query: np.ndarray, k: int) -> Found | None:
+    def _search_all(self, query: np.ndarray, k: int) -> Found | None:
+        ef = self._ef_for(k)
+        if len(self._vectors) <= _ROWS_PER_CANDIDATE * ef:
+            return None
+        return self._follow_graph(query, k, ef)
+
+    def _search_among(self, query: np.ndarray, k: int, allowed: np.ndarray) -> Found | None:
+        """The nearest of the allowed ones; more are looked for, as many will be left out."""
+        count = len(self._vectors)
+        wanted = min(count, math.ceil(_SPARE * k * count / max(1, len(allowed))))
+        ef = self._ef_for(0) + 2 * wanted
+        if len(allowed) <= _ROWS_PER_CANDIDATE * ef:
+            return None
+        found = self._follow_graph(query, wanted, ef)
+        if found is None:
+            return None
+
+        ids, distances = found
+        kept = _among(ids, allowed)[:k]
+        if len(kept) < k:
+            return None
+        return ids[kept], distances[kept]
+
+    def _follow_graph(self, query: np.ndarray, k: int, ef: int) -> Found | None:
+        """What the graph leads to from one query; None when that are fewer than `k`."""
+        found = self._graph.search(query[None], k, ef)
+        if found is None:
+            return None
+        ids, distances = found
+        return ids[0], distances[0]
+
+    def _search_small(self, query: np.ndarray, k: int) -> Found | None:
         """The nearest of all, exactly; None when the graph does not lead to all of them.
 
         So all are asked for, which takes hardly longer: else the part that a search begins in could
@@ -234,11 +248,13 @@ class VectorIndex:
         """
         import numpy as np
 
-        found = self._graph.search(query[None], len(self._vectors), len(self._graph))
+        found = self._follow_graph(query, len(self._vectors), len(self._graph))
+        if found is None:
+            return None
         # Once more in double precision, in which distances are given here.
-        return self._vectors.nearest(query, k, np.sort(found[0][0][:k])) if found else None
+        return self._vectors.nearest(query, k, np.sort(found[0][:k]))
 
-    def _effort(self, k: int) -> int:
+    def _ef_for(self, k: int) -> int:
         """ef is measured for ten results; more of them need more candidates."""
         return self._tuned.ef + math.ceil(_MORE_EACH * max(0, k - _TEN))
 
@@ -283,34 +299,51 @@ class VectorIndex:
             graph.add(np.array(found, dtype=np.int64), vectors)
 
     def _tune(self, graph: Graph) -> Tuned:
-        """The least effort that finds what comparing with all finds, on a sample of queries.
+        """The least ef that finds what comparing with all finds, on a sample of queries.
 
         By dot product alone the nearest may have no neighbourhood that a graph could lead to; all
         are compared then.
         """
         import numpy as np
 
-        chance, ids = np.random.default_rng(0), self._vectors.ids
-        one, other = (self._vectors.get(chance.choice(ids, _SAMPLE).tolist())[1] for _ in range(2))
-        queries = _MIXED * one + (1 - _MIXED) * other
-        if self._metric == "cosine":
-            queries /= np.maximum(np.linalg.norm(queries, axis=1, keepdims=True), 1e-9)
-        k = min(_TEN, len(ids))
+        queries = self._sample_queries()
+        count = len(self._vectors)
+        k = min(_TEN, count)
         right = self._vectors.nearest_to_each(queries, k)
         farthest = np.array([distances[-1] for _, distances in right])[:, None]
+        # By distance: of equal vectors it does not matter which are found.
+        most = farthest + 1e-5 * np.abs(farthest) + 1e-6
         recall = 0.0
-        for effort in _EFFORTS:
-            found = graph.search(queries, k, effort)
-            # By distance: of equal vectors it does not matter which are found.
-            near = farthest + 1e-5 * np.abs(farthest) + 1e-6
-            recall = float((found[1] <= near).mean()) if found else 0.0
+        for ef in _EF_STEPS:
+            found = graph.search(queries, k, ef)
+            recall = float((found[1] <= most).mean()) if found else 0.0
             if recall >= TARGET:
                 break
         if recall < TARGET and self._metric == "ip":
-            return Tuned(0, 1.0, 0, len(ids))
-        return Tuned(effort, recall, _SAMPLE, len(ids))
+            return Tuned(0, 1.0, 0, count)
+        return Tuned(ef, recall, _SAMPLE, count)
+
+    def _sample_queries(self) -> np.ndarray:
+        """Mixtures (_SAMPLE, dimension) of two stored vectors each, the same ones every time."""
+        import numpy as np
+
+        chance, ids = np.random.default_rng(0), self._vectors.ids
+        one, other = (self._vectors.get(chance.choice(ids, _SAMPLE).tolist())[1] for _ in range(2))
+        queries: np.ndarray = _MIXED * one + (1 - _MIXED) * other
+        if self._metric == "cosine":
+            queries /= np.maximum(np.linalg.norm(queries, axis=1, keepdims=True), 1e-9)
+        return queries
 
     # Files
+
+    def _try_to_write(self, folder: Path) -> None:
+        try:
+            self._write(folder)
+        except OSError as error:
+            self.problem = f"The vector index in {folder} could not be saved ({error})."
+            log.warning(
+                "%s It is brought up to date from the database at the next start.", self.problem
+            )
 
     def _write(self, folder: Path) -> None:
         if len(self._graph):

@@ -88,7 +88,7 @@ class Vectors:
         import numpy as np
 
         rows = np.flatnonzero(self._alive | np.isin(self._ids, ids))
-        self._later, self._saved = self._taken(rows), self._saved[:0]
+        self._later, self._saved = self._take(rows), self._saved[:0]
         self._ids, self._alive = self._ids[rows], self._alive[rows]
         self._places = np.arange(len(rows), dtype=np.int64)
 
@@ -117,7 +117,7 @@ class Vectors:
         at, given = at[inside], given[inside]
         there = (self._ids[at] == given) & self._alive[at]
         found: list[int] = given[there].tolist()
-        return found, self._taken(at[there])
+        return found, self._take(at[there])
 
     def nearest(self, query: np.ndarray, k: int, allowed: np.ndarray | None = None) -> Found:
         """The at most `k` nearest to a vector (dimension), all compared; `allowed`: rising ids."""
@@ -132,11 +132,11 @@ class Vectors:
         best: list[Found] = [(np.empty(0, dtype=np.int64), np.empty(0))] * len(queries)
         rows = np.flatnonzero(self._alive) if allowed is None else self._rows(allowed)
         for ids, vectors in self._blocks(rows) if k > 0 else ():
-            table = _compared(vectors, queries, self.metric)
+            table = _compare(vectors, queries, self.metric)
             for one, far in enumerate(table):
                 at = np.argpartition(far, k - 1)[:k] if k < len(far) else np.arange(len(far))
                 found = ids[at], _distances(vectors[at], queries[one], self.metric)
-                best[one] = _merged(k, best[one], found)
+                best[one] = _merge(k, best[one], found)
         return best
 
     def _rows(self, ids: np.ndarray) -> np.ndarray:
@@ -153,9 +153,9 @@ class Vectors:
         """Ids and vectors of the rows, some at a time."""
         for start in range(0, len(rows), BLOCK):
             part = rows[start : start + BLOCK]
-            yield self._ids[part], self._taken(part)
+            yield self._ids[part], self._take(part)
 
-    def _taken(self, rows: np.ndarray) -> np.ndarray:
+    def _take(self, rows: np.ndarray) -> np.ndarray:
         """The vectors of rows, as a copy."""
         import numpy as np
 
@@ -184,7 +184,7 @@ def _check(vectors: np.ndarray, dimension: int) -> None:
         )
 
 
-def _compared(vectors: np.ndarray, queries: np.ndarray, metric: Metric) -> np.ndarray:
+def _compare(vectors: np.ndarray, queries: np.ndarray, metric: Metric) -> np.ndarray:
     """Distances (m, n) that are good enough to choose by."""
     import numpy as np
 
@@ -211,7 +211,7 @@ def _distances(vectors: np.ndarray, query: np.ndarray, metric: Metric) -> np.nda
     return far.clip(0) if metric == "cosine" else far
 
 
-def _merged(k: int, one: Found, other: Found) -> Found:
+def _merge(k: int, one: Found, other: Found) -> Found:
     import numpy as np
 
     ids, far = np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]])

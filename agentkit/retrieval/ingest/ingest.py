@@ -14,13 +14,14 @@ from collections import Counter
 from collections.abc import Container, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import cache, partial
+from typing import TYPE_CHECKING, Literal
 
 from agentkit.core import bus, stopping
 from agentkit.documents import Limits
-from agentkit.errors import AgentkitError, ConfigError, ModelError, NotFound, Stopped, StoreError
+from agentkit.errors import AgentkitError, ConfigError, NotFound, Stopped, StoreError
 from agentkit.events import DocumentDone, DocumentProgress, Stage
-from agentkit.retrieval.embedding.embed import Embedder, checked, emit_embedding
+from agentkit.retrieval.embedding.embed import Embedder, embed_and_check, emit_embedding
 from agentkit.retrieval.index.indexes import Indexes
 from agentkit.retrieval.ingest.intake import Intake, Ready
 from agentkit.retrieval.store.originals import Originals
@@ -79,23 +80,23 @@ class GroupWriter:
         """Finish these documents. Raises Stopped between two slices of work, and nothing of the
         group is stored then.
         """
-        with _taking_turns(self._turn):
+        with _take_turn(self._turn):
             started = time.perf_counter()
-            shared = self._shared(group)
-            vectors = self._embed([ready for ready in group if ready.document.id not in shared])
-            self._progress(group, "commit")
-            spent = shares(group, time.perf_counter() - started, shared)
-            finished, place = [], 0
+            shared = self._find_shared(group)
+            new = [ready for ready in group if ready.document.id not in shared]
+            vectors = shared | self._embed(new)
+
+            self._report_stage(group, "commit")
+            spent = share_seconds(group, time.perf_counter() - started, shared)
+            finished: list[Finished] = []
             for ready in group:
-                rows = shared.get(ready.document.id)
-                if rows is None:
-                    rows = vectors[place : place + len(ready.pieces)]
-                    place += len(ready.pieces)
-                document = _completed(ready, spent[ready.document.id])
+                known = ready.document.id
+                document = _complete(ready, spent[known])
+                rows = vectors[known]
                 finished.append(Finished(document, ready.text, ready.pieces, rows, ready.sections))
-            store = self._store.replace if self.version.active else self._store.extend
-            stored = store(self.version, finished)
-            self._progress(group, "index")
+            stored = self._store_group(finished)
+
+            self._report_stage(group, "index")
             self._indexes.of(self.version)
         _return_freed_memory()
         return [
@@ -108,72 +109,76 @@ class GroupWriter:
         with suppress(NotFound):  # when the collection was deleted meanwhile
             self._indexes.of(self.version).settle()
 
-    def _shared(self, group: Sequence[Ready]) -> dict[str, np.ndarray]:
+    def _store_group(self, finished: Sequence[Finished]) -> Container[str]:
+        """Store the documents; gives the ids of those that were still wanted."""
+        if self.version.active:
+            return self._store.replace(self.version, finished)
+        return self._store.extend(self.version, finished)
+
+    def _find_shared(self, group: Sequence[Ready]) -> dict[str, np.ndarray]:
         """The vectors of those documents, by id, for which a twin has embedded just the same."""
         shared: dict[str, np.ndarray] = {}
         for ready in group:
-            if ready.twin and ready.twin.title == ready.document.title:
-                pieces, vectors = self._store.chunk_table.embedded(self.version, ready.twin.id)
-                if pieces == [(piece.heading, piece.text) for piece in ready.pieces]:
-                    shared[ready.document.id] = vectors
+            twin = ready.twin
+            if twin is None or twin.title != ready.document.title:
+                continue
+            pieces, vectors = self._store.chunk_table.embedded(self.version, twin.id)
+            if pieces == [(piece.heading, piece.text) for piece in ready.pieces]:
+                shared[ready.document.id] = vectors
         return shared
 
-    def _embed(self, group: Sequence[Ready]) -> np.ndarray:
-        """The vectors of all pieces in order; long texts go together, so that little is padded."""
+    def _embed(self, group: Sequence[Ready]) -> dict[str, np.ndarray]:
+        """The vectors of each document's pieces, in order, by its id; long texts go together, so
+        that little is padded.
+        """
         import numpy as np
 
         started = time.perf_counter()
-        texts, tokens, owners = self._texts(group)
+        texts, tokens, owners = self._prepare_texts(group)
         vectors = np.empty((len(texts), self.embedder.dimension), dtype=np.float32)
         done: Counter[str] = Counter()
-        self._embedding(group, done)
+        self._report_embedding(group, done)
+
         order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
         for start in range(0, len(texts), _SLICE):
             stopping.check()
             places = order[start : start + _SLICE]
-            vectors[places] = self._embedded([texts[place] for place in places], tokens)
-            done.update(owners[place].document.id for place in places)
-            self._embedding(_each_once(owners[place] for place in places), done)
+            some = [texts[place] for place in places]
+            vectors[places] = embed_and_check(self.embedder, some, self.version.dimension, tokens)
+            of_some = [owners[place] for place in places]
+            done.update(ready.document.id for ready in of_some)
+            self._report_embedding(_unique_by_id(of_some), done)
         if texts:
             emit_embedding(self.embedder, tokens, time.perf_counter() - started)
-        return vectors
 
-    def _embedded(self, texts: Sequence[str], tokens: int) -> np.ndarray:
-        started = time.perf_counter()
-        try:
-            return checked(
-                self.embedder.embed(texts), len(texts), self.version.dimension, self.embedder.name
-            )
-        except ModelError as error:
-            emit_embedding(self.embedder, tokens, time.perf_counter() - started, error)
-            raise
+        ends = np.cumsum([len(ready.pieces) for ready in group], dtype=np.int64)
+        rows = np.split(vectors, ends)[: len(group)]
+        ids = [ready.document.id for ready in group]
+        return dict(zip(ids, rows, strict=True))
 
-    def _embedding(self, group: Iterable[Ready], done: Mapping[str, int]) -> None:
+    def _report_embedding(self, group: Iterable[Ready], done: Mapping[str, int]) -> None:
         for ready in group:
             document, total = ready.document, len(ready.pieces)
             there = done.get(document.id, 0)
             bus.emit(DocumentProgress(document.id, document.name, "embed", there, total))
 
-    def _texts(self, group: Sequence[Ready]) -> tuple[list[str], int, list[Ready]]:
+    def _prepare_texts(self, group: Sequence[Ready]) -> tuple[list[str], int, list[Ready]]:
         """What is embedded for each piece, how many tokens that is, and for each its document."""
         texts: list[str] = []
         owners: list[Ready] = []
         tokens = 0
         for ready in group:
-            prefixes: dict[str, tuple[str, int]] = {}
+            prefix_of = cache(partial(_make_prefix, self.embedder, ready.document.title))
             for piece in ready.pieces:
-                if piece.heading not in prefixes:
-                    prefixes[piece.heading] = _prefix(
-                        self.embedder, ready.document.title, piece.heading
-                    )
-                prefix, length = prefixes[piece.heading]
-                repeated = piece.text.startswith(prefix.strip())
-                texts.append(piece.text if repeated else prefix + piece.text)
-                tokens += piece.tokens + _SPECIAL_TOKENS + (0 if repeated else length)
+                prefix, length = prefix_of(piece.heading)
+                if piece.text.startswith(prefix.strip()):  # it stands there already
+                    prefix, length = "", 0
+                texts.append(prefix + piece.text)
+                tokens += piece.tokens + _SPECIAL_TOKENS + length
                 owners.append(ready)
         return texts, tokens, owners
 
-    def _progress(self, group: Sequence[Ready], stage: Stage) -> None:
+    def _report_stage(self, group: Sequence[Ready], stage: Stage) -> None:
         for ready in group:
             bus.emit(DocumentProgress(ready.document.id, ready.document.name, stage))
 
@@ -186,77 +191,60 @@ class Ingest:
     ) -> None:
         self._writer, self._store, self._originals, self._limits = writer, store, originals, limits
         self._pace = _Pace()
+        self._done: list[DocumentDone] = []
 
     def run(self, sources: Iterable[Source]) -> list[DocumentDone]:
         """Take all in; raises Stopped, after which what was reported as indexed is there and the
         rest is marked.
         """
-        done: list[DocumentDone] = []
-        waiting: Iterable[Source] = sources
-        first = True
         try:
-            while True:
-                intake = Intake(
-                    self._store,
-                    self._originals,
-                    self._writer.version,
-                    self._writer.embedder,
-                    self._limits,
-                    first,
-                )
-                self._one_pass(intake, waiting, done)
-                if not intake.deferred:
-                    return done
-                waiting, first = intake.deferred, False
+            intake = self._take_in(sources, first=True)
+            while intake.deferred:
+                intake = self._take_in(intake.deferred, first=False)
+            return self._done
         finally:
             self._writer.settle()
 
-    def _one_pass(
-        self, intake: Intake, sources: Iterable[Source], done: list[DocumentDone]
-    ) -> None:
+    def _take_in(self, sources: Iterable[Source], *, first: bool) -> Intake:
+        """Take in what needs not wait for others of these sources."""
+        version, embedder = self._writer.version, self._writer.embedder
+        intake = Intake(self._store, self._originals, version, embedder, self._limits, first)
         try:
             # Closed before what is under way gets marked: the reading thread is over then, and its
             # child gone.
             with closing(_groups(intake, sources, self._pace)) as groups:
                 for group, ended in groups:
-                    for one in ended:
-                        done.append(one)
-                        bus.emit(one)
+                    self._report(ended)
                     if group:
-                        self._finish(intake, group, done)
+                        self._finish(intake, group)
         except BaseException as error:
-            self._give_up(intake, error, done)
+            self._give_up(intake, error)
             raise
+        return intake
 
-    def _finish(self, intake: Intake, group: Sequence[Ready], done: list[DocumentDone]) -> None:
+    def _report(self, ended: Iterable[DocumentDone]) -> None:
+        for one in ended:
+            self._done.append(one)
+            bus.emit(one)
+
+    def _finish(self, intake: Intake, group: Sequence[Ready]) -> None:
         started = time.perf_counter()
         written = self._writer.write(group)
-        self._pace.took(sum(len(ready.pieces) for ready in group), time.perf_counter() - started)
+        pieces = sum(len(ready.pieces) for ready in group)
+        self._pace.note(pieces, time.perf_counter() - started)
         for one, ready in zip(written, group, strict=True):
             intake.finished(one.document_id)
             intake.free(ready)
-            done.append(one)
-            bus.emit(one)
+            self._report([one])
 
-    def _give_up(self, intake: Intake, error: BaseException, done: list[DocumentDone]) -> None:
+    def _give_up(self, intake: Intake, error: BaseException) -> None:
         """Mark what was under way, so that nothing looks busy for ever."""
-        for one in intake.ended:
-            done.append(one)
-            bus.emit(one)
-        status, reason = (
-            ("stopped", "") if isinstance(error, Stopped) else ("failed", _reason(error))
-        )
+        self._report(intake.ended)
+        status, reason = _end_after(error)
         for document in list(intake.under_way.values()):
             with suppress(StoreError):  # on a full disk; the reason is told below
                 self._store.close_document(document.id, status, reason, 0.0)
-            one = DocumentDone(
-                document.id,
-                document.name,
-                "stopped" if status == "stopped" else "failed",
-                error=reason,
-            )
-            done.append(one)
-            bus.emit(one)
+            self._report([DocumentDone(document.id, document.name, status, error=reason)])
 
 
 class _Pace:
@@ -267,7 +255,7 @@ class _Pace:
     def __init__(self) -> None:
         self.pieces = _FIRST_PIECES
 
-    def took(self, pieces: int, seconds: float) -> None:
+    def note(self, pieces: int, seconds: float) -> None:
         """A group of so many pieces took so long."""
         fitting = int(pieces * _GROUP_TAKES_S / max(seconds, 1e-3))
         self.pieces = min(GROUP_PIECES, max(_FIRST_PIECES, fitting))
@@ -280,32 +268,34 @@ def _groups(
     passed on at once.
     """
     group: list[Ready] = []
-    first = 0.0
+    started = 0.0
     with closing(intake.read(sources)) as items:
         for item in items:
-            if isinstance(item, DocumentProgress):
-                bus.emit(item)
-            elif isinstance(item, DocumentDone):
-                yield [], [item]
-            elif isinstance(item, Ready):
-                first = first if group else time.perf_counter()
-                group.append(item)
-            pieces = sum(len(ready.pieces) for ready in group)
-            late = group and time.perf_counter() - first > _GROUP_S
-            if (
-                pieces >= pace.pieces
-                or len(group) >= GROUP_DOCUMENTS
-                or late
-                or (group and item is None)
-            ):
+            match item:
+                case DocumentProgress():
+                    bus.emit(item)
+                case DocumentDone():
+                    yield [], [item]
+                case Ready():
+                    started = started if group else time.perf_counter()
+                    group.append(item)
+            nothing_waits = item is None
+            if group and (nothing_waits or _is_full(group, pace, started)):
                 yield group, []
                 group = []
     if group:
         yield group, []
 
 
+def _is_full(group: Sequence[Ready], pace: _Pace, started: float) -> bool:
+    """Whether a group is to be stored now; `started` is when its first document was ready."""
+    pieces = sum(len(ready.pieces) for ready in group)
+    waited_s = time.perf_counter() - started
+    return pieces >= pace.pieces or len(group) >= GROUP_DOCUMENTS or waited_s > _GROUP_S
+
+
 @contextmanager
-def _taking_turns(turn: threading.Lock) -> Iterator[None]:
+def _take_turn(turn: threading.Lock) -> Iterator[None]:
     while not turn.acquire(timeout=0.1):
         stopping.check()
     try:
@@ -314,35 +304,35 @@ def _taking_turns(turn: threading.Lock) -> Iterator[None]:
         turn.release()
 
 
-def _prefix(embedder: Embedder, title: str, heading: str) -> tuple[str, int]:
+def _make_prefix(embedder: Embedder, title: str, heading: str) -> tuple[str, int]:
     """Title and heading as they are embedded before a chunk, and their tokens."""
-    parts = (
-        [title]
-        if not heading
-        else [heading]
-        if title and heading.startswith(title)
-        else [title, heading]
-    )
-    text = "\n".join(part for part in parts if part)
+    if not heading:
+        text = title
+    elif heading.startswith(title):
+        text = heading
+    else:
+        text = f"{title}\n{heading}"
     offsets = embedder.offsets(text)[:PREFIX_TOKENS]
-    return (text[: offsets[-1][1]] + "\n", len(offsets)) if offsets else ("", 0)
+    if not offsets:
+        return "", 0
+    return text[: offsets[-1][1]] + "\n", len(offsets)
 
 
-def _each_once(owners: Iterable[Ready]) -> Iterable[Ready]:
+def _unique_by_id(owners: Iterable[Ready]) -> Iterable[Ready]:
     return {ready.document.id: ready for ready in owners}.values()
 
 
-def shares(group: Sequence[Ready], seconds: float, unembedded: Container[str]) -> dict[str, float]:
+def share_seconds(
+    group: Sequence[Ready], seconds: float, unembedded: Iterable[str]
+) -> dict[str, float]:
     """Of the seconds that embedding a group took, those of each document, by its pieces."""
-    pieces = {
-        ready.document.id: 0 if ready.document.id in unembedded else len(ready.pieces)
-        for ready in group
-    }
+    pieces = {ready.document.id: len(ready.pieces) for ready in group}
+    pieces |= dict.fromkeys(unembedded, 0)
     each = seconds / max(1, sum(pieces.values()))
     return {document_id: each * number for document_id, number in pieces.items()}
 
 
-def _completed(ready: Ready, embedding_s: float) -> StoredDocument:
+def _complete(ready: Ready, embedding_s: float) -> StoredDocument:
     return replace(
         ready.document,
         status="indexed",
@@ -371,12 +361,13 @@ def _done(finished: Finished, ready: Ready, stored: bool) -> DocumentDone:
     )
 
 
-def _reason(error: BaseException) -> str:
-    return (
-        str(error)
-        if isinstance(error, AgentkitError)
-        else f"Taking it in broke off ({type(error).__name__}: {error}); press retry."
-    )
+def _end_after(error: BaseException) -> tuple[Literal["stopped", "failed"], str]:
+    """How what was under way ended with this error, and why."""
+    if isinstance(error, Stopped):
+        return "stopped", ""
+    if isinstance(error, AgentkitError):
+        return "failed", str(error)
+    return "failed", f"Taking it in broke off ({type(error).__name__}: {error}); press retry."
 
 
 def _return_freed_memory() -> None:
@@ -385,6 +376,6 @@ def _return_freed_memory() -> None:
     It gives threads heaps of their own and hardly returns what was freed in them: over the threads
     of the readers, DuckDB and tantivy some 200 MB in a process that takes in 10,000 documents.
     """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-    if trim is not None:
-        trim(0)
+    if sys.platform == "linux":
+        with suppress(AttributeError):  # of another C library
+            ctypes.CDLL(None).malloc_trim(0)

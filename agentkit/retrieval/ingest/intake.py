@@ -11,7 +11,6 @@ import contextvars
 import queue
 import threading
 import time
-from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -59,6 +58,9 @@ class _Admitted:
 
 
 Item = Ready | DocumentDone | DocumentProgress
+_Kept = tuple[Source, str, int]
+"""With the sha256 and the bytes of its original."""
+_Failed = tuple[Source, DocumentError]
 
 
 class Intake:
@@ -105,14 +107,14 @@ class Intake:
         with stopping.current().on_stop(jail.stop), stopping.current().on_stop(self._room.close):
             thread.start()
             try:
-                yield from self._taken()
+                yield from self._take_items()
             finally:
                 self._room.close()
                 if thread.is_alive():
                     jail.stop()
                 thread.join()
                 jail.close()
-                self.ended = self._left()
+                self.ended = self._take_ended()
 
     def finished(self, document_id: str) -> None:
         """The document is stored or given up: forget it."""
@@ -123,7 +125,7 @@ class Intake:
         """Its text is not needed any more: let the next one be read."""
         self._room.free(len(ready.text))
 
-    def _taken(self) -> Iterator[Item | None]:
+    def _take_items(self) -> Iterator[Item | None]:
         while True:
             try:
                 item = self._items.get(timeout=0.05)
@@ -137,7 +139,7 @@ class Intake:
                 raise item
             yield item
 
-    def _left(self) -> list[DocumentDone]:
+    def _take_ended(self) -> list[DocumentDone]:
         """What ended and nobody takes any more; the reading thread is over."""
         left: list[DocumentDone] = []
         while not self._items.empty():
@@ -148,10 +150,8 @@ class Intake:
 
     def _work(self, jail: Jail, sources: Iterator[Source]) -> None:
         try:
-            pending: deque[_Admitted] = deque()
-            while pending or (pending := deque(self._admit(sources))) or self._more:
-                if pending:
-                    self._read_one(jail, pending.popleft())
+            for admitted in self._admit(sources):
+                self._read_one(jail, admitted)
         except BaseException as error:  # noqa: BLE001
             # Handed to the thread that takes the items, which raises it.
             self._items.put(error)
@@ -161,15 +161,13 @@ class Intake:
     def _read_one(self, jail: Jail, admitted: _Admitted) -> None:
         stopping.check()
         began = time.perf_counter()
-        document, twin = admitted.document, admitted.twin
-        read = self._read_of(document, twin) if twin else None
-        if read is None:
-            self._items.put(DocumentProgress(document.id, document.name, "parse"))
-            try:
-                read = jail.read(self._originals.path(document.sha256), document.name)
-            except DocumentError as error:
-                self._fail(document, error, time.perf_counter() - began)
-                return
+        document = admitted.document
+        try:
+            read = self._read_text(jail, admitted)
+        except DocumentError as error:
+            self._fail(document, error, time.perf_counter() - began)
+            return
+
         self._items.put(DocumentProgress(document.id, document.name, "split"))
         pieces = split(read, self._tokenizer, self._version.max_tokens, self._version.overlap)
         known = replace(
@@ -180,11 +178,23 @@ class Intake:
         )
         packed = sections.pack(read.sections)
         seconds = time.perf_counter() - began
+
         self._items.put(DocumentProgress(document.id, document.name, "waiting"))
         self._room.take(len(read.text))
-        self._items.put(Ready(known, read.text, pieces, seconds, packed, twin, admitted.updates))
+        twin, updates = admitted.twin, admitted.updates
+        self._items.put(Ready(known, read.text, pieces, seconds, packed, twin, updates))
 
-    def _read_of(self, document: StoredDocument, twin: StoredDocument) -> DocumentText | None:
+    def _read_text(self, jail: Jail, admitted: _Admitted) -> DocumentText:
+        """What the twin's text was, or what is read from the file; raises DocumentError."""
+        document = admitted.document
+        if admitted.twin is not None:
+            read = self._read_of_twin(document, admitted.twin)
+            if read is not None:
+                return read
+        self._items.put(DocumentProgress(document.id, document.name, "parse"))
+        return jail.read(self._originals.path(document.sha256), document.name)
+
+    def _read_of_twin(self, document: StoredDocument, twin: StoredDocument) -> DocumentText | None:
         """What was read of the same content before; None when the name says that it is to be read
         in another way.
         """
@@ -193,18 +203,26 @@ class Intake:
         text, packed = self._store.reading(twin.id, twin.sha256) or ("", "")
         if not packed:
             return None
-        title = title_from(document.name) if twin.title == title_from(twin.name) else twin.title
+        title = twin.title
+        if title == title_from(twin.name):
+            title = title_from(document.name)
         return DocumentText(text, sections.unpack(packed, text), twin.media_type, title, twin.pages)
 
-    def _admit(self, sources: Iterator[Source]) -> list[_Admitted]:
-        """Keep the originals of the next sources and register those that are to be read, in one
-        transaction.
+    def _admit(self, sources: Iterator[Source]) -> Iterator[_Admitted]:
+        """Those of the sources that are to be read; each batch is kept and registered when the one
+        before has been read.
         """
-        kept: list[tuple[Source, str, int]] = []
-        failed: list[tuple[Source, DocumentError]] = []
-        self._more = False
+        while True:
+            kept, failed = self._keep_next(sources)
+            if not kept and not failed:
+                return
+            yield from self._register_next(kept, failed)
+
+    def _keep_next(self, sources: Iterator[Source]) -> tuple[list[_Kept], list[_Failed]]:
+        """Keep the originals of the next sources; both are empty at the end."""
+        kept: list[_Kept] = []
+        failed: list[_Failed] = []
         for source in islice(sources, _BATCH):
-            self._more = True
             stopping.check()
             try:
                 if source.error:
@@ -214,6 +232,12 @@ class Intake:
                 failed.append((source, error))
             if sum(size for _, _, size in kept) > _BATCH_BYTES:
                 break
+        return kept, failed
+
+    def _register_next(
+        self, kept: Sequence[_Kept], failed: Sequence[_Failed]
+    ) -> Sequence[_Admitted]:
+        """Register all, in one transaction; gives those that are to be read."""
         try:
             with self._store.database.transaction():
                 admitted = self._identify(kept)
@@ -221,12 +245,13 @@ class Intake:
         except BaseException:
             self._originals.remove(self._store.unused({sha256 for _, sha256, _ in kept}))
             raise
+
+        reasons = {id(source): error for source, error in failed}
         for one in rejected:
-            reason = next(error for source, error in failed if source is one.source)
-            self._fail(one.document, reason, 0.0)
+            self._fail(one.document, reasons[id(one.source)], 0.0)
         return admitted
 
-    def _identify(self, kept: Sequence[tuple[Source, str, int]]) -> list[_Admitted]:
+    def _identify(self, kept: Sequence[_Kept]) -> list[_Admitted]:
         """Of these (source, sha256, bytes), register those that are new or changed; sha256 is empty
         for unreadable ones.
         """
@@ -237,24 +262,33 @@ class Intake:
         again: list[_Admitted] = []
         for source, sha256, size in kept:
             known, twins = came.get(source.origin), same.get(sha256, [])
-            claims = {source.origin} if twins or not sha256 else {source.origin, sha256}
-            is_same = known is not None and _is_among(known, twins)
+            claims = {source.origin}
+            if sha256 and not twins:
+                claims.add(sha256)
+            unchanged = _same_one(known, twins)
             # The twins may themselves be replaced later in this ingest.
-            waits = twins and self._first and not is_same
-            if self._claimed & claims or waits:
+            waits = self._first and twins and not unchanged
+            if waits or self._claimed & claims:
                 self.deferred.append(source)
-            elif known is not None and is_same:
-                self._skip(source, known)
-            else:
-                self._claimed |= claims
-                document = _row(self._version, source, sha256, size, known)
-                admitted = _admitted(document, source, known, twins)
-                (new if known is None else again).append(admitted)
-        return self._registered(new, again)
+                continue
+            if unchanged:
+                self._skip(source, unchanged)
+                continue
 
-    def _registered(self, new: list[_Admitted], again: list[_Admitted]) -> list[_Admitted]:
-        added, replaced = ([one.document for one in admitted] for admitted in (new, again))
-        self.under_way |= {document.id: document for document in [*added, *replaced]}
+            self._claimed |= claims
+            document = _new_row(self._version, source, sha256, size)
+            if known is None:
+                new.append(_admitted(document, source, twins, updates=False))
+            else:
+                document = replace(document, id=known.id, created_at=known.created_at)
+                again.append(_admitted(document, source, twins, updates=known.chunks > 0))
+        return self._register(new, again)
+
+    def _register(self, new: list[_Admitted], again: list[_Admitted]) -> list[_Admitted]:
+        added = [one.document for one in new]
+        replaced = [one.document for one in again]
+        for document in (*added, *replaced):
+            self.under_way[document.id] = document
         self._store.register(self._version, added, replaced)
         return new + again
 
@@ -304,25 +338,23 @@ class _Room:
             self._changed.notify_all()
 
 
-def _is_among(document: StoredDocument, others: Sequence[StoredDocument]) -> bool:
-    return any(document.id == other.id for other in others)
+def _same_one(
+    document: StoredDocument | None, others: Sequence[StoredDocument]
+) -> StoredDocument | None:
+    """The document if it is among the others, else None."""
+    if document is None:
+        return None
+    return document if any(document.id == other.id for other in others) else None
 
 
 def _admitted(
-    document: StoredDocument,
-    source: Source,
-    known: StoredDocument | None,
-    twins: Sequence[StoredDocument],
+    document: StoredDocument, source: Source, twins: Sequence[StoredDocument], *, updates: bool
 ) -> _Admitted:
-    updates = known is not None and known.chunks > 0
     return _Admitted(document, source, twins[0] if twins else None, updates)
 
 
-def _row(
-    version: IndexVersion, source: Source, sha256: str, size: int, known: StoredDocument | None
-) -> StoredDocument:
+def _new_row(version: IndexVersion, source: Source, sha256: str, size: int) -> StoredDocument:
     title = PurePath(source.name).stem.replace("_", " ")
-    row = StoredDocument(
+    return StoredDocument(
         new_id(), version.collection_id, source.name, source.origin, sha256, size, title=title
     )
-    return replace(row, id=known.id, created_at=known.created_at) if known else row

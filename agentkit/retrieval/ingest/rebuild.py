@@ -38,9 +38,10 @@ class Readings:
                 f"{document.name} has no text any more; it was deleted or replaced meanwhile."
             )
         text, packed = found
-        parts = (
-            sections.unpack(packed, text) if packed else self._read_again(document, text).sections
-        )
+        if packed:
+            parts = sections.unpack(packed, text)
+        else:
+            parts = self._read_again(document, text).sections
         return DocumentText(text, parts, document.media_type, document.title, document.pages)
 
     def _read_again(self, document: StoredDocument, text: str) -> DocumentText:
@@ -89,17 +90,19 @@ class Rebuild:
                 readings = Readings(self._store, self._originals, jail)
                 tried: set[tuple[str, str]] = set()
                 # More than once: what is taken in or replaced during the build is missing then.
-                while left := [
-                    one
-                    for one in self._store.missing(self._version)
-                    if (one.id, one.sha256) not in tried
-                ]:
-                    tried |= {(document.id, document.sha256) for document in left}
+                while left := self._find_missing(tried):
                     for group in self._groups(readings, left):
                         added += self._write(group)
         finally:
             self._writer.settle()
         return added
+
+    def _find_missing(self, tried: set[tuple[str, str]]) -> list[StoredDocument]:
+        """What is missing and was not tried before; it is noted as tried."""
+        missing = self._store.missing(self._version)
+        left = [one for one in missing if (one.id, one.sha256) not in tried]
+        tried.update((one.id, one.sha256) for one in left)
+        return left
 
     def _write(self, group: Sequence[Ready]) -> int:
         done = self._writer.write(group)
@@ -114,20 +117,17 @@ class Rebuild:
         group: list[Ready] = []
         for document in documents:
             stopping.check()
-            ready = self._ready(readings, document)
-            if ready:
-                group.append(ready)
-            pieces, characters = (
-                sum(len(one.pieces) for one in group),
-                sum(len(one.text) for one in group),
-            )
-            if pieces >= GROUP_PIECES or len(group) >= GROUP_DOCUMENTS or characters >= ROOM:
+            ready = self._prepare(readings, document)
+            if ready is None:
+                continue
+            group.append(ready)
+            if _is_full(group):
                 yield group
                 group = []
         if group:
             yield group
 
-    def _ready(self, readings: Readings, document: StoredDocument) -> Ready | None:
+    def _prepare(self, readings: Readings, document: StoredDocument) -> Ready | None:
         began = time.perf_counter()
         bus.emit(DocumentProgress(document.id, document.name, "split"))
         try:
@@ -138,3 +138,9 @@ class Rebuild:
             return None
         pieces = split(read, self._embedder, self._version.max_tokens, self._version.overlap)
         return Ready(document, read.text, pieces, time.perf_counter() - began)
+
+
+def _is_full(group: Sequence[Ready]) -> bool:
+    pieces = sum(len(one.pieces) for one in group)
+    characters = sum(len(one.text) for one in group)
+    return pieces >= GROUP_PIECES or len(group) >= GROUP_DOCUMENTS or characters >= ROOM

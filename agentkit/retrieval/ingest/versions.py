@@ -16,7 +16,7 @@ from agentkit.retrieval.embedding.embedders import Embedders
 from agentkit.retrieval.embedding.version_embedders import VersionEmbedders
 from agentkit.retrieval.index.indexes import Indexes
 from agentkit.retrieval.index.vector_index import IndexFigures
-from agentkit.retrieval.ingest.gate import Gate
+from agentkit.retrieval.ingest.collection_lock import CollectionLock
 from agentkit.retrieval.ingest.ingest import GroupWriter, chunk_tokens
 from agentkit.retrieval.ingest.rebuild import Readings, Rebuild
 from agentkit.retrieval.store.originals import Originals
@@ -51,7 +51,7 @@ class Versions:
         originals: Originals,
         limits: Limits,
         turn: threading.Lock,
-        gate: Gate,
+        lock: CollectionLock,
     ) -> None:
         self._store, self._indexes, self._embedders, self._originals = (
             store,
@@ -59,7 +59,7 @@ class Versions:
             embedders,
             originals,
         )
-        self._limits, self._turn, self._gate = limits, turn, gate
+        self._limits, self._turn, self._lock = limits, turn, lock
         self.embedders = VersionEmbedders(store.version_table, embedders)
         """The embedder of each version, as searches ask for it."""
 
@@ -102,15 +102,15 @@ class Versions:
         does not count.
         """
         found = self._collection(owner, collection)
-        chosen = self._fitting(embedder, max_tokens, overlap)
+        chosen = self._find_embedder(embedder, max_tokens, overlap)
         made = IndexVersion(
             "", found.id, chosen.name, chosen.dimension, max_tokens, overlap, active=False
         )
         # Looked at before the transaction, in which nobody can write: a server may take its time.
-        like = self._like(made)
+        like = self._find_alike(made)
         changed = {version.id for version in like if self.embedders.changed(version, chosen)}
         with self._store.database.transaction():
-            if any(version.id not in changed for version in self._like(made)):
+            if any(version.id not in changed for version in self._find_alike(made)):
                 raise ConfigError(
                     f"{collection} has a version with {embedder}, {max_tokens} tokens and an"
                     f" overlap of {overlap} already; use that one, or choose other values."
@@ -138,7 +138,7 @@ class Versions:
         if version.active:
             return
         self._complete(version)
-        with self._gate.alone(version.collection_id):
+        with self._lock.alone(version.collection_id):
             self._complete(version)  # what was taken in since
             with self._store.database.transaction():
                 self.one(owner, version_id)
@@ -166,7 +166,7 @@ class Versions:
         document = self._store.document(owner, document_id)
         if document is None:
             raise NotFound(f"There is no document {document_id!r}; it may have been deleted.")
-        chosen = self._fitting(embedder, max_tokens, overlap)
+        chosen = self._find_embedder(embedder, max_tokens, overlap)
         with Jail(self._limits) as jail:
             return split(
                 Readings(self._store, self._originals, jail).of(document),
@@ -187,7 +187,7 @@ class Versions:
             raise NotFound(f"There is no collection {name!r}; it may have been deleted or renamed.")
         return found
 
-    def _fitting(self, name: str, max_tokens: int, overlap: int) -> Embedder:
+    def _find_embedder(self, name: str, max_tokens: int, overlap: int) -> Embedder:
         """The embedder of that name; raises ConfigError when chunks of this size do not fit it."""
         embedder = self._embedders.of(name)
         most = chunk_tokens(embedder)
@@ -220,11 +220,11 @@ class Versions:
                 " again, then try once more."
             )
 
-    def _like(self, made: IndexVersion) -> list[IndexVersion]:
+    def _find_alike(self, made: IndexVersion) -> list[IndexVersion]:
         """The collection's versions with the same embedder and sizes."""
         known = self._store.version_table.of(made.collection_id)
-        return [version for version in known if _cut(version) == _cut(made)]
+        return [version for version in known if _cut_of(version) == _cut_of(made)]
 
 
-def _cut(version: IndexVersion) -> tuple[object, ...]:
+def _cut_of(version: IndexVersion) -> tuple[object, ...]:
     return version.embedder, version.dimension, version.max_tokens, version.overlap

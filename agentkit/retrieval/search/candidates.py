@@ -5,13 +5,12 @@ the same words, or both.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from agentkit.errors import ModelError
-from agentkit.retrieval.embedding.embed import Embedder, checked, emit_embedding
+from agentkit.retrieval.embedding.embed import Embedder, embed_and_check, emit_embedding
 from agentkit.retrieval.index.indexes import CollectionIndex
 from agentkit.retrieval.search.fusion import fuse
 from agentkit.retrieval.types import IndexVersion, Mode
@@ -19,6 +18,8 @@ from agentkit.retrieval.types import IndexVersion, Mode
 if TYPE_CHECKING:
     import numpy as np
 
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 _FEW = 2_000
 """So many allowed chunks are given to the lexical index as a set; of more, it is asked for more
 hits than needed instead.
@@ -27,7 +28,7 @@ _MORE = (4, 16)
 """How many times more hits are asked for then, one after the other."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Part:
     """A part of what is searched: a version of a collection's index, or some chunks of it."""
 
@@ -71,7 +72,9 @@ class Candidates:
         self, parts: Sequence[Part], timings: Timings, query: str, embedder: Embedder | None
     ) -> None:
         self._parts, self._timings, self._query = parts, timings, query
-        self._vector = self._embed(query, embedder) if embedder and query.strip() else None
+        self._vector: np.ndarray | None = None
+        if embedder and query.strip():
+            self._vector = self._embed(query, embedder)
         self._found: dict[int, Candidate] = {}
         self._shares: dict[int, float] = {}
 
@@ -80,55 +83,50 @@ class Candidates:
         embedder.
         """
         self._found, self._shares = {}, {}
-        if self._vector is not None:
-            self._note_meaning(self._by_meaning(self._vector, depth))
+        vector = self._vector
+        if vector is not None:
+            self._note_meaning(self._rank_by_meaning(vector, depth))
         if mode != "dense":
-            self._note_words(self._by_words(depth))
-        if mode == "hybrid" and self._vector is not None:
+            self._note_words(self._rank_by_words(depth))
+        if mode == "hybrid" and vector is not None:
             with self._timings.of("fusion"):
-                self._fuse(self._vector)
+                self._fuse(vector)
         return sorted(self._found.values(), key=lambda one: (-one.score, one.id))
 
     def _embed(self, query: str, embedder: Embedder) -> np.ndarray:
-        started = time.perf_counter()
+        dimension = self._parts[0].version.dimension
         tokens = len(embedder.offsets(query)) + 2
-        try:
-            with self._timings.of("embed"):
-                vector: np.ndarray = checked(
-                    embedder.embed([query]), 1, self._parts[0].version.dimension, embedder.name
-                )[0]
-        except ModelError as error:
-            emit_embedding(embedder, tokens, time.perf_counter() - started, error)
-            raise
+        started = time.perf_counter()
+        with self._timings.of("embed"):
+            vector: np.ndarray = embed_and_check(embedder, [query], dimension, tokens)[0]
         emit_embedding(embedder, tokens, time.perf_counter() - started)
         return vector
 
-    def _by_meaning(self, vector: np.ndarray, depth: int) -> Ranking:
+    def _rank_by_meaning(self, vector: np.ndarray, depth: int) -> Ranking:
         """Candidates with their cosines, best first."""
         with self._timings.of("dense"):
             ranking: Ranking = []
             for part in self._parts:
                 ids, scores = part.index.nearest(vector, depth, part.allowed)
-                ranking += [
-                    (score, Candidate(number, part))
-                    for number, score in zip(ids, scores, strict=True)
-                ]
-            return _best(ranking, self._parts, depth)
+                for number, score in zip(ids, scores, strict=True):
+                    ranking.append((score, Candidate(number, part)))
+            return _take_best(ranking, self._parts, depth)
 
-    def _by_words(self, depth: int) -> Ranking:
+    def _rank_by_words(self, depth: int) -> Ranking:
         """Candidates with the share of the highest score that is possible in their index, so that
         several can be compared.
         """
         with self._timings.of("lexical"):
             ranking: Ranking = []
             for part in self._parts:
-                ids, scores = _matching(part, self._query, depth)
-                ceiling = (part.index.ceiling(self._query) if ids else 0.0) or 1.0
+                ids, scores = _match_words(part, self._query, depth)
+                if not ids:
+                    continue
+                ceiling = part.index.ceiling(self._query) or 1.0
                 for number, score in zip(ids, scores, strict=True):
-                    ranking.append(
-                        (min(1.0, score / ceiling), Candidate(number, part, {"lexical": score}))
-                    )
-            return _best(ranking, self._parts, depth)
+                    share = min(1.0, score / ceiling)
+                    ranking.append((share, Candidate(number, part, {"lexical": score})))
+            return _take_best(ranking, self._parts, depth)
 
     def _note_meaning(self, ranking: Ranking) -> None:
         for rank, (score, one) in enumerate(ranking, start=1):
@@ -160,6 +158,14 @@ class Candidates:
             one.score = score
 
 
+def group(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """The things by what they have in common, each group and the groups in their order."""
+    groups: dict[K, list[T]] = {}
+    for thing in things:
+        groups.setdefault(key(thing), []).append(thing)
+    return groups
+
+
 def vectors_of(candidates: Sequence[Candidate]) -> tuple[list[int], np.ndarray]:
     """Ids (n) and vectors (n, dimension) of those of one embedder's candidates that are still
     there.
@@ -167,36 +173,49 @@ def vectors_of(candidates: Sequence[Candidate]) -> tuple[list[int], np.ndarray]:
     import numpy as np
 
     ids: list[int] = []
-    parts: list[np.ndarray] = []
-    for part in {id(one.part): one.part for one in candidates}.values():
-        found, vectors = part.index.vectors([one.id for one in candidates if one.part is part])
-        ids += found
-        parts.append(vectors)
-    return ids, parts[0] if len(parts) == 1 else np.concatenate(
-        parts or [np.empty((0, 0), dtype=np.float32)]
-    )
+    vectors: list[np.ndarray] = []
+    for part, found in group(candidates, lambda one: one.part).items():
+        there, of_part = part.index.vectors([one.id for one in found])
+        ids += there
+        vectors.append(of_part)
+
+    if not vectors:
+        return ids, np.empty((0, 0), dtype=np.float32)
+    if len(vectors) == 1:
+        return ids, vectors[0]
+    return ids, np.concatenate(vectors)
 
 
-def _matching(part: Part, query: str, depth: int) -> tuple[list[int], list[float]]:
+def _match_words(part: Part, query: str, depth: int) -> tuple[list[int], list[float]]:
     """Ids and BM25 scores of the best chunks that are allowed."""
     if part.allowed is None:
         return part.index.matching(query, depth)
-    import numpy as np
+    if len(part.allowed) <= _FEW:
+        return part.index.matching(query, depth, part.allowed.tolist())
 
-    if len(part.allowed) > _FEW:
-        for more in _MORE:
-            ids, scores = part.index.matching(query, more * depth)
-            at = np.minimum(np.searchsorted(part.allowed, ids), len(part.allowed) - 1)
-            inside = part.allowed[at] == np.asarray(ids, dtype=np.int64)
-            if len(ids) < more * depth or inside.sum() >= depth:
-                chosen = np.flatnonzero(inside)[:depth].tolist()
-                return [ids[row] for row in chosen], [scores[row] for row in chosen]
+    for more in _MORE:
+        ids, scores = part.index.matching(query, more * depth)
+        inside = _rows_among(part.allowed, ids)
+        if len(ids) < more * depth or len(inside) >= depth:
+            rows = inside[:depth]
+            return [ids[row] for row in rows], [scores[row] for row in rows]
     return part.index.matching(query, depth, part.allowed.tolist())
 
 
-def _best(ranking: Ranking, parts: Sequence[Part], depth: int) -> Ranking:
+def _rows_among(allowed: np.ndarray, ids: Sequence[int]) -> list[int]:
+    """The places of the ids that are among the allowed ones, of which there is one at least."""
+    import numpy as np
+
+    at = np.minimum(np.searchsorted(allowed, ids), len(allowed) - 1)
+    rows: list[int] = np.flatnonzero(allowed[at] == np.asarray(ids, dtype=np.int64)).tolist()
+    return rows
+
+
+def _take_best(ranking: Ranking, parts: Sequence[Part], depth: int) -> Ranking:
     """The first `depth`; what comes from one index is in order already."""
-    return ranking if len(parts) == 1 else sorted(ranking, key=_best_first)[:depth]
+    if len(parts) == 1:
+        return ranking
+    return sorted(ranking, key=_best_first)[:depth]
 
 
 def _best_first(entry: tuple[float, Candidate]) -> tuple[float, int]:

@@ -39,35 +39,35 @@ def fuse(dense: np.ndarray, lexical: np.ndarray, vectors: np.ndarray) -> np.ndar
     comes from. The best score is the highest mean of cosine and share among the candidates, so that
     it can be compared between queries.
     """
-    evidence = _mixed(dense, lexical)
+    evidence = _mix(dense, lexical)
     if len(evidence) <= 2 * NEIGHBOURS:
         return evidence
     order = (-evidence).argsort(kind="stable")
     pool, rest = order[:POOL], order[POOL:]
     fused = evidence.copy()
-    fused[pool] = _regularised(evidence[pool], dense[pool], lexical[pool], vectors[pool])
+    fused[pool] = _regularise(evidence[pool], dense[pool], lexical[pool], vectors[pool])
     fused[rest] = evidence[rest].clip(None, fused[pool].min())
     return fused
 
 
-def _regularised(
+def _regularise(
     evidence: np.ndarray, dense: np.ndarray, lexical: np.ndarray, vectors: np.ndarray
 ) -> np.ndarray:
-    nearest, weights = _neighbours(vectors)
-    best = (-_evened(evidence, nearest, weights)).argsort(kind="stable")[:FEEDBACK]
-    order = _evened(_mixed(_with_feedback(dense, vectors, best), lexical), nearest, weights)
+    nearest, weights = _find_neighbours(vectors)
+    best = (-_smooth(evidence, nearest, weights)).argsort(kind="stable")[:FEEDBACK]
+    order = _smooth(_mix(_add_feedback(dense, vectors, best), lexical), nearest, weights)
     top = order.max()
     return order * (evidence.max() / top) if top > 0 else order
 
 
-def _mixed(dense: np.ndarray, lexical: np.ndarray) -> np.ndarray:
+def _mix(dense: np.ndarray, lexical: np.ndarray) -> np.ndarray:
     mixed: np.ndarray = DENSE_WEIGHT * dense.clip(0.0, 1.0) + (1 - DENSE_WEIGHT) * lexical.clip(
         0.0, 1.0
     )
     return mixed
 
 
-def _with_feedback(dense: np.ndarray, vectors: np.ndarray, best: np.ndarray) -> np.ndarray:
+def _add_feedback(dense: np.ndarray, vectors: np.ndarray, best: np.ndarray) -> np.ndarray:
     """Cosines (n) to the query's vector plus a part of the mean of the best ones; the cosines stand
     for the query itself.
     """
@@ -77,7 +77,7 @@ def _with_feedback(dense: np.ndarray, vectors: np.ndarray, best: np.ndarray) -> 
     return moved
 
 
-def _neighbours(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _find_neighbours(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Places and weights (n, NEIGHBOURS) of those most like each one; the weights of one sum to 1,
     or are all 0.
     """
@@ -91,7 +91,7 @@ def _neighbours(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return nearest, weights / np.maximum(weights.sum(1, keepdims=True), 1e-9)
 
 
-def _evened(scores: np.ndarray, nearest: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _smooth(scores: np.ndarray, nearest: np.ndarray, weights: np.ndarray) -> np.ndarray:
     evened: np.ndarray = (1 - NEIGHBOUR_WEIGHT) * scores + NEIGHBOUR_WEIGHT * (
         weights * scores[nearest]
     ).sum(1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from agentkit.documents import places
@@ -134,7 +134,7 @@ def collapse(found: Sequence[Passage], alike: np.ndarray, least: float) -> list[
     ).tolist():
         if worse in stay and better in stay and same_content(texts[worse], texts[better]):
             del stay[worse]
-            _tell(found[better], found[worse])
+            _note_twin(found[better], found[worse])
     return list(stay)
 
 
@@ -142,19 +142,19 @@ def same_content(one: str, two: str) -> bool:
     """Whether two texts have nearly the same words, and the same numbers and negations in the same
     order.
     """
-    return _same(_WORD.findall(one.casefold()), _WORD.findall(two.casefold()))
+    return _say_the_same(_WORD.findall(one.casefold()), _WORD.findall(two.casefold()))
 
 
-def _same(one: Sequence[str], two: Sequence[str]) -> bool:
+def _say_the_same(one: Sequence[str], two: Sequence[str]) -> bool:
     if one == two:
         return True
-    if [word for word in one if _decides(word)] != [word for word in two if _decides(word)]:
+    if [word for word in one if _is_decisive(word)] != [word for word in two if _is_decisive(word)]:
         return False
     first, second = set(one), set(two)
     return len(first & second) >= _SAME_WORDS * len(first | second)
 
 
-def _decides(word: str) -> bool:
+def _is_decisive(word: str) -> bool:
     """Whether a text says something else without this word, however long it is."""
     return word in _TURNS or not word.isalpha()
 
@@ -171,7 +171,9 @@ def diversify(
     import numpy as np
 
     relevance = np.asarray(scores, dtype=np.float64)
-    relevance = relevance / relevance.max() if len(relevance) and relevance.max() > 0 else relevance
+    highest = relevance.max(initial=0.0)
+    if highest > 0:
+        relevance = relevance / highest
     nearest = np.zeros(len(relevance))
     left = np.ones(len(relevance), dtype=bool)
     order: list[int] = []
@@ -204,7 +206,7 @@ def merge(ranked: Sequence[Passage], most: int) -> list[Passage]:
             ends.get((one.document_id, one.first)),
             starts.get((one.document_id, one.first + len(one.ids))),
         ):
-            if other is not None and _fit(one, other):
+            if other is not None and _can_join(one, other):
                 # `other` ranks higher than what it takes in, unless that has just taken in the
                 # neighbour on its other side
                 first, second = sorted((one, other), key=merged.index)
@@ -220,29 +222,31 @@ def trim(passages: Sequence[Passage]) -> None:
     """Cut from passages what chunks repeat of the ones before them, where that is in another
     passage.
     """
-    before: Passage | None = None
-    for one in sorted(
-        passages, key=lambda passage: (passage.document_id, passage.start, passage.end)
-    ):
-        if before and before.document_id == one.document_id and one.start < before.end < one.end:
-            text = one.text[before.end - one.start :]
-            kept = text.lstrip()
-            if kept:
-                one.start, one.text = before.end + len(text) - len(kept), kept
-        before = one
+    in_order = sorted(passages, key=lambda one: (one.document_id, one.start, one.end))
+    for before, one in pairwise(in_order):
+        if before.document_id == one.document_id and one.start < before.end < one.end:
+            _cut_beginning(one, before.end)
 
 
-def _fit(one: Passage, other: Passage) -> bool:
+def _cut_beginning(passage: Passage, end: int) -> None:
+    """Cut what stands before this place of the document, unless only white space would be left."""
+    text = passage.text[end - passage.start :]
+    kept = text.lstrip()
+    if kept:
+        passage.start, passage.text = end + len(text) - len(kept), kept
+
+
+def _can_join(one: Passage, other: Passage) -> bool:
     first, second = sorted((one, other), key=lambda passage: passage.first)
     return (
         len(one.ids) + len(other.ids) <= MOST_CHUNKS
         and first.best.part.version.id == second.best.part.version.id
         and second.start - first.end <= _GAP
-        and _together(first) == _together(second)
+        and _section_of(first) == _section_of(second)
     )
 
 
-def _together(passage: Passage) -> tuple[int | None, str, str]:
+def _section_of(passage: Passage) -> tuple[int | None, str, str]:
     """What neighbours have in common, as the splitter has it for sections of one chunk."""
     return passage.page, passage.heading.split(" > ", 1)[0], places.container(passage.place)
 
@@ -250,7 +254,7 @@ def _together(passage: Passage) -> tuple[int | None, str, str]:
 def _join(better: Passage, worse: Passage) -> None:
     first, second = sorted((better, worse), key=lambda passage: passage.first)
     better.heading, better.place, better.ids, better.first, better.start, better.end = (
-        _shared(first.heading, second.heading),
+        _common_heading(first.heading, second.heading),
         places.join(first.place, second.place),
         first.ids + second.ids,
         first.first,
@@ -263,13 +267,13 @@ def _join(better: Passage, worse: Passage) -> None:
     better.twins += worse.twins
 
 
-def _shared(one: str, two: str) -> str:
+def _common_heading(one: str, two: str) -> str:
     """What two paths of headings have in common."""
     pairs = zip(one.split(" > "), two.split(" > "), strict=False)
     return " > ".join(first for first, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _tell(better: Passage, worse: Passage) -> None:
+def _note_twin(better: Passage, worse: Passage) -> None:
     """Note who says nearly the same."""
     better.twins += 1 + worse.twins
     if worse.document not in (better.document, *better.also_in):

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,12 +20,20 @@ from agentkit.core import bus, stopping
 from agentkit.database import Database
 from agentkit.errors import ModelError, ModelUnreachable, RateLimited
 from agentkit.events import Fallback, Retrieved
+from agentkit.retrieval.embedding.embed import Embedder
 from agentkit.retrieval.embedding.rerank import Rerankers
-from agentkit.retrieval.embedding.servers import hurried
+from agentkit.retrieval.embedding.servers import hurry_servers
 from agentkit.retrieval.embedding.version_embedders import VersionEmbedders
 from agentkit.retrieval.index.indexes import Indexes
 from agentkit.retrieval.options import SearchOptions
-from agentkit.retrieval.search.candidates import Candidate, Candidates, Part, Timings, vectors_of
+from agentkit.retrieval.search.candidates import (
+    Candidate,
+    Candidates,
+    Part,
+    Timings,
+    group,
+    vectors_of,
+)
 from agentkit.retrieval.search.passages import Passage, collapse, diversify, merge, trim
 from agentkit.retrieval.store.chunk_table import ChunkTable, IndexRow
 from agentkit.retrieval.types import Hit, IndexVersion, Mode, Scope
@@ -75,9 +85,9 @@ class Search:
             rerankers,
         )
         self._searched, self._scope = index_versions, scope
-        self._rows: dict[int, IndexRow | None] = {}
+        self._rows: dict[int, IndexRow] = {}
         self._timings = Timings()
-        self._left_out = {"weak": 0, "duplicate": 0}
+        self._left_out = Counter(weak=0, duplicate=0)
 
     def run(self, query: str, options: SearchOptions, label: str) -> list[Hit]:
         """The passages that fit best; `label` names the collections in the event.
@@ -86,20 +96,12 @@ class Search:
         them fails.
         """
         started = time.perf_counter()
-        sources, options, fallback = self._reached(query, options)
-        for depth in _depths(options):
-            ranked, more = self._candidates(sources, options.mode, depth)
-            if options.reranker and ranked:
-                ranked = self._reranked(query, ranked, options)
-            strong = [
-                one for one in ranked if not options.min_score or one.score >= options.min_score
-            ]
-            passages = self._passages(strong, options)
-            if len(passages) >= options.top_k or len(strong) < len(ranked) or not more:
-                break
+        sources, options, fallback = self._find_sources(query, options)
+        passages, weak = self._find_passages(sources, query, options)
         hits = [passage.to_hit(rank) for rank, passage in enumerate(passages, start=1)]
-        self._left_out["weak"] = min(len(ranked) - len(strong), options.top_k - len(hits))
-        left_out = {reason: count for reason, count in self._left_out.items() if count}
+
+        self._left_out["weak"] = min(weak, options.top_k - len(hits))
+        left_out = dict(+self._left_out)  # without those of which there are none
         seconds = time.perf_counter() - started
         shown = [hit.to_json() for hit in hits]
         timings, how = dict(self._timings), options.to_dict()
@@ -108,79 +110,94 @@ class Search:
         )
         return hits
 
-    def _reached(
+    def _find_sources(
         self, query: str, options: SearchOptions
     ) -> tuple[list[Candidates], SearchOptions, Fallback | None]:
-        """Where candidates come from, and how they are looked for after all."""
-        if not self._falls_back:
-            try:
-                return self._sources(query, options), options, None
-            except _OutOfReach as error:
-                raise error.why from None
-        try:
-            with hurried():
-                return self._sources(query, options), options, None
-        except _OutOfReach as error:
-            # The threshold was chosen for other scores; only a reranker's stay what they were.
-            weak = options.min_score if options.reranker else 0.0
-            lexical = replace(options, mode="lexical", min_score=weak)
-            fallback = Fallback(
-                options.mode, error.embedder, str(error.why), type(error.why).__name__
-            )
-            return self._sources(query, lexical), lexical, fallback
-
-    def _sources(self, query: str, options: SearchOptions) -> list[Candidates]:
-        """Where candidates come from: the indexes of each embedder together, since only vectors of
-        one can be compared.
+        """Where candidates come from, the options that hold after all, and what was fallen back
+        from.
         """
+        try:
+            with hurry_servers() if self._falls_back else nullcontext():
+                return self._open_sources(query, options), options, None
+        except _OutOfReach as error:
+            if not self._falls_back:
+                raise error.why from None
+            failed = error
+
+        # The threshold was chosen for other scores; only a reranker's stay what they were.
+        min_score = options.min_score if options.reranker else 0.0
+        lexical = replace(options, mode="lexical", min_score=min_score)
+        why = failed.why
+        fallback = Fallback(options.mode, failed.embedder, str(why), type(why).__name__)
+        return self._open_sources(query, lexical), lexical, fallback
+
+    def _open_sources(self, query: str, options: SearchOptions) -> list[Candidates]:
+        """The indexes of each embedder together, since only vectors of one can be compared."""
         with self._timings.of("scope"):
-            allowed = [self._indexes.allowed(version, self._scope) for version in self._searched]
-            parts = [
-                Part(version, self._indexes.of(version), ids)
-                for version, ids in zip(self._searched, allowed, strict=True)
-                if ids is None or len(ids)
-            ]
-        found: list[Candidates] = []
-        for name in dict.fromkeys(part.version.embedder for part in parts):
-            same = [part for part in parts if part.version.embedder == name]
+            parts = self._find_parts()
+
+        sources: list[Candidates] = []
+        for name, same in group(parts, lambda part: part.version.embedder).items():
             try:
-                embedders = [
-                    self._embedders.of(part.version) for part in same if options.mode != "lexical"
-                ]
-                found.append(
-                    Candidates(same, self._timings, query, embedders[0] if embedders else None)
-                )
-            except (
-                ModelUnreachable,
-                RateLimited,
-            ) as error:  # what may pass, not what is set up wrongly
+                embedder = None if options.mode == "lexical" else self._find_embedder(same)
+                sources.append(Candidates(same, self._timings, query, embedder))
+            # These may pass; what is set up wrongly does not.
+            except (ModelUnreachable, RateLimited) as error:
                 raise _OutOfReach(name, error) from error
-        return found
+        return sources
 
-    def _candidates(
-        self, sources: Sequence[Candidates], mode: Mode, depth: int
-    ) -> tuple[list[Candidate], bool]:
-        """Those of all sources by score, and whether there might be more."""
-        found = [source.find(mode, depth) for source in sources]
-        ranked = found[0] if len(found) == 1 else sorted(itertools.chain(*found), key=_best_first)
-        return ranked, any(len(some) >= depth for some in found)
+    def _find_parts(self) -> list[Part]:
+        """What is searched of each version; nothing of those without a chunk in the scope."""
+        allowed = [self._indexes.allowed(version, self._scope) for version in self._searched]
+        return [
+            Part(version, self._indexes.of(version), ids)
+            for version, ids in zip(self._searched, allowed, strict=True)
+            if ids is None or len(ids)
+        ]
 
-    def _reranked(
+    def _find_embedder(self, parts: Sequence[Part]) -> Embedder:
+        """The one embedder of these parts, after it was compared with each of their versions."""
+        embedder, *_ = [self._embedders.of(part.version) for part in parts]
+        return embedder
+
+    def _find_passages(
+        self, sources: Sequence[Candidates], query: str, options: SearchOptions
+    ) -> tuple[list[Passage], int]:
+        """The passages, best first, and how many candidates were too weak; looks deeper as long as
+        there are too few passages and there might be more.
+        """
+        passages: list[Passage] = []
+        weak = 0
+        for depth in _depths(options):
+            ranked, more = _rank_candidates(sources, options.mode, depth)
+            ranked = self._rerank(query, ranked, options)
+            strong = _leave_out_weak(ranked, options.min_score)
+            weak = len(ranked) - len(strong)
+
+            passages = self._make_passages(strong, options)
+            if len(passages) >= options.top_k or weak or not more:
+                break
+        return passages, weak
+
+    def _rerank(
         self, query: str, ranked: list[Candidate], options: SearchOptions
     ) -> list[Candidate]:
-        """The best candidates as the reranker sees them; the others drop out, since their scores
-        mean something else.
+        """The best candidates as the reranker sees them, if there is one; the others drop out,
+        since their scores mean something else.
         """
+        if not options.reranker or not ranked:
+            return ranked
         reranker = self._rerankers.of(options.reranker)
-        read = self._present(ranked[: max(options.rerank_depth, options.top_k)])
+        read = self._read_rows(ranked[: max(options.rerank_depth, options.top_k)])
         with self._timings.of("rerank"):
-            scores = reranker.scores(query, [_with_heading(row) for _, row in read])
+            scores = reranker.scores(query, [_add_heading(row) for _, row in read])
         stopping.check()
+
         for (one, _), score in zip(read, scores, strict=True):
             one.score = one.scores["rerank"] = float(score)
         return sorted((one for one, _ in read), key=_best_first)
 
-    def _passages(self, ranked: list[Candidate], options: SearchOptions) -> list[Passage]:
+    def _make_passages(self, ranked: list[Candidate], options: SearchOptions) -> list[Passage]:
         """At most `top_k`; the more candidates collapse or merge, the more of them are looked
         at.
         """
@@ -188,83 +205,101 @@ class Search:
         # to choose from.
         reach = options.top_k * (_CHOICE if options.diversity > 0 else 1)
         while True:
-            passages = self._made(
-                [Passage.of(one, row) for one, row in self._present(ranked[:reach])], options
-            )
+            found = [Passage.of(one, row) for one, row in self._read_rows(ranked[:reach])]
+            passages = self._choose(found, options)
             if len(passages) >= options.top_k or reach >= len(ranked):
                 self._left_out["duplicate"] = sum(passage.twins for passage in passages)
                 return passages
             reach *= 2
 
-    def _made(self, found: list[Passage], options: SearchOptions) -> list[Passage]:
-        if found and (options.collapse < 1 or options.diversity > 0):
-            found, alike = self._compared(found)
-            if options.collapse < 1:
-                with self._timings.of("collapse"):
-                    stay = collapse(found, alike, options.collapse)
-                    found, alike = [found[number] for number in stay], alike[stay][:, stay]
-            if options.diversity > 0:
-                with self._timings.of("diversity"):
-                    found = _diverse(found, alike, options.diversity)
+    def _choose(self, found: list[Passage], options: SearchOptions) -> list[Passage]:
+        """At most `top_k` of the passages, after whatever the options ask for."""
+        varied = self._vary(found, options)
         if not options.merge:
-            return found[: options.top_k]
+            return varied[: options.top_k]
         with self._timings.of("merge"):
-            return self._merged(found, options.top_k)
+            return self._merge(varied, options.top_k)
 
-    def _compared(self, found: list[Passage]) -> tuple[list[Passage], np.ndarray]:
+    def _vary(self, found: list[Passage], options: SearchOptions) -> list[Passage]:
+        """The passages without near-duplicates and in an order of variety, where the options ask
+        for these.
+        """
+        collapses, diversifies = options.collapse < 1, options.diversity > 0
+        if not found or not (collapses or diversifies):
+            return found
+        found, alike = self._compare(found)
+        if collapses:
+            with self._timings.of("collapse"):
+                stay = collapse(found, alike, options.collapse)
+                found, alike = [found[number] for number in stay], alike[stay][:, stay]
+        if diversifies:
+            with self._timings.of("diversity"):
+                found = _diversify(found, alike, options.diversity)
+        return found
+
+    def _compare(self, found: list[Passage]) -> tuple[list[Passage], np.ndarray]:
         """Those that are still there and their cosines (n, n); 0 between vectors of different
         embedders.
         """
         import numpy as np
 
         with self._timings.of("compare"):
-            kinds = {one.best.part.version.embedder for one in found}
-            ids, vectors = (
-                vectors_of([one.best for one in found])
-                if len(kinds) == 1
-                else ([], np.empty((0, 0)))
-            )
-            if ids == [one.best.id for one in found]:
-                return found, vectors @ vectors.T
-            numbers = {one.best.id: number for number, one in enumerate(found)}
+            chunks = [one.best for one in found]
+            numbers = {one.id: number for number, one in enumerate(chunks)}
             alike = np.zeros((len(found), len(found)), dtype=np.float32)
             there: list[int] = []
-            for name in dict.fromkeys(one.best.part.version.embedder for one in found):
-                ids, vectors = vectors_of(
-                    [one.best for one in found if one.best.part.version.embedder == name]
-                )
-                same = [numbers[number] for number in ids]
-                alike[np.ix_(same, same)] = vectors @ vectors.T
-                there += same
+            for same in group(chunks, lambda one: one.part.version.embedder).values():
+                ids, vectors = vectors_of(same)
+                places = [numbers[number] for number in ids]
+                alike[np.ix_(places, places)] = vectors @ vectors.T
+                there += places
+
             there.sort()
             return [found[number] for number in there], alike[there][:, there]
 
-    def _merged(self, found: list[Passage], top_k: int) -> list[Passage]:
+    def _merge(self, found: list[Passage], top_k: int) -> list[Passage]:
         """With the texts of passages that were merged; one whose document has just been deleted
         drops out.
         """
         passages = merge(found, top_k)
         joined = [passage for passage in passages if len(passage.ids) > 1]
-        for passage, text in zip(joined, _stretches(self._chunks.database, joined), strict=True):
+        for passage, text in zip(joined, _read_texts(self._chunks.database, joined), strict=True):
             passage.text = text
-        kept = [
-            passage
-            for passage in passages
-            if (row := self._rows[passage.best.id]) and row["text"] in passage.text
-        ]
+        kept = list(filter(self._has_its_text, passages))
         trim(kept)
         return kept
 
-    def _present(self, candidates: Sequence[Candidate]) -> list[tuple[Candidate, IndexRow]]:
-        """What hits show of the candidates that are still there."""
+    def _has_its_text(self, passage: Passage) -> bool:
+        """Whether the passage has the text of its best chunk, which a deleted document takes
+        away.
+        """
+        return self._rows[passage.best.id]["text"] in passage.text
+
+    def _read_rows(self, candidates: Sequence[Candidate]) -> list[tuple[Candidate, IndexRow]]:
+        """The candidates that are still there, with what hits show of them."""
         with self._timings.of("passages"):
-            for part in {id(one.part): one.part for one in candidates}.values():
-                unknown = [
-                    one.id for one in candidates if one.part is part and one.id not in self._rows
-                ]
-                known = part.index.passages(unknown)
-                self._rows |= {number: known.get(number) for number in unknown}
-            return [(one, row) for one in candidates if (row := self._rows[one.id]) is not None]
+            unknown = [one for one in candidates if one.id not in self._rows]
+            for part, found in group(unknown, lambda one: one.part).items():
+                self._rows |= part.index.passages([one.id for one in found])
+            return [(one, self._rows[one.id]) for one in candidates if one.id in self._rows]
+
+
+def _rank_candidates(
+    sources: Sequence[Candidates], mode: Mode, depth: int
+) -> tuple[list[Candidate], bool]:
+    """Those of all sources by score, and whether there might be more."""
+    found = [source.find(mode, depth) for source in sources]
+    more = any(len(some) >= depth for some in found)
+    if len(found) == 1:
+        return found[0], more
+    return sorted(itertools.chain(*found), key=_best_first), more
+
+
+def _leave_out_weak(ranked: list[Candidate], min_score: float) -> list[Candidate]:
+    """The candidates whose score is at least this; 0 keeps all, with negative scores too."""
+    if not min_score:
+        return ranked
+    return [one for one in ranked if one.score >= min_score]
 
 
 def _depths(options: SearchOptions) -> Sequence[int]:
@@ -274,22 +309,20 @@ def _depths(options: SearchOptions) -> Sequence[int]:
     depth = max(options.depth, 2 * options.top_k)
     if options.reranker:
         return (depth,)  # it reads the best of them only, however many there are
-    few = (
-        [min(depth, options.top_k + _SPARE)]
-        if options.mode == "dense" and not options.diversity
-        else []
-    )
-    return (*few, depth, *(more * depth for more in _DEEPER if more * depth <= _DEEPEST))
+    deeper = [more * depth for more in _DEEPER if more * depth <= _DEEPEST]
+    if options.mode == "dense" and not options.diversity:
+        return (min(depth, options.top_k + _SPARE), depth, *deeper)
+    return (depth, *deeper)
 
 
-def _diverse(found: list[Passage], alike: np.ndarray, diversity: float) -> list[Passage]:
+def _diversify(found: list[Passage], alike: np.ndarray, diversity: float) -> list[Passage]:
     order, values = diversify([one.best.score for one in found], alike, diversity)
     for number, value in zip(order, values, strict=True):
         found[number].best.scores["mmr"] = value
     return [found[number] for number in order]
 
 
-def _stretches(database: Database, passages: Sequence[Passage]) -> list[str]:
+def _read_texts(database: Database, passages: Sequence[Passage]) -> list[str]:
     """The documents' texts from start to end of each passage; empty where the document is gone."""
     if not passages:
         return []
@@ -306,14 +339,13 @@ def _stretches(database: Database, passages: Sequence[Passage]) -> list[str]:
     return [found.get(number, "") for number in range(len(passages))]
 
 
-def _with_heading(row: IndexRow) -> str:
+def _add_heading(row: IndexRow) -> str:
     """The chunk as a reranker reads it: a heading often says what it is about."""
+    text = row["text"]
     heading = str(row["heading"]).rpartition(" > ")[2]
-    return (
-        row["text"]
-        if not heading or heading in row["text"][: 2 * len(heading)]
-        else f"{heading}\n{row['text']}"
-    )
+    if not heading or heading in text[: 2 * len(heading)]:
+        return text
+    return f"{heading}\n{text}"
 
 
 def _best_first(one: Candidate) -> tuple[float, int]:

@@ -101,7 +101,7 @@ class ChunkTable:
             )
         ]
 
-    def vectors_added(
+    def read_added_vectors(
         self, version: IndexVersion, after: int, until: int, limit: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Ids (n) and vectors (n, dimension) of the first `limit` chunks added after one change and
@@ -117,7 +117,7 @@ class ChunkTable:
         rows = self.database.rows(sql, [version.id, list(ids)])
         return {row["id"]: cast(IndexRow, row) for row in rows}
 
-    def shown_added(
+    def read_added_passages(
         self, version: IndexVersion, after: int, until: int, limit: int
     ) -> pyarrow.Table:
         """What hits show of the first `limit` chunks added after one change and until another.
@@ -127,7 +127,7 @@ class ChunkTable:
         sql = f"{_ROWS} where k.version_id = ? and k.id > ? and k.id <= ? order by k.id limit ?"
         return self.database.arrow(sql, [version.id, after, until, limit])
 
-    def texts_added(
+    def read_added_rows(
         self, version: IndexVersion, after: int, until: int, limit: int
     ) -> list[IndexRow]:
         """The first `limit` chunks added after one change and until another."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -100,7 +101,7 @@ class Originals:
         temporary = target.with_name(f"{uuid.uuid4().hex}.tmp")
         try:
             private.make_folder(target.parent)
-            if not self._linked(source.path, temporary):
+            if not self._link(source.path, temporary):
                 _copy(source, temporary, sha256)
             temporary.replace(target)
         except OSError as error:
@@ -111,7 +112,7 @@ class Originals:
         finally:
             temporary.unlink(missing_ok=True)
 
-    def _linked(self, path: Path, name: Path) -> bool:
+    def _link(self, path: Path, name: Path) -> bool:
         """Give a file of our own another name, once its bytes are on the disk; False if it needs a
         copy.
         """
@@ -169,24 +170,29 @@ def sources_from_paths(paths: Sequence[Path]) -> list[Source]:
     """
     found: dict[Path, str] = {}
     for given in paths:
-        path = _expanded(Path(given))
-        if _is_folder(path):
-            for file in _files(path):
-                found.setdefault(_resolved(file), file.relative_to(path).as_posix())
-        else:
-            found.setdefault(_resolved(path), path.name or str(path))
+        for file, name in _named_files(_expand(Path(given))):
+            found.setdefault(_resolve(file), name)
     names = _unique(found)
     return [Source(names[path], path, str(path)) for path in found]
 
 
-def _expanded(path: Path) -> Path:
+def _named_files(path: Path) -> Iterator[tuple[Path, str]]:
+    """The file at the path, or all files in the folder there, with their names."""
+    if not _is_folder(path):
+        yield path, path.name or str(path)
+        return
+    for file in _files(path):
+        yield file, file.relative_to(path).as_posix()
+
+
+def _expand(path: Path) -> Path:
     try:
         return path.expanduser()
     except RuntimeError:  # the home folder of somebody who is not known here
         return path
 
 
-def _resolved(path: Path) -> Path:
+def _resolve(path: Path) -> Path:
     try:
         return path.resolve()
     except (OSError, ValueError, RuntimeError):  # too long, with a NUL in it, or a loop of links
@@ -235,9 +241,7 @@ def _unique(found: dict[Path, str]) -> dict[Path, str]:
     """Names that occur twice get their parent folders put before them until they differ."""
     names = dict(found)
     for depth in range(1, 32):
-        counts: dict[str, int] = {}
-        for name in names.values():
-            counts[name] = counts.get(name, 0) + 1
+        counts = Counter(names.values())
         twice = [path for path, name in names.items() if counts[name] > 1]
         if not twice:
             break

@@ -11,7 +11,7 @@ from typing import Any
 from agentkit.database import Database, Row
 from agentkit.errors import ConfigError, NotFound
 from agentkit.messages import new_id
-from agentkit.retrieval.names import checked_name, utf8
+from agentkit.retrieval.names import check_name, utf8
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.types import utc_now
 
@@ -32,7 +32,7 @@ class Question:
     def __post_init__(self) -> None:
         if not self.text.strip():
             raise ConfigError("A question is empty; type what is asked.")
-        if not self.expected or not all(name.strip() for name in self.expected):
+        if not self.expected or not all(map(str.strip, self.expected)):
             raise ConfigError(
                 f"The question {self.text[:80]!r} has no expected document; name at least one that"
                 " answers it."
@@ -255,7 +255,7 @@ class Questions:
         self._database.insert_arrow("questions", pyarrow.Table.from_pylist(rows, schema=schema))
 
     def _free_name(self, owner: str, name: str) -> str:
-        name = checked_name(name, "question set")
+        name = check_name(name, "question set")
         if any(one.name == name for one in self.sets(owner)):
             raise ConfigError(f"There is a question set {name!r} already; choose another name.")
         return name

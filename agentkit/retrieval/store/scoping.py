@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -44,30 +45,32 @@ def chunk_condition(version: IndexVersion, scope: Scope) -> Condition:
 
 def document_condition(version: IndexVersion, scope: Scope) -> Condition:
     """What documents `d` in the scope fulfil, as far as it is about documents."""
-    wanted: list[tuple[str, Any]] = [("d.collection_id = ?", version.collection_id)]
-    if scope.document_ids is not None:
-        wanted.append(("d.id in (select unnest(?::varchar[]))", list(scope.document_ids)))
-    if scope.media_types:
-        wanted.append(("d.media_type in (select unnest(?::varchar[]))", list(scope.media_types)))
-    if scope.tags:
-        wanted.append(("list_has_any(d.tags, ?::varchar[])", list(scope.tags)))
-    if scope.added_from is not None:
-        wanted.append(("d.created_at >= ?", _naive(scope.added_from)))
-    if scope.added_before is not None:
-        wanted.append(("d.created_at < ?", _naive(scope.added_before)))
-    return " and ".join(part for part, _ in wanted), [value for _, value in wanted]
+    conditions: dict[str, object] = {
+        "d.collection_id = ?": version.collection_id,
+        "d.id in (select unnest(?::varchar[]))": scope.document_ids,
+        "d.media_type in (select unnest(?::varchar[]))": scope.media_types or None,
+        "list_has_any(d.tags, ?::varchar[])": scope.tags or None,
+        "d.created_at >= ?": _naive(scope.added_from),
+        "d.created_at < ?": _naive(scope.added_before),
+    }
+    return _all_of(conditions)
 
 
 def page_condition(scope: Scope) -> Condition:
     """What chunks `k` in the scope fulfil, as far as it is about pages."""
-    wanted = [
-        (f"k.page {sign} ?", page)
-        for sign, page in ((">=", scope.first_page), ("<=", scope.last_page))
-        if page is not None
-    ]
-    return " and ".join(["true", *(part for part, _ in wanted)]), [page for _, page in wanted]
+    return _all_of({"k.page >= ?": scope.first_page, "k.page <= ?": scope.last_page})
 
 
-def _naive(time: datetime) -> datetime:
+def _all_of(conditions: Mapping[str, object]) -> Condition:
+    """The conditions in one, each with the value of its question mark; None for a value that does
+    not narrow.
+    """
+    narrowing = {sql: value for sql, value in conditions.items() if value is not None}
+    return " and ".join(["true", *narrowing]), list(narrowing.values())
+
+
+def _naive(time: datetime | None) -> datetime | None:
     """As the tables hold it."""
-    return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
+    if time is None or time.tzinfo is None:
+        return time
+    return time.astimezone(UTC).replace(tzinfo=None)

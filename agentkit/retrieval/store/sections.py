@@ -5,6 +5,7 @@ the file.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -37,17 +38,18 @@ def within_pages(read: DocumentText, scope: Scope) -> DocumentText:
     """
     if scope.first_page is None and scope.last_page is None:
         return read
-    first, last = scope.first_page or 0, scope.last_page
-    kept = tuple(
-        section
-        for section in read.sections
-        if section.page is not None
-        and section.page >= first
-        and (last is None or section.page <= last)
-    )
+    kept = tuple(section for section in read.sections if _is_within(section.page, scope))
     texts: list[str] = []
     at = 0
     for section in kept:
         texts += (" " * (section.start - at), section.text)
         at = section.end
     return replace(read, text="".join([*texts, " " * (len(read.text) - at)]), sections=kept)
+
+
+def _is_within(page: int | None, scope: Scope) -> bool:
+    if page is None:
+        return False
+    first = scope.first_page or 0
+    last = math.inf if scope.last_page is None else scope.last_page
+    return first <= page <= last

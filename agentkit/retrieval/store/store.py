@@ -110,7 +110,7 @@ class Store:
         inside = "(select id from documents where collection_id = ?)"
         with self.database.transaction():
             self.database.touch(CHANGES)
-            contents = self._contents(
+            contents = self._collect_contents(
                 self.database.rows(
                     "select sha256, pending_sha256 from documents where collection_id = ?",
                     [collection_id],
@@ -139,16 +139,16 @@ class Store:
         until something changes.
         """
         if self.database.in_transaction:
-            return self._looked_up(owner, name)  # which may yet be taken back
+            return self._look_up_searched(owner, name)  # which may yet be taken back
         revision = self.database.revision(CHANGES)
         if self._searched[0] != revision:
             self._searched = revision, {}
         known = self._searched[1]
         if (owner, name) not in known:
-            known[owner, name] = self._looked_up(owner, name)
+            known[owner, name] = self._look_up_searched(owner, name)
         return known[owner, name]
 
-    def _looked_up(self, owner: str, name: str) -> tuple[IndexVersion, SearchOptions] | None:
+    def _look_up_searched(self, owner: str, name: str) -> tuple[IndexVersion, SearchOptions] | None:
         row = self.database.row(
             f"""{VERSIONS}, c.settings from index_versions v join collections c
             on c.id = v.collection_id
@@ -188,7 +188,8 @@ class Store:
         """
         sql = f"{_DOCUMENTS} where d.collection_id = ? and {LACKED} order by d.created_at, d.id"
         return [
-            _stored(row) for row in self.database.rows(sql, [version.collection_id, version.id])
+            _to_document(row)
+            for row in self.database.rows(sql, [version.collection_id, version.id])
         ]
 
     def documents(self, collection_id: str, search: str = "") -> list[StoredDocument]:
@@ -198,7 +199,7 @@ class Store:
             " desc, d.id desc"
         )
         rows = self.database.rows(sql, [collection_id, search, *[search.lower()] * 3])
-        return [_stored(row) for row in rows]
+        return [_to_document(row) for row in rows]
 
     def documents_within(self, version: IndexVersion, scope: Scope) -> list[StoredDocument]:
         """The documents of the version's collection that have a text and lie in the scope, oldest
@@ -206,12 +207,12 @@ class Store:
         """
         inside, values = document_condition(version, scope)
         sql = f"{_DOCUMENTS} where d.sha256 <> '' and {inside} order by d.created_at, d.id"
-        return [_stored(row) for row in self.database.rows(sql, values)]
+        return [_to_document(row) for row in self.database.rows(sql, values)]
 
     def document(self, owner: str, document_id: str) -> StoredDocument | None:
         """The document."""
         row = self.database.row(f"{_DOCUMENTS} {_OWNED} and d.id = ?", [owner, document_id])
-        return _stored(row) if row else None
+        return _to_document(row) if row else None
 
     def pending_content(self, document_id: str) -> str:
         """The sha256 of the content that was to be taken in last, whether that worked or not."""
@@ -253,8 +254,8 @@ class Store:
         )
         twins: Twins = {}
         for row in same:
-            twins.setdefault(row["sha256"], []).append(_stored(row))
-        return {row["source"]: _stored(row) for row in came}, twins
+            twins.setdefault(row["sha256"], []).append(_to_document(row))
+        return {row["source"]: _to_document(row) for row in came}, twins
 
     def register(
         self, version: IndexVersion, new: Sequence[StoredDocument], again: Sequence[StoredDocument]
@@ -356,7 +357,7 @@ class Store:
             )
             if rows:
                 self._remove([row["id"] for row in rows])
-            return len(rows), self.unused(self._contents(rows))
+            return len(rows), self.unused(self._collect_contents(rows))
 
     def forget_document(self, document_id: str) -> None:
         """Remove a document within the caller's transaction."""
@@ -448,7 +449,7 @@ class Store:
                 version, pieces, np.concatenate([finished.vectors for finished in group])
             )
 
-    def _contents(self, rows: Sequence[Row]) -> set[str]:
+    def _collect_contents(self, rows: Sequence[Row]) -> set[str]:
         return {row[name] for row in rows for name in ("sha256", "pending_sha256")} - {""}
 
     def unused(self, contents: set[str]) -> list[str]:
@@ -460,7 +461,7 @@ class Store:
             f"select sha256, pending_sha256 from documents where sha256 in {LISTED} or"
             f" pending_sha256 in {LISTED}"
         )
-        return sorted(contents - self._contents(self.database.rows(used, [given, given])))
+        return sorted(contents - self._collect_contents(self.database.rows(used, [given, given])))
 
 
 def _document_row(version: IndexVersion, document: StoredDocument, answers: str) -> Row:
@@ -471,7 +472,7 @@ def _document_row(version: IndexVersion, document: StoredDocument, answers: str)
     return {**row, "version_id": version.id, "pending_sha256": document.sha256, "sha256": answers}
 
 
-def _stored(row: Row) -> StoredDocument:
+def _to_document(row: Row) -> StoredDocument:
     return StoredDocument(**{**row, "tags": tuple(row["tags"])})
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agentkit.database import Database
 from agentkit.errors import ConfigError
-from agentkit.retrieval.names import MOST_TAGS, checked_tag
+from agentkit.retrieval.names import MOST_TAGS, check_tag
 from agentkit.retrieval.store.chunk_table import CHANGES, LISTED
 
 
@@ -22,7 +22,7 @@ class TagTable:
         """Add and take away tags; gives how many of the documents there are. Raises ConfigError,
         and changes nothing then.
         """
-        new, old = [checked_tag(tag) for tag in add], [tag.strip() for tag in remove]
+        new, old = [check_tag(tag) for tag in add], [tag.strip() for tag in remove]
         if not ids:
             return 0
         with self._database.transaction():

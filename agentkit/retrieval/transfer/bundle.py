@@ -155,7 +155,7 @@ class Bundle:
         """What messages call it."""
         self._file = opened
         self._archive = zipfile.ZipFile(opened)
-        self._infos = self._listed()
+        self._infos = self._list_members()
         self.manifest = self._read_manifest()
         """What Writer.finish was given, and `members`."""
         self._check_members()
@@ -198,7 +198,7 @@ class Bundle:
         """The error that says why this file cannot be imported."""
         return ConfigError(f"{self.name} cannot be imported: {why} {advice}")
 
-    def _listed(self) -> dict[str, zipfile.ZipInfo]:
+    def _list_members(self) -> dict[str, zipfile.ZipInfo]:
         infos = {info.filename: info for info in self._archive.infolist()}
         if len(infos) > _MOST_MEMBERS:
             raise self.refuse(f"it has {len(infos):,} members, at most {_MOST_MEMBERS:,} are read.")
@@ -255,18 +255,27 @@ class Bundle:
         """
         named = self.manifest["members"]
         infos = {name: info for name, info in self._infos.items() if name != _MANIFEST}
-        if strange := sorted(name for name in {*infos, *named} if not _MEMBER.fullmatch(name)):
-            raise self.refuse(f"it has a member {strange[0]!r}, which does not belong into it.")
-        if missing := sorted({*infos, DOCUMENTS, CHUNKS} ^ {*named}) or sorted({*named} - {*infos}):
-            raise self.refuse(f"{missing[0]} is missing in it, or in its manifest.")
+        self._check_names(set(infos), set(named))
         if sum(info.file_size for info in infos.values()) > os.fstat(self._file.fileno()).st_size:
             raise self.refuse("its members overlap.")
         for name, info in infos.items():
-            expected = named[name]["sha256"]
-            if named[name]["bytes"] != info.file_size or expected != self._sha256(info):
-                raise self.refuse(f"{name} is damaged: it is not what was exported.")
-            if name.startswith(_ORIGINALS) and name != _ORIGINALS + expected:
-                raise self.refuse(f"{name} is not the file that its name says.")
+            self._check_content(name, info, named[name])
+
+    def _check_names(self, there: set[str], named: set[str]) -> None:
+        strange = sorted(name for name in there | named if not _MEMBER.fullmatch(name))
+        if strange:
+            raise self.refuse(f"it has a member {strange[0]!r}, which does not belong into it.")
+        missing = sorted((there | {DOCUMENTS, CHUNKS}) ^ named) or sorted(named - there)
+        if missing:
+            raise self.refuse(f"{missing[0]} is missing in it, or in its manifest.")
+
+    def _check_content(self, name: str, info: zipfile.ZipInfo, said: Mapping[str, object]) -> None:
+        """Raise ConfigError unless the member is what the manifest says, and its name."""
+        expected = said["sha256"]
+        if said["bytes"] != info.file_size or expected != self._sha256(info):
+            raise self.refuse(f"{name} is damaged: it is not what was exported.")
+        if name.startswith(_ORIGINALS) and name != f"{_ORIGINALS}{expected}":
+            raise self.refuse(f"{name} is not the file that its name says.")
 
 
 @contextmanager

@@ -4,22 +4,23 @@ what must be true of them.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from agentkit.core import stopping
 from agentkit.documents import Limits
 from agentkit.errors import ConfigError
-from agentkit.retrieval.names import MOST_TAGS, checked_tag
+from agentkit.retrieval.names import MOST_TAGS, check_tag
 from agentkit.retrieval.transfer.bundle import CHUNKS, DOCUMENTS, Bundle, Sink
-from agentkit.retrieval.transfer.parquet_checks import OddPage, can_be_looked_at, pages
+from agentkit.retrieval.transfer.parquet_checks import OddPage, is_readable, pages
 
 if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
+    import pydantic
 
 _LARGEST_GROUP = 512 * 2**20
 """Bytes that a group of rows may take in memory."""
@@ -34,10 +35,14 @@ _PLAIN = frozenset({"PLAIN", "RLE", "BIT_PACKED"})
 """How values may stand in the file. Others, such as dictionaries, let a small file become a very
 large table.
 """
+_SectionRow = tuple[int, int, str, int | None, str]
+"""Start, end, heading, page and place."""
 _TIMES = ("created_at", "updated_at")
 _FIRST_TIME, _LAST_TIME = 0, 253_402_300_800 * 10**6
 """Microseconds since 1970; the last ones are the end of the year 9999."""
 _SHA256 = re.compile(r"(?:[0-9a-f]{64})?")
+_NAMES = ("id", "name", "source")
+_MAY_MISS = {DOCUMENTS: {"pages", "sections", "text"}, CHUNKS: {"page"}}
 _STATUS = frozenset({"indexed", "failed", "stopped"})
 
 
@@ -88,9 +93,8 @@ def schema(name: str) -> pyarrow.Schema:
             "embedding": _list_of(pyarrow.float32()),
         },
     }[name]
-    may_miss = {"pages", "page", "sections"} | ({"text"} if name == DOCUMENTS else set())
     return pyarrow.schema(
-        [pyarrow.field(column, kind, column in may_miss) for column, kind in columns.items()]
+        [pyarrow.field(column, kind, column in _MAY_MISS[name]) for column, kind in columns.items()]
     )
 
 
@@ -138,13 +142,13 @@ def groups(
             file = pyarrow.parquet.ParquetFile(opened)
             if not file.schema_arrow.equals(schema(name)):
                 raise bundle.refuse(f"{name} has other columns than it should.")
-            if not can_be_looked_at(opened):
+            if not is_readable(opened):
                 raise bundle.refuse(f"the footer of {name} is damaged.")
             _check_footer(bundle, name, file.metadata, rows)
             left = bundle.most_unpacked
             for number in range(file.num_row_groups):
                 stopping.check()
-                size = _unpacked(bundle, name, opened, file.metadata.row_group(number))
+                size = _unpacked_size(bundle, name, opened, file.metadata.row_group(number))
                 left -= size
                 if size > largest or left < 0:
                     raise bundle.refuse(
@@ -164,10 +168,14 @@ def _check_footer(
 ) -> None:
     """Raise ConfigError unless it is one of ours, and nothing in it would be read twice."""
     all_groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
-    columns = [group.column(n) for group in all_groups for n in range(group.num_columns)]
-    sizes = [column.total_compressed_size for column in columns]
-    ours = str(footer.created_by).startswith(_WRITER) and all(size >= 0 for size in sizes)
-    if not ours or any(group.num_rows > _MOST_ROWS for group in all_groups):
+    sizes: list[int] = []
+    for group in all_groups:
+        columns = map(group.column, range(group.num_columns))
+        sizes += [column.total_compressed_size for column in columns]
+
+    largest = max((group.num_rows for group in all_groups), default=0)
+    ours = str(footer.created_by).startswith(_WRITER)
+    if not ours or min(sizes, default=0) < 0 or largest > _MOST_ROWS:
         raise bundle.refuse(f"{name} was written by another program.")
     if sum(sizes) > bundle.size(name):
         raise bundle.refuse(f"the columns in {name} overlap.")
@@ -175,29 +183,40 @@ def _check_footer(
         raise bundle.refuse("it does not have the documents and chunks that it says it has.")
 
 
-def _unpacked(
+def _unpacked_size(
     bundle: Bundle, name: str, opened: BinaryIO, group: pyarrow.parquet.RowGroupMetaData
 ) -> int:
     """Bytes that a group of rows has in memory, by what stands in its pages."""
     columns = [group.column(number) for number in range(group.num_columns)]
-    sizes = []
-    for column in columns:
-        if column.has_dictionary_page or not _PLAIN.issuperset(column.encodings):
-            raise bundle.refuse(f"{name} was written by another program.")
-        size = values = number = 0
-        try:
-            found = pages(opened, column.data_page_offset, column.total_compressed_size)
-            for number, page in enumerate(found, start=1):  # noqa: B007 - how many is asked below
-                size, values = size + page.unpacked, values + page.values
-        except OddPage as error:
-            raise bundle.refuse(f"{name} was written by another program: {error}.") from error
-        # Nulls and empty lists take no bytes, and there is at most one of them a row.
-        if values > group.num_rows + size // _SMALLEST_VALUE or number > _FEW + size // _PAGE:
-            raise bundle.refuse(f"{name} says that it has more values than it can have.")
-        sizes.append(size)
+    sizes = [_measure(bundle, name, opened, group.num_rows, column) for column in columns]
     if group.num_rows * _SMALLEST_VALUE > sizes[0]:
         raise bundle.refuse(f"{name} says that it has more rows than it can have.")
     return sum(sizes)
+
+
+def _measure(
+    bundle: Bundle,
+    name: str,
+    opened: BinaryIO,
+    rows: int,
+    column: pyarrow.parquet.ColumnChunkMetaData,
+) -> int:
+    """Bytes that a column of a group of so many rows has in memory."""
+    if column.has_dictionary_page or not _PLAIN.issuperset(column.encodings):
+        raise bundle.refuse(f"{name} was written by another program.")
+    size = values = count = 0
+    try:
+        for page in pages(opened, column.data_page_offset, column.total_compressed_size):
+            size += page.unpacked
+            values += page.values
+            count += 1
+    except OddPage as error:
+        raise bundle.refuse(f"{name} was written by another program: {error}.") from error
+
+    # Nulls and empty lists take no bytes, and there is at most one of them a row.
+    if values > rows + size // _SMALLEST_VALUE or count > _FEW + size // _PAGE:
+        raise bundle.refuse(f"{name} says that it has more values than it can have.")
+    return size
 
 
 class Checked:
@@ -227,32 +246,36 @@ class Checked:
         import pyarrow.compute as pc
 
         for column in _TIMES:
-            found = pc.min_max(group.column(column).cast("int64")).as_py()
-            if group.num_rows and not _FIRST_TIME <= found["min"] <= found["max"] < _LAST_TIME:
-                raise self._bundle.refuse("a document was taken in at an impossible time.")
+            times = group.column(column).cast("int64").to_numpy()
+            possible = (times >= _FIRST_TIME) & (times < _LAST_TIME)
+            self._require(possible.all(), "a document was taken in at an impossible time.")
         lengths = pc.utf8_length(group.column("text")).to_pylist()
         rows = group.drop_columns(["text", *_TIMES]).to_pylist()
         for row, length in zip(rows, lengths, strict=True):
             wrong = _wrong_in(row, length)
             if row["id"] in self.lengths or row["source"] in sources:
                 wrong = "it is there twice"
-            if wrong:
-                raise self._bundle.refuse(
-                    f"document {row['name'][:200]!r} is not as it should be: {wrong}."
-                )
-            self._within("characters", length or 0, self._limits.max_chars, "CHARS", row["name"])
-            self.lengths[row["id"]] = length or 0
+            shown = repr(row["name"][:200])
+            self._require(not wrong, f"document {shown} is not as it should be: {wrong}.")
+            length = length or 0
+            self._check_size("characters", length, self._limits.max_chars, "CHARS", row["name"])
+
+            self.lengths[row["id"]] = length
             self._chunks[row["id"]] = row["chunks"]
             self._contents |= {row["sha256"], row["pending_sha256"]}
             sources.add(row["source"])
 
     def _look_at_originals(self) -> None:
         for sha256, size in self._bundle.originals.items():
-            if sha256 not in self._contents:
-                raise self._bundle.refuse(f"original {sha256} belongs to none of its documents.")
-            self._within("bytes", size, self._limits.max_bytes, "FILE_MB", f"original {sha256}")
+            name = f"original {sha256}"
+            self._require(sha256 in self._contents, f"{name} belongs to none of its documents.")
+            self._check_size("bytes", size, self._limits.max_bytes, "FILE_MB", name)
 
-    def _within(self, what: str, size: int, most: int, setting: str, name: str) -> None:
+    def _require(self, holds: bool, otherwise: str) -> None:
+        if not holds:
+            raise self._bundle.refuse(otherwise)
+
+    def _check_size(self, what: str, size: int, most: int, setting: str, name: str) -> None:
         if size > most:
             raise self._bundle.refuse(
                 f"{name[:200]} has {size:,} {what}, more than the {most:,} allowed.",
@@ -269,22 +292,28 @@ class Checked:
                 f"it has chunks of a document {min(unknown)!r} that is not in it."
             )
         vectors = group.column("embedding").combine_chunks()
-        if pc.any(pc.not_equal(pc.list_value_length(vectors), self._dimension)).as_py():
-            raise self._bundle.refuse(
-                f"not every vector has the {self._dimension:,} numbers that its index version says."
-            )
-        if not np.isfinite(vectors.flatten().to_numpy()).all():
-            raise self._bundle.refuse(
-                "a vector has a number that is infinite or none at all (NaN)."
-            )
+        lengths = pc.list_value_length(vectors).to_numpy(zero_copy_only=False)
+        self._require(
+            (lengths == self._dimension).all(),
+            f"not every vector has the {self._dimension:,} numbers that its index version says.",
+        )
+        self._require(
+            np.isfinite(vectors.flatten().to_numpy()).all(),
+            "a vector has a number that is infinite or none at all (NaN).",
+        )
         start, end = (group.column(name).to_numpy() for name in ("start_at", "end_at"))
-        lengths = np.array([self.lengths[one] for one in ids], dtype=np.int64)
-        if ((start < 0) | (start > end) | (end > lengths)).any():
-            raise self._bundle.refuse("a chunk stands outside of its document's text.")
-        if (pc.utf8_length(group.column("text")).to_numpy() != end - start).any():
-            raise self._bundle.refuse("a chunk has another text than its place in its document.")
-        if any((group.column(name).to_numpy() < 0).any() for name in ("ordinal", "tokens")):
-            raise self._bundle.refuse("a chunk has a negative number.")
+        ends = np.array([self.lengths[one] for one in ids], dtype=np.int64)
+        self._require(
+            ((start >= 0) & (start <= end) & (end <= ends)).all(),
+            "a chunk stands outside of its document's text.",
+        )
+        self._require(
+            (pc.utf8_length(group.column("text")).to_numpy() == end - start).all(),
+            "a chunk has another text than its place in its document.",
+        )
+        for name in ("ordinal", "tokens"):
+            numbers = group.column(name).to_numpy()
+            self._require((numbers >= 0).all(), "a chunk has a negative number.")
         for one in ids:
             self._chunks[one] -= 1
 
@@ -301,10 +330,10 @@ def _wrong_in(row: Mapping[str, Any], length: int | None) -> str:
     """
     tags = row["tags"]
     checks = {
-        "it has no name": bool(row["id"] and row["name"] and row["source"]),
+        "it has no name": all(row[name] for name in _NAMES),
         f"its status is {row['status']!r}": row["status"] in _STATUS,
-        "its sha256 is none": bool(
-            _SHA256.fullmatch(row["sha256"]) and _SHA256.fullmatch(row["pending_sha256"])
+        "its sha256 is none": all(
+            _SHA256.fullmatch(row[name]) for name in ("sha256", "pending_sha256")
         ),
         "a count is negative": (
             min(row["bytes"], row["chunks"], row["tokens"], row["pages"] or 0) >= 0
@@ -321,7 +350,7 @@ def _wrong_in(row: Mapping[str, Any], length: int | None) -> str:
 
 def _is_tag(tag: str) -> bool:
     try:
-        return tag == checked_tag(tag)
+        return tag == check_tag(tag)
     except ConfigError:
         return False
 
@@ -329,18 +358,14 @@ def _is_tag(tag: str) -> bool:
 def _are_sections(packed: str, length: int) -> bool:
     """Whether this is what `sections.pack` writes, for a text of so many characters."""
     try:
-        rows = json.loads(packed)
-        return isinstance(rows, list) and all(_is_section(row, length) for row in rows)
-    except (ValueError, TypeError, RecursionError):
+        rows = _section_rows().validate_json(packed, strict=True)
+    except ValueError:
         return False
+    return all(0 <= start <= end <= length for start, end, *_ in rows)
 
 
-def _is_section(row: Any, length: int) -> bool:
-    start, end, heading, page, place = row
-    numbers = [start, end] if page is None else [start, end, page]
-    plain = (
-        all(type(number) is int for number in numbers)
-        and isinstance(heading, str)
-        and isinstance(place, str)
-    )
-    return plain and 0 <= start <= end <= length
+@cache
+def _section_rows() -> pydantic.TypeAdapter[list[_SectionRow]]:
+    import pydantic
+
+    return pydantic.TypeAdapter(list[_SectionRow])

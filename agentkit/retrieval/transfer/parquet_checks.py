@@ -152,7 +152,7 @@ _MAGIC = b"PAR1"
 _TIMEOUT_S = 120.0
 
 
-def can_be_looked_at(file: BinaryIO) -> bool:
+def is_readable(file: BinaryIO) -> bool:
     """Whether the columns in the footer can be asked for; raises ValueError for what ends in no
     footer.
     """

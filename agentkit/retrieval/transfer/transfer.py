@@ -24,7 +24,7 @@ from agentkit.documents import Limits
 from agentkit.errors import ConfigError, NotFound, StoreError
 from agentkit.messages import new_id
 from agentkit.retrieval.index.indexes import Indexes
-from agentkit.retrieval.names import checked_name, shown_name
+from agentkit.retrieval.names import check_name, shown_name
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.store.chunk_table import marks
 from agentkit.retrieval.store.originals import Originals
@@ -77,11 +77,11 @@ class Transfer:
         Stopped, and StoreError when the file cannot be written; what was at `path` stays as it was
         then.
         """
-        found, version, options = self._found(owner, collection)
+        found, version, options = self._look_up(owner, collection)
         with bundle.writing(path) as writer:
             documents, chunks, contents = self._write_tables(writer, version, path.parent)
             self._write_originals(writer, contents)
-            if self._found(owner, collection)[1].id != version.id:
+            if self._look_up(owner, collection)[1].id != version.id:
                 raise StoreError(
                     f"Another index version took over in {collection!r} while it was exported;"
                     " export it once more."
@@ -110,7 +110,7 @@ class Transfer:
         not be here: words are found without it.
         """
         with bundle.reading(path, called) as opened:
-            content = _content(opened)
+            content = _read_content(opened)
             wanted = self._free_name(owner, name or content.name)
             checked = Checked(
                 opened, content.version.dimension, content.documents, content.chunks, self._limits
@@ -123,18 +123,17 @@ class Transfer:
                     ids = {old: new_id() for old in checked.lengths}
                     self._add_documents(opened, version, ids, content.documents)
                     self._add_chunks(opened, version, ids, content.chunks)
-                self._keep_originals(
-                    opened, added
-                )  # one of them may have been deleted with its last document meanwhile
+                # One of them may have been deleted with its last document meanwhile.
+                self._keep_originals(opened, added)
             except BaseException:
                 self._originals.remove(self._store.unused(added))
                 raise
         self._indexes.of(version).settle()
-        return self._found(owner, wanted)[0]
+        return self._look_up(owner, wanted)[0]
 
     # Writing
 
-    def _found(self, owner: str, name: str) -> tuple[Collection, IndexVersion, SearchOptions]:
+    def _look_up(self, owner: str, name: str) -> tuple[Collection, IndexVersion, SearchOptions]:
         found, searched = self._store.collection(owner, name), self._store.searched(owner, name)
         if found is None or searched is None:
             raise NotFound(f"There is no collection {name!r}; it may have been renamed or deleted.")
@@ -203,7 +202,7 @@ class Transfer:
     # Reading
 
     def _free_name(self, owner: str, name: str) -> str:
-        name = checked_name(name, "collection")
+        name = check_name(name, "collection")
         if self._store.collection(owner, name) is not None:
             raise ConfigError(
                 f"There is a collection {name!r} already; give another name for the imported one."
@@ -235,7 +234,7 @@ class Transfer:
 
     def _add_collection(self, owner: str, name: str, content: _Content) -> IndexVersion:
         self._store.add_collection(owner, name, False, content.version)
-        found, version, _ = self._found(owner, name)
+        found, version, _ = self._look_up(owner, name)
         self._store.set_options(found.id, content.options)
         if content.probe:
             self._store.version_table.keep_probe(version, content.probe)
@@ -292,11 +291,14 @@ def _source(source: str) -> str:
     return IMPORTED + source if Path(source).is_absolute() else source
 
 
-def _content(opened: Bundle) -> _Content:
+def _read_content(opened: Bundle) -> _Content:
     """What the manifest says; raises ConfigError for impossible values."""
     try:
+        manifest = opened.manifest
         collection, version, counts = (
-            opened.manifest[part] for part in ("collection", "version", "counts")
+            manifest["collection"],
+            manifest["version"],
+            manifest["counts"],
         )
         name, embedder = collection["name"], version["embedder"]
         sizes = [
@@ -311,15 +313,10 @@ def _content(opened: Bundle) -> _Content:
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise opened.refuse(f"its manifest is not as it should be ({error}).") from error
     dimension, max_tokens, overlap, documents, chunks = sizes
-    possible = all(type(size) is int for size in sizes) and all(
-        isinstance(one, str) for one in (name, embedder)
-    )
-    if not (
-        possible
-        and 0 < dimension <= _LARGEST_DIMENSION
-        and 0 <= overlap < max_tokens < 2**31
-        and min(sizes) >= 0
-    ):
+    are_of_their_types = set(map(type, sizes)) == {int} and set(map(type, (name, embedder))) == {
+        str
+    }
+    if not are_of_their_types or not _are_possible(dimension, max_tokens, overlap, min(sizes)):
         raise opened.refuse(
             f"its manifest says impossible sizes ({version.get('dimension')} numbers in a vector,"
             " for example)."
@@ -328,6 +325,10 @@ def _content(opened: Bundle) -> _Content:
         raise opened.refuse("its manifest has an impossible probe of the embedding model.")
     made = IndexVersion("", "", embedder, dimension, max_tokens, overlap)
     return _Content(name, options, made, probe, documents, chunks)
+
+
+def _are_possible(dimension: int, max_tokens: int, overlap: int, least: int) -> bool:
+    return 0 < dimension <= _LARGEST_DIMENSION and 0 <= overlap < max_tokens < 2**31 and least >= 0
 
 
 _SIZES = """select d.id, coalesce(k.chunks, 0) as chunks, coalesce(strlen(t.text), 0) as size

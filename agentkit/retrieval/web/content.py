@@ -23,21 +23,27 @@ class UnknownPacking(Exception):
     """The content is packed in a way that was not asked for; the text is its name."""
 
 
-def unpacked(blocks: Iterable[bytes], packing: str, most: int) -> Iterator[bytes]:
+def unpack(blocks: Iterable[bytes], packing: str, most: int) -> Iterator[bytes]:
     """The content of a body with this Content-Encoding, at most so many bytes of it, in blocks.
 
     All members of gzip are read, and deflate is understood as it is sent: in zlib's frame or bare.
     Raises NotWhole, TooLarge, UnknownPacking, and what the blocks raise.
     """
-    kinds = [kind for one in packing.lower().split(",") if (kind := one.strip()) not in _PLAIN]
-    if len(kinds) > 1 or not _UNPACKERS.keys() >= set(kinds):
-        raise UnknownPacking(packing)
-    # Packing adds little to what cannot be made smaller, and parts that hold nothing must end.
-    received = _counted(blocks, most + most // 256 + 4_096 if kinds else most)
-    yield from _counted(_UNPACKERS[kinds[0]](received), most) if kinds else received
+    kinds = map(str.strip, packing.lower().split(","))
+    match [kind for kind in kinds if kind not in _PLAIN]:
+        case []:
+            yield from _limit(blocks, most)
+        case [kind] if kind in _UNPACKERS:
+            # Packing adds little to what cannot be made smaller, and parts that hold nothing must
+            # end.
+            received = _limit(blocks, most + most // 256 + 4_096)
+            yield from _limit(_UNPACKERS[kind](received), most)
+        case _:
+            raise UnknownPacking(packing)
 
 
-def _counted(blocks: Iterable[bytes], most: int) -> Iterator[bytes]:
+def _limit(blocks: Iterable[bytes], most: int) -> Iterator[bytes]:
+    """The same blocks; raises TooLarge when they are more than so many bytes."""
     size = 0
     for block in blocks:
         size += len(block)
@@ -46,7 +52,7 @@ def _counted(blocks: Iterable[bytes], most: int) -> Iterator[bytes]:
         yield block
 
 
-def _gunzipped(blocks: Iterator[bytes]) -> Iterator[bytes]:
+def _gunzip(blocks: Iterator[bytes]) -> Iterator[bytes]:
     try:
         with gzip.GzipFile(fileobj=io.BufferedReader(_Source(blocks)), mode="rb") as opened:
             while piece := opened.read(_BLOCK):
@@ -57,12 +63,13 @@ def _gunzipped(blocks: Iterator[bytes]) -> Iterator[bytes]:
         raise NotWhole(f"its gzip data is damaged: {error}") from error
 
 
-def _inflated(blocks: Iterator[bytes]) -> Iterator[bytes]:
+def _inflate(blocks: Iterator[bytes]) -> Iterator[bytes]:
     source = io.BufferedReader(_Source(blocks))
     packed = source.read(_BLOCK)
     if not packed:
         return
-    unpacker = zlib.decompressobj(zlib.MAX_WBITS if _in_zlib_frame(packed) else -zlib.MAX_WBITS)
+    bits = zlib.MAX_WBITS if _in_zlib_frame(packed) else -zlib.MAX_WBITS
+    unpacker = zlib.decompressobj(bits)
     try:
         while packed and not unpacker.eof:
             yield unpacker.decompress(packed, _BLOCK)
@@ -103,7 +110,7 @@ class _Source(io.RawIOBase):
 
 _PLAIN = frozenset({"", "identity"})
 _UNPACKERS: dict[str, Callable[[Iterator[bytes]], Iterator[bytes]]] = {
-    "gzip": _gunzipped,
-    "x-gzip": _gunzipped,
-    "deflate": _inflated,
+    "gzip": _gunzip,
+    "x-gzip": _gunzip,
+    "deflate": _inflate,
 }

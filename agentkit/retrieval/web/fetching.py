@@ -26,7 +26,7 @@ from agentkit.documents import SUPPORTED
 from agentkit.errors import FetchFailed, StoreError
 from agentkit.messages import new_id
 from agentkit.retrieval.types import Source
-from agentkit.retrieval.web.content import NotWhole, TooLarge, UnknownPacking, unpacked
+from agentkit.retrieval.web.content import NotWhole, TooLarge, UnknownPacking, unpack
 from agentkit.settings import Settings
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def fetch(url: str, settings: Settings) -> Source:
         if isinstance(error, FetchFailed):
             raise
         raise FetchFailed(
-            f"{url} could not be fetched ({_why(error)}); check the address and the network."
+            f"{url} could not be fetched ({_explain(error)}); check the address and the network."
         ) from error
     finally:
         timer.cancel()
@@ -91,7 +91,7 @@ def source_at(url: str, settings: Settings) -> Source:
     Raises FetchFailed for what is no web address, StoreError when the data folder cannot be
     written, and Stopped.
     """
-    _checked(url.strip())
+    _parse(url.strip())
     try:
         return fetch(url, settings)
     except FetchFailed as error:
@@ -101,10 +101,12 @@ def source_at(url: str, settings: Settings) -> Source:
 def _follow(url: str, settings: Settings, line: Line) -> Source:
     address = url
     for _ in range(_REDIRECTS + 1):
-        parts = _checked(address)
-        target = _quoted((parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
+        parts = _parse(address)
+        target = parts.path or "/"
+        if parts.query:
+            target += f"?{parts.query}"
         stopping.check()
-        with line.get(parts, target, _HEADERS, _proxy(parts, settings)) as reply:
+        with line.get(parts, _quote(target), _HEADERS, _find_proxy(parts, settings)) as reply:
             if reply.status in _MOVED and reply.headers.get("location"):
                 address = urljoin(address, reply.headers["location"])
                 continue
@@ -117,7 +119,7 @@ def _follow(url: str, settings: Settings, line: Line) -> Source:
     raise FetchFailed(f"{url} redirects more than {_REDIRECTS} times; give the final address.")
 
 
-def _checked(address: str) -> SplitResult:
+def _parse(address: str) -> SplitResult:
     try:
         address.encode()
         parts = urlsplit(address)
@@ -133,10 +135,10 @@ def _checked(address: str) -> SplitResult:
     return parts
 
 
-def _proxy(parts: SplitResult, settings: Settings) -> str:
+def _find_proxy(parts: SplitResult, settings: Settings) -> str:
     """The proxy that the environment asks for; empty for none. Raises FetchFailed."""
     named = urllib.request.getproxies()
-    proxy = named.get(parts.scheme) or named.get("all") or ""
+    proxy = named.get(parts.scheme) or named.get("all", "")
     host = parts.netloc.rpartition("@")[2]
     if not proxy or urllib.request.proxy_bypass(host):
         return ""
@@ -156,7 +158,7 @@ def _proxy(parts: SplitResult, settings: Settings) -> str:
     return proxy
 
 
-def _quoted(target: str) -> str:
+def _quote(target: str) -> str:
     """The target with everything percent-encoded that may not stand in a request line."""
     return re.sub(
         r"[^!-~]",
@@ -166,13 +168,13 @@ def _quoted(target: str) -> str:
 
 
 def _save(reply: Reply, parts: SplitResult, url: str, settings: Settings, line: Line) -> Source:
-    name = _name(parts, _media_type(reply))
+    name = _choose_name(parts, _read_media_type(reply))
     ending = PurePosixPath(name).suffix.lower()
     path = settings.data / "fetched" / (new_id() + (ending if ending in SUPPORTED else ""))
     try:
         private.make_folder(path.parent)
         with open(path, "wb", opener=private.opener) as written:
-            written.writelines(_body(reply, url, settings.max_file_mb, line))
+            written.writelines(_read_body(reply, url, settings.max_file_mb, line))
     except BaseException as error:
         with suppress(OSError):
             path.unlink()
@@ -185,7 +187,7 @@ def _save(reply: Reply, parts: SplitResult, url: str, settings: Settings, line: 
     return Source(name, path, url)
 
 
-def _body(reply: Reply, url: str, max_mb: int, line: Line) -> Iterator[bytes]:
+def _read_body(reply: Reply, url: str, max_mb: int, line: Line) -> Iterator[bytes]:
     """The content in blocks, unpacked; raises FetchFailed unless it is whole and not too large."""
     from agentkit.retrieval.web.line import LOST
 
@@ -193,7 +195,7 @@ def _body(reply: Reply, url: str, max_mb: int, line: Line) -> Iterator[bytes]:
     try:
         if int(reply.headers.get("content-length", 0)) > most:
             raise TooLarge
-        for block in unpacked(reply.body, reply.headers.get("content-encoding", ""), most):
+        for block in unpack(reply.body, reply.headers.get("content-encoding", ""), most):
             stopping.check()
             yield block
         line.check()
@@ -209,28 +211,38 @@ def _body(reply: Reply, url: str, max_mb: int, line: Line) -> Iterator[bytes]:
         ) from error
     except (NotWhole, *LOST) as error:
         raise FetchFailed(
-            f"{url} did not arrive whole ({_why(error)}); nothing was taken in. Try again."
+            f"{url} did not arrive whole ({_explain(error)}); nothing was taken in. Try again."
         ) from error
 
 
-def _why(error: BaseException) -> str:
+def _explain(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def _media_type(reply: Reply) -> str:
+def _read_media_type(reply: Reply) -> str:
     named = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
     return named if named.count("/") == 1 else "text/plain"
 
 
-def _name(parts: SplitResult, media_type: str) -> str:
+def _choose_name(parts: SplitResult, media_type: str) -> str:
     """A name that says where it is from, with the extension of its type or else of its address."""
     path = PurePosixPath(unquote(parts.path))
     stem = path.name or parts.hostname or "page"
-    extension = _EXTENSIONS.get(media_type) or mimetypes.guess_extension(media_type) or ""
-    named, html = path.suffix.lower(), (".html", ".htm")
-    if named in SUPPORTED and (extension != ".html" or named in html):
-        extension = ""
-    if not path.name and not extension:
-        extension = ".html"
     name = re.sub(r"[^\w. -]+", "_", stem)[-100:].strip(". ") or "page"
-    return name if extension and name.lower().endswith(extension) else name + extension
+    extension = _choose_extension(path, media_type)
+    if extension and name.lower().endswith(extension):
+        return name
+    return name + extension
+
+
+def _choose_extension(path: PurePosixPath, media_type: str) -> str:
+    """What the type adds to the name in the address; empty where that has an extension that
+    fits.
+    """
+    extension = _EXTENSIONS.get(media_type) or mimetypes.guess_extension(media_type) or ""
+    if not path.name:
+        return extension or ".html"
+    named = path.suffix.lower()
+    if extension == ".html" and named not in (".html", ".htm"):
+        return extension
+    return "" if named in SUPPORTED else extension

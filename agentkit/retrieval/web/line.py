@@ -11,6 +11,7 @@ import socket
 import ssl
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -78,12 +79,11 @@ class Line(httpcore2.NetworkBackend):
         self, parts: SplitResult, target: str, headers: Mapping[str, str], proxy: str = ""
     ) -> Iterator[Reply]:
         """Ask for the target, straight or through the proxy. Raises FetchFailed, or one of LOST."""
-        host = (parts.hostname or "").encode("ascii" if ":" in (parts.hostname or "") else "idna")
+        host, named = _encode_host(parts)
         url = httpcore2.URL(
             scheme=parts.scheme.encode(), host=host, port=parts.port, target=target.encode()
         )
-        named = b"[%b]" % host if b":" in host else host
-        sent = [(b"Host", named + (b":%d" % parts.port if parts.port else b""))]
+        sent = [(b"Host", named)]
         sent += [(name.encode(), value.encode()) for name, value in headers.items()]
         limits = dict.fromkeys(("connect", "read", "write"), self._timeout_s)
         extensions = {"timeout": limits, "sni_hostname": host.decode().rstrip(".")}
@@ -91,10 +91,7 @@ class Line(httpcore2.NetworkBackend):
             self._pool(parts.scheme == "https", proxy) as pool,
             pool.stream("GET", url, headers=sent, extensions=extensions) as response,
         ):
-            known: dict[str, list[str]] = {}
-            for name, value in response.headers:
-                known.setdefault(name.decode().lower(), []).append(_text(value))
-            joined = {name: ", ".join(values) for name, values in known.items()}
+            joined = _join_headers(response.headers)
             reason = _text(response.extensions.get("reason_phrase", b""))[:_LONGEST_REASON]
             yield Reply(response.status, reason, joined, response.iter_stream())
 
@@ -123,13 +120,13 @@ class Line(httpcore2.NetworkBackend):
         failed: OSError | None = None
         for number, address in enumerate(addresses):
             try:
-                return _Stream(self, self._connected(address, len(addresses) - number))
+                return _Stream(self, self._connect(address, len(addresses) - number))
             except OSError as error:
                 self.check()
                 failed = error
         raise failed or OSError(f"the host {host!r} has no address")
 
-    def _connected(self, address: Address, tries: int) -> socket.socket:
+    def _connect(self, address: Address, tries: int) -> socket.socket:
         """Connect to the address, within its share of the time that is left for so many tries."""
         left_s = max(_SHORTEST_TRY_S, self._deadline - time.monotonic())
         timeout_s = left_s if tries == 1 else min(left_s / tries, _LONGEST_TRY_S)
@@ -147,7 +144,7 @@ class Line(httpcore2.NetworkBackend):
 
     def _addresses(self, host: str, port: int) -> Sequence[Address]:
         """All addresses of the host, best first; raises FetchFailed unless all are allowed."""
-        found = self._looked_up(host, port)
+        found = self._look_up(host, port)
         if isinstance(found, Exception):
             raise FetchFailed(
                 f"The host {host!r} is not known ({found}); check the address and the network."
@@ -160,7 +157,7 @@ class Line(httpcore2.NetworkBackend):
                 )
         return found
 
-    def _looked_up(self, host: str, port: int) -> Sequence[Address] | Exception:
+    def _look_up(self, host: str, port: int) -> Sequence[Address] | Exception:
         """What is known of the host, or why nothing is; raises OSError when it was ended meanwhile.
 
         A resolver cannot be interrupted, and may wait for longer than the fetch.
@@ -218,6 +215,27 @@ class _Stream(httpcore2.NetworkStream):
         )
         self._line.hold(wrapped)
         return _Stream(self._line, wrapped)
+
+
+def _encode_host(parts: SplitResult) -> tuple[bytes, bytes]:
+    """The host that is connected to, and as the Host header has it: with brackets and port."""
+    hostname = parts.hostname or ""
+    if ":" in hostname:
+        host = hostname.encode("ascii")
+        named = b"[%b]" % host
+    else:
+        host = named = hostname.encode("idna")
+    if parts.port:
+        named += b":%d" % parts.port
+    return host, named
+
+
+def _join_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """The headers by their names in small letters, those of one name joined."""
+    known: dict[str, list[str]] = defaultdict(list)
+    for name, value in headers:
+        known[name.decode().lower()].append(_text(value))
+    return {name: ", ".join(values) for name, values in known.items()}
 
 
 def _shut(used: socket.socket) -> None:

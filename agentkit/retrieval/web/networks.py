@@ -12,6 +12,7 @@ spaces: https://www.iana.org/assignments/ipv4-address-space and .../ipv6-address
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 # Some entries of the registries can be reached from everywhere (AS112, AMT, relays), but no page
@@ -64,14 +65,20 @@ def is_public(address: str) -> bool:
     """
     found = ip_address(address.partition("%")[0])
     if isinstance(found, IPv4Address):
-        return not any(found in network for network in _SPECIAL_IPV4)
-    inside = _inside(found)
+        return not _is_in(found, _SPECIAL_IPV4)
+    inside = _find_ipv4(found)
     if inside is not None:
         return is_public(str(inside))
-    return found in _GIVEN_OUT_IPV6 and not any(found in network for network in _SPECIAL_IPV6)
+    return found in _GIVEN_OUT_IPV6 and not _is_in(found, _SPECIAL_IPV6)
 
 
-def _inside(address: IPv6Address) -> IPv4Address | None:
+def _is_in(
+    address: IPv4Address | IPv6Address, networks: Iterable[IPv4Network | IPv6Network]
+) -> bool:
+    return any(address in network for network in networks)
+
+
+def _find_ipv4(address: IPv6Address) -> IPv4Address | None:
     """The IPv4 address that the IPv6 address leads to."""
     if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFFFFFF)

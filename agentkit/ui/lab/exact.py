@@ -10,7 +10,7 @@ import streamlit as st
 
 from agentkit.errors import AgentkitError
 from agentkit.retrieval import Collection
-from agentkit.retrieval.store.finding import Match
+from agentkit.retrieval.store.exact_search import Match
 from agentkit.retrieval.types import Scope
 from agentkit.ui.lab import parts
 from agentkit.ui.shared import state

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.retrieval.web.content import NotWhole, TooLarge, UnknownPacking, unpacked
+from agentkit.retrieval.web.content import NotWhole, TooLarge, UnknownPacking, unpack
 
 MUCH = 10**6
 
@@ -39,7 +39,7 @@ def in_blocks(data: bytes, size: int) -> Iterator[bytes]:
 
 
 def read(packed: bytes, packing: str, most: int = MUCH, size: int = 100) -> bytes:
-    return b"".join(unpacked(in_blocks(packed, size), packing, most))
+    return b"".join(unpack(in_blocks(packed, size), packing, most))
 
 
 @pytest.mark.parametrize("packing", PACKERS)
@@ -104,7 +104,7 @@ def test_the_limit_holds_for_what_is_unpacked(packing: str) -> None:
 def test_a_bomb_is_unpacked_no_further_than_the_limit() -> None:
     seen: list[int] = []
     with pytest.raises(TooLarge):
-        seen.extend(map(len, unpacked([gzipped(bytes(50 * MUCH))], "gzip", MUCH)))
+        seen.extend(map(len, unpack([gzipped(bytes(50 * MUCH))], "gzip", MUCH)))
     assert 0 < sum(seen) <= MUCH
 
 
@@ -120,7 +120,7 @@ def test_what_cannot_be_made_smaller_may_be_as_large_as_the_limit() -> None:
 def test_very_many_tiny_members_take_linear_time() -> None:
     """A reader that copies the rest of a block for each of them would be at it for hours."""
     members = gzipped(b"a") * 100_000
-    assert b"".join(unpacked([members], "gzip", 3 * MUCH)) == b"a" * 100_000
+    assert b"".join(unpack([members], "gzip", 3 * MUCH)) == b"a" * 100_000
 
 
 def test_parts_that_hold_nothing_do_not_go_on_for_ever() -> None:
@@ -135,4 +135,4 @@ def test_parts_that_hold_nothing_do_not_go_on_for_ever() -> None:
     nothing = b"\x00\x00\x00\xff\xff"  # a stored block of no bytes
     for blocks, packing in ((endless(gzipped(b"")), "gzip"), (endless(nothing, begun), "deflate")):
         with pytest.raises(TooLarge):
-            b"".join(unpacked(blocks, packing, 100_000))
+            b"".join(unpack(blocks, packing, 100_000))

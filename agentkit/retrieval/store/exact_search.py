@@ -114,9 +114,8 @@ def _expression(chunks: ChunkTable, pattern: str, regex: bool, match_case: bool)
         raise ConfigError(
             f"The pattern has {len(pattern):,} characters; give at most {_LONGEST_PATTERN:,}."
         )
-    expression = ("(?m-s)" if match_case else "(?im-s)") + (
-        pattern if regex else re.escape(pattern)
-    )
+    flags = "(?m-s)" if match_case else "(?im-s)"
+    expression = flags + (pattern if regex else re.escape(pattern))
     try:
         empty = chunks.database.value("select regexp_matches('', ?)", [expression])
     except AgentkitError:
@@ -204,14 +203,16 @@ def _line(text: str, start: int, end: int) -> str:
     start, end = max(0, min(start, len(text))), max(0, min(end, len(text)))
     low = text.rfind("\n", 0, start) + 1
     high = text.find("\n", end)
-    high = len(text) if high < 0 else high
+    if high < 0:
+        high = len(text)
+
     room = max(0, _LINE - (end - start)) // 2
-    first, last = (
-        max(low, start - room),
-        min(high, max(start + _LINE, end + room) if end - start > _LINE else end + room),
-    )
+    first = max(low, start - room)
+    last = min(high, end + room)
     shown = " ".join(text[first:last].split())[: _LINE + 20]
-    return ("…" if first > low else "") + shown + ("…" if last < high else "")
+    before = "…" if first > low else ""
+    after = "…" if last < high else ""
+    return f"{before}{shown}{after}"
 
 
 def _hit(rank: int, rows: Sequence[IndexRow]) -> Hit:

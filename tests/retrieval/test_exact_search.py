@@ -14,7 +14,7 @@ from agentkit.core import bus
 from agentkit.errors import ConfigError, DatabaseDamaged, NotFound, StoreError
 from agentkit.events import Event, Retrieved
 from agentkit.retrieval import Library, sources_from_paths
-from agentkit.retrieval.store.finding import Match, find_passages
+from agentkit.retrieval.store.exact_search import Match, find_passages
 from agentkit.retrieval.types import Scope
 from tests.retrieval.conftest import OWNER, Shelf
 from tests.retrieval.full_disk import at_most

@@ -14,7 +14,7 @@ from agentkit.core import stopping
 _LOOK_S = 0.1
 
 
-class Gate:
+class CollectionLock:
     """Many may pass for a collection at once, or one alone. Whoever waits can be told to stop."""
 
     def __init__(self) -> None:
