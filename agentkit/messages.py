@@ -421,16 +421,11 @@ def check_reply(who: str, message: AnyMessage) -> None:
 
     Its content is neither text nor parts, or a call has no name; `who` names the model.
     """
-    content = message.get("content")
+    content, calls = message.get("content"), message.get("tool_calls") or []
     if not _is_text_or_parts(content):
-        raise BadModelReply(
-            f"{who} sent {content!r:.200} as its text; ask again, or choose another model."
-        )
-    calls = message.get("tool_calls") or []
+        raise _bad_reply(who, content, "text")
     if not _are_dicts(calls):
-        raise BadModelReply(
-            f"{who} sent {calls!r:.200} as its tool calls; ask again, or choose another model."
-        )
+        raise _bad_reply(who, calls, "tool calls")
 
     called = [call.get("function") for call in calls]
     if older := message.get("function_call"):
@@ -440,6 +435,12 @@ def check_reply(who: str, message: AnyMessage) -> None:
             raise BadModelReply(
                 f"{who} called a function without a name: {function!r:.200}; ask again."
             )
+
+
+def _bad_reply(who: str, sent: object, what: str) -> BadModelReply:
+    return BadModelReply(
+        f"{who} sent {sent!r:.200} as its {what}; ask again, or choose another model."
+    )
 
 
 def _has_name(function: object) -> bool:

@@ -57,7 +57,7 @@ _CLOSE, _ROUGHLY = 1e-6, 0.1
 _BEFORE = 24  # characters before a number that tell whether it is rounded
 _COUNTED_MOST = 4
 _MILLION = 1e6
-_GROUPED = re.compile(r"\d{1,3}[.,]\d{3}")
+_GROUPED = re.compile(r"(?!0[.,])\d{1,3}[.,]\d{3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ def _read_values(digits: str) -> Iterator[float]:
         yield float(plain.replace(signs[0], "").replace(signs[-1], "."))
     elif len(signs) == 1:
         yield float(plain.replace(",", "."))
-        if _GROUPED.fullmatch(plain) and not plain.startswith(("0.", "0,")):
+        if _GROUPED.fullmatch(plain):
             yield float(re.sub("[.,]", "", plain))
     else:
         yield float(re.sub("[.,]", "", plain))
