@@ -6,7 +6,7 @@ No other package imports duckdb.
 from __future__ import annotations
 
 from agentkit.database.copies import Backup, backups
-from agentkit.database.database import Database, Migration, Row, Values
+from agentkit.database.database import Database, Migration, Row, Values, to_array
 from agentkit.database.remains import Survey, TableState, rescue, survey
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "backups",
     "rescue",
     "survey",
+    "to_array",
 ]

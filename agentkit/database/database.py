@@ -22,6 +22,7 @@ from agentkit.errors import DatabaseDamaged, StoreError
 
 if TYPE_CHECKING:
     import duckdb
+    import numpy as np
     import pandas
     import pyarrow
 
@@ -29,6 +30,14 @@ Row = dict[str, Any]
 Values = Sequence[Any] | Mapping[str, Any]
 Migration = Callable[["Database"], None]
 _IN_MEMORY = Path(":memory:")
+
+
+def to_array(column: pyarrow.ChunkedArray | pyarrow.Array) -> np.ndarray:
+    """The numbers (n) of a column without nulls, in its type; pyarrow's `to_numpy` loads pandas."""
+    import numpy as np
+
+    parts = getattr(column, "chunks", [column])
+    return np.concatenate([np.empty(0, column.type.to_pandas_dtype()), *map(np.from_dlpack, parts)])
 
 
 class Database:
@@ -110,6 +119,14 @@ class Database:
         """The result as a pandas table."""
         with self._translate_errors():
             return self._cursor().execute(sql, _storable(values)).df()
+
+    def column(self, sql: str, values: Values = ()) -> np.ndarray:
+        """The first column as an array; unlike `arrow` it loads neither pyarrow nor pandas."""
+        import numpy as np
+
+        with self._translate_errors():
+            columns = self._cursor().execute(sql, _storable(values)).fetchnumpy()
+        return np.asarray(next(iter(columns.values())))
 
     def arrow(self, sql: str, values: Values = ()) -> pyarrow.Table:
         """The result as an Arrow table, for columns of vectors."""

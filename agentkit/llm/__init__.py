@@ -2,26 +2,6 @@
 
 from __future__ import annotations
 
-from agentkit.llm.calls.client import call
-from agentkit.llm.connections.config import (
-    Connection,
-    available_models,
-    connections,
-    delete_connection,
-    model_by_id,
-    save_connection,
-)
-from agentkit.llm.model import Model, ModelClient, Reply
+import lazy_loader
 
-__all__ = [
-    "Connection",
-    "Model",
-    "ModelClient",
-    "Reply",
-    "available_models",
-    "call",
-    "connections",
-    "delete_connection",
-    "model_by_id",
-    "save_connection",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)  # of __init__.pyi

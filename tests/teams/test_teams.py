@@ -16,7 +16,7 @@ from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.llm.connections.config import offline_model
 from agentkit.messages import message
 from agentkit.retrieval import Hit
-from agentkit.teams import TEAMS, Answer, Question, Task, answer, research, team
+from agentkit.teams import Answer, Question, Task, answer, research, team, teams
 from agentkit.teams.findings import Findings
 from agentkit.teams.task import cited, numbered_by_use, source_line
 from tests.teams.stage import play
@@ -71,9 +71,9 @@ def system_of(request: Mapping[str, Any]) -> str:
 
 
 def test_the_registry_has_unique_ids_and_names_what_there_is() -> None:
-    assert len({known.id for known in TEAMS}) == len(TEAMS)
+    assert len({known.id for known in teams()}) == len(teams())
     assert team("answer") is answer.TEAM
-    assert all(known.name and known.description and known.agents for known in TEAMS)
+    assert all(known.name and known.description and known.agents for known in teams())
     with pytest.raises(NotFound, match="choose one of: answer, research"):
         team("nobody")
 

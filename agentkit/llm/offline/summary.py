@@ -79,7 +79,7 @@ def _measure_likeness(units: Sequence[Unit]) -> list[list[float]]:
     """Cosine of the units' words, rare words counting more."""
     counts = Counter(chain.from_iterable(unit.stems for unit in units))
     weights = {one: math.log(1 + len(units) / count) ** 2 for one, count in counts.items()}
-    norms = [math.sqrt(sum(map(weights.__getitem__, unit.stems))) for unit in units]
+    norms = [math.sqrt(sum(map(weights.__getitem__, unit.stems))) or 1.0 for unit in units]
     table = [[0.0] * len(units) for _ in units]
     for column, row in combinations(range(len(units)), 2):
         shared = sum(map(weights.__getitem__, units[row].stems & units[column].stems))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from agentkit import private
+from agentkit.database import to_array
 from agentkit.retrieval.index.index_files import FAR, FAR_SHARE, checksum, publish
 from agentkit.retrieval.store.chunk_table import ChunkTable, IndexRow
 from agentkit.retrieval.types import IndexVersion
@@ -144,10 +145,8 @@ class Passages:
         self._parts = parts
         self._columns = [dict(zip(self._schema.names, part.columns, strict=True)) for part in parts]
         self._ends = np.cumsum([part.num_rows for part in parts], dtype=np.int64)
-        empty = np.empty(0, dtype=np.int64)
-        self._ids: np.ndarray = np.concatenate(
-            [empty, *(part.column("id").to_numpy() for part in parts)]
-        )
+        ids = [to_array(part.column("id")) for part in parts]
+        self._ids: np.ndarray = np.concatenate([np.empty(0, dtype=np.int64), *ids])
 
     def _append(self, more: pyarrow.Table) -> None:
         import pyarrow

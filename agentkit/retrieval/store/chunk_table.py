@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from agentkit.database import Database
+from agentkit.database import Database, to_array
 from agentkit.documents.split import Piece
 from agentkit.retrieval.types import Chunk, IndexVersion
 
@@ -191,13 +191,11 @@ class ChunkTable:
     def _vectors(
         self, version: IndexVersion, condition: str, values: Sequence[object]
     ) -> tuple[np.ndarray, np.ndarray]:
-        import numpy as np
-
         found = self.database.arrow(
             f"select id, embedding from chunks where version_id = ? and {condition}",
             [version.id, *values],
         )
-        return found.column("id").to_numpy().astype(np.int64), _matrix(found, version.dimension)
+        return to_array(found.column("id")), _matrix(found, version.dimension)
 
 
 LISTED = "(select unnest(?::varchar[]))"
@@ -211,10 +209,8 @@ def marks(values: Sequence[object]) -> str:
 
 def _matrix(found: pyarrow.Table, dimension: int) -> np.ndarray:
     """The vectors (n, dimension) of these rows."""
-    import numpy as np
-
     lists = found.column("embedding").combine_chunks()
-    return np.asarray(lists.flatten(), dtype=np.float32).reshape(found.num_rows, dimension)
+    return to_array(lists.flatten()).reshape(found.num_rows, dimension)
 
 
 def _numbers(ids: Sequence[int]) -> str:

@@ -28,8 +28,8 @@ def allowed_chunks(chunks: ChunkTable, version: IndexVersion, scope: Scope) -> n
     inside, values = chunk_condition(version, scope)
     # Sorted here: DuckDB would sort with all its threads, which costs more than it gains for some
     # thousands of numbers.
-    found = chunks.database.arrow(f"select k.id from chunks k where {inside}", values)
-    return np.sort(found.column("id").to_numpy().astype(np.int64))
+    found = chunks.database.column(f"select k.id from chunks k where {inside}", values)
+    return np.sort(found.astype(np.int64))
 
 
 def chunk_condition(version: IndexVersion, scope: Scope) -> Condition:

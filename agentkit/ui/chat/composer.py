@@ -17,7 +17,7 @@ from agentkit.events import HumanInputRequested
 from agentkit.ledger import Chat, queries
 from agentkit.messages import new_id
 from agentkit.runs import Run
-from agentkit.teams import TEAMS, Question, team, variants
+from agentkit.teams import Question, team, teams, variants
 from agentkit.ui.chat import narrowing
 from agentkit.ui.shared import components, kept, state, uploads
 from agentkit.ui.steps import wording
@@ -147,7 +147,7 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
     return Question(
         "",
         first_known("collection", list(known), fullest),
-        first_known("team", [one.id for one in TEAMS], TEAMS[0].id),
+        first_known("team", [one.id for one in teams()], teams()[0].id),
         first_known("model", models, models[0]),
         chat.id if chat else None,
     )
@@ -307,7 +307,7 @@ def _draw_team(chat: Chat | None, now: Question, *, only_offline: bool) -> None:
     chosen = team(now.team_id)
     kinds = [
         chosen.id if known.kind == chosen.kind else known.id
-        for known in TEAMS
+        for known in teams()
         if team(known.kind) is known
     ]
 

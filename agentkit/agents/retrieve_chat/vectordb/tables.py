@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agentkit.agents.retrieve_chat.vectordb.base import Document
 from agentkit.agents.retrieve_chat.vectordb.checked import Rows, as_document
 from agentkit.agents.retrieve_chat.vectordb.filters import Condition, Dialect
-from agentkit.database import Database
+from agentkit.database import Database, to_array
 from agentkit.messages import new_id
 from agentkit.retrieval.index.graph import Metric
 
@@ -145,33 +145,23 @@ class Tables:
         """Numbers (n), rising, and vectors (n, dimension) of the documents that fulfil the
         condition.
         """
-        import numpy as np
-
         found = self.database.arrow(
             f"""select number, embedding from vector_documents where collection_id = ?
             and {condition[0]}
             order by number {"" if limit is None else f"limit {limit}"}""",
             [collection.id, *condition[1]],
         )
-        numbers = found.column("number").to_numpy().astype(np.int64)
-        flat = np.asarray(found.column("embedding").combine_chunks().flatten(), dtype=np.float32)
+        numbers = to_array(found.column("number"))
+        flat = to_array(found.column("embedding").combine_chunks().flatten())
         return numbers, flat.reshape(len(numbers), -1 if len(numbers) else 0)
 
     def numbers(self, collection: Collection, condition: Condition) -> np.ndarray:
         """Numbers, rising, of the documents that fulfil the condition."""
-        import numpy as np
-
         sql = (
             f"select number from vector_documents where collection_id = ? and {condition[0]} order"
             " by number"
         )
-        found: np.ndarray = (
-            self.database.arrow(sql, [collection.id, *condition[1]])
-            .column("number")
-            .to_numpy()
-            .astype(np.int64)
-        )
-        return found
+        return self.database.column(sql, [collection.id, *condition[1]])
 
     def last_change(self, collection: Collection) -> int:
         """The number of the last change to its documents."""

@@ -1,0 +1,5 @@
+from .question import Question
+from .registry import team, teams, variants
+from .task import Answer, Citation, Task, Team
+
+__all__ = ["Answer", "Citation", "Question", "Task", "Team", "team", "teams", "variants"]
