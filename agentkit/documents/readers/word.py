@@ -108,13 +108,16 @@ def _rows(table: object) -> list[str]:
     """One line a row; a table inside a cell stays in its cell."""
     rows = []
     for row in _own(table, "tr", "tbl"):
-        cells = [
-            " ".join(" ".join(_text(p) for p in cell.iter("{*}p")).split())
-            for cell in _own(row, "tc", "tr")
-        ]
+        cells = list(map(_cell, _own(row, "tc", "tr")))
         if any(cells):
             rows.append(" | ".join(cells))
     return rows
+
+
+def _cell(cell: Any) -> str:
+    """The paragraphs of a cell on one line."""
+    paragraphs = " ".join(map(_text, cell.iter("{*}p")))
+    return " ".join(paragraphs.split())
 
 
 def _own(parent: Any, tag: str, parent_tag: str) -> list[Any]:
