@@ -156,11 +156,10 @@ def choose(settings: Settings, name: str, value: float | str | None) -> Settings
         value = _checked(name, value, _variable(name))
     with _choosing:
         kept = _read_chosen(settings.data)
-        kept = (
-            {**kept, name: value}
-            if value is not None
-            else {key: kept[key] for key in kept if key != name}
-        )
+        if value is None:
+            kept.pop(name, None)
+        else:
+            kept[name] = value
         private.write_text(
             _chosen_file(settings.data), json.dumps(kept, indent=1, ensure_ascii=False)
         )
@@ -276,18 +275,20 @@ def _checked(name: str, value: object, where: str) -> Any:
         return _READ[kind](value)
     except (ValueError, TypeError, KeyError, RuntimeError, OverflowError) as error:
         shown = repr(value) if _FIELDS[name].repr else "no text"
-        default = getattr(Settings(), name)
-        instead = (
-            "no limit"
-            if default is None
-            else str(default).lower()
-            if kind == "bool"
-            else str(default)
-        )
-        or_default = f", or leave it out for {instead}" if instead else ", or leave it out"
+        default = _default_in_words(name)
+        or_default = f", or leave it out for {default}" if default else ", or leave it out"
         raise ConfigError(
             f"{where} is {shown}, but must be {_WANTED[kind]}; correct it{or_default}."
         ) from error
+
+
+def _default_in_words(name: str) -> str:
+    default = getattr(Settings(), name)
+    if default is None:
+        return "no limit"
+    if isinstance(default, bool):
+        return str(default).lower()
+    return str(default)
 
 
 def _whole(value: object) -> int:

@@ -124,16 +124,15 @@ class _Imports:
         end = self._place(alias.end_lineno, alias.end_col_offset)
         root = face.rpartition(".")[2]
         if alias.asname is None:
+            new = f"{face} as {root}"
             self.bound[root] = face
-            self.edits.append(Edit(start, end, f"{face} as {root}"))
+            self.edits.append(Edit(start, end, new))
         else:
+            new = f"{module} as {alias.asname}"
             self.bound[alias.asname] = module
             self.edits.append(Edit(start, start, "agentkit."))
-        old, new = (
-            ast.unparse(alias),
-            f"{module} as {alias.asname}" if alias.asname else f"{face} as {root}",
-        )
-        self.findings.append(Finding(alias.lineno, f"import {old} -> import {new}", True))
+        told = f"import {ast.unparse(alias)} -> import {new}"
+        self.findings.append(Finding(alias.lineno, told, True))
 
     def visit_from(self, node: ast.ImportFrom) -> None:
         """`from a.b import c`: the module, and whether what is imported is there."""
@@ -198,18 +197,22 @@ def _why_not(module: str, name: str) -> str:
 def _unknown_attributes(tree: ast.Module, bound: dict[str, str]) -> Iterator[Finding]:
     """`autogen.x.y` where there is none."""
     for node in ast.walk(tree):
-        path = _path(node) if isinstance(node, ast.expr) else []
-        module = bound.get(path[0], "") if path else ""
-        if isinstance(node, ast.Attribute) and module and (why := _why_not_there(module, path[1:])):
+        if not isinstance(node, ast.Attribute):
+            continue
+        root, *attributes = _path(node) or [""]
+        module = bound.get(root)
+        if module and (why := _why_not_there(module, attributes)):
             yield Finding(node.lineno, why)
 
 
 def _path(node: ast.expr) -> list[str]:
-    """`a.b.c` as its names; empty for what is none."""
+    """The names of `a.b.c`; empty for any other expression."""
     if isinstance(node, ast.Name):
         return [node.id]
-    inner = _path(node.value) if isinstance(node, ast.Attribute) else []
-    return [*inner, node.attr] if inner and isinstance(node, ast.Attribute) else []
+    if not isinstance(node, ast.Attribute):
+        return []
+    inner = _path(node.value)
+    return [*inner, node.attr] if inner else []
 
 
 def _why_not_there(module: str, path: Sequence[str]) -> str:
@@ -223,16 +226,16 @@ def _why_not_there(module: str, path: Sequence[str]) -> str:
 def _named_in_texts(tree: ast.Module) -> Iterator[Finding]:
     """Modules that are named in a text for a call, such as `import_module("autogen.oai")`."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            given = [*node.args, *(keyword.value for keyword in node.keywords)]
-            texts = [
-                each
-                for each in given
-                if isinstance(each, ast.Constant) and isinstance(each.value, str)
-            ]
-            importing = ast.unparse(node.func).rpartition(".")[2] in ("import_module", "__import__")
-            for text in texts:
-                if _DOTTED.fullmatch(str(text.value)) and (importing or "." in str(text.value)):
-                    yield Finding(
-                        text.lineno, f"{text.value!r} stands in a text, which stays as it is"
-                    )
+        if not isinstance(node, ast.Call):
+            continue
+        importing = ast.unparse(node.func).rpartition(".")[2] in ("import_module", "__import__")
+        for line, text in _texts_given(node):
+            if _DOTTED.fullmatch(text) and (importing or "." in text):
+                yield Finding(line, f"{text!r} stands in a text, which stays as it is")
+
+
+def _texts_given(call: ast.Call) -> Iterator[tuple[int, str]]:
+    """The literal texts among the arguments of a call, each with its line."""
+    for given in [*call.args, *(keyword.value for keyword in call.keywords)]:
+        if isinstance(given, ast.Constant) and isinstance(given.value, str):
+            yield given.lineno, given.value

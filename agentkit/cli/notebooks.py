@@ -94,13 +94,9 @@ class _Notebook:
         for number, cell in enumerate(map(self._named, notebook["cells"]), 1):
             if self._value(cell.get("cell_type")) == "code":
                 source = cell.get("source", [])
-                yield (
-                    number,
-                    [
-                        self._piece(each)
-                        for each in (source if isinstance(source, list) else [source])
-                    ],
-                )
+                if not isinstance(source, list):
+                    source = [source]
+                yield number, list(map(self._piece, source))
 
     def _check_language(self, notebook: dict[str, Any]) -> None:
         metadata = self._named(notebook.get("metadata"))

@@ -203,16 +203,13 @@ def _utc(local: datetime) -> datetime:
 
 def _show_matches(query: str, collection: str, matches: Sequence[Match], as_json: bool) -> None:
     if as_json:
-        put_json(
-            {
-                "query": query,
-                "collection": collection,
-                "matches": [_fields(match) for match in matches],
-            }
-        )
-    for match in matches if not as_json else ():
+        found = [_fields(match) for match in matches]
+        put_json({"query": query, "collection": collection, "matches": found})
+        return
+
+    for match in matches:
         put(f"{_where(match)}\n   {match.line}\n")
-    if not matches and not as_json:
+    if not matches:
         note(f"It stands nowhere in {collection}.")
 
 
@@ -237,13 +234,15 @@ def _fields(match: Match) -> dict[str, Any]:
     return _placed({name: getattr(match, name) for name in names}, match)
 
 
+_SHOWN_AS = {"chunk_id": "chunk"}
+
+
 def _placed(fields: Mapping[str, object], found: Hit | Match) -> dict[str, Any]:
     """With the names that scripts see for where it is."""
-    return {("chunk" if name == "chunk_id" else name): value for name, value in fields.items()} | {
-        "span": [found.start, found.end]
-    }
+    shown = {_SHOWN_AS.get(name, name): value for name, value in fields.items()}
+    return {**shown, "span": [found.start, found.end]}
 
 
 def _where(found: Hit | Match) -> str:
     place = f"p. {found.page}" if found.page else found.place
-    return ", ".join(part for part in (found.document, place, found.heading) if part)
+    return ", ".join(filter(None, (found.document, place, found.heading)))

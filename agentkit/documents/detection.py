@@ -37,6 +37,11 @@ _FOREIGN: tuple[tuple[bytes, str], ...] = (
     (b"fLaC", _MEDIA),
     (b"\x1aE\xdf\xa3", _MEDIA),
 )
+_CONTAINERS = (
+    (b"ftyp", 4, frozenset({b"heic", b"heix", b"avif", b"mif1"})),
+    (b"RIFF", 0, frozenset({b"WEBP"})),
+)
+"""Containers of sound, video or pictures: their mark, where it stands, and the kinds of picture."""
 _PACKAGES = (
     ("word/", ".docx"),
     ("ppt/", ".pptx"),
@@ -71,9 +76,8 @@ def detect(data: bytes, name: str) -> str:
         )
     if known:
         return ending
-    return (
-        ".html" if data[:512].lstrip().lower().startswith((b"<!doctype html", b"<html")) else ".txt"
-    )
+    begins_as_page = data[:512].lstrip().lower().startswith((b"<!doctype html", b"<html"))
+    return ".html" if begins_as_page else ".txt"
 
 
 def _by_magic(data: bytes, name: str, ending: str) -> str:
@@ -89,11 +93,9 @@ def _by_magic(data: bytes, name: str, ending: str) -> str:
 def _ole(data: bytes, name: str, ending: str) -> str:
     if "EncryptedPackage".encode("utf-16-le") in data:
         raise locked(name)
-    advice = (
-        f"as {_LEGACY[ending]}"
-        if ending in _LEGACY
-        else "in a current format (.docx, .xlsx, .pptx or PDF)"
-    )
+    advice = "in a current format (.docx, .xlsx, .pptx or PDF)"
+    if ending in _LEGACY:
+        advice = f"as {_LEGACY[ending]}"
     raise UnknownFormat(
         f"{name} is in an old binary Office format, which is not read. Open it and save it"
         f" {advice}."
@@ -126,12 +128,10 @@ def _package(data: bytes, name: str, ending: str) -> str:
 
 
 def _refuse_foreign(data: bytes, name: str) -> None:
-    if data[4:8] == b"ftyp":
-        raise UnknownFormat(
-            f"{name} {_PICTURE if data[8:12] in {b'heic', b'heix', b'avif', b'mif1'} else _MEDIA}"
-        )
-    if data[:4] == b"RIFF":
-        raise UnknownFormat(f"{name} {_PICTURE if data[8:12] == b'WEBP' else _MEDIA}")
+    for container, at, pictures in _CONTAINERS:
+        if data.startswith(container, at):
+            advice = _PICTURE if data[8:12] in pictures else _MEDIA
+            raise UnknownFormat(f"{name} {advice}")
     for magic, advice in _FOREIGN:
         if data.startswith(magic):
             raise UnknownFormat(f"{name} {advice}")

@@ -59,16 +59,25 @@ def join(first: str, last: str) -> str:
     if first == last or not first or not last:
         return first or last
     if (one := _CELLS.fullmatch(first)) and (two := _CELLS.fullmatch(last)):
-        if one["before"] == two["before"]:
-            widest = max(one["middle"], two["middle"], key=_width)
-            return f"{one['before']}{one['column']}{one['first']}:{widest}{two['last']}"
-    elif (
-        (begin := _read(first))
-        and (end := _read(last))
-        and (begin[0], begin[3]) == (end[0], end[3])
-    ):
-        return span(begin[0], begin[1], end[2], begin[3])
-    return f"{first} to {last}"
+        joined = _join_cells(one, two)
+    else:
+        joined = _join_spans(_read(first), _read(last))
+    return joined or f"{first} to {last}"
+
+
+def _join_cells(one: re.Match[str], two: re.Match[str]) -> str:
+    """The range of cells from one to the other; "" when they are of different sheets."""
+    if one["before"] != two["before"]:
+        return ""
+    widest = max(one["middle"], two["middle"], key=_width)
+    return f"{one['before']}{one['column']}{one['first']}:{widest}{two['last']}"
+
+
+def _join_spans(begin: _Span | None, end: _Span | None) -> str:
+    """The place from one to the other; "" when they do not count the same."""
+    if not begin or not end or (begin[0], begin[3]) != (end[0], end[3]):
+        return ""
+    return span(begin[0], begin[1], end[2], begin[3])
 
 
 def _read(place: str) -> _Span | None:

@@ -118,21 +118,22 @@ def _fill(
 def _required(schema: Mapping[str, object]) -> Mapping[str, Any]:
     """The schema without "or null", as pydantic writes what is optional."""
     options = schema.get("anyOf")
-    wanted = (
-        [each for each in options if each != {"type": "null"}] if isinstance(options, list) else []
-    )
-    return wanted[0] if len(wanted) == 1 and isinstance(wanted[0], Mapping) else schema
+    if not isinstance(options, list):
+        return schema
+
+    wanted = [each for each in options if each != {"type": "null"}]
+    if len(wanted) == 1 and isinstance(wanted[0], Mapping):
+        return wanted[0]
+    return schema
 
 
 def _referred(root: object, reference: str) -> Any:
     if not reference.startswith("#/"):
         return None
     for part in reference[2:].split("/"):
-        root = (
-            root.get(part.replace("~1", "/").replace("~0", "~"))
-            if isinstance(root, Mapping)
-            else None
-        )
+        if not isinstance(root, Mapping):
+            return None
+        root = root.get(part.replace("~1", "/").replace("~0", "~"))
     return root
 
 
@@ -162,15 +163,12 @@ _UNKNOWN = Shape()
 def renamed(value: Mapping[str, object], known: Mapping[str, Shape]) -> dict[str, str]:
     """Key of the value -> the known key that is meant, or the key itself."""
     meant, written = _by_fold(known), _by_fold(value)
-    return {
-        key: (
-            meant[fold][0]
-            if key not in known and len(meant.get(fold, ())) == len(written[fold]) == 1
-            else key
-        )
-        for key in value
-        for fold in (_fold(key),)
-    }
+    names = {key: key for key in value}
+    for fold, keys in written.items():
+        candidates = meant.get(fold, [])
+        if len(candidates) == len(keys) == 1 and keys[0] not in known:
+            names[keys[0]] = candidates[0]
+    return names
 
 
 def _fold(key: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agentkit.documents.assembly import Outline, Part, Reading
@@ -19,6 +19,7 @@ _LINE = 600
 """A record that is shorter when written on one line stays on one line."""
 _LONGEST_PATH = 300
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_TITLE = re.compile(r"(#{1,6})( .*)", re.DOTALL)
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 
 
@@ -61,16 +62,18 @@ def _load(text: str, name: str) -> Any:
 
 
 def _values(value: object, path: str) -> Iterator[Part]:
-    if isinstance(value, dict) and any(isinstance(item, (dict, list)) for item in value.values()):
-        simple = {key: item for key, item in value.items() if not _nested(item)}
-        yield Part(
-            "\n".join(f"{key}: {_scalar(item)}" for key, item in simple.items()),
-            _heading(path),
-            place=path,
-        )
+    if isinstance(value, dict) and _holds_containers(value.values()):
+        simple: list[str] = []
+        nested: dict[str, object] = {}
         for key, item in value.items():
             if _nested(item):
-                yield from _values(item, _below(path, f".{key}"))
+                nested[key] = item
+            else:
+                simple.append(f"{key}: {_scalar(item)}")
+
+        yield Part("\n".join(simple), _heading(path), place=path)
+        for key, item in nested.items():
+            yield from _values(item, _below(path, f".{key}"))
     elif isinstance(value, list):
         yield from _items(value, path)
     else:
@@ -106,26 +109,29 @@ def _heading(path: str) -> str:
 
 
 def _nested(value: object) -> bool:
-    return isinstance(value, dict) or (
-        isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value)
-    )
+    if isinstance(value, list):
+        return _holds_containers(value)
+    return isinstance(value, dict)
+
+
+def _holds_containers(items: Iterable[object]) -> bool:
+    return any(isinstance(item, (dict, list)) for item in items)
 
 
 def _flat(value: Any, path: str) -> list[str]:
     """Lines "path: value" for everything below."""
+    lines: list[str] = []
     if isinstance(value, dict):
-        return [
-            line
-            for key, item in value.items()
-            for line in _flat(item, _below(path, f".{key}" if path else str(key)))
-        ]
-    if _nested(value):
-        return [
-            line
-            for index, item in enumerate(value)
-            for line in _flat(item, _below(path, f"[{index}]"))
-        ]
-    return [f"{path}: {_scalar(value)}" if path else _scalar(value)]
+        prefix = "." if path else ""
+        for key, item in value.items():
+            lines += _flat(item, _below(path, f"{prefix}{key}"))
+    elif _nested(value):
+        for index, item in enumerate(value):
+            lines += _flat(item, _below(path, f"[{index}]"))
+    else:
+        prefix = f"{path}: " if path else ""
+        lines.append(prefix + _scalar(value))
+    return lines
 
 
 def _below(path: str, step: str) -> str:
@@ -133,16 +139,14 @@ def _below(path: str, step: str) -> str:
     end is kept.
     """
     path += step
-    return (
-        path
-        if len(path) <= _LONGEST_PATH
-        else "\N{HORIZONTAL ELLIPSIS}" + path[1 - _LONGEST_PATH :]
-    )
+    if len(path) <= _LONGEST_PATH:
+        return path
+    return "\N{HORIZONTAL ELLIPSIS}" + path[1 - _LONGEST_PATH :]
 
 
 def _scalar(value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(_scalar(item) for item in value)
+        return ", ".join(map(_scalar, value))
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -200,8 +204,9 @@ def _own_lines(node: Any) -> Iterator[str]:
     tag = local(node)
     for key, value in node.attrib.items():
         yield f"{tag} {key.rpartition('}')[2]}: {value}"
-    text = " ".join(("".join(node.itertext()) if _mixed(node) else node.text or "").split())
-    if text:
+
+    written = "".join(node.itertext()) if _mixed(node) else node.text or ""
+    if text := " ".join(written.split()):
         yield f"{tag}: {text}"
 
 
@@ -226,9 +231,8 @@ def _cells(cells: list[dict[str, Any]]) -> Iterator[Part]:
 
 def _markdown_cell(source: str, outline: Outline) -> None:
     for line in source.split("\n"):
-        title = line.lstrip("#")
-        if len(title) < len(line) and title.startswith(" ") and len(line) - len(title) <= 6:
-            outline.heading(len(line) - len(title), title)
+        if title := _TITLE.match(line):
+            outline.heading(len(title[1]), title[2])
         else:
             outline.add(line or "\n", "\n")
 
@@ -239,20 +243,16 @@ def _output(output: object) -> str:
         return ""
     if output.get("output_type") == "error":
         return _ANSI.sub("", f"{output.get('ename')}: {output.get('evalue')}")
+
+    text = _joined(output.get("text"))
     data = output.get("data")
-    return _ANSI.sub(
-        "",
-        _joined(output.get("text"))
-        or _joined(data.get("text/plain") if isinstance(data, dict) else None),
-    )
+    if not text and isinstance(data, dict):
+        text = _joined(data.get("text/plain"))
+    return _ANSI.sub("", text)
 
 
 def _joined(value: object) -> str:
     """Notebooks keep texts as one string or as a list of lines."""
-    return (
-        "".join(str(line) for line in value)
-        if isinstance(value, list)
-        else value
-        if isinstance(value, str)
-        else ""
-    )
+    if isinstance(value, list):
+        return "".join(map(str, value))
+    return value if isinstance(value, str) else ""

@@ -10,6 +10,7 @@ from agentkit.documents.readers.package import Package, attribute, local
 from agentkit.documents.refusals import locked
 from agentkit.errors import DamagedDocument
 
+_CHARACTERS = {"tab": "\t", "line-break": "\n"}
 _SKIPPED = frozenset(
     {"annotation", "tracked-changes", "sequence-decls", "forms", "table-of-content"}
 )
@@ -27,14 +28,10 @@ def read_odt(data: bytes, name: str, limits: Limits) -> Reading:
         raise DamagedDocument(f"{name} holds no text document. Save it as .odt again.")
     outline = Outline()
     _blocks(body, outline, "\n\n")
-    title = (
-        package.xml("meta.xml").find("{*}meta/{*}title") if "meta.xml" in package.members else None
-    )
-    return Reading(
-        outline.parts(),
-        (title.text or "") if title is not None else "",
-        pictures=package.has_pictures(),
-    )
+    title = ""
+    if "meta.xml" in package.members:
+        title = package.xml("meta.xml").findtext("{*}meta/{*}title", "")
+    return Reading(outline.parts(), title, pictures=package.has_pictures())
 
 
 def _blocks(parent: Any, outline: Outline, between: str, mark: str = "") -> None:
@@ -57,13 +54,16 @@ def _blocks(parent: Any, outline: Outline, between: str, mark: str = "") -> None
 def _rows(table: Any) -> list[str]:
     rows = []
     for row in table.iter("{*}table-row"):
-        cells = [
-            " ".join(" ".join(_text(p) for p in cell.iter("{*}p")).split())
-            for cell in row.iterfind("{*}table-cell")
-        ]
+        cells = list(map(_cell, row.iterfind("{*}table-cell")))
         if any(cells):
             rows.append(" | ".join(cells).rstrip(" |"))
     return rows
+
+
+def _cell(cell: Any) -> str:
+    """The paragraphs of a cell on one line."""
+    paragraphs = " ".join(map(_text, cell.iter("{*}p")))
+    return " ".join(paragraphs.split())
 
 
 def _text(node: Any) -> str:
@@ -72,10 +72,11 @@ def _text(node: Any) -> str:
         tag = local(child)
         if tag == "s":
             pieces.append(" " * min(int(attribute(child, "c") or 1), 100))
-        elif tag in {"tab", "line-break"}:
-            pieces.append("\t" if tag == "tab" else "\n")
+        elif tag in _CHARACTERS:
+            pieces.append(_CHARACTERS[tag])
         elif tag == "note":
-            pieces.append(" (" + "".join(_text(part) for part in child.iter("{*}p")).strip() + ")")
+            note = "".join(map(_text, child.iter("{*}p")))
+            pieces.append(f" ({note.strip()})")
         elif tag not in _SKIPPED:
             pieces.append(_text(child))
         pieces.append(child.tail or "")

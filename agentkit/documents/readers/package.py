@@ -19,6 +19,7 @@ _MAX_RATIO = 100
 _SMALL = 10 * 2**20
 """Below this size a high ratio is harmless."""
 _MAX_ENTRIES = 10_000
+_ENTITY = tuple("<!ENTITY".encode(encoding) for encoding in ("ascii", "utf-16-le", "utf-16-be"))
 
 
 class Package:
@@ -88,14 +89,10 @@ class Package:
 
     def main(self, usual: str) -> str:
         """The member that an OOXML package begins with."""
-        return next(
-            (
-                relation.target
-                for relation in self.relations("")
-                if relation.kind == "officeDocument"
-            ),
-            usual,
-        )
+        for relation in self.relations(""):
+            if relation.kind == "officeDocument":
+                return relation.target
+        return usual
 
     def has_pictures(self) -> bool:
         """Whether the package holds pictures."""
@@ -118,9 +115,9 @@ class Relation:
 
 def resolve(folder: str, target: str) -> str:
     """The member that `target` names when it is written in a file of `folder`."""
-    return posixpath.normpath(
-        target.lstrip("/") if target.startswith("/") else posixpath.join(folder, unquote(target))
-    )
+    if target.startswith("/"):
+        return posixpath.normpath(target.lstrip("/"))
+    return posixpath.normpath(posixpath.join(folder, unquote(target)))
 
 
 def parse_xml(data: bytes, name: str) -> Any:
@@ -129,11 +126,7 @@ def parse_xml(data: bytes, name: str) -> Any:
     """
     from lxml import etree
 
-    if (
-        b"<!ENTITY" in data
-        or "<!ENTITY".encode("utf-16-le") in data
-        or "<!ENTITY".encode("utf-16-be") in data
-    ):
+    if any(declaration in data for declaration in _ENTITY):
         raise DamagedDocument(
             f"{name} declares XML entities, which can hide bombs and are refused. Save it without a"
             " DOCTYPE."

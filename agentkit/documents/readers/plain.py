@@ -141,19 +141,24 @@ def _plain(title: str) -> str:
 def _rst(lines: list[str]) -> Iterator[Found]:
     levels: dict[str, int] = {}
     for index in range(1, len(lines)):
-        rule, title = _RULE.match(lines[index]), lines[index - 1].strip()
-        if (
-            not rule
-            or not title
-            or lines[index - 1][0].isspace()
-            or len(rule.group().rstrip()) < len(title)
-            or _RULE.match(title)
-        ):
+        rule = _RULE.match(lines[index])
+        if not rule or not _underlines(rule, lines[index - 1]):
             continue
-        over = index >= 2 and lines[index - 2].strip() == rule.group().strip()
-        if over or index == 1 or not lines[index - 2].strip():
-            key = rule[1] + ("over" if over else "")
-            yield index - (2 if over else 1), levels.setdefault(key, len(levels) + 1), title
+
+        title = lines[index - 1].strip()
+        above = lines[index - 2].strip() if index >= 2 else ""
+        if above == rule.group().strip():  # a line over the title as well
+            yield index - 2, levels.setdefault(rule[1] + "over", len(levels) + 1), title
+        elif not above:
+            yield index - 1, levels.setdefault(rule[1], len(levels) + 1), title
+
+
+def _underlines(rule: re.Match[str], line: str) -> bool:
+    """Whether the rule is long enough for the line above it, and that line can be a title."""
+    title = line.strip()
+    if not title or line[0].isspace() or _RULE.match(title):
+        return False
+    return len(rule.group().rstrip()) >= len(title)
 
 
 def _matching(lines: list[str], pattern: re.Pattern[str]) -> Iterator[Found]:

@@ -23,24 +23,29 @@ def read_pptx(data: bytes, name: str, limits: Limits) -> Reading:
 
 
 def _relation_id(node: Any) -> str:
-    return next((value for key, value in node.attrib.items() if key.endswith("}id")), "")
+    for key, value in node.attrib.items():
+        if key.endswith("}id"):
+            return str(value)
+    return ""
 
 
 def _parts(package: Package, slides: list[str]) -> Iterator[Part]:
     for number, member in enumerate(slides, 1):
         title, blocks = _slide(package.xml(member))
-        for relation in package.relations(member):
-            if relation.target not in package.members:
-                continue
-            if relation.kind == "diagramData":
-                blocks.append("\n".join(_paragraphs(package.xml(relation.target))))
-            elif relation.kind == "notesSlide" and (notes := _notes(package.xml(relation.target))):
-                blocks.append("Notes: " + notes)
-        yield Part(
-            "\n\n".join(block for block in [title, *blocks] if block.strip()),
-            " ".join(title.split()),
-            number,
-        )
+        blocks += _related(package, member)
+        text = "\n\n".join(filter(str.strip, [title, *blocks]))
+        yield Part(text, " ".join(title.split()), number)
+
+
+def _related(package: Package, slide: str) -> Iterator[str]:
+    """The texts of a slide that are members of their own: diagrams and notes."""
+    for relation in package.relations(slide):
+        if relation.target not in package.members:
+            continue
+        if relation.kind == "diagramData":
+            yield "\n".join(_paragraphs(package.xml(relation.target)))
+        elif relation.kind == "notesSlide" and (notes := _notes(package.xml(relation.target))):
+            yield "Notes: " + notes
 
 
 def _slide(root: Any) -> tuple[str, list[str]]:
@@ -57,9 +62,11 @@ def _slide(root: Any) -> tuple[str, list[str]]:
 
 
 def _notes(root: Any) -> str:
-    return "\n".join(
-        text for node in root.iter("{*}sp") if _role(node) == "body" for text in _paragraphs(node)
-    )
+    texts: list[str] = []
+    for shape in root.iter("{*}sp"):
+        if _role(shape) == "body":
+            texts += _paragraphs(shape)
+    return "\n".join(texts)
 
 
 def _role(shape: Any) -> str:
@@ -69,7 +76,7 @@ def _role(shape: Any) -> str:
 
 def _paragraphs(node: Any) -> list[str]:
     texts = ("".join(_runs(paragraph)).strip() for paragraph in node.iter("{*}p"))
-    return [text for text in texts if text]
+    return list(filter(None, texts))
 
 
 def _runs(paragraph: Any) -> Iterator[str]:

@@ -43,11 +43,8 @@ def _delimiter(text: str, usual: str) -> str:
     def steadiness(delimiter: str) -> tuple[float, bool, int]:
         widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
         common = max(set(widths), key=widths.count, default=1)
-        return (
-            (widths.count(common) / len(widths) if common > 1 else 0.0),
-            delimiter == usual,
-            common,
-        )
+        share = widths.count(common) / len(widths) if common > 1 else 0.0
+        return share, delimiter == usual, common
 
     return max(_DELIMITERS, key=steadiness)
 
@@ -83,20 +80,25 @@ def _row(cells: list[str]) -> str:
     """A row as one line; empty cells inside keep their place, those at the end are dropped."""
     line = " | ".join(cells)
     if "  " in line or "\n" in line or "\t" in line:
-        line = " | ".join(" ".join(cell.split()) for cell in cells)
+        line = " | ".join(map(_on_one_line, cells))
     return line.strip(" ").rstrip(" |")
 
 
 def _header(cells: list[str]) -> str:
     """The row when it looks like names of columns, else ""."""
     named = [cell.strip() for cell in cells if cell.strip()]
-    if (
-        len(named) < 2
-        or len(set(named)) < len(named)
-        or any(cell.replace(".", "").replace(",", "").isdigit() for cell in named)
-    ):
+    distinct = len(set(named)) == len(named)
+    if len(named) < 2 or not distinct or any(map(_is_number, named)):
         return ""
-    return " | ".join(" ".join(cell.split()) for cell in named)[:_HEADER]
+    return " | ".join(map(_on_one_line, named))[:_HEADER]
+
+
+def _is_number(cell: str) -> bool:
+    return cell.replace(".", "").replace(",", "").isdigit()
+
+
+def _on_one_line(cell: str) -> str:
+    return " ".join(cell.split())
 
 
 def read_xlsx(data: bytes, name: str, limits: Limits) -> Reading:
@@ -182,6 +184,7 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.15g}"
-    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
-        return value.date().isoformat()
-    return value.isoformat(" ") if isinstance(value, datetime.datetime) else str(value)
+    if isinstance(value, datetime.datetime):
+        midnight = value.time() == datetime.time()
+        return value.date().isoformat() if midnight else value.isoformat(" ")
+    return str(value)

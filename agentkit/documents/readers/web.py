@@ -58,19 +58,15 @@ def read_epub(data: bytes, name: str, limits: Limits) -> Reading:
         raise EncryptedDocument(
             f"{name} is protected against copying. Add a copy without protection."
         )
-    title = book.find(".//{*}title")
-    return Reading(
-        _chapters(package, chapters), (title.text or "") if title is not None else "", pictures=True
-    )
+    title = book.findtext(".//{*}title", "")
+    return Reading(_chapters(package, chapters), title, pictures=True)
 
 
 def _locked(package: Package, chapters: list[str]) -> bool:
     """Fonts are often scrambled, which does not matter; chapters are not."""
-    listed = {
-        node.get("URI", "")
-        for node in package.xml("META-INF/encryption.xml").iter("{*}CipherReference")
-    }
-    return any(chapter in listed for chapter in chapters)
+    references = package.xml("META-INF/encryption.xml").iter("{*}CipherReference")
+    listed = {node.get("URI", "") for node in references}
+    return not listed.isdisjoint(chapters)
 
 
 def _chapters(package: Package, chapters: list[str]) -> Iterator[Part]:
@@ -85,7 +81,8 @@ def _parse(data: bytes, outline: Outline) -> _Page:
     from lxml import etree
 
     declared = _CHARSET.search(data[:4_096])
-    text = decode(data, (declared[1] or declared[2]).decode("ascii", "replace") if declared else "")
+    encoding = (declared[1] or declared[2]).decode("ascii", "replace") if declared else ""
+    text = decode(data, encoding)
     page = _Page(outline)
     if text.strip():
         parser = etree.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, target=page)
@@ -192,14 +189,7 @@ class _Blocks:
 
     def flush(self, kind: str = "") -> None:
         """End the block that is being collected."""
-        text = "".join(self._inline)
-        self._inline.clear()
-        text = (
-            text.strip("\n")
-            if self._pre
-            else "\n".join(" ".join(line.split()) for line in text.strip().split("\n"))
-        )
-        text = text.replace("\xa0", " ")
+        text = self._take_text()
         level, self._level = self._level, 0
         if not text.strip():
             return
@@ -213,3 +203,14 @@ class _Blocks:
         else:
             self.outline.add(self._mark + text, "\n" if self._mark else "\n\n")
         self._mark = ""
+
+    def _take_text(self) -> str:
+        """The collected characters, with one space between words unless they are preformatted."""
+        text = "".join(self._inline)
+        self._inline.clear()
+        if self._pre:
+            text = text.strip("\n")
+        else:
+            lines = text.strip().split("\n")
+            text = "\n".join(" ".join(line.split()) for line in lines)
+        return text.replace("\xa0", " ")

@@ -49,14 +49,10 @@ def read_docx(data: bytes, name: str, limits: Limits) -> Reading:
 def _apart(package: Package, outline: Outline, members: list[str], place: str) -> None:
     """Add what stands outside the body; the same text only once."""
     outline.place = place
-    seen = set()
-    for member in members:
-        if member in package.members:
-            for node in package.xml(member).iter("{*}p"):
-                text = _text(node).strip()
-                if text and text not in seen:
-                    seen.add(text)
-                    outline.add(text, "\n")
+    present = filter(package.members.__contains__, members)
+    texts = (_text(node).strip() for each in present for node in package.xml(each).iter("{*}p"))
+    for text in filter(None, dict.fromkeys(texts)):
+        outline.add(text, "\n")
     outline.cut()
     outline.place = ""
 
@@ -75,11 +71,15 @@ def _blocks(parent: Any, outline: Outline, levels: dict[str, int]) -> None:
 def _paragraph(node: Any, outline: Outline, levels: dict[str, int]) -> None:
     text = _text(node).strip()
     properties = node.find("{*}pPr")
-    style = properties.find("{*}pStyle") if properties is not None else None
-    level = levels.get(attribute(style, "val")) if style is not None else None
+    if properties is None:
+        outline.add(text)
+        return
+
+    style = properties.find("{*}pStyle")
+    level = None if style is None else levels.get(attribute(style, "val"))
     if level:
         outline.heading(level, text)
-    elif level == _ITEM or (properties is not None and properties.find("{*}numPr") is not None):
+    elif level == _ITEM or properties.find("{*}numPr") is not None:
         outline.add("- " + text if text else "", "\n")
     else:
         outline.add(text)
@@ -108,13 +108,16 @@ def _rows(table: object) -> list[str]:
     """One line a row; a table inside a cell stays in its cell."""
     rows = []
     for row in _own(table, "tr", "tbl"):
-        cells = [
-            " ".join(" ".join(_text(p) for p in cell.iter("{*}p")).split())
-            for cell in _own(row, "tc", "tr")
-        ]
+        cells = list(map(_cell, _own(row, "tc", "tr")))
         if any(cells):
             rows.append(" | ".join(cells))
     return rows
+
+
+def _cell(cell: Any) -> str:
+    """The paragraphs of a cell on one line."""
+    paragraphs = " ".join(map(_text, cell.iter("{*}p")))
+    return " ".join(paragraphs.split())
 
 
 def _own(parent: Any, tag: str, parent_tag: str) -> list[Any]:
@@ -131,19 +134,28 @@ def _levels(styles: Any) -> dict[str, int]:
     """
     levels: dict[str, int] = {}
     for style in styles.iter("{*}style"):
-        named, outline = style.find("{*}name"), style.find("{*}pPr/{*}outlineLvl")
-        found = _HEADING.match(attribute(named, "val")) if named is not None else None
-        if found:
-            levels[attribute(style, "styleId")] = int(found[1] or 1)
-        elif (
-            outline is not None
-            and attribute(outline, "val").isdigit()
-            and int(attribute(outline, "val")) < 9
-        ):
-            levels[attribute(style, "styleId")] = int(attribute(outline, "val")) + 1
-        elif style.find("{*}pPr/{*}numPr") is not None:
-            levels[attribute(style, "styleId")] = _ITEM
+        level = _level(style)
+        if level is not None:
+            levels[attribute(style, "styleId")] = level
     return levels
+
+
+def _level(style: Any) -> int | None:
+    """The level of heading that a style gives, or _ITEM; None for a style of plain text."""
+    heading = _HEADING.match(_value(style, "{*}name"))
+    if heading:
+        return int(heading[1] or 1)
+
+    outline = _value(style, "{*}pPr/{*}outlineLvl")
+    if outline.isdigit() and int(outline) < 9:
+        return int(outline) + 1
+    return None if style.find("{*}pPr/{*}numPr") is None else _ITEM
+
+
+def _value(node: Any, path: str) -> str:
+    """The "val" of the element below the node, or "" when either is missing."""
+    found = node.find(path)
+    return "" if found is None else attribute(found, "val")
 
 
 def _title(package: Package) -> str:
