@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentkit.agents.group.auto import asked_model
+from agentkit.agents.group.auto import ask_model
 from agentkit.agents.group.members import Group
 from agentkit.agents.group.settings import method_named
 from agentkit.conversation.agent import Agent
@@ -143,7 +143,7 @@ async def _by_method(
     elif method == "manual":
         chosen = await mode.block(chat.manual_select_speaker, candidates)
     elif method == "auto":
-        chosen = await asked_model(mode, chat, candidates, selector)
+        chosen = await ask_model(mode, chat, candidates, selector)
 
     if chosen is None:
         return chat.next_agent(last_speaker, candidates), "round_robin"
