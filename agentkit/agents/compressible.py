@@ -215,11 +215,10 @@ class CompressibleAgent(ConversableAgent):
         except Stopped:
             raise
         except Exception as error:  # noqa: BLE001 (clients of scripts raise anything)
-            failed = settings_of.Failed(
-                str(error)
-                if isinstance(error, AgentkitError)
-                else f"{type(error).__name__}: {error}"
-            )
+            reason = str(error)
+            if not isinstance(error, AgentkitError):
+                reason = f"{type(error).__name__}: {reason}"
+            failed = settings_of.Failed(reason)
             telling.note(self.name, f"the history was not shortened: {failed.reason}", is_quiet())
             return failed
         return True, made
@@ -249,11 +248,11 @@ class CompressibleAgent(ConversableAgent):
             function = self.compress_config["compress_function"]
         else:
             function = self.compress_messages
-            if not self.compress_config[
-                "leave_last_n"
-            ]:  # what is to be answered is no earlier message
+            if not self.compress_config["leave_last_n"]:
+                # The message that is to be answered is never shortened.
                 head, middle, last = divide(given, 1)
                 given = head + middle
+
         if self.compress_config["async"] and not inspect.iscoroutinefunction(function):
             result = await mode.block(function, given)
             result = await mode.invoke(lambda: result)  # a callable may give something to wait for

@@ -136,14 +136,16 @@ def _shortened(reply: str, client: Any) -> str:
     """A refused reply as the model sees it again; of a very long one the two ends, so that there is
     room for a better one.
     """
-    window = model_asked_by(client)[1]
-    longest = min(
-        _LONGEST, window or _LONGEST
-    )  # so many characters are about a quarter of so many tokens
+    if not reply:
+        return "(nothing)"
+
+    window = model_asked_by(client)[1] or _LONGEST
+    # As many characters as the window has tokens take about a quarter of it.
+    longest = min(_LONGEST, window)
     cut, end = len(reply) - longest, longest // 2
-    return (
-        reply or "(nothing)" if cut <= 0 else f"{reply[:end]}\n({cut:,} characters)\n{reply[-end:]}"
-    )
+    if cut <= 0:
+        return reply
+    return f"{reply[:end]}\n({cut:,} characters)\n{reply[-end:]}"
 
 
 def _feedback(error: Exception, wish: Wish) -> Stored:
@@ -158,11 +160,9 @@ def _feedback(error: Exception, wish: Wish) -> Stored:
 
 
 def _reason(error: Exception) -> str:
-    return (
-        error.message
-        if isinstance(error, ResponseParsingError)
-        else str(error) or type(error).__name__
-    )
+    if isinstance(error, ResponseParsingError):
+        return error.message
+    return str(error) or type(error).__name__
 
 
 def _json_value(parsed: Any) -> Any:
@@ -216,12 +216,15 @@ def _ways(client: Any, wish: Wish, has_tools: bool) -> Iterator[tuple[str, dict[
 
 def _models(client: Any) -> tuple[Any, ...]:
     """The models behind the client if all of them may be told a form, else nothing."""
-    models = getattr(client, "models", ())
-    if not models or not all(
-        getattr(getattr(model, "client", None), "takes_response_format", False) for model in models
-    ):
-        return ()
-    return tuple((model.provider, model.name) for model in models)
+    models = getattr(client, "models", None) or ()
+    if all(map(_takes_form, models)):
+        return tuple((model.provider, model.name) for model in models)
+    return ()
+
+
+def _takes_form(model: Any) -> bool:
+    client = getattr(model, "client", None)
+    return bool(getattr(client, "takes_response_format", False))
 
 
 def _unseen_reply(*asked: Any) -> Any:
@@ -242,13 +245,16 @@ def _answer(agent: ConversableAgent, reply: Any, *, forced: bool) -> str | Store
     if not isinstance(reply, dict):
         return reply or ""
     text, called = text_of(reply.get("content")), functions_of(reply)
-    if (
-        called
-        and not forced
-        and (
-            offered_tools(agent.llm_config)
-            or any(agent.can_execute_function(one["name"]) for one in called)
-        )
-    ):
+    if not called:
+        return text
+
+    arguments = str(called[0].get("arguments") or "")
+    if forced:
+        return arguments
+    if offered_tools(agent.llm_config) or _can_run_any(agent, called):
         return cast(Stored, reply)
-    return str(called[0].get("arguments") or "") if called and (forced or not text) else text
+    return text or arguments
+
+
+def _can_run_any(agent: ConversableAgent, called: Sequence[Mapping[str, Any]]) -> bool:
+    return any(agent.can_execute_function(each["name"]) for each in called)

@@ -57,9 +57,8 @@ class AgentBase(ConversableAgent):
         super().__init__(name, llm_config=llm_config, **kwargs)
         self.memory = TemporaryMemory() if use_memory else None
         self._audience: list[AgentBase] | None = None
-        self._rounds: dict[
-            str, list[Stored]
-        ] = {}  # calls of tools with their results, by the id of the message before them
+        # Calls of tools with their results, by the id of the message before them.
+        self._rounds: dict[str, list[Stored]] = {}
         for old, new in (
             (ConversableAgent.generate_oai_reply, AgentBase.generate_dialog_reply),
             (ConversableAgent.a_generate_oai_reply, AgentBase.a_generate_dialog_reply),
@@ -234,12 +233,10 @@ class AgentBase(ConversableAgent):
         """Messages as the model hears them, each on its own: what shortens histories finds again
         what it has shortened.
         """
-        heard = zip(messages, as_heard(self.name, messages), strict=True)
-        return [
-            each
-            for message, stored in heard
-            for each in (stored, *self._rounds.get(message.id, ()))
-        ]
+        heard: list[Stored] = []
+        for message, stored in zip(messages, as_heard(self.name, messages), strict=True):
+            heard += [stored, *self._rounds.get(message.id, ())]
+        return heard
 
     def _shown(self, messages: list[Stored], sender: Agent | None) -> list[Stored]:
         """What is remembered, then the chat; in calls the messages are all that is remembered.
@@ -248,11 +245,9 @@ class AgentBase(ConversableAgent):
         no summary with thoughts in it takes the place of, and nobody else gets one.
         """
         chat = [_plain(message) for message in messages]
-        return (
-            chat
-            if sender is None or self.memory is None
-            else [*self._heard(self.memory.get_memory()), *chat]
-        )
+        if sender is None or self.memory is None:
+            return chat
+        return [*self._heard(self.memory.get_memory()), *chat]
 
     async def _answer(self, mode: Mode, messages: list[Stored]) -> tuple[Any, list[Stored]]:
         """The reply of the engine, with all its abilities, and the calls before it, which the agent
@@ -262,9 +257,7 @@ class AgentBase(ConversableAgent):
         known = len(messages)
         for _ in range(CALLS):
             reply = await mode.peer(self, "generate_reply", messages=messages, exclude=ending)
-            if not isinstance(reply, dict) or not (
-                reply.get("role") == "function" or has_calls(reply) or tool_responses_of(reply)
-            ):
+            if not _is_about_calls(reply):
                 return reply, messages[known:]
             messages = [*messages, own(reply)]
         raise BadModelReply(
@@ -338,12 +331,9 @@ class _Own(dict[str, Any]):
 
 def own(message: AnyMessage) -> Stored:
     """A message as its author remembers it."""
-    remembered = (
-        {**message, "content": message.memory}
-        if isinstance(message, Msg) and message.memory
-        else message
-    )
-    return cast(Stored, remembered)
+    if isinstance(message, Msg) and message.memory:
+        message = {**message, "content": message.memory}
+    return cast(Stored, message)
 
 
 def _spoken(reply: str) -> str | None:
@@ -357,14 +347,21 @@ def _spoken(reply: str) -> str | None:
     return reply[start:].lstrip() or None if start else reply
 
 
+def _is_about_calls(reply: Any) -> bool:
+    """Whether a reply calls functions, or is the result of such calls."""
+    if not isinstance(reply, dict):
+        return False
+    return reply.get("role") == "function" or has_calls(reply) or bool(tool_responses_of(reply))
+
+
 def _plain(message: AnyMessage) -> Stored:
     return copied(message) if isinstance(message, _Own) else cast(Stored, message)
 
 
 def _as_told(message: AnyMessage) -> Stored:
-    return cast(
-        Stored, {**message, "content": message.told} if isinstance(message, _Own) else message
-    )
+    if isinstance(message, _Own):
+        message = {**message, "content": message.told}
+    return cast(Stored, message)
 
 
 def tell(said: Msg, listeners: str, *, silent: bool) -> None:
@@ -376,13 +373,8 @@ def tell(said: Msg, listeners: str, *, silent: bool) -> None:
 
 def agents_in(given: Any) -> list[AgentBase]:
     """One agent or several as a list; raises WrongType for what is none."""
-    found = (
-        [given]
-        if isinstance(given, AgentBase)
-        else list(given)
-        if isinstance(given, list | tuple)
-        else None
-    )
-    if found is None or not all(isinstance(each, AgentBase) for each in found):
-        raise WrongType(f"Participants must be dialog agents (AgentBase), not {given!r:.200}.")
-    return found
+    if isinstance(given, AgentBase):
+        return [given]
+    if isinstance(given, list | tuple) and all(isinstance(each, AgentBase) for each in given):
+        return list(given)
+    raise WrongType(f"Participants must be dialog agents (AgentBase), not {given!r:.200}.")

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
+from itertools import takewhile
 from queue import SimpleQueue
 from typing import Any
 
@@ -35,12 +36,13 @@ class DialogModel:
         """
         given = [Msg("system", each, "system") if isinstance(each, str) else each for each in args]
         flat = [message for each in given for message in messages_in(each)]
-        leading = 0
-        while leading < len(flat) and flat[leading].role == "system":
-            leading += 1
-        system = "\n\n".join(text_of(message.content) for message in flat[:leading])
-        first: list[Stored] = [{"role": "system", "content": system}] if system else []
-        return first + merged(as_heard(self._agent.name, flat[leading:]))
+        leading = list(takewhile(lambda message: message.role == "system", flat))
+        heard = merged(as_heard(self._agent.name, flat[len(leading) :]))
+
+        system = "\n\n".join(text_of(message.content) for message in leading)
+        if not system:
+            return heard
+        return [{"role": "system", "content": system}, *heard]
 
     async def _call(
         self,
@@ -85,11 +87,9 @@ class DialogModel:
 
     async def _whole(self, mode: Mode, /, asked: list[Stored], wish: Wish) -> ModelResponse:
         reply = await ask(mode, self._agent, self._agent.client, asked, wish)
-        return (
-            reply
-            if isinstance(reply, ModelResponse)
-            else ModelResponse(text=None, tool_calls=tool_calls_of(reply), raw=reply)
-        )
+        if isinstance(reply, ModelResponse):
+            return reply
+        return ModelResponse(text=None, tool_calls=tool_calls_of(reply), raw=reply)
 
     whole, a_whole = faces(_whole)
 

@@ -16,7 +16,7 @@ from agentkit.core.twin import Mode
 from agentkit.messages import AnyMessage, Stored, copied
 
 
-async def asked_model(
+async def ask_model(
     mode: Mode,
     chat: Group,
     candidates: list[Agent],
@@ -119,11 +119,9 @@ class _Check:
         if self.chosen is not None or self.attempt >= self.attempts:
             return True, None
         chat = self.chat
-        template = (
-            chat.select_speaker_auto_multiple_template
-            if named
-            else chat.select_speaker_auto_none_template
-        )
+        template = chat.select_speaker_auto_none_template
+        if named:
+            template = chat.select_speaker_auto_multiple_template
         content = templates.filled(template, self.candidates)
         return True, {
             "content": content,

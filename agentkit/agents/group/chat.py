@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentkit.agents.group import selection
-from agentkit.agents.group.auto import asked_model
+from agentkit.agents.group.auto import ask_model
 from agentkit.agents.group.members import Group
 from agentkit.agents.group.settings import checked
 from agentkit.agents.group.transitions import allowed_transitions
@@ -106,7 +106,7 @@ class GroupChat(Group):
         none.
         """
         candidates = self.agents if agents is None else agents
-        chosen = await asked_model(mode, self, candidates, selector, messages)
+        chosen = await ask_model(mode, self, candidates, selector, messages)
         return self.next_agent(last_speaker, candidates) if chosen is None else chosen
 
     _auto_select_speaker, a_auto_select_speaker = faces(_ask_for_speaker)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentkit.agents.group.auto import asked_model
+from agentkit.agents.group.auto import ask_model
 from agentkit.agents.group.members import Group
 from agentkit.agents.group.settings import method_named
 from agentkit.conversation.agent import Agent
@@ -76,9 +76,8 @@ def _candidates(chat: Group, last_speaker: Agent) -> tuple[list[Agent], str]:
     """Who may speak now, in the order of the group, and what is to blame when it is only one."""
     able = _able(chat)
     allowed = _allowed(chat, last_speaker)
-    if (
-        able is not None
-    ):  # a call must be answered: when no transition leads to who can, the call goes first
+    if able is not None:
+        # A call must be answered: when no transition leads to who can, the call goes first.
         return [agent for agent in able if agent in allowed] or able, "function"
     candidates = [agent for agent in chat.agents if agent in allowed]
     if not candidates:
@@ -90,9 +89,9 @@ def _allowed(chat: Group, last_speaker: Agent) -> list[Agent]:
     """Who may follow; anybody may follow somebody from outside, or when nothing was said about
     transitions.
     """
-    if last_speaker not in chat.agents or (
-        chat.speaker_transitions_type is None and chat.allow_repeat_speaker is True
-    ):
+    if last_speaker not in chat.agents:
+        return chat.agents
+    if chat.speaker_transitions_type is None and chat.allow_repeat_speaker is True:
         return chat.agents
     return chat.allowed_speaker_transitions_dict.get(last_speaker, [])
 
@@ -137,16 +136,15 @@ async def _by_method(
     selector: Agent | None,
     candidates: list[Agent],
 ) -> tuple[Agent, str]:
-    if method == "round_robin":
-        return chat.next_agent(last_speaker, candidates), method
+    """The speaker and the method that chose it: round robin where the given one chose nobody."""
+    chosen: Agent | None = None
     if method == "random":
         chosen = chat.random_select_speaker(candidates)
     elif method == "manual":
         chosen = await mode.block(chat.manual_select_speaker, candidates)
-    else:
-        chosen = await asked_model(mode, chat, candidates, selector)
-    return (
-        (chosen, method)
-        if chosen is not None
-        else (chat.next_agent(last_speaker, candidates), "round_robin")
-    )
+    elif method == "auto":
+        chosen = await ask_model(mode, chat, candidates, selector)
+
+    if chosen is None:
+        return chat.next_agent(last_speaker, candidates), "round_robin"
+    return chosen, method

@@ -25,20 +25,8 @@ def allowed_transitions(
     WrongArgument.
     """
     if given is None:
-        repeating = (
-            list(agents)
-            if allow_repeat is True
-            else []
-            if allow_repeat is False
-            else list(allow_repeat)
-        )
-        return {
-            agent: [
-                *(other for other in agents if other is not agent),
-                *([agent] * (agent in repeating)),
-            ]
-            for agent in agents
-        }
+        return _everybody_after_everybody(agents, _find_repeating(agents, allow_repeat))
+
     check_transitions(given, agents)
     if kind == "allowed":
         allowed = {agent: list(followers) for agent, followers in given.items()}
@@ -48,6 +36,28 @@ def allowed_transitions(
             for agent in agents
         }
     _warn_of_oddities(allowed, agents)
+    return allowed
+
+
+def _find_repeating(
+    agents: Sequence[Agent], allow_repeat: bool | Sequence[Agent]
+) -> Sequence[Agent]:
+    """The agents that may speak twice in a row."""
+    if allow_repeat is True:
+        return agents
+    if allow_repeat is False:
+        return ()
+    return list(allow_repeat)
+
+
+def _everybody_after_everybody(agents: Sequence[Agent], repeating: Sequence[Agent]) -> Transitions:
+    """Each agent is followed by all others, and last by itself if it is repeating."""
+    allowed: Transitions = {}
+    for agent in agents:
+        followers = [other for other in agents if other is not agent]
+        if agent in repeating:
+            followers.append(agent)
+        allowed[agent] = followers
     return allowed
 
 

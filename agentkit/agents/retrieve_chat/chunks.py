@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 
@@ -93,9 +94,8 @@ def _end(line: str, start: int, most: int, count: Counter) -> int:
 def _filled(lines: Sequence[Line], most: int, at_empty: bool, overlap: int) -> Iterator[str]:
     start = fresh = 0
     texts = [index for index, (line, _) in enumerate(lines) if line.strip()]
-    sums = list(
-        accumulate((tokens + 1 for _, tokens in lines), initial=0)
-    )  # a line break may cost a token
+    # A line break may cost a token.
+    sums = list(accumulate((tokens + 1 for _, tokens in lines), initial=0))
     while start < len(lines):
         end = max(start + 1, bisect_right(sums, sums[start] + most + 1) - 1)
         if at_empty and end < len(lines):
@@ -103,34 +103,27 @@ def _filled(lines: Sequence[Line], most: int, at_empty: bool, overlap: int) -> I
         chunk = "\n".join(line for line, _ in lines[start:end]).strip("\n")
         if chunk.strip():
             yield chunk
-        following = bisect_left(texts, end)
-        until = (
-            sums[(texts[following] if following < len(texts) else end) + 1]
-            if end < len(lines)
-            else 0
-        )
-        start, fresh = (
-            (
-                _next_start(lines, sums, start, end, until - most - 1, overlap)
-                if end < len(lines)
-                else end
-            ),
-            end,
-        )
+        if end == len(lines):
+            return
+
+        until = sums[_next_text(texts, end, default=end) + 1]
+        start = _next_start(lines, sums, start, end, until - most - 1, overlap)
+        fresh = end
+
+
+def _next_text(texts: Sequence[int], start: int, default: int) -> int:
+    """Index of the first line with text from `start` on."""
+    following = bisect_left(texts, start)
+    return texts[following] if following < len(texts) else default
 
 
 def _empty_line(lines: Sequence[Line], texts: Sequence[int], start: int, end: int) -> int:
     """Index of the last empty line to break at; 0 when there is none behind some text."""
-    following = bisect_left(texts, start)
-    first = texts[following] if following < len(texts) else end
-    return next(
-        (
-            index
-            for index in range(min(end, len(lines) - 1), first, -1)
-            if not lines[index][0].strip()
-        ),
-        0,
-    )
+    first = _next_text(texts, start, default=end)
+    for index in range(min(end, len(lines) - 1), first, -1):
+        if not lines[index][0].strip():
+            return index
+    return 0
 
 
 def _next_start(
@@ -164,6 +157,13 @@ def split_files_to_chunks(
     is noted and left out;
     when none can be read, the DocumentError of the first is raised. An empty file has no chunks.
     """
+    split = custom_text_split_function or partial(
+        split_text_to_chunks,
+        max_tokens=max_tokens,
+        chunk_mode=chunk_mode,
+        must_break_at_empty_line=must_break_at_empty_line,
+        count=count,
+    )
     chunks: list[str] = []
     sources: list[dict[str, str]] = []
     failed: list[DocumentError] = []
@@ -176,13 +176,7 @@ def split_files_to_chunks(
                 bus.emit(Noted("retrieval", f"{source} is left out: {error}"))
                 failed.append(error)
                 continue
-            found = (
-                custom_text_split_function(text)
-                if custom_text_split_function
-                else split_text_to_chunks(
-                    text, max_tokens, chunk_mode, must_break_at_empty_line, count=count
-                )
-            )
+            found = split(text)
             if isinstance(found, str):
                 raise WrongType(
                     "custom_text_split_function must return a list of chunks, not the text"

@@ -84,25 +84,24 @@ class RetrieveConfig:
         that are not known.
         """
         check_kind(owner, "retrieve_config", given, Mapping | None, "a dict")
+        given = given or {}
         known = [one.name for one in fields(cls) if one.init]
-        if unknown := sorted(set(given or {}) - set(known), key=str):
+        if unknown := sorted(set(given) - set(known), key=str):
             names = ", ".join(map(str, unknown))
             text = (
                 f"{owner}: retrieve_config has keys without a meaning: {names}. Known are"
                 f" {', '.join(known)}."
             )
             warnings.warn(text, UserWarning, stacklevel=4)
-        if given and given.get("client") is not None and "vector_db" not in given:
+        if given.get("client") is not None and "vector_db" not in given:
             given = {**given, "vector_db": None}  # a client that is given is to be used
         # None is what leaves a key at its default, except where None itself says something.
-        telling = ("vector_db", "collection_name")
-        config = cls(
-            **{
-                key: value
-                for key, value in (given or {}).items()
-                if key in known and (value is not None or key in telling)
-            }
-        )
+        settings = {key: value for key, value in given.items() if key in known}
+        for key in settings.keys() - {"vector_db", "collection_name"}:
+            if settings[key] is None:
+                del settings[key]
+
+        config = cls(**settings)
         config._check(owner)
         return config
 
@@ -144,11 +143,9 @@ class RetrieveConfig:
     @property
     def chunk_tokens(self) -> int:
         """Tokens of a chunk at most."""
-        return int(
-            min(self.max_tokens, _LARGEST) * 0.4
-            if self.chunk_token_size is None
-            else self.chunk_token_size
-        )
+        if self.chunk_token_size is not None:
+            return int(self.chunk_token_size)
+        return int(min(self.max_tokens, _LARGEST) * 0.4)
 
     @property
     def context_tokens(self) -> float:

@@ -83,13 +83,7 @@ def _of_model(model: Model, messages: Messages, agent: str, options: Mapping[str
 def _text(reply: object) -> str:
     if inspect.isawaitable(reply):
         reply = wait_for(reply)
-    content = (
-        reply.get("content")
-        if isinstance(reply, Mapping)
-        else reply
-        if isinstance(reply, str)
-        else _content(reply)
-    )
+    content = _content(reply)
     if not isinstance(content, str | list):
         raise BadModelReply(
             f"The model replied {reply!r:.200}, which is no text; give a model that returns one."
@@ -98,7 +92,11 @@ def _text(reply: object) -> str:
 
 
 def _content(reply: object) -> object:
-    """The content of a message object; a batch of one is its text."""
+    """The content of a message, a dict or an object; a batch of one is its text."""
+    if isinstance(reply, str):
+        return reply
+    if isinstance(reply, Mapping):
+        return reply.get("content")
     if isinstance(reply, list | tuple) and len(reply) == 1:
         return reply[0]
     return getattr(reply, "content", None)

@@ -59,8 +59,11 @@ class Region:
         """
         closing = _CLOSING[opened]
         sure = self._after_json(start, closing)
-        sure = self._after_whole(start, closing) if sure is None else sure
-        end = self._closed(start, opened) if sure is None else sure
+        if sure is None:
+            sure = self._after_whole(start, closing)
+        end = sure
+        if end is None:
+            end = self._closed(start, opened)
         if end is None:
             return Ending(None)
         following = action.search(self.text, end + 1)
@@ -95,9 +98,12 @@ class Region:
         return end if self.tries_whole else None
 
     def _closed(self, start: int, opened: str) -> int | None:
-        end = self._balanced(start, opened, _QUOTED) if self.tries_quotes else None
-        self.tries_quotes = end is not None
-        return self._balanced(start, opened, _BRACKET) if end is None else end
+        if self.tries_quotes:
+            end = self._balanced(start, opened, _QUOTED)
+            if end is not None:
+                return end
+            self.tries_quotes = False
+        return self._balanced(start, opened, _BRACKET)
 
     def _balanced(self, start: int, opened: str, pattern: re.Pattern[str]) -> int | None:
         depth = 1

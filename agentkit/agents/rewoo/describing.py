@@ -73,7 +73,7 @@ def describe(
     documented = {
         each.arg_name: (each.type_name or "", each.description or "") for each in doc.params
     }
-    taken = [each for each in parameters_of(function) if _is_told(each)]
+    taken = list(filter(_is_described, parameters_of(function)))
     made: Description = {
         "name": name_of(function),
         "description": (doc.description or "").strip(),
@@ -82,13 +82,15 @@ def describe(
     }
     data = []
     if explode_return:
-        data = _exploded(doc)
+        data = _read_list(doc)
     elif returns_named_value:
-        data = _named(doc)
-    return made | ({"return_data": data} if data else {})
+        data = _read_named_values(doc)
+    if data:
+        made["return_data"] = data
+    return made
 
 
-def _is_told(parameter: inspect.Parameter) -> bool:
+def _is_described(parameter: inspect.Parameter) -> bool:
     variadic = (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     return parameter.name != "self" and parameter.kind not in variadic
 
@@ -133,53 +135,65 @@ def type_of(annotation: object) -> str:
     if origin is Annotated:
         return type_of(args[0])
     if origin in (Union, types.UnionType):
-        kinds = {type_of(each) for each in args if each is not type(None)}
-        return kinds.pop() if len(kinds) == 1 else "STRING"
+        return _common_word({type_of(each) for each in args if each is not type(None)})
     if origin is Literal:
-        kinds = {type_of(type(each)) for each in args}
-        return kinds.pop() if len(kinds) == 1 else "STRING"
+        return _common_word({type_of(type(each)) for each in args})
     plain = origin or annotation
-    return next(
-        (
-            word
-            for kind, word in _KINDS.items()
-            if isinstance(plain, type) and issubclass(plain, kind)
-        ),
-        "STRING",
-    )
+    return _word_for_class(plain) if isinstance(plain, type) else "STRING"
+
+
+def _word_for_class(cls: type) -> str:
+    for kind, word in _KINDS.items():
+        if issubclass(cls, kind):
+            return word
+    return "STRING"
+
+
+def _common_word(words: set[str]) -> str:
+    """The word on which all parts of an annotation agree, else STRING."""
+    return words.pop() if len(words) == 1 else "STRING"
 
 
 def type_named(text: str) -> str:
     """The same for a type as docstrings write it."""
     lowered = text.lower()
-    return next((word for part, word in _WORDS if part in lowered), "STRING")
+    for part, word in _WORDS:
+        if part in lowered:
+            return word
+    return "STRING"
 
 
-def _exploded(doc: Docstring) -> list[dict[str, str]]:
+def _read_list(doc: Docstring) -> list[dict[str, str]]:
     """The items of a list under Returns: `* name (type): text`."""
     text = (doc.returns and doc.returns.description) or ""
-    return _items(line.lstrip("-+*#. ") for line in text.splitlines() if line[:1] in "-+*#")
+    return _read_items(line.lstrip("-+*#. ") for line in text.splitlines() if line[:1] in "-+*#")
 
 
-def _named(doc: Docstring) -> list[dict[str, str]]:
-    """The values under Returns: `name (type): text`, or else the one of which the type is told."""
-    told = [
-        (each.return_name or "", each.type_name or "", each.description or "")
-        for each in doc.many_returns
-    ]
-    return _items(line for *_, text in told for line in text.splitlines()) or [
-        _returned(*each) for each in told
-    ]
+def _read_named_values(doc: Docstring) -> list[dict[str, str]]:
+    """The values under Returns: `name (type): text`; where no line has this form, the values as the
+    docstring's style gives them.
+    """
+    lines: list[str] = []
+    values: list[dict[str, str]] = []
+    for each in doc.many_returns:
+        text = each.description or ""
+        lines += text.splitlines()
+        values.append(_describe_value(each.return_name, each.type_name, text))
+    return _read_items(lines) or values
 
 
-def _items(lines: Iterable[str]) -> list[dict[str, str]]:
-    return [
-        _returned(found[1], found[2] or "", found[3])
-        for found in map(_ITEM.fullmatch, lines)
-        if found
-    ]
+def _read_items(lines: Iterable[str]) -> list[dict[str, str]]:
+    """The lines of the form `name (type): text`; others are left out."""
+    found = filter(None, map(_ITEM.fullmatch, lines))
+    return [_describe_value(*item.groups()) for item in found]
 
 
-def _returned(name: str, kind: str, text: str) -> dict[str, str]:
-    made = {"name": name, "description": text, "type": type_named(kind) if kind else ""}
-    return {key: value for key, value in made.items() if value or key == "description"}
+def _describe_value(name: str | None, kind: str | None, text: str) -> dict[str, str]:
+    """A returned value; its name and its type only where they are known."""
+    described: dict[str, str] = {}
+    if name:
+        described["name"] = name
+    described["description"] = text
+    if kind:
+        described["type"] = type_named(kind)
+    return described

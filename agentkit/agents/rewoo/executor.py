@@ -38,23 +38,20 @@ class ActionExecutor:
         self.no_action = no_action or NoAction()
         self.finish_action = finish_action or FinishAction()
         given: list[Any] = list(actions) if isinstance(actions, list | tuple) else [actions]
-        for action in [*given, self.finish_action] if finish_in_action else given:
+        if finish_in_action:
+            given.append(self.finish_action)
+        for action in given:
             self.add_action(action)
 
     def get_actions_info(self) -> list[Description]:
         """The descriptions of what may be used; the APIs of a toolkit one by one, as
         `toolkit.api`.
         """
-        told: list[Description] = []
+        descriptions: list[Description] = []
         for name, action in self.actions.items():
-            if action.enable and action.is_toolkit:
-                told += [
-                    {**api, "name": f"{name}.{api['name']}"}
-                    for api in action.description["api_list"]
-                ]
-            elif action.enable:
-                told.append(dict(action.description))
-        return told
+            if action.enable:
+                descriptions += _describe_tools(name, action)
+        return descriptions
 
     def is_valid(self, name: str) -> bool:
         """Whether there is an enabled action of that name."""
@@ -79,13 +76,7 @@ class ActionExecutor:
         """Add or replace an action; raises WrongArgument for what is no action, or has a name that
         plans cannot write.
         """
-        if not isinstance(action, BaseAction) and (
-            isinstance(action, type) or not callable(action)
-        ):
-            raise WrongArgument(
-                f"an action must be a BaseAction or a function, but it is {action!r:.200}."
-            )
-        made = action if isinstance(action, BaseAction) else FunctionAction(action)
+        made = _as_action(action)
         if not can_be_called(made.name):
             raise WrongArgument(
                 f"plans cannot write the name {made.name!r:.80} of an action; give it one of"
@@ -113,8 +104,9 @@ class ActionExecutor:
             returned = self.actions[own](command, api)
             returned.valid = ActionValidCode.OPEN
             return returned
-        if name in (self.no_action.name, self.finish_action.name):
-            return (self.no_action if name == self.no_action.name else self.finish_action)(command)
+        for special in (self.no_action, self.finish_action):
+            if name == special.name:
+                return special(command)
         known = ", ".join(self.tool_names()) or "none"
         return self.invalid_action(f"There is no action {name!r:.80}; the actions are {known}.")
 
@@ -122,6 +114,23 @@ class ActionExecutor:
         """The names of the action and of its API; an action's own name may have a dot, too."""
         own, _, api = (name, "", "") if name in self.actions else name.rpartition(".")
         return (own, api or "run") if own else (name, "run")
+
+
+def _describe_tools(name: str, action: BaseAction) -> list[Description]:
+    """What the action of that name is to a planner: one tool, or one for each API."""
+    if not action.is_toolkit:
+        return [dict(action.description)]
+    return [{**api, "name": f"{name}.{api['name']}"} for api in action.description["api_list"]]
+
+
+def _as_action(action: Action) -> BaseAction:
+    if isinstance(action, BaseAction):
+        return action
+    if isinstance(action, type) or not callable(action):
+        raise WrongArgument(
+            f"an action must be a BaseAction or a function, but it is {action!r:.200}."
+        )
+    return FunctionAction(action)
 
 
 _SPECIAL = ("FinishAction", "InvalidAction", "NoAction")

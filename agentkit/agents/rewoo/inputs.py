@@ -66,11 +66,8 @@ class BaseParser:
             return dict(inputs)
         if not self._parameters[name]:
             raise WrongArgument(f"{self.action.name} takes no input; leave the brackets empty.")
-        return {
-            next(iter(self._parameters[name])): (
-                inputs if isinstance(inputs, str) else to_text(inputs)
-            )
-        }
+        first = next(iter(self._parameters[name]))
+        return {first: inputs if isinstance(inputs, str) else to_text(inputs)}
 
     def from_text(self, text: str, name: str = "run") -> Arguments:
         """A text that holds evidence, in a form that `parse_inputs` takes for one text, whatever it
@@ -85,9 +82,9 @@ class BaseParser:
         return [{"type": "text", "content": to_text(outputs)}]
 
     def _fits(self, arguments: Mapping[str, object], name: str) -> bool:
-        known = self._parameters[name]
-        return all(key in known for key in arguments) and all(
-            key in arguments for key in self._required[name]
+        """Whether all names are known, and none that is required is missing."""
+        return arguments.keys() <= self._parameters[name].keys() and arguments.keys() >= set(
+            self._required[name]
         )
 
     def _checked(self, arguments: Mapping[str, object], name: str) -> dict[str, object]:
@@ -136,14 +133,13 @@ class JsonParser(BaseParser):
         """Arguments by name only if the text is a JSON object of exactly such; else the value of
         the one parameter it can be.
         """
-        try:
-            value = json.loads(text) if text.lstrip().startswith("{") else None
-        except (ValueError, RecursionError):
-            value = None
+        value = _load_json(text, None) if text.lstrip().startswith("{") else None
         if isinstance(value, dict) and value and self._fits(value, name):
             return value
         only = self._only(name)
-        return text if only is None or not text.strip() else {only: self._typed(text, name, only)}
+        if only is None or not text.strip():
+            return text
+        return {only: self._typed(text, name, only)}
 
     def _named(self, arguments: Mapping[str, object], name: str) -> dict[str, object]:
         return {
@@ -155,11 +151,11 @@ class JsonParser(BaseParser):
         try:
             return self._named(parse_arguments(text), name)
         except WrongArgument as error:
-            if only is not None and _no_object(text):
-                return {only: self._typed(text, name, only)}
-            if _no_object(text):
+            if not _no_object(text):
+                raise
+            if only is None:
                 raise WrongArgument(f"invalid json format: {text:.200}; {error}") from error
-            raise
+            return {only: self._typed(text, name, only)}
 
     def _only(self, name: str) -> str | None:
         """The parameter that an input without a name must mean."""
@@ -172,14 +168,10 @@ class JsonParser(BaseParser):
         """A text where a list or an object is wanted may be its JSON, as evidence is; the action
         checks the type.
         """
-        if self._parameters[name][parameter] not in ("Array", "OBJECT") or not isinstance(
-            value, str
-        ):
-            return value
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
+        wanted = self._parameters[name][parameter]
+        if isinstance(value, str) and wanted in ("Array", "OBJECT"):
+            return _load_json(value, value)
+        return value
 
 
 class TupleParser(BaseParser):
@@ -194,14 +186,7 @@ class TupleParser(BaseParser):
         """The arguments by name; raises WrongArgument for what is no tuple, and for too few or too
         many values.
         """
-        values = inputs
-        if isinstance(inputs, str):
-            try:
-                values = literal_eval(inputs.strip())
-            except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
-                raise WrongArgument(
-                    f"invalid tuple format: {inputs:.200}; write (value, value, ...)."
-                ) from error
+        values = _read_literal(inputs) if isinstance(inputs, str) else inputs
         if not isinstance(values, list | tuple):
             values = (values,)
         known, required = list(self._parameters[name]), self._required[name]
@@ -221,6 +206,15 @@ class TupleParser(BaseParser):
         return text
 
 
+def _read_literal(text: str) -> object:
+    try:
+        return literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise WrongArgument(
+            f"invalid tuple format: {text:.200}; write (value, value, ...)."
+        ) from error
+
+
 def _no_object(text: str) -> bool:
     """Whether the text is not the JSON object that it might have been."""
     try:
@@ -228,6 +222,14 @@ def _no_object(text: str) -> bool:
     except WrongArgument:
         return True
     return False
+
+
+def _load_json(text: str, default: object) -> object:
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return default
+    return value
 
 
 def _listed(names: Iterable[str]) -> str:

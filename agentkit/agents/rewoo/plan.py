@@ -209,22 +209,25 @@ def _step(number: int, data: object) -> Step:
         )
     if not isinstance(tool, str) or not tool.strip():
         raise WrongArgument(f"Step {label} names no tool; its tool is {tool!r:.80}.")
-    try:
-        written = (
-            arguments
-            if isinstance(arguments, str)
-            else ""
-            if arguments is None
-            else json.dumps(arguments, ensure_ascii=False)
-        )
-    except (TypeError, ValueError) as error:
-        raise WrongArgument(
-            f"The arguments of {label} must be a text or JSON values; {error}."
-        ) from error
+    written = _write_arguments(label, arguments)
     anyway = data.get("anyway", False)
     if not isinstance(anyway, bool):
         raise WrongArgument(f"Step {label}: anyway is true or false, not {anyway!r:.80}.")
     return Step(label, str(data.get("thought") or ""), tool.strip(), written, anyway)
+
+
+def _write_arguments(label: str, arguments: object) -> str:
+    """Arguments as a step has them; raises WrongArgument where they cannot be written as JSON."""
+    if arguments is None:
+        return ""
+    if isinstance(arguments, str):
+        return arguments
+    try:
+        return json.dumps(arguments, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise WrongArgument(
+            f"The arguments of {label} must be a text or JSON values; {error}."
+        ) from error
 
 
 def _repeated(labels: tuple[str, ...]) -> Iterator[str]:
@@ -239,8 +242,10 @@ def _unknown_tools(plan: Plan, tools: Collection[str] | None) -> list[str]:
     if tools is None:
         return []
     unknown = [step for step in plan.steps if step.tool not in tools]
+    if not unknown:
+        return []
     found = [Mistake.of("unknown tool", label=step.label, tool=step.tool) for step in unknown]
-    return [*found, Mistake.of("tools", tools=_listed(tools) or "none")] if found else []
+    return [*found, Mistake.of("tools", tools=_listed(tools) or "none")]
 
 
 def _cycles(plan: Plan, known: Collection[str]) -> list[str]:

@@ -155,8 +155,9 @@ def _read(text: str) -> _Reading:
         end = following.start() if following else len(text)
         region = Region(text[mark.end() : end], last >= end)
         if mark["plan"] is not None:
-            inline = _INLINE.search(region.text)
-            read.plan(_tidy(region.text[: inline.start()] if inline else region.text))
+            inline = _find_inline(region.text)
+            thought = region.text[: inline.found.start()] if inline else region.text
+            read.plan(_tidy(thought))
             _actions(read, region, inline)
         elif found := _AFTER_EQUALS.match(region.text):
             _actions(read, region, _Call(_name(mark["label"]), found))
@@ -174,11 +175,14 @@ class _Call:
     found: re.Match[str]
 
 
-def _actions(read: _Reading, region: Region, first: re.Match[str] | _Call | None) -> None:
+def _find_inline(text: str, start: int = 0) -> _Call | None:
+    """The next call that stands in a line with other text."""
+    found = _INLINE.search(text, start)
+    return _Call(_name(found["label"]), found) if found else None
+
+
+def _actions(read: _Reading, region: Region, call: _Call | None) -> None:
     """The action that begins a region, and those that follow it on the same lines."""
-    call: _Call | None = (
-        _Call(_name(first["label"]), first) if isinstance(first, re.Match) else first
-    )
     while call is not None:
         thought, tool = read.action(call.label), call.found["tool"]
         start = call.found.end()
@@ -190,8 +194,7 @@ def _actions(read: _Reading, region: Region, first: re.Match[str] | _Call | None
         read.steps.append(Step(call.label, thought, tool, region.text[start:end].strip()))
         if doubtful:
             read.problems.append(Mistake.of("doubtful end", label=call.label))
-        found = _INLINE.search(region.text, end + 1)
-        call = _Call(_name(found["label"]), found) if found else None
+        call = _find_inline(region.text, end + 1)
 
 
 def _malformed(read: _Reading, label: str, region: str) -> None:

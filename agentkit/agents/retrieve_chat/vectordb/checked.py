@@ -108,15 +108,17 @@ class CheckedVectorDB(ABC, Generic[C]):
         """
         name = checked_name(collection_name)
         found = self._find(name)
-        if found is not None and not overwrite and not get_or_create:
+        if found is None:
+            found = self._make(name)
+        elif overwrite:
+            self._drop(found)
+            found = self._make(name)
+        elif not get_or_create:
             raise WrongArgument(
                 f"Collection {name!r} already exists. Use get_or_create=True to go on with it,"
                 " overwrite=True to empty it."
             )
-        if found is not None and overwrite:
-            self._drop(found)
-            found = None
-        found = found if found is not None else self._make(name)
+
         if self.active_collection is None or self.active_collection.name == name:
             self.active_collection = found
         return found
@@ -125,16 +127,16 @@ class CheckedVectorDB(ABC, Generic[C]):
         """The collection, which becomes the active one; raises ValueError when it is not there or
         none is active.
         """
-        if collection_name is None and self.active_collection is None:
+        if collection_name is not None:
+            name = str(collection_name)
+        elif self.active_collection is not None:
+            name = self.active_collection.name
+        else:
             raise WrongArgument(
                 "No collection is specified. Name one, or call create_collection or get_collection"
                 " before."
             )
-        name = (
-            self.active_collection.name
-            if collection_name is None and self.active_collection
-            else str(collection_name)
-        )
+
         found = self._find(name)
         if found is None:
             raise WrongArgument(
@@ -269,21 +271,24 @@ class CheckedVectorDB(ABC, Generic[C]):
         self, collection: C, docs: Mapping[str, Document], there: Mapping[str, Document]
     ) -> Rows:
         metric, ids = self._metric(collection), list(docs)
+        given: dict[str, Any] = {}
+        contents: dict[str, str] = {}
+        for number, doc in docs.items():
+            embedding = doc.get("embedding")
+            if embedding is None:
+                contents[number] = doc["content"]
+            else:
+                given[number] = embedding
+
         vectors: dict[str, Any] = {}
-        own = [one for one in ids if docs[one].get("embedding") is not None]
-        other = [one for one in ids if docs[one].get("embedding") is None]
-        if own:
-            given = [docs[one].get("embedding") or [] for one in own]
-            vectors.update(
-                zip(
-                    own,
-                    as_vectors(given, metric, [f"document {one!r}" for one in own]),
-                    strict=True,
-                )
-            )
-        if other:
-            contents = [docs[one]["content"] for one in other]
-            vectors.update(zip(other, embedded(self._function(), contents, metric), strict=True))
+        if given:
+            whose = [f"document {number!r}" for number in given]
+            made = as_vectors(list(given.values()), metric, whose)
+            vectors.update(zip(given, made, strict=True))
+        if contents:
+            made = embedded(self._function(), list(contents.values()), metric)
+            vectors.update(zip(contents, made, strict=True))
+
         dimension = self._dimension(collection) or len(vectors[ids[0]])
         for one in ids:
             self._check_dimension(
@@ -368,10 +373,10 @@ def _check_unchanged(
 
 
 def _same(given: Document, there: Document) -> bool:
+    if given["content"] != there["content"]:
+        return False
     metadata = given.get("metadata")
-    return given["content"] == there["content"] and (
-        metadata is None or dict(metadata) == dict(there.get("metadata") or {})
-    )
+    return metadata is None or dict(metadata) == dict(there.get("metadata") or {})
 
 
 def _as_rows(
@@ -379,23 +384,23 @@ def _as_rows(
 ) -> Rows:
     import numpy as np
 
-    kept: dict[str, Any] = {
-        one: there[one].get("metadata") if one in there else None for one in ids
-    }
-    given: dict[str, Any] = {one: docs[one].get("metadata") for one in ids}
-    metadatas = [(kept[one] if given[one] is None else given[one]) or None for one in ids]
+    metadatas: list[Mapping[str, Any] | None] = []
+    for one in ids:
+        metadata = docs[one].get("metadata")
+        if metadata is None and one in there:  # a document without metadata keeps what it had
+            metadata = there[one].get("metadata")
+        metadatas.append(metadata or None)
     return Rows(ids, [docs[one]["content"] for one in ids], metadatas, np.stack(vectors))
 
 
 def _nearer(found: list[tuple[Document, float]], threshold: float) -> list[tuple[Document, float]]:
-    kept = [(doc, distance) for doc, distance in found if threshold < 0 or distance < threshold]
-    return sorted(kept, key=lambda one: (one[1], str(one[0]["id"])))
+    if threshold >= 0:
+        found = [(doc, distance) for doc, distance in found if distance < threshold]
+    return sorted(found, key=lambda one: (one[1], str(one[0]["id"])))
 
 
 def _no_more(kwargs: Mapping[str, Any], *known: str) -> None:
+    others = f"; there are {', '.join(known)}" if known else ""
     for name in kwargs:
         if name not in known:
-            raise WrongType(
-                f"There is no argument {name!r}"
-                f" here{'; there are ' + ', '.join(known) if known else ''}."
-            )
+            raise WrongType(f"There is no argument {name!r} here{others}.")

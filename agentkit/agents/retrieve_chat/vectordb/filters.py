@@ -69,11 +69,9 @@ class Dialect:
 
     def _tree(self, node: Mapping[str, Any], leaf: Callable[[str, Any], Condition]) -> Condition:
         (key, value), *_ = node.items()
-        return (
-            _joined([self._tree(one, leaf) for one in value], _JOINS[key])
-            if key in _JOINS
-            else leaf(key, value)
-        )
+        if key not in _JOINS:
+            return leaf(key, value)
+        return _joined([self._tree(one, leaf) for one in value], _JOINS[key])
 
     def _content(self, operator: str, value: str) -> Condition:
         return f"{'' if operator == '$contains' else 'not '}{self.contains}", [value]
@@ -90,14 +88,13 @@ class Dialect:
         return f"{negated}coalesce({found[0]}, false)", found[1]
 
     def _leaf(self, key: str, operator: str, operand: Any) -> Condition:
-        kind = (
-            self.boolean
-            if isinstance(operand, bool)
-            else self.text
-            if isinstance(operand, str)
-            else self.number
-        )
-        value = float(operand) if kind == self.number else operand
+        kind, value = self.number, operand
+        if isinstance(operand, bool):
+            kind = self.boolean
+        elif isinstance(operand, str):
+            kind = self.text
+        else:
+            value = float(operand)
         return f"{kind} {operator} {self.mark}", [self.key(key), self.key(key), value]
 
 
