@@ -70,10 +70,18 @@ def imports_of(root: Path) -> Imports:
     files = modules_of(root)
     found: Imports = {}
     for name, file in files.items():
-        tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
+        tree = ast.parse(_read(file), str(file))
         package = name if file.name == "__init__.py" else name.rpartition(".")[0]
         found[name] = [each for node in ast.walk(tree) for each in _targets(node, package, files)]
     return found
+
+
+def _read(file: Path) -> str:
+    """Its source, with the stub of a package whose names are loaded as the stub says."""
+    source = file.read_text(encoding="utf-8")
+    if "attach_stub" not in source:
+        return source
+    return source + file.with_suffix(".pyi").read_text(encoding="utf-8")
 
 
 def _targets(node: ast.AST, package: str, files: Mapping[str, Path]) -> Iterator[tuple[str, int]]:

@@ -22,7 +22,7 @@ FOLDER_MOST = 26
 BODY_MEDIAN, BODY_MOST = 8, 60
 COMPLEXITY_MOST = 15
 COLUMNS_MOST = 100
-DENSITY_MOST = 34.5
+DENSITY_MOST = 33.0
 """Branches in 100 lines of bodies; well-kept libraries have 15 to 25, so this is to fall."""
 UNFORMATTED = re.compile(r"# *fmt: *(skip|off)")
 MOST_LINES_OF = {"app.py": 40, "pages": 120, "agentkit/conversation/conversable.py": 1_000}
@@ -49,6 +49,7 @@ ROOMS_OF_THEIR_OWN = {
     "agentkit.conversation.transforms.history": "a transform of messages",
     "agentkit.retrieval.checks": "what `doctor` asks of the library",
     "agentkit.teams.assistant": "a team",
+    "agentkit.teams.registry": "the list of teams, where further ones are put",
     "agentkit.teams.werewolf.team": "a team",
 }
 """Small files with one importer that are rooms all the same, and why."""
