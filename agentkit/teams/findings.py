@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from agentkit.conversation import ConversableAgent, register_function
 from agentkit.core import stopping
 from agentkit.core.tools import effects, give
 from agentkit.llm.offline.passages import Passage, format_passages
 from agentkit.retrieval import Hit
 from agentkit.teams.task import Task, covers, source_line
+
+if TYPE_CHECKING:
+    from agentkit.conversation import ConversableAgent
 
 SEARCH, FIND = "search_documents", "find_exact"
 DESCRIPTION = (
@@ -43,6 +45,8 @@ class Findings:
         """Let `caller` ask for these tools, as far as there is something behind them, and
         `executor` run them.
         """
+        from agentkit.conversation import register_function
+
         register_function(
             self.search_documents,
             caller=caller,

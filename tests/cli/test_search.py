@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +61,24 @@ def test_until_today_holds_what_was_added_today(filled: Cli) -> None:
 def test_pages_of_hits_are_those_asked_for(filled: Cli) -> None:
     found = filled("search", LEAVE, "--page", "2", "--json").json
     assert {hit["page"] for hit in found["hits"]} == {2}
+
+
+def test_a_search_loads_only_what_it_needs(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "tea.txt").write_text("Green tea is steeped at 80 degrees.")
+    searching = """
+import sys
+from agentkit.cli import main
+code = main(["search", "How hot is green tea?", "--json"])
+needless = ["torch", "sentence_transformers", "pandas", "openai", "agentkit.teams.research"]
+needless += ["agentkit.conversation.conversable", "agentkit.retrieval.evaluation"]
+print([name for name in needless if name in sys.modules])
+"""
+    for command in (["-m", "agentkit", "ingest", str(tmp_path / "tea.txt")], ["-c", searching]):
+        ended = subprocess.run(
+            [sys.executable, *command], capture_output=True, text=True, check=True, cwd=PROJECT
+        )
+    assert "80 degrees" in ended.stdout
+    assert ended.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_search_is_among_the_calls(filled: Cli) -> None:

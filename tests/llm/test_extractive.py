@@ -171,6 +171,10 @@ def test_a_summary_quotes_sentences_of_several_passages() -> None:
     assert len(said) < 1_000
 
 
+def test_a_summary_of_words_that_say_nothing_is_an_answer_all_the_same() -> None:
+    assert answer("Summarise these documents", [Passage(1, "m", "It is. They are. We were.")])
+
+
 def test_brackets_in_a_document_are_not_taken_for_citations() -> None:
     said = answer(
         "What does the guarantee cover?",
