@@ -250,6 +250,7 @@ def test_the_environments_connection_is_listed_and_cannot_be_changed(
     )
     app = open_page("settings")
     assert "set by the environment or the secrets file" in texts(app)
+    assert texts(app).count("localhost") == 1, "its name is a part of the address"
     assert "a key is set" in texts(app)
     assert len(app.menu_button) == 0
     assert KEY not in everything(app)
