@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Callable
 
 import pytest
@@ -92,6 +94,17 @@ def test_xlsx_names_sheet_range_and_header(read: Read) -> None:
         ("Notes!A1:A1", "Notes"),
     ]
     assert document.sections[0].text.split("\n")[1] == "Arkona | 19.5 | 1827"
+
+
+@pytest.mark.parametrize(
+    ("count", "spaces"), [("3", 3), ("9" * 5_000, 100), ("many", 1), ("-1", 1)]
+)
+def test_odd_numbers_of_spaces_spoil_no_odt(read: Read, count: str, spaces: int) -> None:
+    with zipfile.ZipFile(io.BytesIO(makers.odt())) as whole:
+        parts = {name: whole.read(name).decode() for name in whole.namelist()}
+    parts["content.xml"] = parts["content.xml"].replace('text:c="2"', f'text:c="{count}"')
+    document = read(makers.archive(parts), "a.odt")
+    assert f"Two{' ' * spaces}spaces." in document.text
 
 
 def test_odt_keeps_headings_lists_tables_and_spaces(read: Read) -> None:

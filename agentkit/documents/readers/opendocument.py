@@ -66,12 +66,17 @@ def _cell(cell: Any) -> str:
     return " ".join(paragraphs.split())
 
 
+def _spaces(count: str) -> str:
+    """So many spaces, at most 100; one where that is not a number."""
+    return " " * min(int(count[:3]), 100) if count.isdecimal() else " "
+
+
 def _text(node: Any) -> str:
     pieces = [node.text or ""]
     for child in node:
         tag = local(child)
         if tag == "s":
-            pieces.append(" " * min(int(attribute(child, "c") or 1), 100))
+            pieces.append(_spaces(attribute(child, "c") or "1"))
         elif tag in _CHARACTERS:
             pieces.append(_CHARACTERS[tag])
         elif tag == "note":
