@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from agentkit.agents.assistant import SYSTEM_MESSAGE
-from agentkit.conversation import telling
+from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.compression import settings as settings_of
 from agentkit.conversation.compression.attempt import Attempt, assembled
@@ -219,7 +219,9 @@ class CompressibleAgent(ConversableAgent):
             if not isinstance(error, AgentkitError):
                 reason = f"{type(error).__name__}: {reason}"
             failed = settings_of.Failed(reason)
-            telling.note(self.name, f"the history was not shortened: {failed.reason}", is_quiet())
+            announcing.note(
+                self.name, f"the history was not shortened: {failed.reason}", is_quiet()
+            )
             return failed
         return True, made
 
@@ -266,7 +268,7 @@ class CompressibleAgent(ConversableAgent):
         if (used := attempt.tokens(messages)) < attempt.limit:
             return False, None
         end = EndReason("window", self.name, attempt.limit, used=used, model=attempt.meter.model)
-        telling.note(self.name, stop_reason(end), is_quiet())
+        announcing.note(self.name, stop_reason(end), is_quiet())
         if sender is not None:
             ended(self, sender, end)
         return True, None

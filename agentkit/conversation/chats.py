@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentkit.conversation import telling
+from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_all, check_flag, check_ids, check_kind
 from agentkit.conversation.model import CutReply
@@ -215,7 +215,7 @@ def _with_summaries(given: Chat, summaries: list[Any]) -> Chat:
     check_carryover(given["sender"].name, own)
     chat = {**given, "carryover": ([own] if isinstance(own, str) else own) + summaries}
     if not chat.get("silent", False):
-        telling.note(chat["sender"].name, f"begins a chat with {chat['recipient'].name}")
+        announcing.note(chat["sender"].name, f"begins a chat with {chat['recipient'].name}")
     return chat
 
 
@@ -229,7 +229,7 @@ def tell_beginning(
     carryover = options.get("carryover") or []
     items = [carryover] if isinstance(carryover, str) else carryover
     told = "".join(f"\ncarried over:\n{carried(item)}" for item in items)
-    telling.note(sender, f"to {recipient}:\n{opening}{told}")
+    announcing.note(sender, f"to {recipient}:\n{opening}{told}")
 
 
 def _by_id(queue: Sequence[Chat]) -> dict[Any, Chat]:

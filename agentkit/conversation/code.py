@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from agentkit import coding
 from agentkit.coding import legacy
-from agentkit.coding.telling import telling_stops
+from agentkit.coding.announcing import announce_stops
 from agentkit.conversation.agent import ChatAgent
 from agentkit.conversation.checks import discreet
 from agentkit.core import bus
@@ -100,7 +100,7 @@ class Coder:
         began, code = time.monotonic(), "\n\n".join(block.code for block in found)
         language, place = found[0].language, type(self.executor).__name__
         try:
-            with telling_stops(self.owner, language, code, place):
+            with announce_stops(self.owner, language, code, place):
                 result = self.executor.execute_code_blocks(found)
         except WrongArgument as error:
             # an executor that refuses dangerous code: for the model to read, no end of the chat
@@ -117,7 +117,7 @@ class Coder:
             language = language or legacy.infer_lang(code)
             began = time.monotonic()
             place = _place(self.use_docker)
-            with telling_stops(self.owner, language, code, place):
+            with announce_stops(self.owner, language, code, place):
                 exit_code, output = self._run_block(agent, language, code)
             self._told(language, code, exit_code, output, place, began)
             logs += "\n" + output

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from agentkit.coding import legacy
 from agentkit.coding.base import CodeExecutor
-from agentkit.conversation import code, nested, telling, tooling
+from agentkit.conversation import announcing, code, nested, tooling
 from agentkit.conversation.agent import Agent, LLMAgent
 from agentkit.conversation.chats import (
     Chat,
@@ -464,13 +464,13 @@ class ConversableAgent(LLMAgent):
             raise _no_message(self.name, message, sender.name)
         said = message if isinstance(message, dict) else {"content": message}
         is_silent = bool(self._is_silent(sender, silent))
-        telling.tell_message(said, sender, self, is_silent)
+        announcing.announce_message(said, sender, self, is_silent)
         if not is_silent:
             self._print_received_message(said, sender)
 
     def _print_received_message(self, message: AnyMessage | str, sender: Agent) -> None:
         """Show a message that came in on the console; AutoGen's user interfaces override this."""
-        telling.show_message(as_dict(self.name, message), sender, self)
+        announcing.print_message(as_dict(self.name, message), sender, self)
 
     @staticmethod
     def _is_silent(agent: Agent, silent: bool | None = False) -> bool | None:
@@ -510,7 +510,7 @@ class ConversableAgent(LLMAgent):
             0 if nr_messages_to_preserve is None else nr_messages_to_preserve,
         )
         self._engine.history.clear(
-            recipient, nr_messages_to_preserve, lambda text: telling.note(self.name, text)
+            recipient, nr_messages_to_preserve, lambda text: announcing.note(self.name, text)
         )
 
     # Chats
@@ -569,7 +569,9 @@ class ConversableAgent(LLMAgent):
         history = self._oai_messages[recipient]
         is_silent, reason = bool(self._is_silent(self, silent)), stop_reason(end)
         event = ChatEnded(self.name, recipient.name, reason, len(history), is_silent, end)
-        telling.tell(event, f"{self.name} and {recipient.name} are done: {reason}.", is_silent)
+        announcing.announce(
+            event, f"{self.name} and {recipient.name} are done: {reason}.", is_silent
+        )
         return ChatResult(
             kwargs.get("chat_id"),
             [copied(each) for each in history],
@@ -629,7 +631,7 @@ class ConversableAgent(LLMAgent):
                 lambda: summary
             )  # an async summary_method gave something to wait for
         except LimitReached as error:
-            telling.note(self.name, f"no summary, {stop_reason(end_of(error))}")
+            announcing.note(self.name, f"no summary, {stop_reason(end_of(error))}")
             return ""
 
     def _why_ended(self, recipient: Agent) -> EndReason:
@@ -988,7 +990,7 @@ def _ours(*agents: Agent) -> list[ConversableAgent]:
 
 
 def _is_terminate(message: AnyMessage) -> bool:
-    return telling.shown(message) == "TERMINATE"
+    return announcing.display_text(message) == "TERMINATE"
 
 
 def _no_message(owner: str, message: object, peer: str) -> WrongArgument:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from agentkit import runs
-from agentkit.conversation import telling
+from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_count
 from agentkit.core import bus
@@ -131,7 +131,7 @@ class Human:
         if reply == "exit":
             self.reasons[sender] = EndReason("person", agent.name)
         elif not reply:
-            telling.note(agent.name, "no human input")
+            announcing.note(agent.name, "no human input")
         return reply
 
     def read(self, agent: str, prompt: str) -> str:

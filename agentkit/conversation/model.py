@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentkit.conversation import telling
+from agentkit.conversation import announcing
 from agentkit.conversation.checks import discreet
 from agentkit.conversation.tooling import normalized_name
 from agentkit.core.io import is_quiet
@@ -156,7 +156,7 @@ def model_reply(
     if isinstance(reply, str):
         _keep_thinking(agent, reply, response)
     if reply is None:
-        telling.note(agent.name, "the model gave an empty reply", is_quiet())
+        announcing.note(agent.name, "the model gave an empty reply", is_quiet())
     return reply
 
 

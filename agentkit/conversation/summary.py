@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agentkit.conversation import telling
+from agentkit.conversation import announcing
 from agentkit.conversation.agent import ChatAgent
 from agentkit.conversation.model import model_reply, offered_tools
 from agentkit.errors import InvalidCarryOverType, ModelError, WrongArgument
@@ -50,7 +50,7 @@ def reflection_summary(sender: ChatAgent, recipient: ChatAgent, args: Mapping[st
     try:
         return reflect(sender, prompt, messages, recipient, args.get("cache"), role)
     except ModelError as error:
-        telling.note(sender.name, f"no summary by reflection, the model failed: {error}")
+        announcing.note(sender.name, f"no summary by reflection, the model failed: {error}")
         return ""
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agentkit.conversation import ChatResult, ConversableAgent, telling
+from agentkit.conversation import ChatResult, ConversableAgent, announcing
 from agentkit.conversation.compression.shape import is_summary, marked
 from agentkit.core import bus
 from agentkit.core.io import IOConsole, IOStream
@@ -121,7 +121,7 @@ def converse(
 def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> EndReason:
     with (
         IOStream.set_default(Quiet()),
-        telling.following(task.parent_id) as last,
+        announcing.following(task.parent_id) as last,
         bus.listening(heard),
     ):
         try:

@@ -12,7 +12,7 @@ from typing import Any
 
 from agentkit import coding
 from agentkit.agents import AssistantAgent
-from agentkit.coding.telling import telling_stops
+from agentkit.coding.announcing import announce_stops
 from agentkit.conversation import ConversableAgent, register_function
 from agentkit.core import bus
 from agentkit.core.tools import effects
@@ -142,7 +142,7 @@ class Runner(ConversableAgent):
     def _run(self, language: str, code: str) -> tuple[int, str]:
         began, where = time.monotonic(), type(self._executor).__name__
         try:
-            with telling_stops(self.name, language, code, where):
+            with announce_stops(self.name, language, code, where):
                 result = self._executor.execute_code_blocks([coding.CodeBlock(code, language)])
         except (
             ExecutionError,

@@ -11,7 +11,7 @@ from agentkit.agents.dialog.configs import llm_config_of
 from agentkit.agents.dialog.memory import TemporaryMemory, messages_in
 from agentkit.agents.dialog.model import DialogModel, as_heard, merged
 from agentkit.agents.dialog.msg import Msg
-from agentkit.conversation import telling
+from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import checked_name
 from agentkit.conversation.conversable import ConversableAgent
@@ -157,7 +157,9 @@ class AgentBase(ConversableAgent):
             said = content if isinstance(content, Msg) else Msg(self.name, content, "assistant")
             tell(said, listeners, silent=silent)
         else:
-            telling.tell_streamed((text for _, text in content), self.name, listeners, silent)
+            announcing.announce_streamed(
+                (text for _, text in content), self.name, listeners, silent
+            )
 
     # Hubs
 
@@ -368,7 +370,7 @@ def tell(said: Msg, listeners: str, *, silent: bool) -> None:
     """Tell of a message once, however often it is handed on."""
     if not said.told:
         said.told = True
-        telling.tell_spoken(said, said.name, listeners, silent)
+        announcing.announce_spoken(said, said.name, listeners, silent)
 
 
 def agents_in(given: Any) -> list[AgentBase]:

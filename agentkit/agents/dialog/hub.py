@@ -10,7 +10,7 @@ from typing import Any
 from agentkit.agents.dialog.base import AgentBase, agents_in, tell
 from agentkit.agents.dialog.memory import messages_in
 from agentkit.agents.dialog.msg import Msg
-from agentkit.conversation import telling
+from agentkit.conversation import announcing
 from agentkit.core.io import is_quiet
 from agentkit.errors import WrongArgument
 
@@ -50,7 +50,7 @@ class MsgHub:
         """Let agents join; they hear what is said from now on."""
         for agent in agents_in(new_participant):
             if agent in self.participants:
-                telling.note(agent.name, "is in the hub already", is_quiet())
+                announcing.note(agent.name, "is in the hub already", is_quiet())
             else:
                 self.participants.append(agent)
         self._listen(self.participants)
@@ -62,7 +62,7 @@ class MsgHub:
                 self.participants.remove(agent)
                 self._leave(agent)
             else:
-                telling.note(agent.name, "is not in the hub, so it cannot leave it", is_quiet())
+                announcing.note(agent.name, "is not in the hub, so it cannot leave it", is_quiet())
         self._listen(self.participants)
 
     def broadcast(self, msg: Msg | Sequence[Msg]) -> None:

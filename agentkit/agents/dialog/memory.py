@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from agentkit.agents.dialog.msg import Msg
-from agentkit.conversation import telling
+from agentkit.conversation import announcing
 from agentkit.core.io import is_quiet
 from agentkit.errors import AgentkitError, WrongArgument, WrongType
 
@@ -66,7 +66,7 @@ class TemporaryMemory:
                 f"there is no message at {unknown} to delete; there are {len(self._messages)},"
                 " counted from 0"
             )
-            telling.note("memory", text, is_quiet())
+            announcing.note("memory", text, is_quiet())
         self._messages = [
             message for place, message in enumerate(self._messages) if place not in wanted
         ]

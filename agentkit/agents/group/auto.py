@@ -8,7 +8,7 @@ from typing import Any
 from agentkit.agents.group import templates
 from agentkit.agents.group.members import Group
 from agentkit.agents.group.said import mentions
-from agentkit.conversation import telling
+from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.core.io import IOStream
@@ -46,7 +46,7 @@ async def ask_model(
     )
     who = getattr(selector, "name", "")
     if chooser.client is None:
-        telling.note(who, "has no model that could choose the next speaker", silent=True)
+        announcing.note(who, "has no model that could choose the next speaker", silent=True)
         return None
     check.agent.register_reply([chooser], check.reply)
     silent = not chat.select_speaker_auto_verbose
@@ -62,7 +62,7 @@ async def ask_model(
         message=question,
     )
     if check.chosen is None:
-        telling.note(who, f"no answer of {check.attempts} named a next speaker", silent=True)
+        announcing.note(who, f"no answer of {check.attempts} named a next speaker", silent=True)
     return check.chosen
 
 

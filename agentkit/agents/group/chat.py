@@ -11,7 +11,7 @@ from agentkit.agents.group.auto import ask_model
 from agentkit.agents.group.members import Group
 from agentkit.agents.group.settings import checked
 from agentkit.agents.group.transitions import allowed_transitions
-from agentkit.conversation import telling
+from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import AgentNameConflict
@@ -48,7 +48,9 @@ class GroupChat(Group):
         """Add what the speaker said to the transcript, as text; the message given is not
         changed.
         """
-        self.messages.append({**signed(message, speaker), "content": telling.shown(message)})
+        self.messages.append(
+            {**signed(message, speaker), "content": announcing.display_text(message)}
+        )
 
     def agent_by_name(
         self, name: str, recursive: bool = False, raise_on_name_conflict: bool = False

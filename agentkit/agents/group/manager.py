@@ -13,7 +13,7 @@ from typing import Any, cast
 from agentkit.agents.group import said
 from agentkit.agents.group.chat import GroupChat, signed
 from agentkit.agents.group.selection import Choice
-from agentkit.conversation import telling
+from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.ends import stop_reason
@@ -149,7 +149,7 @@ class GroupChatManager(ConversableAgent):
                 await _broadcast(self, mode, chat, chat.introductions_msg(), self)
             end = await _rounds(self, mode, chat, message, sender)
         ended(self, sender, end)
-        telling.note(self.name, f"group chat over: {stop_reason(end)}", silent=True, end=end)
+        announcing.note(self.name, f"group chat over: {stop_reason(end)}", silent=True, end=end)
         return True, (
             _conclusion(self, chat, sender) if isinstance(sender, GroupChatManager) else None
         )
@@ -172,7 +172,7 @@ class GroupChatManager(ConversableAgent):
         if not wanted.names:
             del groupchat.messages[: max(0, len(groupchat.messages) - preserve)]
         who = ", ".join(wanted.names) or "all agents"
-        telling.note(
+        announcing.note(
             self.name,
             f"clears the history of {who}" + (f" but for {preserve} messages" if preserve else ""),
         )
@@ -207,13 +207,13 @@ class GroupChatManager(ConversableAgent):
             await _broadcast(self, mode, chat, message, speaker)
             chat.append(message, speaker)
         if not silent and self._is_termination_msg(last):
-            telling.note(
+            announcing.note(
                 self.name,
                 "the last message is a termination message; it will end the chat at once unless you"
                 " change it",
             )
         speaker = self._speaker_of(last)
-        telling.note(
+        announcing.note(
             self.name,
             f"resumes a chat of {len(earlier) + 1} messages, the last by {speaker.name}",
             bool(silent),
@@ -324,7 +324,9 @@ def _tell_choice(leader: Any, choice: Choice | None, speaker: Agent, number: int
         (choice.method, choice.candidates) if choice is not None else ("custom", [])
     )
     event = SpeakerSelected(leader.name, speaker.name, method, number, candidates)
-    telling.tell(event, f"\nNext speaker: {speaker.name}\n", getattr(leader, "_silent", False))
+    announcing.announce(
+        event, f"\nNext speaker: {speaker.name}\n", getattr(leader, "_silent", False)
+    )
 
 
 def _why_silent(leader: Agent, speaker: Agent) -> EndReason:

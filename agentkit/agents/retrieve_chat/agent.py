@@ -17,7 +17,7 @@ from agentkit.agents.retrieve_chat.context import Context, as_query_results
 from agentkit.agents.retrieve_chat.prompts import ASK_AGAIN, ASKS_AGAIN, PROMPTS, filled
 from agentkit.agents.user_proxy import UserProxyAgent
 from agentkit.coding import legacy
-from agentkit.conversation import engine, telling
+from agentkit.conversation import announcing, engine
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_count, check_kind
 from agentkit.conversation.conversable import ConversableAgent
@@ -242,7 +242,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         )
 
     def _note(self, text: str) -> None:
-        telling.note(self.name, text, is_quiet())
+        announcing.note(self.name, text, is_quiet())
 
     # What is said
 

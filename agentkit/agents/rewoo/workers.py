@@ -89,10 +89,10 @@ class CodeAction(BaseAction):
         if executor is None:  # by AutoGen's older settings, which tell the run themselves
             return self._agent.execute_code_blocks([(language, code)])
         from agentkit.coding import CodeBlock
-        from agentkit.coding.telling import telling_stops
+        from agentkit.coding.announcing import announce_stops
 
         began, place = time.monotonic(), type(executor).__name__
-        with telling_stops(self._agent.name, language, code, place):
+        with announce_stops(self._agent.name, language, code, place):
             done = executor.execute_code_blocks([CodeBlock(code=code, language=language)])
         seconds = time.monotonic() - began
         bus.emit(

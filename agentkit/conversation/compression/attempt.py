@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from agentkit.conversation import telling
+from agentkit.conversation import announcing
 from agentkit.conversation.compression.citing import cited, room_needed, with_passages
 from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.shape import Messages, broken, divide, is_summary
@@ -143,7 +143,7 @@ class Attempt:
             if error
             else f"was shortened to {len(after)} ({taken} tokens), {self.strategy}"
         )
-        telling.tell(event, line, is_quiet())
+        announcing.announce(event, line, is_quiet())
 
 
 def assembled(

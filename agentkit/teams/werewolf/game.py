@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from agentkit.agents.dialog import AgentBase, DictDialogAgent, Msg, msghub
-from agentkit.conversation import telling
+from agentkit.conversation import announcing
 from agentkit.errors import WrongArgument
 from agentkit.parsers import ModelResponse
 from agentkit.teams.werewolf import parsers, prompts
@@ -178,7 +178,7 @@ class Game:
             """The game goes on without this reply."""
             assert isinstance(player.parser, PhaseParser)  # no other is set
             passed = player.parser.passed
-            telling.note(name, f"no valid reply; taken as: {player.parser.to_content(passed)}")
+            announcing.note(name, f"no valid reply; taken as: {player.parser.to_content(passed)}")
             return passed
 
         player = DictDialogAgent(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from agentkit.conversation import telling
+from agentkit.conversation import announcing
 from agentkit.core.io import IOStream
 from agentkit.errors import LimitReached, Stopped
 from agentkit.events import MessageStatus
@@ -45,7 +45,7 @@ def work(task: Task) -> Answer:
 
 
 def _watched(task: Task, game: Game) -> Winner:
-    with IOStream.set_default(Quiet()), telling.following(task.parent_id) as last:
+    with IOStream.set_default(Quiet()), announcing.following(task.parent_id) as last:
         try:
             return game.play().winner
         finally:

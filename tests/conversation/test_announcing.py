@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentkit.conversation import telling
+from agentkit.conversation import announcing
 from agentkit.core import bus
 from agentkit.events import ChatEnded, MessageSent, Noted
 from tests.conversation.cast import CALL_ADD, Console, agent, call, chat, hearing, speaker
@@ -98,10 +98,10 @@ def test_the_event_of_a_message() -> None:
 
 
 def test_following_chains_messages_but_for_silent_ones() -> None:
-    with hearing() as events, telling.following("before") as last:
+    with hearing() as events, announcing.following("before") as last:
         assert last() == "before"
         for number in range(4):
-            telling.tell_message({"content": str(number)}, ANN, BOB, silent=number == 1)
+            announcing.announce_message({"content": str(number)}, ANN, BOB, silent=number == 1)
         newest = last()
     sent = [event for event in events if isinstance(event, MessageSent)]
     assert [event.parent_id for event in sent] == ["before", sent[0].id, sent[0].id, sent[2].id]
@@ -110,10 +110,10 @@ def test_following_chains_messages_but_for_silent_ones() -> None:
 
 
 def test_following_may_nest() -> None:
-    with hearing() as events, telling.following("outer"):
-        with telling.following("inner"):
-            telling.tell_message({"content": "x"}, ANN, BOB, False)
-        telling.tell_message({"content": "y"}, ANN, BOB, False)
+    with hearing() as events, announcing.following("outer"):
+        with announcing.following("inner"):
+            announcing.announce_message({"content": "x"}, ANN, BOB, False)
+        announcing.announce_message({"content": "y"}, ANN, BOB, False)
     assert [event.parent_id for event in events if isinstance(event, MessageSent)] == [
         "inner",
         "outer",
@@ -123,8 +123,8 @@ def test_following_may_nest() -> None:
 def test_notes() -> None:
     console = Console()
     with hearing(console) as events:
-        telling.note("ann", "look")
-        telling.note("ann", "only listen", silent=True)
+        announcing.note("ann", "look")
+        announcing.note("ann", "only listen", silent=True)
     assert events == [Noted("ann", "look"), Noted("ann", "only listen")]
     assert console.text == ">>>> ann: look\n"
 
@@ -132,7 +132,7 @@ def test_notes() -> None:
 @BOTH
 def test_a_chat_is_told_as_a_chain_with_an_end(is_async: bool) -> None:
     console = Console()
-    with hearing(console) as events, telling.following(None):
+    with hearing(console) as events, announcing.following(None):
         chat(is_async, agent("ann"), speaker("bob", "one"), max_turns=1, silent=False)
     first, second, ended = events
     assert isinstance(first, MessageSent)
@@ -174,5 +174,5 @@ def test_nothing_is_made_for_nobody() -> None:
         return "x"
 
     assert not bus.heard()
-    telling.tell_message({"content": content}, ANN, BOB, silent=True)
+    announcing.announce_message({"content": content}, ANN, BOB, silent=True)
     assert asked == []

@@ -15,7 +15,7 @@ STOPPED_EXIT_CODE = 137
 
 
 @contextmanager
-def telling_stops(agent: str, language: str, code: str, executor: str) -> Iterator[None]:
+def announce_stops(agent: str, language: str, code: str, executor: str) -> Iterator[None]:
     """Emit CodeRan when the run is stopped while the block runs this code."""
     began = time.monotonic()
     try:

@@ -1,5 +1,5 @@
-"""What agents do is told twice: as an event to whoever listens, and, unless it is silent, on the
-console.
+"""What agents do is announced twice: as an event to whoever listens, and, unless it is silent, on
+the console.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _thread: ContextVar[list[str | None] | None] = ContextVar("agentkit_thread", def
 
 @contextmanager
 def following(parent_id: str | None) -> Iterator[Callable[[], str | None]]:
-    """Messages that are told in the block follow one another, the first of them `parent_id`; gives
-    the id of the last.
+    """Messages that are announced in the block follow one another, the first of them `parent_id`;
+    gives the id of the last.
     """
     last: list[str | None] = [parent_id]
     token = _thread.set(last)
@@ -41,14 +41,14 @@ def following(parent_id: str | None) -> Iterator[Callable[[], str | None]]:
         _thread.reset(token)
 
 
-def tell_message(message: AnyMessage, sender: Agent, recipient: Agent, silent: bool) -> None:
-    """Tell as an event that `sender` said this to `recipient`."""
+def announce_message(message: AnyMessage, sender: Agent, recipient: Agent, silent: bool) -> None:
+    """Announce as an event that `sender` said this to `recipient`."""
     if bus.heard():
         bus.emit(_event(message, sender.name, recipient.name, silent))
 
 
-def tell_spoken(message: AnyMessage, sender: str, listeners: str, silent: bool) -> None:
-    """Tell, as an event and on the console, what is said to several or to nobody in particular;
+def announce_spoken(message: AnyMessage, sender: str, listeners: str, silent: bool) -> None:
+    """Announce, as an event and on the console, what is said to several or to nobody in particular;
     they are named in words.
     """
     if bus.heard():
@@ -57,7 +57,7 @@ def tell_spoken(message: AnyMessage, sender: str, listeners: str, silent: bool) 
         IOStream.get_default().print(_page(message, sender, listeners), flush=True)
 
 
-def tell_streamed(texts: Iterable[str], sender: str, listeners: str, silent: bool) -> None:
+def announce_streamed(texts: Iterable[str], sender: str, listeners: str, silent: bool) -> None:
     """The same of words as they come: `texts` are, again and again, all that was said so far."""
     out, said = IOStream.get_default(), ""
     if not silent:
@@ -72,21 +72,21 @@ def tell_streamed(texts: Iterable[str], sender: str, listeners: str, silent: boo
         bus.emit(_event({"role": "assistant", "content": said}, sender, listeners, silent))
 
 
-def show_message(message: AnyMessage, sender: Agent, recipient: Agent) -> None:
+def print_message(message: AnyMessage, sender: Agent, recipient: Agent) -> None:
     """Print a message on the console."""
     IOStream.get_default().print(_page(message, sender.name, recipient.name), flush=True)
 
 
-def tell(event: Event, line: str, silent: bool = False) -> None:
-    """Tell something else, with the line that stands for it on the console."""
+def announce(event: Event, line: str, silent: bool = False) -> None:
+    """Announce something else, with the line that stands for it on the console."""
     bus.emit(event)
     if not silent:
         IOStream.get_default().print(line, flush=True)
 
 
 def note(agent: str, text: str, silent: bool = False, end: EndReason | None = None) -> None:
-    """Tell a remark; `end` goes with it where it says why something is over."""
-    tell(Noted(agent, text, end), f">>>> {agent}: {text}", silent)
+    """Announce a remark; `end` goes with it where it says why something is over."""
+    announce(Noted(agent, text, end), f">>>> {agent}: {text}", silent)
 
 
 def _event(message: AnyMessage, sender: str, recipient: str, silent: bool) -> MessageSent:
@@ -98,13 +98,15 @@ def _event(message: AnyMessage, sender: str, recipient: str, silent: bool) -> Me
     thread = _thread.get()
     parent = thread[0] if thread else None
     role = str(message.get("role") or "assistant")
-    event = MessageSent(new_id(), parent, sender, recipient, role, shown(message), extra=extra)
+    event = MessageSent(
+        new_id(), parent, sender, recipient, role, display_text(message), extra=extra
+    )
     if thread and not silent:
         thread[0] = event.id
     return event
 
 
-def shown(message: AnyMessage) -> str:
+def display_text(message: AnyMessage) -> str:
     """The text of a message for people: what a content function gives, and the results of tools."""
     content = content_of(message)
     return text_of(
@@ -119,7 +121,7 @@ def _page(message: AnyMessage, sender: str, recipient: str) -> str:
     for response in responses:
         label = response.get("tool_call_id") or response.get("name") or response.get("role", "tool")
         lines += [f"***** Response from {label} *****", str(response.get("content")), "*" * 40]
-    if not responses and (text := shown(message)):
+    if not responses and (text := display_text(message)):
         lines.append(text)
     for call in calls_of(message):
         function = call.get("function") or {}
