@@ -209,7 +209,7 @@ SUBMODULES = {
         ("cache.disk_cache", "agentkit.llm.cache", "DiskCache"),
         ("cache.in_memory_cache", "agentkit.llm.cache", "InMemoryCache"),
         ("cache.redis_cache", "agentkit.llm.cache", "RedisCache"),
-        ("code_utils", "agentkit.coding.extract", "UNKNOWN content_str infer_lang"),
+        ("code_utils", "agentkit.coding.code_blocks", "UNKNOWN content_str infer_lang"),
         (
             "code_utils",
             "agentkit.coding.legacy",

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from agentkit.errors import NotFound
-from agentkit.ui.chat import asking, chat, chat_list, composer, source, welcome
+from agentkit.ui.chat import chat, chat_list, composer, requests, source, welcome
 from agentkit.ui.shared import components, state
 
 chat_list.go_back()
@@ -28,7 +28,7 @@ else:
     composer.send_queued(current)
     run = chat.live_run(current)
     st.set_page_config(page_title=f"{current.title} · agentkit")
-    asked = asking.in_words(run) if run else None
+    asked = requests.in_words(run) if run else None
     chosen = composer.choice(current, known)
     chat.draw_chat(current, chosen, run, asked)
 composer.draw_pending(current.id if current else None)

@@ -1,8 +1,8 @@
 """Written by `python -m tests.stubs` from `agentkit.names`; change it there."""
 
-from agentkit.coding.extract import UNKNOWN as UNKNOWN
-from agentkit.coding.extract import content_str as content_str
-from agentkit.coding.extract import infer_lang as infer_lang
+from agentkit.coding.code_blocks import UNKNOWN as UNKNOWN
+from agentkit.coding.code_blocks import content_str as content_str
+from agentkit.coding.code_blocks import infer_lang as infer_lang
 from agentkit.coding.legacy import CODE_BLOCK_PATTERN as CODE_BLOCK_PATTERN
 from agentkit.coding.legacy import DEFAULT_MODEL as DEFAULT_MODEL
 from agentkit.coding.legacy import DEFAULT_TIMEOUT as DEFAULT_TIMEOUT

@@ -8,7 +8,7 @@ from .base import (
 )
 from .command_line import CommandLineExecutor
 from .docker import DockerCommandLineCodeExecutor
-from .extract import MarkdownCodeExtractor
+from .code_blocks import MarkdownCodeExtractor
 from .factory import CodeExecutorFactory
 from .functions import (
     Alias,

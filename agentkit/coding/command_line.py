@@ -18,7 +18,7 @@ from string import Template
 from typing import ClassVar
 
 from agentkit.coding.base import CodeBlock, CodeExtractor, CommandLineCodeResult
-from agentkit.coding.extract import MarkdownCodeExtractor
+from agentkit.coding.code_blocks import MarkdownCodeExtractor
 from agentkit.coding.functions import Function, functions_file, packages_of, to_stub
 from agentkit.core import stopping
 from agentkit.errors import WrongArgument, WrongType

@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import Any, Final
 
 from agentkit.coding.base import CodeBlock, CodeExtractor, IPythonCodeResult
+from agentkit.coding.code_blocks import MarkdownCodeExtractor
 from agentkit.coding.command_line import check_timeout, make_folder, silence_pip
-from agentkit.coding.extract import MarkdownCodeExtractor
 from agentkit.coding.kernel import Kernel, KernelDied, Message
 from agentkit.coding.local import NO_ISOLATION
 from agentkit.coding.process import OUTPUT_BYTES, TIMEOUT_EXIT_CODE, TIMEOUT_MSG, CappedOutput

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from agentkit.coding.base import CodeExecutor
+from agentkit.coding.code_blocks import UNKNOWN, content_str, fenced_blocks, infer_lang
 from agentkit.coding.command_line import (
     CommandLineExecutor,
     file_name_for,
@@ -22,7 +23,6 @@ from agentkit.coding.command_line import (
     write_file,
 )
 from agentkit.coding.docker import DockerCommandLineCodeExecutor
-from agentkit.coding.extract import UNKNOWN, content_str, fenced_blocks, infer_lang
 from agentkit.coding.isolation import isolated_executor
 from agentkit.coding.local import NO_ISOLATION, LocalCommandLineCodeExecutor
 from agentkit.coding.probe import bubblewrap_works, docker_works, how_to_isolate, without_docker

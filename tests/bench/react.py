@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agentkit.agents.rewoo.asking import ask
 from agentkit.agents.rewoo.calling import ActionCall
 from agentkit.agents.rewoo.executor import ActionExecutor
+from agentkit.agents.rewoo.model_call import ask
 
 PROMPT = """Answer the question step by step, with tools. Each time write one thought and one \
 action, and stop there:

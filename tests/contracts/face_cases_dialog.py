@@ -6,7 +6,7 @@ from typing import Any
 
 from agentkit import Msg
 from agentkit.agents.dialog import hub
-from agentkit.agents.dialog.asking import Wish
+from agentkit.agents.dialog.structured_reply import Wish
 from agentkit.agentscope import AgentBase, UserAgent
 from tests.agents.dialog.cast import fenced, says, thinker, turn
 from tests.contracts.faces import Face, case

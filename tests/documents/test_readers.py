@@ -101,9 +101,9 @@ def test_xlsx_names_sheet_range_and_header(read: Read) -> None:
 )
 def test_odd_numbers_of_spaces_spoil_no_odt(read: Read, count: str, spaces: int) -> None:
     with zipfile.ZipFile(io.BytesIO(makers.odt())) as whole:
-        parts = {name: whole.read(name).decode() for name in whole.namelist()}
-    parts["content.xml"] = parts["content.xml"].replace('text:c="2"', f'text:c="{count}"')
-    document = read(makers.archive(parts), "a.odt")
+        kind, content = (whole.read(name).decode() for name in ("mimetype", "content.xml"))
+    content = content.replace('text:c="2"', f'text:c="{count}"')
+    document = read(makers.archive({"mimetype": kind, "content.xml": content}), "a.odt")
     assert f"Two{' ' * spaces}spaces." in document.text
 
 

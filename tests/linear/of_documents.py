@@ -14,7 +14,7 @@ from agentkit.retrieval import names
 from agentkit.retrieval.embedding.embed import FakeEmbedder
 from agentkit.retrieval.evaluation import question_files
 from agentkit.retrieval.index import languages, terms
-from agentkit.retrieval.search import passages as found_passages
+from agentkit.retrieval.search import merging
 from agentkit.retrieval.store import exact_search
 from agentkit.teams import ending, research, task
 from agentkit.teams.extraction import forms, labels, literal, quoting, team, values
@@ -224,7 +224,7 @@ EATERS = [
     ),
     Eater(
         "retrieval.same_content",
-        lambda text: found_passages.same_content(text, text + " not"),
+        lambda text: merging.same_content(text, text + " not"),
         ASIAN,
     ),
     Eater(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentkit.agents.dialog.asking import _REFUSAL
+from agentkit.agents.dialog.structured_reply import _REFUSAL
 from agentkit.agents.group import manager, said
 from agentkit.agents.retrieve_chat import chunks as chat_chunks
 from agentkit.agents.retrieve_chat import files as chat_files
 from agentkit.agents.rewoo import inputs, plan, reading
-from agentkit.coding import command_line, extract, legacy
+from agentkit.coding import code_blocks, command_line, legacy
 from agentkit.coding.local import LocalCommandLineCodeExecutor
 from agentkit.conversation.compression import citing, extraction, rendering
 from agentkit.conversation.transforms.text import SentenceCompressor
@@ -136,8 +136,8 @@ EATERS = [
     Eater("parsers.hints", hints.shape_of_hint, [*JSON, "true", "false", '"a": ', "bool"]),
     # agentkit.coding
     Eater(
-        "coding.extract.MarkdownCodeExtractor",
-        extract.MarkdownCodeExtractor().extract_code_blocks,
+        "coding.MarkdownCodeExtractor",
+        code_blocks.MarkdownCodeExtractor().extract_code_blocks,
         CODE,
         worst=[
             "```a\n",
@@ -153,7 +153,7 @@ EATERS = [
     ),
     Eater(
         "coding.infer_lang",
-        extract.infer_lang,
+        code_blocks.infer_lang,
         [
             "(",
             "[",
@@ -226,7 +226,7 @@ EATERS = [
         ["Writer", "_2", "c++", "\\_", " "],
     ),
     Eater("agents.group.manager", manager.messages_in, JSON),
-    Eater("agents.dialog.asking", _REFUSAL.search, ["response_format", "tool", "_"]),
+    Eater("agents.dialog.structured_reply", _REFUSAL.search, ["response_format", "tool", "_"]),
     Eater(
         "agents.retrieve_chat.chunks",
         lambda text: chat_chunks.split_text_to_chunks(text, 200),

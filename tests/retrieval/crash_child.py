@@ -32,7 +32,7 @@ from agentkit.documents.child import read_here
 from agentkit.documents.jail import content_of
 from agentkit.events import DocumentDone, Event
 from agentkit.retrieval import FakeEmbedder, Library, sources_from_paths
-from agentkit.retrieval.index import graph, indexes, lexical, passages, vector_index
+from agentkit.retrieval.index import graph, indexes, lexical, shown_rows, vector_index
 from agentkit.retrieval.ingest import ingest, intake, rebuild
 from agentkit.settings import Settings
 
@@ -100,7 +100,7 @@ class Points:
         self.around(os, "replace", "replace", "replaced")
         self.around(shutil, "rmtree", "remove folder", "removed folder")
         self.around(lexical.LexicalIndex, "commit", "commit words", "committed words")
-        self.around(passages.Passages, "save", "save passages", "saved passages")
+        self.around(shown_rows.ShownRows, "save", "save passages", "saved passages")
         self.around(graph.Graph, "add", "add to graph")
         self.around(graph.Graph, "save", "save graph", "saved graph")
         self.around(Database, "close", "close database")
@@ -130,7 +130,7 @@ def work(order: dict[str, Any], points: Points) -> None:
     if not order["reader"]:
         _set("Jail", HereReader, intake, rebuild)
     _set("EXACT_BELOW", EXACT_BELOW, indexes)
-    _set("FAR", 40, vector_index, passages)
+    _set("FAR", 40, vector_index, shown_rows)
     _set("GROUP_DOCUMENTS", 8, ingest, rebuild)
     points.install()
     settings = Settings(data=Path(order["data"]))

@@ -21,7 +21,7 @@ from agentkit.database import Database
 from agentkit.errors import BadModelReply, ConfigError, StoreError
 from agentkit.events import DocumentDone
 from agentkit.retrieval import FakeEmbedder, Library, Source
-from agentkit.retrieval.index import indexes, passages, vector_index
+from agentkit.retrieval.index import indexes, shown_rows, vector_index
 from agentkit.retrieval.ingest import ingest
 from tests.retrieval.conftest import OWNER, Shelf
 from tests.retrieval.full_disk import at_most
@@ -36,7 +36,7 @@ def early_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     """A graph, and files of it, from few vectors on."""
     monkeypatch.setattr(indexes, "EXACT_BELOW", 30)
     monkeypatch.setattr(vector_index, "FAR", 10)
-    monkeypatch.setattr(passages, "FAR", 10)
+    monkeypatch.setattr(shown_rows, "FAR", 10)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def taken_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(indexes, "EXACT_BELOW", 30)
         patch.setattr(vector_index, "FAR", 10)
-        patch.setattr(passages, "FAR", 10)
+        patch.setattr(shown_rows, "FAR", 10)
         shelf = Shelf(folder)
         shelf.library.ingest(
             OWNER, "Docs", [shelf.source(f"{n}.md", text(n)) for n in range(DOCUMENTS)]
@@ -264,12 +264,12 @@ from agentkit.database import Database
 from agentkit.errors import AgentkitError
 from agentkit.events import DocumentDone
 from agentkit.retrieval import FakeEmbedder, Library, sources_from_paths
-from agentkit.retrieval.index import indexes, passages, vector_index
+from agentkit.retrieval.index import indexes, shown_rows, vector_index
 from agentkit.retrieval.ingest import ingest
 from agentkit.settings import Settings
 
 indexes.EXACT_BELOW = 30
-vector_index.FAR = passages.FAR = 10
+vector_index.FAR = shown_rows.FAR = 10
 ingest.GROUP_DOCUMENTS = 8
 data, files, do, limit = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 database = Database(data / "agentkit.duckdb")

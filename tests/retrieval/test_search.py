@@ -20,7 +20,7 @@ from agentkit.retrieval import FakeEmbedder, Hit, Library, Mode
 from agentkit.retrieval.embedding.embedders import Embedders
 from agentkit.retrieval.embedding.rerank import Rerankers
 from agentkit.retrieval.options import SearchOptions
-from agentkit.retrieval.search.passages import MOST_CHUNKS, diversify, same_content
+from agentkit.retrieval.search.merging import MOST_CHUNKS, diversify, same_content
 from agentkit.retrieval.types import Scope
 from agentkit.settings import Settings
 from tests.retrieval.conftest import OWNER, Shelf

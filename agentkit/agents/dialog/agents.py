@@ -13,10 +13,10 @@ from contextvars import copy_context
 from typing import Any, Literal, cast
 
 from agentkit import runs
-from agentkit.agents.dialog.asking import Wish, ask
 from agentkit.agents.dialog.base import AgentBase
 from agentkit.agents.dialog.configs import is_known
 from agentkit.agents.dialog.msg import Msg, as_text
+from agentkit.agents.dialog.structured_reply import Wish, ask
 from agentkit.core import stopping
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import (

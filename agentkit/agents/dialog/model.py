@@ -10,9 +10,9 @@ from itertools import takewhile
 from queue import SimpleQueue
 from typing import Any
 
-from agentkit.agents.dialog.asking import ParseFunction, Wish, ask
 from agentkit.agents.dialog.memory import messages_in
 from agentkit.agents.dialog.msg import Msg
+from agentkit.agents.dialog.structured_reply import ParseFunction, Wish, ask
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.core import bus, stopping
 from agentkit.core.io import quietly

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from agentkit.agents.rewoo.asking import ask, check_model
 from agentkit.agents.rewoo.calling import ActionCall, action_return
 from agentkit.agents.rewoo.executor import Action, ActionExecutor
 from agentkit.agents.rewoo.graph import (
@@ -21,6 +20,7 @@ from agentkit.agents.rewoo.graph import (
     execute,
     still_known,
 )
+from agentkit.agents.rewoo.model_call import ask, check_model
 from agentkit.agents.rewoo.plan import Plan
 from agentkit.agents.rewoo.protocol import ChatMessage, ReWOOProtocol
 from agentkit.agents.rewoo.schema import ActionReturn, AgentReturn, AgentStatusCode

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from agentkit.errors import AgentkitError, NotFound, StoreError
 from agentkit.retrieval.index.lexical import LexicalIndex
-from agentkit.retrieval.index.passages import Passages
+from agentkit.retrieval.index.shown_rows import ShownRows
 from agentkit.retrieval.index.vector_index import EXACT_BELOW, IndexFigures, VectorIndex
 from agentkit.retrieval.store.chunk_table import CHANGES, ChunkTable, IndexRow
 from agentkit.retrieval.store.scoping import allowed_chunks
@@ -77,7 +77,7 @@ class CollectionIndex:
         self._lock = threading.RLock()
         self._abandoned = threading.Event()
         self._words, self._words_problem = LexicalIndex(folder / "lexical"), ""
-        self._passages = Passages(chunks, version, folder)
+        self._passages = ShownRows(chunks, version, folder)
         self._revision = -1
         """The database's revision that the indexes have caught up with; -1 when they have to look
         anew.

@@ -34,7 +34,7 @@ from agentkit.retrieval.search.candidates import (
     group,
     vectors_of,
 )
-from agentkit.retrieval.search.passages import Passage, collapse, diversify, merge, trim
+from agentkit.retrieval.search.merging import Passage, collapse, diversify, merge, trim
 from agentkit.retrieval.store.chunk_table import ChunkTable, IndexRow
 from agentkit.retrieval.types import Hit, IndexVersion, Mode, Scope
 

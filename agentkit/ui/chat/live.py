@@ -15,7 +15,7 @@ import streamlit as st
 from agentkit.events import DocumentProgress, HumanInputRequested, MessageSent
 from agentkit.runs import Run
 from agentkit.teams import Team
-from agentkit.ui.chat import asking, composer, source
+from agentkit.ui.chat import composer, requests, source
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.steps.chat import excerpt
 from agentkit.ui.steps.step import Asked
@@ -80,7 +80,7 @@ def _draw_live(
     """The one part of the page that looks again and again; at the end the page is drawn once with
     what is stored.
     """
-    if run.ended or asking.in_words(run) != asked or _PACE.seconds() != every:
+    if run.ended or requests.in_words(run) != asked or _PACE.seconds() != every:
         st.rerun()
     turn = live_turn(run, at_work.agents[-1])
     draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=len(at_work.agents) > 1))
@@ -110,7 +110,7 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
     _draw_text(turn, run.message_id)
     if request:
         _draw_said_last(turn, whole=not request.draft)
-        asking.draw_question(run, request)
+        requests.draw_question(run, request)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Stop",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit.coding import CommandLineCodeResult, IPythonCodeResult, MarkdownCodeExtractor
-from agentkit.coding.extract import content_str, infer_lang
+from agentkit.coding.code_blocks import content_str, infer_lang
 from agentkit.errors import WrongArgument, WrongType
 from tests.timing import processor_time
 

@@ -35,7 +35,7 @@ _NEWEST = 64
 """Rows that are compared with the database's when the file is opened."""
 
 
-class Passages:
+class ShownRows:
     """The rows of one version by chunk id; share it between threads."""
 
     def __init__(self, chunks: ChunkTable, version: IndexVersion, folder: Path) -> None:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentkit.retrieval.index import passages as passages_module
+from agentkit.retrieval.index import shown_rows
 from agentkit.retrieval.index.index_files import checksum
-from agentkit.retrieval.index.passages import Passages
+from agentkit.retrieval.index.shown_rows import ShownRows
 from tests.retrieval.conftest import OWNER, Shelf
 from tests.retrieval.full_disk import at_most
 from tests.retrieval.test_indexes import Desk
@@ -25,7 +25,7 @@ def desk(shelf: Shelf) -> Desk:
 
 
 @pytest.fixture
-def kept(desk: Desk) -> Passages:
+def kept(desk: Desk) -> ShownRows:
     """Of 300 chunks, written to the file."""
     desk.put("a", 300)
     made = opened(desk)
@@ -33,16 +33,16 @@ def kept(desk: Desk) -> Passages:
     return made
 
 
-def opened(desk: Desk) -> Passages:
+def opened(desk: Desk) -> ShownRows:
     chunks = desk.shelf.library.store.chunk_table
-    made = Passages(chunks, desk.version, desk.folder)
+    made = ShownRows(chunks, desk.version, desk.folder)
     made.refresh(chunks.last_change(desk.version))
     return made
 
 
-def unread(desk: Desk) -> Passages:
+def unread(desk: Desk) -> ShownRows:
     """As the file alone has it."""
-    return Passages(desk.shelf.library.store.chunk_table, desk.version, desk.folder)
+    return ShownRows(desk.shelf.library.store.chunk_table, desk.version, desk.folder)
 
 
 def the_file(desk: Desk) -> Path:
@@ -50,7 +50,7 @@ def the_file(desk: Desk) -> Path:
     return file
 
 
-def agrees(desk: Desk, found: Passages) -> None:
+def agrees(desk: Desk, found: ShownRows) -> None:
     """It has what the database has, and gives it as the database does."""
     chunks = desk.shelf.library.store.chunk_table
     stored = chunks.chunk_ids(desk.version)
@@ -60,7 +60,7 @@ def agrees(desk: Desk, found: Passages) -> None:
     assert rows == chunks.passages(desk.version, stored)
 
 
-def test_what_was_saved_is_there_again_and_catches_up(desk: Desk, kept: Passages) -> None:
+def test_what_was_saved_is_there_again_and_catches_up(desk: Desk, kept: ShownRows) -> None:
     agrees(desk, kept)
     again = unread(desk)
     assert again.change == again.saved == kept.change > 0
@@ -78,7 +78,7 @@ def test_what_was_saved_is_there_again_and_catches_up(desk: Desk, kept: Passages
 
 def test_what_comes_piece_by_piece_is_given_in_the_same_way(desk: Desk) -> None:
     found, chunks = opened(desk), desk.shelf.library.store.chunk_table
-    for number in range(passages_module._MOST_PARTS + 10):
+    for number in range(shown_rows._MOST_PARTS + 10):
         desk.put(f"n{number}", 2)
         found.refresh(chunks.last_change(desk.version))
     agrees(desk, found)
@@ -86,8 +86,8 @@ def test_what_comes_piece_by_piece_is_given_in_the_same_way(desk: Desk) -> None:
 
 
 def test_much_in_memory_is_written_on_the_way(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passages_module, "FAR", 50)
-    monkeypatch.setattr(passages_module, "_SLICE", 20)
+    monkeypatch.setattr(shown_rows, "FAR", 50)
+    monkeypatch.setattr(shown_rows, "_SLICE", 20)
     desk.put("a", 200)
     found = opened(desk)
     assert len(found._ids) - found._written <= 50
@@ -110,7 +110,7 @@ HARMS = [cut, scratch, lambda _: b"", lambda _: b"hello world " * 1_000]
 
 @pytest.mark.parametrize("harm", HARMS, ids=["cut", "one bit", "empty", "no Arrow"])
 def test_a_damaged_file_is_noticed_and_made_anew(
-    desk: Desk, kept: Passages, harm: Callable[[bytes], bytes]
+    desk: Desk, kept: ShownRows, harm: Callable[[bytes], bytes]
 ) -> None:
     file = the_file(desk)
     file.write_bytes(harm(file.read_bytes()))
@@ -121,7 +121,7 @@ def test_a_damaged_file_is_noticed_and_made_anew(
     agrees(desk, unread(desk))
 
 
-def test_a_check_notices_what_happened_to_the_file_meanwhile(desk: Desk, kept: Passages) -> None:
+def test_a_check_notices_what_happened_to_the_file_meanwhile(desk: Desk, kept: ShownRows) -> None:
     desk.index.close()
     desk.open()
     file = the_file(desk)
@@ -138,7 +138,7 @@ def test_a_check_notices_what_happened_to_the_file_meanwhile(desk: Desk, kept: P
         file = the_file(desk)
 
 
-def test_a_file_with_other_columns_is_not_used(desk: Desk, kept: Passages) -> None:
+def test_a_file_with_other_columns_is_not_used(desk: Desk, kept: ShownRows) -> None:
     file = the_file(desk)
     with pyarrow.memory_map(str(file)) as opened_file:
         table = pyarrow.ipc.open_file(opened_file).read_all()
@@ -169,7 +169,7 @@ def test_a_file_of_another_history_is_not_used(desk: Desk, shelf: Shelf) -> None
 
 
 def test_a_full_disk_keeps_what_was_saved_and_is_said(
-    desk: Desk, kept: Passages, caplog: pytest.LogCaptureFixture
+    desk: Desk, kept: ShownRows, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = {file.name: file.read_bytes() for file in desk.folder.glob("passages*")}
     desk.put("b", 100)
