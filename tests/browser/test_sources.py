@@ -33,6 +33,10 @@ ANSWER = f"{LID} [1]\n\n{FILLER}\n\n{FILLER}\n\n{CORD} [1]\n\n{FILLER}\n\n{FILLE
 QUESTIONS = 24
 TOP = "part => part.getBoundingClientRect().top"
 PIXEL = 1.5
+AT_ITS_END = """() => {  // where a chat opens
+    const { scrollHeight, scrollTop, clientHeight } = document.getElementById("stMain");
+    return scrollTop > 0 && scrollHeight - scrollTop - clientHeight < 2;
+}"""
 HELD_BACK = """() => {  // while `holding`, what the server sends is kept, until `release()`
     window.kept = [];
     const held = (deliver) => (event) => {
@@ -113,6 +117,7 @@ def opened(chats: Chats, browser: Browser, request: pytest.FixtureRequest) -> It
     page.goto(chats.address)
     expect(page.locator("a[href^='#cite-']").first).to_be_visible()
     driver.settled(page)
+    page.wait_for_function(AT_ITS_END)
     yield page
     context.close()
 
