@@ -1,5 +1,5 @@
 # make app: install what is missing, then serve the app.   make test: the same, then all checks.   make help: the rest.
-.PHONY: app test check soak lint bench clean help
+.PHONY: app test check soak lint bench bench-peers clean help
 BIN := .venv/bin
 # What needs no browser, no other program, no model and no big index: the folders, and the files beside them but for those of whole
 # workspaces.
@@ -39,6 +39,7 @@ bench:  ## measure speed and size (minutes)
 	$(BIN)/python -m tests.bench.bench_chat
 	$(BIN)/python -m tests.bench.bench_streaming
 	$(BIN)/python tests/bench/bench_index.py
+	$(BIN)/python -m tests.bench.bench_lookup
 	$(BIN)/python -m tests.bench.bench_parsers
 	$(BIN)/python -m tests.bench.bench_tokens
 	$(BIN)/python -m tests.bench.bench_rewoo
@@ -46,10 +47,15 @@ bench:  ## measure speed and size (minutes)
 	$(BIN)/python -m tests.bench.bench_compression
 	$(BIN)/python -m tests.bench.bench_support
 	$(BIN)/python -m tests.bench.bench_offline
+	$(BIN)/python -m tests.bench.bench_kernel
+
+bench-peers:  ## measure ours against other libraries, each in an environment of its own; writes docs/benchmarks.md
+	@.ci/setup dev
+	$(BIN)/python -m tests.bench.peers
 
 clean:  ## remove the virtual environment and caches; documents and chats in data/ stay
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## list the commands
-	@grep -E '^[a-z]+:.*##' Makefile | awk -F ':.*## ' '{printf "make %-6s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' Makefile | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'

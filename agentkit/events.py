@@ -17,7 +17,7 @@ one reply.
 DocumentStatus = Literal["indexed", "unchanged", "failed", "stopped"]
 Purpose = Literal["chat", "embedding", "rerank", "test"]
 """What a model was called for."""
-Stage = Literal["waiting", "parse", "split", "embed", "commit", "index"]
+Stage = Literal["waiting", "parse", "split", "prepare", "embed", "commit", "index"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, TypeVar, cast
 
 from agentkit.errors import BadModelReply, WrongType
@@ -90,6 +90,7 @@ AnyMessage = Mapping[str, Any]
 Given = dict[str, Any]
 """The same as AutoGen's protocols hand it on."""
 _M = TypeVar("_M", Message, Stored)
+_R = TypeVar("_R", Stored, ToolResponse)
 
 THINKING = "reasoning_content"
 """Where a message of ours keeps what was thought before."""
@@ -102,16 +103,7 @@ _LIST = (list, tuple)
 _TEXT = (str, type(None))
 CALLS = ("tool_calls", "function_call")
 """The keys under which calls stand."""
-_KEPT = (
-    "content",
-    "function_call",
-    "tool_calls",
-    "tool_responses",
-    "tool_call_id",
-    "name",
-    "context",
-    "metadata",
-)
+_KEPT = ("content", *CALLS, "tool_responses", "tool_call_id", "name", "context", "metadata")
 _UNSENT = _THOUGHTS | {"tool_responses", "context", "metadata", "id", "timestamp"}
 
 
@@ -126,6 +118,23 @@ def message(role: Role, content: str, name: str = "") -> Message:
     if name:
         made["name"] = name
     return made
+
+
+def without_keys(values: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
+    """A copy of a message, or of another mapping, without these keys."""
+    return {key: value for key, value in values.items() if key not in keys}
+
+
+def mappings_in(values: object) -> list[Mapping[str, Any]]:
+    """The dicts in a list; what else is in it is left out, and what is no list has none."""
+    if not isinstance(values, _LIST):
+        return []
+    return [each for each in values if isinstance(each, _MAPPING)]
+
+
+def text_or_empty(value: object) -> str:
+    """The value if it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""
 
 
 # Text
@@ -162,9 +171,7 @@ def content_of(message: AnyMessage) -> Any:
 
 def has_calls(message: object) -> bool:
     """Whether functions are called; the message may also be an object of a model's client."""
-    if isinstance(message, dict):
-        return bool(message.get("tool_calls") or message.get("function_call"))
-    return any(field_of(message, key) for key in CALLS)
+    return bool(field_of(message, "tool_calls") or field_of(message, "function_call"))
 
 
 def field_of(message: object, key: str) -> Any:
@@ -174,8 +181,7 @@ def field_of(message: object, key: str) -> Any:
 
 def tool_calls_of(message: AnyMessage) -> list[ToolCall]:
     """The calls of tools; values that are no dicts are left out."""
-    given = message.get("tool_calls") or ()
-    return cast("list[ToolCall]", [call for call in given if isinstance(call, _MAPPING)])
+    return cast("list[ToolCall]", mappings_in(message.get("tool_calls")))
 
 
 def function_call_of(message: AnyMessage) -> FunctionCall | None:
@@ -229,12 +235,8 @@ def with_functions(message: AnyMessage, change: Callable[[FunctionCall], Functio
 
 
 def _with_function(call: ToolCall, function: FunctionCall) -> ToolCall:
-    made: ToolCall = {**call, "function": function}
-    if made.get("id", "") is None:
-        del made["id"]
-    if made.get("type", "") is None:
-        del made["type"]
-    return made
+    empty = [key for key in ("id", "type") if call.get(key, "") is None]
+    return cast(ToolCall, {**without_keys(call, empty), "function": function})
 
 
 # Results of calls
@@ -277,31 +279,28 @@ def with_responses(message: AnyMessage, responses: Sequence[ToolResponse]) -> St
 
 def with_contents(message: Stored, change: Callable[[object], object]) -> Stored:
     """The message with other contents of its results; a message without results stays as it is."""
-    is_one = is_result(message)
-    if responses := tool_responses_of(message):
-        changed = [_with_content(each, change) for each in responses]
-        made = with_responses(message, changed)
-        if is_one:
-            made.update(joined_responses(changed))
-        return made
-    if is_one:
-        return {**message, "content": change(message.get("content"))}
-    return message
+    responses = tool_responses_of(message)
+    if not responses:
+        return _with_content(message, change) if is_result(message) else message
+    changed = [_with_content(each, change) for each in responses]
+    made = with_responses(message, changed)
+    if is_result(message):
+        made.update(joined_responses(changed))
+    return made
 
 
-def _with_content(response: ToolResponse, change: Callable[[object], object]) -> ToolResponse:
-    return {**response, "content": change(response.get("content"))}
+def _with_content(result: _R, change: Callable[[object], object]) -> _R:
+    return cast(_R, {**result, "content": change(result.get("content"))})
 
 
 def interrupted(message: AnyMessage, said: str) -> list[ToolResponse]:
     """One result for each call that something came in the way of; it is `said` of each."""
-    made: list[ToolResponse] = []
-    if older := function_call_of(message):
-        made.append({"role": "function", "name": older.get("name", ""), "content": said})
-    made.extend(
+    made: list[ToolResponse] = [
         {"role": "tool", "tool_call_id": call.get("id", ""), "content": said}
         for call in tool_calls_of(message)
-    )
+    ]
+    if older := function_call_of(message):
+        made.insert(0, {"role": "function", "name": older.get("name", ""), "content": said})
     return made
 
 
@@ -386,7 +385,7 @@ def sendable_form(messages: Iterable[AnyMessage]) -> list[Message]:
 
 
 def _known_keys(message: AnyMessage) -> Message:
-    known = {key: value for key, value in message.items() if key not in _UNSENT}
+    known = without_keys(message, _UNSENT)
     if message.get("role") == "function":
         known["content"] = str(message.get("content"))
     return cast(Message, known)
@@ -396,7 +395,7 @@ def without_thinking(message: _M) -> _M:
     """The message without what was thought before it; itself where nothing was."""
     if _THOUGHTS.isdisjoint(message):
         return message
-    return cast(_M, {key: value for key, value in message.items() if key not in _THOUGHTS})
+    return cast(_M, without_keys(message, _THOUGHTS))
 
 
 def says_same(one: AnyMessage, other: AnyMessage) -> bool:
@@ -409,11 +408,11 @@ def says_same(one: AnyMessage, other: AnyMessage) -> bool:
 
 def check_calls(speaker: str, message: AnyMessage) -> None:
     """Raise WrongType for calls or results that have another form; `speaker` names who said it."""
-    _check_dicts(speaker, message, "tool_calls")
-    _check_dicts(speaker, message, "tool_responses")
-    for call in (message, *(message.get("tool_calls") or ())):
-        _check_function(speaker, call, "function")
-        _check_function(speaker, call, "function_call")
+    _check_list(speaker, message, "tool_calls")
+    _check_list(speaker, message, "tool_responses")
+    _check_functions(speaker, message)
+    for call in tool_calls_of(message):
+        _check_functions(speaker, call)
 
 
 def check_reply(who: str, message: AnyMessage) -> None:
@@ -427,10 +426,10 @@ def check_reply(who: str, message: AnyMessage) -> None:
     if not _are_dicts(calls):
         raise _bad_reply(who, calls, "tool calls")
 
-    called = [call.get("function") for call in calls]
+    functions = [call.get("function") for call in calls]
     if older := message.get("function_call"):
-        called.append(older)
-    for function in called:
+        functions.append(older)
+    for function in functions:
         if not _has_name(function):
             raise BadModelReply(
                 f"{who} called a function without a name: {function!r:.200}; ask again."
@@ -469,7 +468,7 @@ def _are_dicts(values: object) -> bool:
     return isinstance(values, _LIST) and all(isinstance(each, _MAPPING) for each in values)
 
 
-def _check_dicts(speaker: str, message: AnyMessage, key: str) -> None:
+def _check_list(speaker: str, message: AnyMessage, key: str) -> None:
     """The value of a key, where there is one, must be a list of dicts."""
     values = message.get(key)
     if values is None:
@@ -480,11 +479,12 @@ def _check_dicts(speaker: str, message: AnyMessage, key: str) -> None:
         _check_dict(speaker, f"each of {key}", value, "a dict")
 
 
-def _check_function(speaker: str, call: AnyMessage, key: str) -> None:
-    """The value of a key, where there is one, must be the dict of a function."""
-    function = call.get(key)
-    if function is not None:
-        _check_dict(speaker, key, function, "a dict with name and arguments")
+def _check_functions(speaker: str, call: AnyMessage) -> None:
+    """The functions that a message or a call names, where it does, must be dicts."""
+    for key in ("function", "function_call"):
+        function = call.get(key)
+        if function is not None:
+            _check_dict(speaker, key, function, "a dict with name and arguments")
 
 
 def _check_dict(speaker: str, what: str, value: object, form: str) -> None:

@@ -58,6 +58,7 @@ class Run(Generic[T]):
         self.waiting_for: HumanInputRequested | None = None
         self._stop = StopSignal()
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._said: list[str] = []
         self._asking = threading.Lock()
         self._events: list[Recorded] = []
         self._changed = threading.Condition()
@@ -105,6 +106,20 @@ class Run(Generic[T]):
                 )
             self.waiting_for = None  # a second answer must not reach the next question
         self._answers.put(text)
+
+    def say(self, text: str) -> None:
+        """Say something to those at work, who hear it before the next of them speaks; raises
+        NotFound when the run has ended.
+        """
+        with self._changed:
+            if self._ended:
+                raise NotFound(f"Run {self.id} has ended; nobody there hears what is said now.")
+            self._said.append(text)
+
+    @property
+    def unheard(self) -> list[str]:
+        """What was said to those at work and nobody has heard so far."""
+        return list(self._said)
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait for the end; False when it did not come in time."""
@@ -273,6 +288,22 @@ def live(owner: str, *, kind: str | None = None, chat_id: str | None = None) -> 
 def current() -> Run[Any] | None:
     """The run in which the caller works, or None."""
     return _current.get()
+
+
+def has_said() -> bool:
+    """Whether the person has said something that the current run has not heard."""
+    run = _current.get()
+    return run is not None and bool(run._said)
+
+
+def take_said() -> list[str]:
+    """What the person has said to the current run since this was asked last."""
+    run = _current.get()
+    if run is None:
+        return []
+    with run._changed:
+        said, run._said = run._said, []
+    return said
 
 
 def ask_human(

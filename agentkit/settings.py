@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import os
 import threading
 import tomllib
@@ -87,8 +86,9 @@ class Settings:
     default_model: str = ""
     """Id of the model of new chats, such as `Ours/small`; empty: the first that there is."""
     model_folder: Path | None = None
-    """Where embedding models that were converted for this machine are kept; none: `models` in the
-    data folder. Several data folders may share one.
+    """Where embedding models that were converted for this machine are kept; none: what
+    AGENTKIT_MODEL_FOLDER names, else `models` in the data folder. Several data folders may share
+    one.
     """
 
     @property
@@ -99,7 +99,8 @@ class Settings:
     @property
     def models(self) -> Path:
         """The folder of embedding models that were converted for this machine."""
-        return self.model_folder or self.data / "models"
+        named = self.model_folder or os.environ.get("AGENTKIT_MODEL_FOLDER")
+        return Path(named) if named else self.data / "models"
 
     @property
     def samples(self) -> Path:
@@ -122,7 +123,7 @@ def load_settings(
     Raises ConfigError naming the variable, the line of the secrets file or the choice that cannot
     be understood.
     """
-    given = _given(environ, secrets)
+    given = _read_given(environ, secrets)
     values = {name: value for name, (value, _) in given.items()}
     chosen = _read_chosen(values.get("data") or places.data_folder())
     return Settings(**{**chosen, **values})
@@ -135,7 +136,7 @@ def origins(
 
     Raises ConfigError.
     """
-    return {name: where for name, (_, where) in _given(environ, secrets).items()}
+    return {name: where for name, (_, where) in _read_given(environ, secrets).items()}
 
 
 def choose(settings: Settings, name: str, value: float | str | None) -> Settings:
@@ -152,19 +153,15 @@ def choose(settings: Settings, name: str, value: float | str | None) -> Settings
         raise ConfigError(
             f"{name} is given by {where}, which wins; change it there, or remove it there first."
         )
-    if value is not None:
-        value = _checked(name, value, _variable(name))
+    wanted = {} if value is None else {name: _check(name, value, _variable(name))}
     with _choosing:
         kept = _read_chosen(settings.data)
-        if value is None:
-            kept.pop(name, None)
-        else:
-            kept[name] = value
+        kept.pop(name, None)
         private.write_text(
-            _chosen_file(settings.data), json.dumps(kept, indent=1, ensure_ascii=False)
+            _chosen_file(settings.data), json.dumps(kept | wanted, indent=1, ensure_ascii=False)
         )
-    changed: dict[str, Any] = {name: getattr(Settings(), name) if value is None else value}
-    return dataclasses.replace(settings, **changed)
+    default = {name: getattr(Settings(), name)}
+    return dataclasses.replace(settings, **(default | wanted))
 
 
 _choosing = threading.Lock()
@@ -178,41 +175,47 @@ def _variable(name: str) -> str:
     return _PREFIX + name.upper()
 
 
-def _given(environ: Mapping[str, str] | None, secrets: Path) -> dict[str, tuple[Any, str]]:
+_OPENAI = {name.upper(): name for name in _FIELDS if name.startswith("openai_")}
+_OURS = {_variable(name): name for name in _FIELDS}
+"""Variable -> the setting; ours win over those that other programs read as well."""
+
+
+def _read_given(environ: Mapping[str, str] | None, secrets: Path) -> dict[str, tuple[Any, str]]:
     """What is set, each with where: by the environment, else by the secrets file."""
     environ = os.environ if environ is None else environ
     _refuse_unknown(environ)
-    found = _from_secrets(secrets)
-    for name in _FIELDS:
-        plain = name.upper() if name.startswith("openai_") else None
-        for variable in (plain, _variable(name)):
-            if variable and environ.get(variable):
-                found[name] = (_checked(name, environ[variable], variable), variable)
-    return found
+    given = {
+        name: (value, f"{name} in {secrets}") for name, value in _read_secrets(secrets).items()
+    }
+    for variable, name in (_OPENAI | _OURS).items():
+        if value := environ.get(variable):
+            given[name] = (_check(name, value, variable), variable)
+    return given
 
 
 def _refuse_unknown(environ: Mapping[str, str]) -> None:
     """Raise ConfigError for a variable that looks like a setting but would do nothing."""
-    known = {_variable(name) for name in _FIELDS} | _OTHERS
-    for variable, value in environ.items():
-        if variable.upper().startswith(_PREFIX) and variable not in known and value:
-            # Without the value, which may be a key.
-            raise ConfigError(
-                f"{variable} is set in the environment, but there is no such setting; "
-                f"{_meant(variable, known)}."
-            )
+    ours = {name for name, value in environ.items() if value and name.upper().startswith(_PREFIX)}
+    if unknown := sorted(ours - _OURS.keys() - _OTHERS):
+        # Without the value, which may be a key.
+        raise ConfigError(
+            f"{unknown[0]} is set in the environment, but there is no such setting; "
+            f"{_advise(unknown[0])}."
+        )
 
 
-def _meant(variable: str, known: set[str]) -> str:
+def _advise(variable: str) -> str:
+    """What to do about a variable that is unknown."""
     import difflib
 
-    near = difflib.get_close_matches(variable.upper(), sorted(known - _OTHERS), 1, 0.75)
+    near = difflib.get_close_matches(variable.upper(), sorted(_OURS), 1, 0.75)
     if near:
         return f"if {near[0]} is meant, correct the name, else remove it"
-    return f"remove it, or use one of: {', '.join(sorted(known - _OTHERS))}"
+    return f"remove it, or use one of: {', '.join(sorted(_OURS))}"
 
 
-def _from_secrets(path: Path) -> dict[str, tuple[Any, str]]:
+def _read_secrets(path: Path) -> dict[str, Any]:
+    """The settings in the secrets file, in their types."""
     if not path.is_file():
         return {}
     try:
@@ -221,25 +224,19 @@ def _from_secrets(path: Path) -> dict[str, tuple[Any, str]]:
         raise ConfigError(
             f"{path} cannot be read as TOML ({error}); correct or remove it."
         ) from error
-    openai = {
-        name.lower(): value for name, value in table.items() if name.lower().startswith("openai_")
-    }
     section = table.get("agentkit", {})
     if not isinstance(section, dict):
         raise ConfigError(
             f"{path} has agentkit = {section!r}, but must have a table [agentkit] "
             "with one setting a line."
         )
-    if unknown := sorted(set(section) - set(_FIELDS)):
+    if unknown := sorted(section.keys() - _FIELDS.keys()):
         raise ConfigError(
             f"{path} has unknown settings under [agentkit]: {', '.join(unknown)}. "
             f"Known: {', '.join(sorted(_FIELDS))}."
         )
-    found = {name: value for name, value in {**openai, **section}.items() if name in _FIELDS}
-    return {
-        name: (_checked(name, value, where := f"{name} in {path}"), where)
-        for name, value in found.items()
-    }
+    openai = {name.lower(): value for name, value in table.items() if name.upper() in _OPENAI}
+    return _check_all(openai | section, path)
 
 
 def _chosen_file(data: Path) -> Path:
@@ -260,15 +257,21 @@ def _read_chosen(data: Path) -> dict[str, Any]:
             f"{path}, which has what was chosen in the app, cannot be read "
             f"({type(error).__name__}); correct or remove it."
         ) from error
-    if not isinstance(chosen, dict) or (unknown := sorted(set(chosen) - set(CHOOSABLE))):
-        what = ", ".join(unknown) if isinstance(chosen, dict) else "no object"
+    unknown = sorted(chosen.keys() - CHOOSABLE) if isinstance(chosen, dict) else ["no object"]
+    if unknown:
         raise ConfigError(
-            f"{path} has {what}, which cannot be chosen in the app; correct or remove it."
+            f"{path} has {', '.join(unknown)}, which cannot be chosen in the app; correct or"
+            " remove it."
         )
-    return {name: _checked(name, value, f"{name} in {path}") for name, value in chosen.items()}
+    return _check_all(chosen, path)
 
 
-def _checked(name: str, value: object, where: str) -> Any:
+def _check_all(values: Mapping[str, object], path: Path) -> dict[str, Any]:
+    """The settings of a file in their types."""
+    return {name: _check(name, value, f"{name} in {path}") for name, value in values.items()}
+
+
+def _check(name: str, value: object, where: str) -> Any:
     """The value of a setting in its type; nothing is rounded, only a text is read as another."""
     kind = str(_FIELDS[name].type).removesuffix(" | None")
     try:
@@ -276,9 +279,10 @@ def _checked(name: str, value: object, where: str) -> Any:
     except (ValueError, TypeError, KeyError, RuntimeError, OverflowError) as error:
         shown = repr(value) if _FIELDS[name].repr else "no text"
         default = _default_in_words(name)
-        or_default = f", or leave it out for {default}" if default else ", or leave it out"
+        or_default = f" for {default}" if default else ""
         raise ConfigError(
-            f"{where} is {shown}, but must be {_WANTED[kind]}; correct it{or_default}."
+            f"{where} is {shown}, but must be {_WANTED[kind]}; correct it, or leave it"
+            f" out{or_default}."
         ) from error
 
 
@@ -286,38 +290,36 @@ def _default_in_words(name: str) -> str:
     default = getattr(Settings(), name)
     if default is None:
         return "no limit"
-    if isinstance(default, bool):
-        return str(default).lower()
-    return str(default)
+    return str(default).lower() if isinstance(default, bool) else str(default)
 
 
-def _whole(value: object) -> int:
+def _to_whole(value: object) -> int:
     number = int(value) if isinstance(value, str) else value
-    if type(number) is not int or number <= 0 or number > _MOST:
+    if type(number) is not int or not 0 < number <= _MOST:
         raise ValueError(value)
     return number
 
 
-def _number(value: Any) -> float:
+def _to_number(value: Any) -> float:
     number = float(value) if isinstance(value, str) else value
-    if type(number) not in (int, float) or not math.isfinite(number) or not 0 < number <= _MOST:
+    if type(number) not in (int, float) or not 0 < number <= _MOST:
         raise ValueError(value)
     return float(number)
 
 
-def _truth(value: object) -> bool:
-    return _TRUTH[value.lower()] if isinstance(value, str) else _of(bool, value)
+def _to_bool(value: object) -> bool:
+    return _TRUTH[value.lower()] if isinstance(value, str) else _require(bool, value)
 
 
-def _path(value: object) -> Path:
-    return Path(_of(str, value)).expanduser()
+def _to_path(value: object) -> Path:
+    return Path(_require(str, value)).expanduser()
 
 
-def _text(value: object) -> str:
-    return _of(str, value)
+def _to_text(value: object) -> str:
+    return _require(str, value)
 
 
-def _of(kind: type[T], value: object) -> T:
+def _require(kind: type[T], value: object) -> T:
     if not isinstance(value, kind):
         raise TypeError(value)
     return value
@@ -325,11 +327,11 @@ def _of(kind: type[T], value: object) -> T:
 
 _MOST = 10**15
 _READ: dict[str, Callable[[Any], Any]] = {
-    "int": _whole,
-    "float": _number,
-    "bool": _truth,
-    "Path": _path,
-    "str": _text,
+    "int": _to_whole,
+    "float": _to_number,
+    "bool": _to_bool,
+    "Path": _to_path,
+    "str": _to_text,
 }
 _TRUTH = {
     "1": True,

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from agentkit.errors import NotFound
-from agentkit.ui.chat import chat, chat_list, composer, requests, source, welcome
+from agentkit.ui.chat import address, chat, chat_list, composer, requests, source, welcome
 from agentkit.ui.shared import components, state
 
-chat_list.go_back()
+address.follow()
 try:
     current, problem = chat.current_chat(), ""
 except NotFound as error:

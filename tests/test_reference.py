@@ -22,7 +22,7 @@ from agentkit.agents.retrieve_chat.files import TEXT_FORMATS
 from agentkit.agentscope import DictDialogAgent
 from agentkit.coding import CodeExecutorFactory
 from agentkit.coding.legacy import DEFAULT_TIMEOUT, WORKING_DIR, execute_code
-from agentkit.conversation.code import _last_n
+from agentkit.conversation.code import parse_last_n
 from agentkit.conversation.compression import settings
 from agentkit.conversation.model import _TOOLS
 from agentkit.lagent import ReWOO
@@ -156,7 +156,7 @@ def test_keys_of_code_execution_config() -> None:
     }
     true |= {name: {} for name in CodeExecutorFactory.EXECUTORS} | {
         "executor": NOT_SET,
-        "last_n_messages": _last_n("", {}),
+        "last_n_messages": parse_last_n("", {}),
     }
     told = rows_of(PAGE, "code_execution_config")
     assert list(differences({name: row.default for name, row in told.items()}, true)) == []
@@ -177,7 +177,7 @@ def test_keys_of_llm_config() -> None:
     defaults = {
         "cache_seed": DEFAULT_CACHE_SEED,
         "max_retries": ATTEMPTS - 1,
-        "timeout": entries._timeouts(None)[1],
+        "timeout": entries._read_timeouts(None)[1],
         "api_type": "openai",
         "cache": None,
         "filter_func": None,

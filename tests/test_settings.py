@@ -237,3 +237,14 @@ def test_choices_made_at_the_same_time_are_all_kept(clean: Settings) -> None:
     with ThreadPoolExecutor(len(names)) as pool:
         list(pool.map(lambda name: choose(clean, name, 3), names))
     assert all(getattr(load_settings(), name) == 3 for name in names)
+
+
+def test_models_are_kept_where_one_says_else_with_the_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(data=tmp_path / "data")
+    monkeypatch.setenv("AGENTKIT_MODEL_FOLDER", str(tmp_path / "shared"))
+    assert settings.models == tmp_path / "shared"
+    assert replace(settings, model_folder=tmp_path / "own").models == tmp_path / "own"
+    monkeypatch.delenv("AGENTKIT_MODEL_FOLDER")
+    assert settings.models == tmp_path / "data" / "models"

@@ -158,7 +158,7 @@ def test_a_chat_goes_on_and_its_history_goes_along(
     assert second.chat_id == first.chat_id
     assert [role for role, _, _ in thread(workspace, owner, second)] == ["user", "assistant"] * 2
     told = [turn["content"] for turn in server.requests[-1].body["messages"]]
-    assert told[1:3] == ["How long is the Danube?", f"{DANUBE} [1]"]
+    assert told[1:3] == ["How long is the Danube?", f"{DANUBE} "], "its passages have other numbers"
     assert "Black Sea" in told[0]
 
 

@@ -20,7 +20,7 @@ from agentkit.retrieval.types import Scope
 from agentkit.settings import Settings
 from agentkit.teams import Question
 from agentkit.teams.continuing import GO_ON
-from agentkit.teams.written import joined, whole_words
+from agentkit.teams.drafts import drop_broken_word, join_parts
 from agentkit.workspace import Workspace
 from tests.kill_child import OWNER, QUESTION
 from tests.servers.openai_server import Answer, OpenAIServer, words
@@ -258,7 +258,7 @@ def test_with_nothing_written_there_is_nothing_to_go_on_with(
     ],
 )
 def test_two_parts_become_one_text(begun: str, more: str, whole: str) -> None:
-    assert joined(begun, more) == whole
+    assert join_parts(begun, more) == whole
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_two_parts_become_one_text(begun: str, more: str, whole: str) -> None:
     ],
 )
 def test_the_last_word_may_be_half_a_word(text: str, kept: str) -> None:
-    assert whole_words(text) == kept
+    assert drop_broken_word(text) == kept
 
 
 def test_calls_of_a_stopped_answer_are_counted_once(workspace: Workspace) -> None:

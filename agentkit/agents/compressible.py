@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from agentkit.agents.assistant import SYSTEM_MESSAGE
@@ -97,14 +97,14 @@ class CompressibleAgent(ConversableAgent):
         self._originals: Conversations[tuple[Messages, Messages]] = (
             Conversations()
         )  # shortened, and as it was said
-        self.compress_config = self._checked(compress_config)
+        self.compress_config = self._check_config(compress_config)
         limits = CompressibleAgent.on_oai_token_limit, CompressibleAgent.a_on_oai_token_limit
         for reply_func in limits:
             self.register_reply(
                 [Agent, None], reply_func, before_the_model(self), ignore_async_in_sync_chat=True
             )
 
-    def _checked(self, given: Any) -> dict[str, Any] | Literal[False]:
+    def _check_config(self, given: Any) -> dict[str, Any] | Literal[False]:
         """The whole config with the trigger in tokens; False when nothing is to be done."""
         if not given:
             return False
@@ -123,7 +123,7 @@ class CompressibleAgent(ConversableAgent):
         config["trigger_count"] = trigger = settings_of.trigger_tokens(
             self.name, config["trigger_count"], window, why
         )
-        if config["mode"] != "TERMINATE" and trigger < (least := self._attempt("").fixed):
+        if config["mode"] != "TERMINATE" and trigger < (least := self._make_attempt("").fixed):
             raise WrongArgument(
                 f"{self.name}: trigger_count={trigger} is below the {least} tokens of the system"
                 " message and the functions; raise it."
@@ -144,8 +144,8 @@ class CompressibleAgent(ConversableAgent):
 
         Given messages count without a sender, or when there is no conversation yet.
         """
-        stored = self._oai_messages.get(sender) if sender is not None else None
-        if stored and messages is not None and messages is not stored and messages != stored:
+        stored = self._get_stored(sender)
+        if stored and messages is not None and messages != stored:
             messages = stored
         return await super()._generate_reply(mode, messages, sender, exclude=exclude)
 
@@ -168,26 +168,36 @@ class CompressibleAgent(ConversableAgent):
         """
         if self.compress_config is False:
             return False, None
-        stored = list(self._oai_messages.get(sender) or ()) if sender is not None else []
+        stored = list(self._get_stored(sender))
         before = list(conversation(self, messages, sender))
         if self.compress_config["mode"] == "TERMINATE":
-            return self._ended(before, sender, config)
+            return self._end_when_full(before, sender, config)
         trigger = self.compress_config["trigger_count"]
-        attempt = self._attempt(_STRATEGIES[self.compress_config["mode"]], trigger, config)
+        attempt = self._make_attempt(_STRATEGIES[self.compress_config["mode"]], trigger, config)
         due = attempt.due_at(min(trigger, attempt.limit), before)
         if not before or (tokens := attempt.tokens(before)) < due:
             return False, None
-        failed = (
-            self._failures.get(self, sender) if self.compress_config["mode"] == "COMPRESS" else None
-        )
-        if failed and failed.rests(before, tokens, model_of(self)[1]):
+        if self._is_to_rest(sender, before, tokens):
             return False, None
-        made = await attempt.run(before, lambda: self._shortened(mode, before))
-        self._failures.put(self, sender, Failure(before, tokens) if made is None else None)
+        made = await attempt.run(before, lambda: self._shorten(mode, before))
         if made is None:
+            self._failures.put(self, sender, Failure(before, tokens))
             return False, None
+        self._failures.put(self, sender, None)
         self._store(sender, stored, before, made)
         return Continued(made)
+
+    def _get_stored(self, sender: Agent | None) -> list[Stored]:
+        """The conversation as it is stored; nothing without a sender."""
+        return self._oai_messages.get(sender, []) if sender is not None else []
+
+    def _is_to_rest(self, sender: Agent | None, messages: Messages, tokens: int) -> bool:
+        """Whether the model failed to shorten this history a short while ago."""
+        assert self.compress_config is not False
+        failed = self._failures.get(self, sender)
+        if failed is None or self.compress_config["mode"] != "COMPRESS":
+            return False
+        return failed.rests(messages, tokens, model_of(self)[1])
 
     on_oai_token_limit, a_on_oai_token_limit = faces(_on_oai_token_limit)
 
@@ -195,7 +205,7 @@ class CompressibleAgent(ConversableAgent):
         """The conversation with an agent as it was said, also where its beginning was shortened
         since.
         """
-        stored = self._oai_messages.get(agent) or []
+        stored = self._get_stored(agent)
         made, said = self._originals.get(self, agent) or ([], [])
         return [*said, *stored[len(made) :]] if goes_on(stored, made) else list(stored)
 
@@ -211,44 +221,39 @@ class CompressibleAgent(ConversableAgent):
         settings = self.compress_config or self.DEFAULT_COMPRESS_CONFIG
         client = self.compress_client if config is None else config
         try:
-            made = self._summarised(messages or [], client, settings)
+            made = self._summarize(messages or [], client, settings)
         except Stopped:
             raise
         except Exception as error:  # noqa: BLE001 (clients of scripts raise anything)
-            reason = str(error)
-            if not isinstance(error, AgentkitError):
-                reason = f"{type(error).__name__}: {reason}"
-            failed = settings_of.Failed(reason)
+            known = isinstance(error, AgentkitError)
+            failed = settings_of.Failed(str(error) if known else f"{type(error).__name__}: {error}")
             announcing.note(
                 self.name, f"the history was not shortened: {failed.reason}", is_quiet()
             )
             return failed
         return True, made
 
-    def _summarised(self, messages: Messages, client: Any, settings: Mapping[str, Any]) -> Messages:
+    def _summarize(self, messages: Messages, client: Any, settings: Mapping[str, Any]) -> Messages:
         parts = divide(messages, settings["leave_last_n"])
-        attempt = self._attempt(ModelSummary.name)
+        attempt = self._make_attempt(ModelSummary.name)
         trigger = settings["trigger_count"] if self.compress_config else attempt.tokens(messages)
-        if settings["verbose"]:
-            IOStream.get_default().print(
-                "To be shortened:", *written(parts[1]), sep="\n", flush=True
-            )
         room_below = attempt.due_at(min(trigger, attempt.limit), messages)
+        if settings["verbose"]:
+            _print_lines("To be shortened:", written(parts[1]))
         made = assembled(parts, [ModelSummary()], attempt, room_below, client, self)
         if settings["verbose"]:
-            summaries = [each["content"] for each in made[len(parts[0]) :] if is_summary(each)]
-            IOStream.get_default().print("Shortened to:", *summaries, sep="\n", flush=True)
+            new = filter(is_summary, made[len(parts[0]) :])
+            _print_lines("Shortened to:", (each["content"] for each in new))
         return made
 
-    async def _shortened(self, mode: Mode, messages: Messages) -> Messages:
+    async def _shorten(self, mode: Mode, messages: Messages) -> Messages:
         """What the agent's own or the custom function makes of the messages; raises AgentkitError
         when it says that it failed.
         """
         assert self.compress_config is not False
         given, last = copy.deepcopy(messages), list[Any]()
-        if self.compress_config["mode"] == "CUSTOMIZED":
-            function = self.compress_config["compress_function"]
-        else:
+        function = self.compress_config["compress_function"]
+        if self.compress_config["mode"] != "CUSTOMIZED":
             function = self.compress_messages
             if not self.compress_config["leave_last_n"]:
                 # The message that is to be answered is never shortened.
@@ -262,9 +267,9 @@ class CompressibleAgent(ConversableAgent):
             result = await mode.invoke(function, given)
         return settings_of.result(function, result) + last
 
-    def _ended(self, messages: Messages, sender: Agent | None, config: Any) -> Verdict:
+    def _end_when_full(self, messages: Messages, sender: Agent | None, config: Any) -> Verdict:
         """Whether the window of the model is full; then there is no reply, and the chat ends."""
-        attempt = self._attempt("", config=config)
+        attempt = self._make_attempt("", config=config)
         if (used := attempt.tokens(messages)) < attempt.limit:
             return False, None
         end = EndReason("window", self.name, attempt.limit, used=used, model=attempt.meter.model)
@@ -280,21 +285,23 @@ class CompressibleAgent(ConversableAgent):
         if sender is None:
             return
         said = self.original_messages(sender)
-        kept = keep(self, sender, stored, before, made)
-        if not kept and not (stored or self._oai_messages.get(sender)):
+        if not keep(self, sender, stored, before, made):
+            if stored or self._get_stored(sender):
+                return
             self._oai_messages[sender] = made
-            kept = True
-        if kept:
-            now = self._oai_messages[sender]
-            self._originals.put(self, sender, (list(now), said or before))
-        if kept and self.compress_config["broadcast"]:
+        self._originals.put(self, sender, (list(self._oai_messages[sender]), said or before))
+        if self.compress_config["broadcast"]:
             broadcast(self, sender, before)
 
-    def _attempt(self, strategy: str, limit: int = sys.maxsize, config: Any = None) -> Attempt:
+    def _make_attempt(self, strategy: str, limit: int = sys.maxsize, config: Any = None) -> Attempt:
         """What holds for this agent; `limit` counts where the window of the model is not known."""
         model, window = model_of(self) if config is None else model_asked_by(None, config)
-        meter = self._meters.get(model) or self._meters.setdefault(
-            model, Meter(model, self.client if config is None else None)
-        )
+        if model not in self._meters:
+            self._meters[model] = Meter(model, self.client if config is None else None)
+        meter = self._meters[model]
         fixed = meter.fixed(self._oai_system_message, offered_tools(self.llm_config))
         return Attempt(self.name, strategy, meter, fixed, window or limit)
+
+
+def _print_lines(title: str, lines: Iterable[object]) -> None:
+    IOStream.get_default().print(title, *lines, sep="\n", flush=True)

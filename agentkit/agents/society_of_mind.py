@@ -65,8 +65,8 @@ class SocietyOfMindAgent(ConversableAgent):
         self.update_chat_manager(chat_manager)
         prepare: Any = response_preparer
         if prepare is None:
-            prepare = _last_words if self.client is None else _PROMPT
-        self.response_preparer: Preparer = _asking(prepare) if isinstance(prepare, str) else prepare
+            prepare = _find_last_words if self.client is None else _PROMPT
+        self.response_preparer: Preparer = _ask_by(prepare) if isinstance(prepare, str) else prepare
 
     def _register_stock_replies(self) -> None:
         """The group in place of the model."""
@@ -122,22 +122,22 @@ class SocietyOfMindAgent(ConversableAgent):
             if isinstance(agent, ConversableAgent):
                 agent.reset()
             for message in earlier:
-                signed = {"name": self._speaker(message, sender), **message}
+                signed = {"name": self._find_speaker(message, sender), **message}
                 await mode.peer(manager, "send", signed, agent, request_reply=False, silent=True)
 
-    def _speaker(self, message: Stored, sender: Agent | None) -> str:
+    def _find_speaker(self, message: Stored, sender: Agent | None) -> str:
         outside = "user" if sender is None else sender.name
         return self.name if message.get("role") == "assistant" else outside
 
 
-def _last_words(agent: SocietyOfMindAgent, messages: list[Stored]) -> str:
+def _find_last_words(agent: SocietyOfMindAgent, messages: list[Stored]) -> str:
     return text_of(messages[-1].get("content")).replace("TERMINATE", "").strip() if messages else ""
 
 
-def _asking(prompt: str) -> Preparer:
+def _ask_by(prompt: str) -> Preparer:
     """What the agent's model makes of what was said, asked by the prompt."""
 
-    def prepared(agent: SocietyOfMindAgent, messages: list[Stored]) -> Any:
+    def prepare_reply(agent: SocietyOfMindAgent, messages: list[Stored]) -> Any:
         said = [
             {"role": "user", "name": each.get("name", ""), "content": text_of(each.get("content"))}
             for each in messages
@@ -149,4 +149,4 @@ def _asking(prompt: str) -> Preparer:
         ]
         return model_reply(agent.client, asked, agent.client_cache, agent, {})
 
-    return prepared
+    return prepare_reply

@@ -54,5 +54,5 @@ class Workspace(workspace.Workspace):
         if isinstance(found, Library) and self._door.here is None:
             # Which models can be chosen is a matter of the settings, and these travel along.
             found.settings, found.embedder = self.settings, self.embedder
-            found.embedders, found.rerankers = offers.offered(self.settings, self.embedder)
+            found.embedders, found.rerankers = offers.build_offers(self.settings, self.embedder)
         return found

@@ -26,7 +26,7 @@ from agentkit.cli import (
     transfer,
 )
 from agentkit.cli.output import note, put_json, tolerate_any_character
-from agentkit.cli.store import Opener, open_workspace
+from agentkit.cli.store import Opener, make_workspace
 from agentkit.errors import AgentkitError, Stopped
 from agentkit.places import data_folder
 
@@ -52,7 +52,7 @@ app.command()(port.port)
 app.command()(doctor.doctor)
 
 
-def main(arguments: Sequence[str] | None = None, opener: Opener = open_workspace) -> int:
+def main(arguments: Sequence[str] | None = None, opener: Opener = make_workspace) -> int:
     """Run one command and return its exit code; `opener` makes the workspace from the settings."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     logging.getLogger("agentkit").addHandler(logging.NullHandler())  # errors are told below, once

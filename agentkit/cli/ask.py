@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agentkit.cli.fallback import fallback_fields, note_fallback
-from agentkit.cli.output import dollars, note, plain, put, put_json
-from agentkit.cli.store import chosen_collection, opened, stopped_by_interrupt
-from agentkit.cli.words import CUT, OPTIONS, ended, retry
+from agentkit.cli.output import count, describe_place, dollars, note, plain, put, put_json
+from agentkit.cli.store import choose_collection, follow, open_workspace
+from agentkit.cli.words import CUT, OPTIONS, describe_end, describe_retry
 from agentkit.core.unseen import reveal
 from agentkit.events import (
     Fallback,
@@ -28,13 +30,29 @@ from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED
 
 if TYPE_CHECKING:
     from agentkit.ledger.queries import Totals
-    from agentkit.llm.support import Checked
     from agentkit.runs import Run
     from agentkit.teams import Answer, Citation, Team
     from agentkit.workspace import Workspace
 
 _EXCERPT = 60  # characters of an answer before a doubtful marker
 _BRACKETS = re.compile(r"\[\d[\d,\s]*\]")
+_USAGE = (
+    "prompt_tokens",
+    "completion_tokens",
+    "cost",
+    "unpriced",
+    "estimated",
+    "seconds",
+    "calls",
+)
+_WITHOUT_DOUBT = ("supported", "unchecked")
+_DOUBTS = {
+    None: "names no passage",
+    "negation": 'and this differ in "{what}"',
+    "passage": "does not seem to be about this",
+}
+"""What is wrong with a citation, by the kind of doubt; the others are about something it lacks."""
+_LACKS = 'does not say "{what}"'
 
 
 def ask(
@@ -67,53 +85,70 @@ def ask(
 ) -> None:
     """Ask a question about the documents; the answer cites its passages."""
     from agentkit.teams import Question
-    from agentkit.teams import team as chosen_team
+    from agentkit.teams import team as find_team
 
-    with opened(context) as workspace:
+    with open_workspace(context) as workspace:
         owner = workspace.settings.owner
-        before = (
-            workspace.ledger.chat(owner, chat).collection
-            if chat and collection is None
-            else collection
-        )
-        searched = chosen_collection(workspace, before)
+        if chat and collection is None:
+            collection = workspace.ledger.chat(owner, chat).collection
+        searched = choose_collection(workspace, collection)
         asked = Question(question, searched, team, model, chat, max_tokens=max_tokens)
         run = workspace.ask(owner, asked)
-        with stopped_by_interrupt(run):
-            _follow(run, chosen_team(team), silent=as_json)
-            answer = run.result()
-        took = _taken(workspace, run)
+        answer = _Following(run, find_team(team), silent=as_json).follow()
+        usage = _find_usage(workspace, run)
     if as_json:
-        put_json(_object(answer, took, run))
+        put_json(_to_json(answer, usage, run))
     else:
-        _show_end(answer, took, run)
+        _show_end(answer, usage, run)
     if answer.end == STOPPED:
         raise typer.Exit(130)
 
 
-def _follow(run: Run[Answer], team: Team, silent: bool) -> None:
-    """Write the answer, and what the agents say among themselves to stderr."""
-    written = _Written(team)
-    told: Fallback | None = None
-    for recorded in run:
-        match recorded.event:
-            case HumanInputRequested() as request:
-                written.end_line()
-                _answer(run, request)
-            case Retrieved(fallback=Fallback() as fallback) if fallback != told:
-                written.end_line()
-                note_fallback(fallback)
-                told = fallback
-            case ModelReplied(retry_in_s=float() as seconds, model=model, error_type=kind):
-                written.end_line()
-                note(f"{model}: {retry(kind, seconds)}")
-            case TokenDelta() as delta if not silent:
-                written.add(delta)
-            case MessageSent(role="assistant") as said if not (silent or said.extra.get("silent")):
-                written.close(said)
+class _Following:
+    """A run while it goes on: the answer on stdout, what else is to be told on stderr."""
+
+    def __init__(self, run: Run[Answer], team: Team, *, silent: bool) -> None:
+        self._run = run
+        self._screen = _Screen(team)
+        self._told: Fallback | None = None
+        self._listeners: dict[type, Callable[[Any], None]] = {
+            HumanInputRequested: self._ask,
+            Retrieved: self._note_fallback,
+            ModelReplied: self._note_retry,
+        }
+        if not silent:
+            self._listeners |= {TokenDelta: self._screen.add, MessageSent: self._show_message}
+
+    def follow(self) -> Answer:
+        """Tell of the run until it ends, and return its answer."""
+        return follow(self._run, self._listeners)
+
+    def _ask(self, request: HumanInputRequested) -> None:
+        self._screen.end_line()
+        answer = ask_person(request)
+        if answer is None:
+            note("There is nobody to ask (the input is at its end), so the run is stopped.")
+            self._run.stop()
+        else:
+            self._run.answer(answer, request.request_id)
+
+    def _note_fallback(self, search: Retrieved) -> None:
+        if search.fallback and search.fallback != self._told:
+            self._screen.end_line()
+            note_fallback(search.fallback)
+            self._told = search.fallback
+
+    def _note_retry(self, reply: ModelReplied) -> None:
+        if reply.retry_in_s is not None:
+            self._screen.end_line()
+            note(describe_retry(reply.model, reply.error_type, reply.retry_in_s))
+
+    def _show_message(self, message: MessageSent) -> None:
+        if message.role == "assistant" and not message.extra.get("silent"):
+            self._screen.close(message)
 
 
-class _Written:
+class _Screen:
     """The answer on stdout, once: as it comes where that is sure, or where a person looks on.
 
     What an agent's model writes before it calls a tool is for the other agents. Nobody knows that
@@ -140,17 +175,17 @@ class _Written:
         self._text += delta.text
         self._is_open = True
 
-    def close(self, said: MessageSent) -> None:
-        """Write what is not written yet of a message."""
-        if not said.extra.get("inner"):
-            self._finish(said.content)
-        elif not (self._text and said.sender == self._speaker):
+    def close(self, message: MessageSent) -> None:
+        """Write what is not written yet of a message; those among agents go to stderr."""
+        if not message.extra.get("inner"):
+            self._finish(message.content)
+        elif not (self._text and message.sender == self._speaker):
             self.end_line()
-            if said.content:
-                note(f"{said.sender}: {said.content}")
+            if message.content:
+                note(f"{message.sender}: {message.content}")
 
     def end_line(self) -> None:
-        """What comes now has nothing to do with what stands there."""
+        """End the line that is being written, as what comes now does not belong to it."""
         if self._is_open:
             put("")
         self._is_open = False
@@ -165,71 +200,77 @@ class _Written:
             put(answer)
 
 
-def _answer(run: Run[Answer], request: HumanInputRequested) -> None:
-    answer = asked(request)
-    if answer is not None:
-        run.answer(answer, request.request_id)
-    else:
-        note("There is nobody to ask (the input is at its end), so the run is stopped.")
-        run.stop()
-
-
-def _taken(workspace: Workspace, run: Run[Answer]) -> Totals:
+def _find_usage(workspace: Workspace, run: Run[Answer]) -> Totals:
+    """What the calls of the run took."""
     from agentkit.ledger.queries import Totals
 
-    took = workspace.figures.of_messages(workspace.settings.owner, [run.message_id])
-    return took.get(run.message_id, Totals())
+    found = workspace.figures.of_messages(workspace.settings.owner, [run.message_id])
+    return found.get(run.message_id, Totals())
 
 
-def _object(answer: Answer, took: Totals, run: Run[Answer]) -> dict[str, Any]:
-    usage = {
-        name: getattr(took, name)
-        for name in (
-            "prompt_tokens",
-            "completion_tokens",
-            "cost",
-            "unpriced",
-            "estimated",
-            "seconds",
-            "calls",
-        )
-    }
+def _to_json(answer: Answer, usage: Totals, run: Run[Answer]) -> dict[str, Any]:
     return {
         "answer": answer.text,
-        "citations": [_citation(citation) for citation in answer.citations],
-        "checks": [one.to_json() for one in answer.checks],
-        "usage": {**usage, "total_tokens": took.prompt_tokens + took.completion_tokens},
-        "stopped_because": ended(answer.end),
+        "citations": [_citation_to_json(citation) for citation in answer.citations],
+        "checks": [check.to_json() for check in answer.checks],
+        "usage": {
+            **{name: getattr(usage, name) for name in _USAGE},
+            "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+        },
+        "stopped_because": describe_end(answer.end),
         "end": answer.end.to_json(),
         "cut": answer.cut,
-        "fallback": fallback_fields(_fallback(run)),
+        "fallback": fallback_fields(_find_fallback(run)),
         "thinking": dataclasses.asdict(answer.thinking) if answer.thinking else None,
         "chat": run.chat_id,
         "run": run.id,
     }
 
 
-def _fallback(run: Run[Answer]) -> Fallback | None:
-    searches = [one.event for one in run.events() if isinstance(one.event, Retrieved)]
-    return next((search.fallback for search in searches if search.fallback), None)
+def _citation_to_json(citation: Citation) -> dict[str, Any]:
+    fields = dataclasses.asdict(citation)
+    chunk, span = fields.pop("chunk_id"), [fields.pop("start"), fields.pop("end")]
+    return {**fields, "chunk": chunk, "span": span}
 
 
-def _thought(thinking: Thinking) -> str:
-    """What stands for the thinking, which may be far longer than the answer; `--json` has it."""
-    how_long = "" if thinking.seconds is None else f" for {thinking.seconds:.1f} s"
-    about = "about " if thinking.estimated else ""
-    return f"Thought{how_long} ({about}{thinking.tokens:,} tokens)."
+def _find_fallback(run: Run[Answer]) -> Fallback | None:
+    """The first, where a search of the run went by words alone."""
+    events = (recorded.event for recorded in run.events())
+    return next((e.fallback for e in events if isinstance(e, Retrieved) and e.fallback), None)
+
+
+def _show_end(answer: Answer, usage: Totals, run: Run[Answer]) -> None:
+    _show_citations(answer)
+    _show_doubts(answer)
+    if answer.thinking:
+        note(f"\n{_describe_thinking(answer.thinking)}")
+    if answer.cut:
+        note(f"\nThe answer is not whole: {CUT[answer.cut]}.")
+    if answer.end not in (ANSWERED, NO_EVIDENCE, STOPPED):
+        note(f"\nEnded: {describe_end(answer.end)}.")
+    note(f"\n{_describe_usage(usage)}. Go on with --chat {run.chat_id}")
+
+
+def _show_citations(answer: Answer) -> None:
+    """The passages, those with a question mark that no sentence of the answer is sure of."""
+    markers = {citation.marker for citation in answer.citations}
+    sure = {check.marker for check in answer.checks if check.verdict in _WITHOUT_DOUBT}
+    doubtful = markers - sure if answer.checks else set()
+    if markers:
+        put("")
+    for citation in answer.citations:
+        sign = "?" if citation.marker in doubtful else ""
+        put(f"[{citation.marker}{sign}] {describe_place(citation)}")
 
 
 def _show_doubts(answer: Answer) -> None:
-    """The markers that are not borne out by their passages, each with the words that it stands
-    behind.
-    """
-    doubtful = [one for one in answer.checks if one.verdict in ("doubtful", "missing")]
+    """The markers that their passages do not bear out, each with the words before it."""
+    doubtful = [check for check in answer.checks if check.verdict not in _WITHOUT_DOUBT]
     if doubtful:
         put("\nCheck before you rely on it:")
-    for one in doubtful:
-        put(f"{_words_before(answer.text, one.at)} [{one.marker}?] {_doubt(one)}")
+    for check in doubtful:
+        doubt = _DOUBTS.get(check.kind, _LACKS).format(what=check.what)
+        put(f"{_words_before(answer.text, check.at)} [{check.marker}?] {doubt}")
 
 
 def _words_before(text: str, at: int) -> str:
@@ -237,87 +278,62 @@ def _words_before(text: str, at: int) -> str:
     return words if len(words) <= _EXCERPT else f"… {words[-_EXCERPT:].partition(' ')[2]}"
 
 
-def _doubt(one: Checked) -> str:
-    if one.verdict == "missing":
-        return "names no passage"
-    if one.kind == "negation":
-        return f'and this differ in "{one.what}"'
-    return (
-        "does not seem to be about this" if one.kind == "passage" else f'does not say "{one.what}"'
-    )
+def _describe_thinking(thinking: Thinking) -> str:
+    """What stands for the thinking, which may be far longer than the answer; `--json` has it."""
+    duration = "" if thinking.seconds is None else f" for {thinking.seconds:.1f} s"
+    about = "about " if thinking.estimated else ""
+    return f"Thought{duration} ({about}{thinking.tokens:,} tokens)."
 
 
-def _citation(citation: Citation) -> dict[str, Any]:
-    fields = dataclasses.asdict(citation)
-    chunk, span = fields.pop("chunk_id"), [fields.pop("start"), fields.pop("end")]
-    return {**fields, "chunk": chunk, "span": span}
+def _describe_usage(usage: Totals) -> str:
+    if not usage.calls:
+        return "No model was asked"
+    tokens = f"{usage.prompt_tokens + usage.completion_tokens:,} tokens"
+    estimated = " (estimated)" if usage.estimated else ""
+    return f"{tokens}{estimated}, {dollars(usage.cost, usage.unpriced)}, {usage.seconds:.1f} s"
 
 
-def _show_end(answer: Answer, took: Totals, run: Run[Answer]) -> None:
-    if answer.citations:
-        put("")
-    sure = {one.marker for one in answer.checks if one.verdict in ("supported", "unchecked")}
-    for citation in answer.citations:
-        sign = "?" if answer.checks and citation.marker not in sure else ""
-        place = f"p. {citation.page}" if citation.page else citation.place
-        put(
-            f"[{citation.marker}{sign}] "
-            + ", ".join(part for part in (citation.document, place, citation.heading) if part)
-        )
-    _show_doubts(answer)
-    if answer.thinking:
-        note(f"\n{_thought(answer.thinking)}")
-    if answer.cut:
-        note(f"\nThe answer is not whole: {CUT[answer.cut]}.")
-    if answer.end not in (ANSWERED, NO_EVIDENCE, STOPPED):
-        note(f"\nEnded: {ended(answer.end)}.")
-    tokens = (
-        f"{took.prompt_tokens + took.completion_tokens:,}"
-        f" tokens{' (estimated)' if took.estimated else ''}"
-    )
-    what = (
-        f"{tokens}, {dollars(took.cost, took.unpriced)}, {took.seconds:.1f} s"
-        if took.calls
-        else "No model was asked"
-    )
-    note(f"\n{what}. Go on with --chat {run.chat_id}")
-
-
-def asked(request: HumanInputRequested) -> str | None:
+def ask_person(request: HumanInputRequested) -> str | None:
     """The person's answer, in the form that the request describes; None when nobody is there (end
     of input).
     """
     note(f"\n{request.agent} asks: {request.prompt}")
     if request.draft:
-        _show(request.draft)
+        _show_draft(request.draft)
     # To edit needs more than a line; who wants to change something rejects with a reason.
     options = [option for option in request.options if key_of(option) != "edit"]
-    if not options:
-        return _line("> ")
-    for number, option in enumerate(options, 1):
+    return _choose(options) if options else _read_line("> ")
+
+
+def _choose(options: list[str]) -> str | None:
+    """The option whose number the person types, and on a further line the reason behind it."""
+    numbered = dict(enumerate(options, 1))
+    for number, option in numbered.items():
         note(f"  {number}: {OPTIONS.get(key_of(option), option)}")
-    while (text := _line(f"1 to {len(options)}, and a reason behind it if you like: ")) is not None:
-        chosen, _, rest = text.strip().partition(" ")
-        if chosen.isdecimal() and 1 <= int(chosen) <= len(options):
-            return f"{options[int(chosen) - 1]}\n{rest}" if rest else options[int(chosen) - 1]
-        note(f"{text!r} does not begin with a number from 1 to {len(options)}.")
+    prompt = f"1 to {len(options)}, and a reason behind it if you like: "
+    for line in iter(partial(_read_line, prompt), None):
+        typed, _, reason = line.strip().partition(" ")
+        chosen = numbered.get(int(typed)) if typed.isdecimal() else None
+        if chosen is not None:
+            return f"{chosen}\n{reason}" if reason else chosen
+        note(f"{line!r} does not begin with a number from 1 to {len(options)}.")
     return None
 
 
-def _show(draft: str) -> None:
+def _show_draft(draft: str) -> None:
     """What is to run, with its number of lines: the first may have left the screen."""
     found = reveal(draft)
-    note("\n".join(f"    {line}" for line in found.text.rstrip("\n").split("\n")))
-    note(f"  {found.lines:,} line{'' if found.lines == 1 else 's'}")
+    note("    " + found.text.rstrip("\n").replace("\n", "\n    "))
+    note(f"  {count(found.lines, 'line')}")
     if found.unseen:
         note(
-            f"  It contains {found.unseen:,} invisible character{'' if found.unseen == 1 else 's'},"
+            f"  It contains {count(found.unseen, 'invisible character')},"
             " shown by their numbers, like ⟨U+202E⟩. They can make code look like something else"
             " than what runs."
         )
 
 
-def _line(prompt: str) -> str | None:
+def _read_line(prompt: str) -> str | None:
     sys.stderr.write(plain(prompt))
     sys.stderr.flush()
     line = sys.stdin.readline()

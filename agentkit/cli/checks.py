@@ -18,15 +18,20 @@ class Check:
     advice: str = ""
 
 
+def judge(name: str, ok: bool, detail: str, advice: str) -> Check:
+    """The check, with the advice where it failed."""
+    return Check(name, ok, detail, "" if ok else advice)
+
+
 def attempt(name: str, check: Callable[[], Check]) -> Check:
     """The check; one that cannot be made has failed, and the others go on."""
     try:
         return check()
     except Exception as error:  # noqa: BLE001  # what is broken may break anything
-        return failed(name, "it does not work", error)
+        return fail(name, "it does not work", error)
 
 
-def failed(name: str, what: str, error: Exception) -> Check:
+def fail(name: str, what: str, error: Exception) -> Check:
     """The check that ended in this error."""
     if isinstance(error, AgentkitError):
         return Check(name, False, what, str(error))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentkit.cli import folder_checks
-from agentkit.cli.checks import Check, attempt, failed
+from agentkit.cli.checks import Check, attempt, fail, judge
 from agentkit.cli.output import put, put_json
 from agentkit.cli.store import Opener
 from agentkit.errors import StoreError
@@ -47,13 +47,18 @@ def doctor(
     for check in examine(load_settings(), context.obj, rescue=rescue):
         checks.append(check)
         if not as_json:
-            mark, advice = "ok " if check.ok else "BAD", check.advice and f"\n     {check.advice}"
-            put(f"{mark}  {check.name}: {check.detail}{advice}")
+            _show(check)
     well = all(check.ok for check in checks)
     if as_json:
         put_json({"ok": well, "checks": [dataclasses.asdict(check) for check in checks]})
     if not well:
         raise typer.Exit(1)
+
+
+def _show(check: Check) -> None:
+    put(f"{'ok ' if check.ok else 'BAD'}  {check.name}: {check.detail}")
+    if check.advice:
+        put(f"     {check.advice}")
 
 
 def examine(settings: Settings, opener: Opener, *, rescue: bool = False) -> Iterator[Check]:
@@ -62,43 +67,43 @@ def examine(settings: Settings, opener: Opener, *, rescue: bool = False) -> Iter
     A damaged database is not opened, as that would write to it. With `rescue`, what can be read of
     it is copied into a new file.
     """
-    yield _packages()
-    yield folder_checks.folder(settings)
+    yield _check_packages()
+    yield folder_checks.check_folder(settings)
     if settings.data.is_dir():
-        yield attempt("privacy", lambda: folder_checks.privacy(settings))
+        yield attempt("privacy", lambda: folder_checks.check_privacy(settings))
     try:
-        damage = list(folder_checks.database(settings, rescue))
+        damage = list(folder_checks.check_database(settings, rescue))
     except StoreError:  # in use, or not to be read: opening it tells
         damage = []
-    yield from damage or _opened(settings, opener)
-    yield attempt("backups", lambda: folder_checks.backup_files(settings))
-    yield attempt("model", lambda: _model(settings))
-    yield attempt("sandbox", _sandbox)
+    yield from damage or _check_workspace(settings, opener)
+    yield attempt("backups", lambda: folder_checks.check_backups(settings))
+    yield attempt("model", lambda: _check_model(settings))
+    yield attempt("sandbox", _check_sandbox)
 
 
-def _opened(settings: Settings, opener: Opener) -> Iterator[Check]:
+def _check_workspace(settings: Settings, opener: Opener) -> Iterator[Check]:
     try:
         workspace = opener(settings)
     except Exception as error:  # noqa: BLE001  # what is broken may break anything
-        yield failed("database", "it does not open", error)
+        yield fail("database", "it does not open", error)
         return
     try:
         yield Check("database", True, str(workspace.settings.database))
-        yield attempt("store and indexes", lambda: _indexes(workspace))
-        yield attempt("originals", lambda: _originals(workspace))
-        yield attempt("embedding model", lambda: _embedder(workspace))
+        yield attempt("store and indexes", lambda: _check_indexes(workspace))
+        yield attempt("originals", lambda: _check_originals(workspace))
+        yield attempt("embedding model", lambda: _check_embedder(workspace))
     finally:
-        closed = attempt("closing", lambda: _closed(workspace))
+        closed = attempt("closing", lambda: _close(workspace))
     if not closed.ok:
         yield closed
 
 
-def _closed(workspace: Workspace) -> Check:
+def _close(workspace: Workspace) -> Check:
     workspace.close()
     return Check("closing", True, "")
 
 
-def _packages() -> Check:
+def _check_packages() -> Check:
     found: dict[str, str] = {"python": platform.python_version()}
     missing = []
     for name in _PACKAGES:
@@ -108,18 +113,18 @@ def _packages() -> Check:
             missing.append(name)
     detail = ", ".join(f"{name} {number}" for name, number in found.items())
     install = f"Missing: {', '.join(missing)}; run `make app`, or install agentkit again."
-    return Check("packages", not missing, detail, install if missing else "")
+    return judge("packages", not missing, detail, install)
 
 
-def _indexes(workspace: Workspace) -> Check:
-    return _checked("store and indexes", workspace.library.check_indexes(), "they agree")
+def _check_indexes(workspace: Workspace) -> Check:
+    return _sum_up("store and indexes", workspace.library.check_indexes(), "they agree")
 
 
-def _originals(workspace: Workspace) -> Check:
-    return _checked("originals", workspace.library.check_originals(), "all are as they were given")
+def _check_originals(workspace: Workspace) -> Check:
+    return _sum_up("originals", workspace.library.check_originals(), "all are as they were given")
 
 
-def _checked(name: str, problems: Sequence[Problem], well: str) -> Check:
+def _sum_up(name: str, problems: Sequence[Problem], well: str) -> Check:
     told = [problem.what for problem in problems[:_MOST_TOLD]]
     if len(problems) > len(told):
         told.append(f"and {len(problems) - len(told):,} more of this kind.")
@@ -127,17 +132,16 @@ def _checked(name: str, problems: Sequence[Problem], well: str) -> Check:
     return Check(name, not problems, " ".join(told) or well, advice)
 
 
-def _embedder(workspace: Workspace) -> Check:
+def _check_embedder(workspace: Workspace) -> Check:
     embedder = workspace.embedder
     vectors = embedder.embed(["Is the model there?"])
     right = vectors.shape == (1, embedder.dimension) and abs(float((vectors**2).sum()) - 1) < 0.01
-    advice = "" if right else "Reinstall it with `make clean` and `make app`."
-    return Check(
-        "embedding model", right, f"{embedder.name}, {embedder.dimension} dimensions", advice
-    )
+    detail = f"{embedder.name}, {embedder.dimension} dimensions"
+    advice = "Reinstall it with `make clean` and `make app`."
+    return judge("embedding model", right, detail, advice)
 
 
-def _model(settings: Settings) -> Check:
+def _check_model(settings: Settings) -> Check:
     from agentkit.llm.connections.config import default_connection
     from agentkit.llm.connections.discover import probe
 
@@ -151,31 +155,22 @@ def _model(settings: Settings) -> Check:
         )
     tried = probe(connection)
     failed = [f"{step.name}: {step.detail}" for step in tried.steps if not step.ok]
+    detail = "; ".join(failed or [step.detail for step in tried.steps])
     advice = (
-        ""
-        if tried.ok
-        else (
-            "Correct the address or the key in the environment, .streamlit/secrets.toml or the"
-            " settings page."
-        )
+        "Correct the address or the key in the environment, .streamlit/secrets.toml or the settings"
+        " page."
     )
-    return Check(
-        "model", tried.ok, "; ".join(failed or [step.detail for step in tried.steps]), advice
-    )
+    return judge("model", tried.ok, detail, advice)
 
 
-def _sandbox() -> Check:
+def _check_sandbox() -> Check:
     from agentkit.coding import bubblewrap_works, docker_works, how_to_isolate
     from agentkit.documents import confinement_works
 
     reading = f"documents are read {'in bubblewrap' if confinement_works() else 'without one'}"
-    works = [
-        name
-        for name, tried in (("bubblewrap", bubblewrap_works), ("docker or podman", docker_works))
-        if tried()
-    ]
-    if works:
-        return Check("sandbox", True, f"code that agents write runs in {works[0]}; {reading}")
+    for name, works in (("bubblewrap", bubblewrap_works), ("docker or podman", docker_works)):
+        if works():
+            return Check("sandbox", True, f"code that agents write runs in {name}; {reading}")
     return Check(
         "sandbox", True, f"none, so code that agents write is refused; {reading}", how_to_isolate()
     )

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from agentkit.cli.output import note, put, put_json
-from agentkit.cli.store import Opener, chosen_collection, opened
+from agentkit.cli.store import Opener, choose_collection, open_workspace
 from agentkit.settings import load_settings
 
 
@@ -101,10 +101,10 @@ def _of_set(
 ) -> dict[str, Any]:
     from agentkit.retrieval.evaluation.measuring import measure
 
-    with opened(context) as workspace:
+    with open_workspace(context) as workspace:
         owner, library = workspace.settings.owner, workspace.library
         chosen = library.questions.named(owner, set_name)
-        asked = chosen_collection(workspace, collection or chosen.collection or None)
+        asked = choose_collection(workspace, collection or chosen.collection or None)
         options = library.options(owner, asked)
         options = dataclasses.replace(options, mode=mode) if mode else options
         if options.mode != "lexical":

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agentkit.cli.output import note, put_json, put_table
-from agentkit.cli.store import opened, stopped_by_interrupt
+from agentkit.cli.store import follow, open_workspace
 from agentkit.errors import ConfigError
 from agentkit.events import DocumentProgress, Noted
 
@@ -20,7 +22,16 @@ if TYPE_CHECKING:
     from agentkit.teams.extraction import Schema, Table
     from agentkit.workspace import Workspace
 
-_FORMATS = (".csv", ".parquet", ".json")
+
+def _to_indented_json(table: Table) -> str:
+    return json.dumps(table.to_json(), ensure_ascii=False, indent=2) + "\n"
+
+
+_WRITERS: dict[str, Callable[[Table], bytes]] = {
+    ".csv": lambda table: table.to_csv().encode(),
+    ".parquet": lambda table: table.to_parquet(),
+    ".json": lambda table: _to_indented_json(table).encode(),
+}
 
 
 def extract(
@@ -49,24 +60,33 @@ def extract(
     from agentkit.teams.extraction import load_schema
 
     fields = load_schema(schema)
-    target = _target(out)
+    target = _check_target(out) if out else None
     sources = sources_from_paths([Path(path) for path in documents])
     if not sources:
         raise ConfigError(
             f"There are no documents in {', '.join(documents)}; name files, or folders with files"
             " in them."
         )
-    with opened(context) as workspace:
-        run = _start(workspace, fields, sources, model)
-        with stopped_by_interrupt(run):
-            for recorded in run:
-                if isinstance(recorded.event, DocumentProgress):
-                    note(f"reading {recorded.event.document}")
-                elif isinstance(recorded.event, Noted) and not as_json:
-                    note(recorded.event.text)
-            table = run.result()
-    _put(table, as_json, target)
+    with open_workspace(context) as workspace:
+        listeners: dict[type, Callable[[Any], None]] = {DocumentProgress: _note_progress}
+        if not as_json:
+            listeners[Noted] = _note_text
+        table = follow(_start(workspace, fields, sources, model), listeners)
+    if target:
+        _write(table, target)
+    if as_json:
+        put_json(table.to_json())
+    elif not target:
+        _show(table)
     _end(table, len(sources))
+
+
+def _note_progress(event: DocumentProgress) -> None:
+    note(f"reading {event.document}")
+
+
+def _note_text(event: Noted) -> None:
+    note(event.text)
 
 
 @dataclass(frozen=True)
@@ -89,17 +109,14 @@ def _start(
     from agentkit import runs
     from agentkit.core import stopping
     from agentkit.documents import Jail, Limits
-    from agentkit.teams.extraction import extract as extracted
+    from agentkit.teams.extraction import extract as extract_fields
 
     model, limits = workspace.model(model_id), Limits.from_settings(workspace.settings)
 
     def work() -> Table:
         with Jail(limits) as jail, stopping.current().on_stop(jail.stop):
-            return extracted(
-                schema,
-                [_File(source.origin, source.name, source.path, jail) for source in sources],
-                model,
-            )
+            files = [_File(source.origin, source.name, source.path, jail) for source in sources]
+            return extract_fields(schema, files, model)
 
     title = f"{len(schema.fields)} fields out of {len(sources)} documents"
     owner = workspace.settings.owner
@@ -108,59 +125,36 @@ def _start(
     )
 
 
-def _target(out: str) -> Path | None:
+def _check_target(out: str) -> Path:
     """Where the table goes, before any work is done for it."""
-    if not out:
-        return None
     path = Path(out).expanduser()
-    if path.suffix.lower() not in _FORMATS:
-        raise ConfigError(
-            f"--out {out}: the name must end in {', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}."
-        )
+    if path.suffix.lower() not in _WRITERS:
+        raise ConfigError(f"--out {out}: the name must end in .csv, .parquet or .json.")
     if not path.parent.is_dir():
         raise ConfigError(f"--out {out}: the folder {path.parent} does not exist; make it first.")
     return path
 
 
-def _put(table: Table, as_json: bool, target: Path | None) -> None:
-    if target is not None:
-        try:
-            target.write_bytes(_written(table, target.suffix.lower()))
-        except OSError as error:
-            raise ConfigError(
-                f"{target} cannot be written ({error}); choose another file with --out."
-            ) from error
-        note(f"{len(table.rows):,} rows in {target}")
-    if as_json:
-        put_json(table.to_json())
-    elif target is None:
-        _show(table)
-
-
-def _written(table: Table, kind: str) -> bytes:
-    import json
-
-    if kind == ".parquet":
-        return table.to_parquet()
-    text = (
-        table.to_csv()
-        if kind == ".csv"
-        else json.dumps(table.to_json(), ensure_ascii=False, indent=2) + "\n"
-    )
-    return text.encode()
+def _write(table: Table, target: Path) -> None:
+    try:
+        target.write_bytes(_WRITERS[target.suffix.lower()](table))
+    except OSError as error:
+        raise ConfigError(
+            f"{target} cannot be written ({error}); choose another file with --out."
+        ) from error
+    note(f"{len(table.rows):,} rows in {target}")
 
 
 def _show(table: Table) -> None:
     """The values; what no quote shows has a question mark."""
-    from agentkit.teams.extraction.table import shown
+    from agentkit.teams.extraction.table import format_value
 
     names = table.schema.names
     rows = []
     for row in table.rows:
-        cells = [row.cell(name) for name in names]
-        rows.append(
-            [row.document, *(f"{shown(cell.value)}{' (?)' * cell.unverified}" for cell in cells)]
-        )
+        cells = map(row.cell, names)
+        values = (f"{format_value(cell.value)}{' (?)' * cell.unverified}" for cell in cells)
+        rows.append([row.document, *values])
     numbers = [field.name for field in table.schema.fields if field.kind in ("number", "integer")]
     put_table(["document", *names], rows, numbers)
 

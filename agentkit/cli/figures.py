@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from agentkit.cli.output import dollars, note, put_json, put_table
-from agentkit.cli.store import opened
+from agentkit.cli.store import open_workspace
 
 if TYPE_CHECKING:
-    from agentkit.ledger.queries import RunTotals, Totals
+    from agentkit.ledger.queries import GroupTotals, RunTotals, Totals
 
 _LOCALTIME = Path("/etc/localtime")
 _USAGE = ("calls", "failed", "tokens in", "tokens out", "cost", "unpriced", "median s", "95 % s")
@@ -40,7 +40,7 @@ def usage(
     """Show calls, tokens, cost and time."""
     from agentkit.ledger.queries import CallFilter
 
-    with opened(context) as workspace:
+    with open_workspace(context) as workspace:
         chosen = CallFilter(workspace.settings.owner)
         timed = workspace.figures.totals(dataclasses.replace(chosen, purpose="chat"))
         # As in the app, the times of all are those of chat calls: mixed with embeddings they would
@@ -48,19 +48,17 @@ def usage(
         totals = dataclasses.replace(
             workspace.figures.totals(chosen), p50_s=timed.p50_s, p95_s=timed.p95_s
         )
-        rows = workspace.figures.groups(chosen, by, zone or local_zone())
+        rows = workspace.figures.groups(chosen, by, zone or find_local_zone())
         if csv:
             workspace.figures.write_calls(chosen, csv)
         if parquet:
             workspace.figures.write_calls(chosen, parquet, "parquet")
     if as_json:
-        found = [
-            {"key": row.key, "title": row.title, **dataclasses.asdict(row.totals)} for row in rows
-        ]
-        put_json({"by": by, "rows": found, "totals": dataclasses.asdict(totals)})
+        groups = list(map(_group_to_json, rows))
+        put_json({"by": by, "rows": groups, "totals": dataclasses.asdict(totals)})
     elif rows:
-        cells = [[row.title, *_figures(row.totals)] for row in rows]
-        put_table([by, *_USAGE], [*cells, ["total", *_figures(totals)]], numbers=_USAGE)
+        cells = [_to_cells(row.title, row.totals) for row in rows]
+        put_table([by, *_USAGE], [*cells, _to_cells("total", totals)], numbers=_USAGE)
     else:
         note("No model was called yet; ask something with `python -m agentkit ask QUESTION`.")
 
@@ -73,28 +71,29 @@ def runs(
     """List the runs (questions, ingests, index versions, measurements, transfers), how they ended
     and what they took.
     """
-    with opened(context) as workspace:
+    with open_workspace(context) as workspace:
         found = workspace.figures.runs(workspace.settings.owner, limit)
     if as_json:
-        put_json({"runs": [_run_fields(run) for run in found]})
+        put_json({"runs": list(map(_run_to_json, found))})
     elif found:
-        put_table(
-            _RUNS,
-            [_run_cells(run) for run in found],
-            numbers=("seconds", "calls", "tokens", "cost"),
-        )
+        cells = map(_run_to_cells, found)
+        put_table(_RUNS, cells, numbers=("seconds", "calls", "tokens", "cost"))
     else:
         note("Nothing was run yet.")
 
 
-def local_zone() -> str:
+def find_local_zone() -> str:
     """The IANA name of this machine's time zone, as far as it tells; else UTC."""
     named = os.environ.get("TZ", "").removeprefix(":")
-    target = str(_LOCALTIME.resolve())
-    return named or (target.split("/zoneinfo/")[1] if "/zoneinfo/" in target else "UTC")
+    _, _, linked = str(_LOCALTIME.resolve()).partition("/zoneinfo/")
+    return named or linked or "UTC"
 
 
-def _run_fields(run: RunTotals) -> dict[str, Any]:
+def _group_to_json(group: GroupTotals) -> dict[str, Any]:
+    return {"key": group.key, "title": group.title, **dataclasses.asdict(group.totals)}
+
+
+def _run_to_json(run: RunTotals) -> dict[str, Any]:
     ended = run.finished_at
     return {
         **dataclasses.asdict(run),
@@ -103,27 +102,35 @@ def _run_fields(run: RunTotals) -> dict[str, Any]:
     }
 
 
-def _figures(one: Totals) -> list[str]:
-    about = "~" if one.estimated else ""
+def _to_cells(title: str, totals: Totals) -> list[str]:
+    about = "~" if totals.estimated else ""
+    has_cost = totals.cost is not None or totals.unpriced
     return [
-        f"{one.calls:,}",
-        f"{one.failed:,}",
-        f"{about}{one.prompt_tokens:,}",
-        f"{about}{one.completion_tokens:,}",
-        _known(one),
-        f"{one.unpriced:,}",
-        *("" if value is None else f"{value:.2f}" for value in (one.p50_s, one.p95_s)),
+        title,
+        f"{totals.calls:,}",
+        f"{totals.failed:,}",
+        f"{about}{totals.prompt_tokens:,}",
+        f"{about}{totals.completion_tokens:,}",
+        dollars(totals.cost) if has_cost else "",
+        f"{totals.unpriced:,}",
+        _format_seconds(totals.p50_s, 2),
+        _format_seconds(totals.p95_s, 2),
     ]
 
 
-def _known(one: Totals) -> str:
-    """The known cost; calls of unknown price are counted beside it."""
-    return dollars(one.cost) if one.cost is not None or one.unpriced else ""
+def _run_to_cells(run: RunTotals) -> list[str]:
+    return [
+        f"{run.started_at:%Y-%m-%d %H:%M}",
+        run.kind,
+        run.title,
+        f"{run.state}: {run.reason}" if run.reason else run.state,
+        _format_seconds(run.seconds, 1),
+        f"{run.calls:,}",
+        f"{run.tokens:,}",
+        dollars(run.cost) if run.calls else "",
+        run.id,
+    ]
 
 
-def _run_cells(run: RunTotals) -> list[str]:
-    seconds = "" if run.seconds is None else f"{run.seconds:.1f}"
-    state = f"{run.state}: {run.reason}" if run.reason else run.state
-    cost = dollars(run.cost) if run.calls else ""
-    started, calls, tokens = f"{run.started_at:%Y-%m-%d %H:%M}", f"{run.calls:,}", f"{run.tokens:,}"
-    return [started, run.kind, run.title, state, seconds, calls, tokens, cost, run.id]
+def _format_seconds(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}f}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agentkit import private
-from agentkit.cli.checks import Check, attempt
+from agentkit.cli.checks import Check, attempt, judge
 from agentkit.database import Survey, backups, rescue, survey
 from agentkit.errors import DatabaseDamaged
 from agentkit.settings import Settings
@@ -24,7 +24,7 @@ _COUNTED = {
 """Tables whose rows people know, and how they call them."""
 
 
-def folder(settings: Settings) -> Check:
+def check_folder(settings: Settings) -> Check:
     """Whether the data folder can be written, and has room."""
     place = settings.data.resolve()
     try:
@@ -37,12 +37,10 @@ def folder(settings: Settings) -> Check:
         return Check("data folder", False, detail, advice)
     free = shutil.disk_usage(place).free / 2**30
     low = "Little space is left; make room, or name another folder with AGENTKIT_DATA."
-    return Check(
-        "data folder", free >= 1, f"{place}, {free:,.1f} GiB free", low if free < 1 else ""
-    )
+    return judge("data folder", free >= 1, f"{place}, {free:,.1f} GiB free", low)
 
 
-def privacy(settings: Settings) -> Check:
+def check_privacy(settings: Settings) -> Check:
     """Whether others who use this machine can read what is in the data folder."""
     place = settings.data.resolve()
     private.take(place)
@@ -59,7 +57,7 @@ def privacy(settings: Settings) -> Check:
     return Check("privacy", False, detail, advice)
 
 
-def database(settings: Settings, save: bool) -> Iterator[Check]:
+def check_database(settings: Settings, save: bool) -> Iterator[Check]:
     """What is wrong with the database file; nothing when all of it can be read.
 
     With `save`, what can be read of a damaged one is copied into a new file.
@@ -69,12 +67,12 @@ def database(settings: Settings, save: bool) -> Iterator[Check]:
     found = survey(settings.database)
     if found.is_whole:
         return
-    yield _damage(settings, found, save)
+    yield _describe_damage(settings, found, save)
     if save:
-        yield attempt("rescue", lambda: _rescued(settings))
+        yield attempt("rescue", lambda: _rescue(settings))
 
 
-def backup_files(settings: Settings) -> Check:
+def check_backups(settings: Settings) -> Check:
     """Which backups there are."""
     found = backups(settings.database)
     if not found:
@@ -91,23 +89,21 @@ def backup_files(settings: Settings) -> Check:
     )
 
 
-def _damage(settings: Settings, found: Survey, saving: bool) -> Check:
+def _describe_damage(settings: Settings, found: Survey, saving: bool) -> Check:
     file = settings.database
     if found.problem:
         detail = f"it does not open: nothing of {file} can be read ({found.problem})"
     else:
-        broken = [table for table in found.tables if table.problem]
-        lost = "; ".join(f"{table.name} ({table.problem})" for table in broken)
-        detail = f"{file} is damaged. Can be read: {_readable(found)}."
-        detail += f" Damaged: {lost}." if broken else ""
-        detail += (
-            f" Its newest changes are lost ({found.log_problem})." if found.log_problem else ""
-        )
-    return Check("database", False, detail, " ".join(_ways_out(settings, found, saving)))
+        detail = f"{file} is damaged. Can be read: {_describe_rest(found)}."
+        if broken := _find_broken(found):
+            detail += f" Damaged: {'; '.join(broken)}."
+        if found.log_problem:
+            detail += f" Its newest changes are lost ({found.log_problem})."
+    return Check("database", False, detail, " ".join(_advise(settings, found, saving)))
 
 
-def _readable(found: Survey) -> str:
-    whole = sum(not table.problem for table in found.tables)
+def _describe_rest(found: Survey) -> str:
+    whole = len(found.tables) - len(_find_broken(found))
     parts = [f"{whole} of {len(found.tables)} tables whole"]
     tables = {table.name: table for table in found.tables}
     for name, called in _COUNTED.items():
@@ -118,10 +114,15 @@ def _readable(found: Survey) -> str:
     return ", ".join(parts)
 
 
-def _ways_out(settings: Settings, found: Survey, saving: bool) -> Iterator[str]:
+def _find_broken(found: Survey) -> list[str]:
+    """The tables that cannot be read to the end, each with its problem."""
+    return [f"{table.name} ({table.problem})" for table in found.tables if table.problem]
+
+
+def _advise(settings: Settings, found: Survey, saving: bool) -> Iterator[str]:
     file = settings.database
     yield "Stop the app, and copy the data folder before you change anything."
-    if found.log_problem and not any(table.problem for table in found.tables):
+    if found.log_problem and not _find_broken(found):
         yield f"Move {file}.wal away: without it the database opens."
     if copies := backups(file):
         newest = copies[-1]
@@ -131,7 +132,7 @@ def _ways_out(settings: Settings, found: Survey, saving: bool) -> Iterator[str]:
         )
     if not found.problem and not saving:
         yield "`python -m agentkit doctor --rescue` copies what can be read into a new file."
-    originals = _originals(settings.data / "files")
+    originals = _count_originals(settings.data / "files")
     if originals:
         yield (
             f"The originals, {originals:,} files, are still in {settings.data / 'files'}, named by "
@@ -139,7 +140,7 @@ def _ways_out(settings: Settings, found: Survey, saving: bool) -> Iterator[str]:
         )
 
 
-def _rescued(settings: Settings) -> Check:
+def _rescue(settings: Settings) -> Check:
     file = settings.database
     target = file.with_name(f"{file.stem}.rescued{file.suffix}")
     try:
@@ -150,11 +151,11 @@ def _rescued(settings: Settings) -> Check:
     return Check(
         "rescue",
         True,
-        f"copied into {target}: {_readable(found)}",
+        f"copied into {target}: {_describe_rest(found)}",
         f"To go on with it, stop the app, move {file} and {file}.wal away, and name it "
         f"{file.name}. Documents whose text or chunks are lost are to be taken in again.",
     )
 
 
-def _originals(files: Path) -> int:
-    return sum(1 for one in files.glob("*/*") if one.is_file()) if files.is_dir() else 0
+def _count_originals(files: Path) -> int:
+    return sum(file.is_file() for file in files.glob("*/*"))

@@ -7,16 +7,21 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import TypeVar
 
 from agentkit import names
 
 MODELS = {face.rpartition(".")[2]: face for face in names.SUBMODULES}
 """The packages whose imports are rewritten -> the faces that they become."""
 _NEWER = ("autogen_agentchat", "autogen_core", "autogen_ext")
+_IMPORTERS = ("import_module", "__import__")
 _FROM = re.compile(r"from(?:\s|\\\r?\n|\\\r)*")
 _DOTTED = re.compile(rf"(?:{'|'.join(MODELS)})(?:\.\w+)*")
+_WITH_A_DOT = re.compile(rf"(?:{'|'.join(MODELS)})(?:\.\w+)+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as in notebooks
+_Node = TypeVar("_Node", bound=ast.AST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,40 +35,50 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is told of a place; `done` when it is rewritten, else a person must look at it."""
+    """What is said of a place; `done` when it is rewritten, else a person must look at it."""
 
     line: int
-    told: str
+    message: str
     done: bool = False
+    cell: int | None = None
+    """The number of its cell, from 1, in a notebook."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, as people read it."""
+        return str(self.line) if self.cell is None else f"cell {self.cell}, line {self.line}"
 
 
 @dataclass(frozen=True, slots=True)
 class Ported:
-    """What is to be changed in a source, in its order, and what is told of it."""
+    """What is to be changed in a source, in its order, and what is said of it."""
 
     edits: list[Edit]
     findings: list[Finding]
 
 
-def ported(source: str, bound: dict[str, str] | None = None) -> Ported:
+def port_source(source: str, bound: dict[str, str] | None = None) -> Ported:
     """What becomes of the imports of a source; raises SyntaxError when it is no Python.
 
     `bound` has the names that stand for modules since an earlier cell, and gets those of this one.
     """
-    tree = _parsed(source)
-    found = _Imports(source, {} if bound is None else bound)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found.visit_import(node)
-        elif isinstance(node, ast.ImportFrom):
-            found.visit_from(node)
-    told = {*found.findings, *_unknown_attributes(tree, found.bound), *_named_in_texts(tree)}
-    edits = sorted(found.edits, key=lambda edit: edit.start)
-    _check(tree, applied(source, edits))
-    return Ported(edits, sorted(told, key=lambda finding: (finding.line, finding.told)))
+    tree = _parse(source)
+    imports = _Imports(source, {} if bound is None else bound)
+    for node in _find_nodes(tree, ast.Import):
+        imports.visit_import(node)
+    for from_node in _find_nodes(tree, ast.ImportFrom):
+        imports.visit_from(from_node)
+    found = {
+        *imports.findings,
+        *_find_unknown_attributes(tree, imports.bound),
+        *_find_modules_in_texts(tree),
+    }
+    edits = sorted(imports.edits, key=attrgetter("start"))
+    _check_only_imports_change(tree, apply_edits(source, edits))
+    return Ported(edits, sorted(found, key=attrgetter("line", "message")))
 
 
-def applied(source: str, edits: Sequence[Edit]) -> str:
+def apply_edits(source: str, edits: Sequence[Edit]) -> str:
     """The source with the edits, which do not overlap and stand in order."""
     pieces, at = [], 0
     for edit in edits:
@@ -72,7 +87,7 @@ def applied(source: str, edits: Sequence[Edit]) -> str:
     return "".join([*pieces, source[at:]])
 
 
-def _parsed(source: str) -> ast.Module:
+def _parse(source: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is odd in other people's code is theirs
         try:
@@ -83,23 +98,25 @@ def _parsed(source: str) -> ast.Module:
     return tree
 
 
-def _check(tree: ast.Module, changed: str) -> None:
-    """Raise SyntaxError if anything but imports would change."""
-    if _without_imports(_parsed(changed)) != _without_imports(tree):
+def _find_nodes(tree: ast.Module, kind: type[_Node]) -> Iterator[_Node]:
+    return (node for node in ast.walk(tree) if isinstance(node, kind))
+
+
+def _check_only_imports_change(tree: ast.Module, changed: str) -> None:
+    """Raise SyntaxError if anything else would change."""
+    if _list_others(_parse(changed)) != _list_others(tree):
         raise SyntaxError("more than its imports would change")
 
 
-def _without_imports(tree: ast.Module) -> list[str]:
-    kept = (node for node in ast.walk(tree) if not isinstance(node, ast.Import | ast.ImportFrom))
-    return [_shape(node) for node in kept if not isinstance(node, ast.alias)]
+def _list_others(tree: ast.Module) -> list[str]:
+    """All nodes but those of imports, each as a text without the nodes in it."""
+    imports = ast.Import | ast.ImportFrom | ast.alias
+    return [_to_text(node) for node in ast.walk(tree) if not isinstance(node, imports)]
 
 
-def _shape(node: ast.AST) -> str:
-    """The node itself, without those in it."""
-    plain = [
-        str(value) for _, value in ast.iter_fields(node) if isinstance(value, str | int | bytes)
-    ]
-    return " ".join([type(node).__name__, *plain])
+def _to_text(node: ast.AST) -> str:
+    values = [value for _, value in ast.iter_fields(node) if isinstance(value, str | int | bytes)]
+    return " ".join([type(node).__name__, *map(str, values)])
 
 
 class _Imports:
@@ -110,131 +127,139 @@ class _Imports:
         self.bound = bound
         self.edits: list[Edit] = []
         self.findings: list[Finding] = []
-        self._lines = [0, *(end.end() for end in _LINE_END.finditer(source))]
+        ends = [end.end() for end in _LINE_END.finditer(source)]
+        self._lines = [0, *ends, len(source)]
+        """Where each line begins, and the end."""
 
     def visit_import(self, node: ast.Import) -> None:
         """`import a, b.c as d`: each for itself."""
         for alias in node.names:
-            root = alias.name.partition(".")[0]
-            if self._is_ours(alias, alias.name):
-                self._import(alias, MODELS[root], f"agentkit.{alias.name}")
+            if self._is_ported(alias.name, alias.lineno):
+                self._import(alias)
 
-    def _import(self, alias: ast.alias, face: str, module: str) -> None:
-        start = self._place(alias.lineno, alias.col_offset)
-        end = self._place(alias.end_lineno, alias.end_col_offset)
-        root = face.rpartition(".")[2]
+    def _import(self, alias: ast.alias) -> None:
+        start = self._find_place(alias.lineno, alias.col_offset)
         if alias.asname is None:
-            new = f"{face} as {root}"
-            self.bound[root] = face
+            root = alias.name.partition(".")[0]
+            self.bound[root] = MODELS[root]
+            new = f"{MODELS[root]} as {root}"
+            end = self._find_place(alias.end_lineno, alias.end_col_offset)
             self.edits.append(Edit(start, end, new))
         else:
-            new = f"{module} as {alias.asname}"
+            module = f"agentkit.{alias.name}"
             self.bound[alias.asname] = module
+            new = f"{module} as {alias.asname}"
             self.edits.append(Edit(start, start, "agentkit."))
-        told = f"import {ast.unparse(alias)} -> import {new}"
-        self.findings.append(Finding(alias.lineno, told, True))
+        self._note_done(alias.lineno, f"import {ast.unparse(alias)} -> import {new}")
 
     def visit_from(self, node: ast.ImportFrom) -> None:
         """`from a.b import c`: the module, and whether what is imported is there."""
-        if node.level or not node.module or not self._is_ours(node, node.module):
+        name = node.module or ""
+        if node.level or not self._is_ported(name, node.lineno):
             return
-        start = self._place(node.lineno, node.col_offset)
+        start = self._find_place(node.lineno, node.col_offset)
         opening = _FROM.match(self.source, start)
         assert opening, "a statement that begins with `from`"
         self.edits.append(Edit(opening.end(), opening.end(), "agentkit."))
-        module = f"agentkit.{node.module}"
-        told = f"from {node.module} import -> from {module} import"
-        self.findings.append(Finding(node.lineno, told, True))
+        module = f"agentkit.{name}"
+        self._note_done(node.lineno, f"from {name} import -> from {module} import")
         for alias in node.names:
-            self._from(alias, module)
+            self._import_from(alias, module)
 
-    def _from(self, alias: ast.alias, module: str) -> None:
-        name = alias.name
-        if name in names.parts(module) and name not in names.homes(module):
-            self.bound[alias.asname or name] = f"{module}.{name}"
-        elif name != "*" and (why := _why_not(module, name)):
-            self.findings.append(Finding(alias.lineno, why))
+    def _import_from(self, alias: ast.alias, module: str) -> None:
+        if _is_module(module, alias.name):
+            self.bound[alias.asname or alias.name] = f"{module}.{alias.name}"
+        elif alias.name != "*":
+            self._note_problem(alias.lineno, _explain_missing_name(module, alias.name))
 
-    def _is_ours(self, node: ast.stmt | ast.alias, module: str) -> bool:
+    def _is_ported(self, module: str, line: int) -> bool:
         """Whether an import of that module is rewritten; if it should be and cannot, a finding says
         so.
         """
-        root, _, path = module.partition(".")
+        root = module.partition(".")[0]
+        problem = ""
         if root in _NEWER:
-            told = f"{module} is of AutoGen 0.4; agentkit has the names of AutoGen 0.2"
-            self.findings.append(Finding(node.lineno, told))
-        if root not in MODELS:
-            return False
-        if why := _no_module(f"agentkit.{module}") if path else "":
-            self.findings.append(Finding(node.lineno, why))
-        return not why
+            problem = f"{module} is of AutoGen 0.4; agentkit has the names of AutoGen 0.2"
+        elif root in MODELS and root != module:
+            problem = _explain_missing_module(f"agentkit.{module}")
+        self._note_problem(line, problem)
+        return root in MODELS and not problem
 
-    def _place(self, line: int | None, column: int | None) -> int:
+    def _note_done(self, line: int, message: str) -> None:
+        self.findings.append(Finding(line, message, done=True))
+
+    def _note_problem(self, line: int, problem: str) -> None:
+        """Add a finding if there is a problem."""
+        if problem:
+            self.findings.append(Finding(line, problem))
+
+    def _find_place(self, line: int | None, column: int | None) -> int:
         """Characters before a place, whose column `ast` gives in bytes."""
         assert line is not None
         assert column is not None
-        start = self._lines[line - 1]
-        end = self._lines[line] if line < len(self._lines) else len(self.source)
+        start, end = self._lines[line - 1 : line + 1]
         text = self.source[start:end].encode("utf-8", "surrogatepass")
         return start + len(text[:column].decode("utf-8", "surrogatepass"))
 
 
-def _no_module(module: str) -> str:
+def _is_module(module: str, name: str) -> bool:
+    """Whether a name of a module is a module itself."""
+    return name in names.parts(module) and name not in names.homes(module)
+
+
+def _explain_missing_module(module: str) -> str:
     """Why a module below a face cannot be imported; empty when it can."""
-    if reason := names.OUT.get(module):
-        return f"{module.removeprefix('agentkit.')} is not in agentkit, which leaves out {reason}"
-    there = module in names.submodules()
-    return "" if there else f"{module.removeprefix('agentkit.')} is not in agentkit"
-
-
-def _why_not(module: str, name: str) -> str:
-    """Why a module of a face does not have a name; empty when it has."""
-    if name in names.homes(module) or (name.startswith("__") and name.endswith("__")):
+    if module in names.submodules():
         return ""
-    return _no_module(f"{module}.{name}")
+    reason = f", which leaves out {names.OUT[module]}" if module in names.OUT else ""
+    return f"{module.removeprefix('agentkit.')} is not in agentkit{reason}"
 
 
-def _unknown_attributes(tree: ast.Module, bound: dict[str, str]) -> Iterator[Finding]:
+def _explain_missing_name(module: str, name: str) -> str:
+    """Why a module of a face does not have a name; empty when it has."""
+    is_special = name.startswith("__") and name.endswith("__")
+    if is_special or name in names.homes(module):
+        return ""
+    return _explain_missing_module(f"{module}.{name}")
+
+
+def _find_unknown_attributes(tree: ast.Module, bound: dict[str, str]) -> Iterator[Finding]:
     """`autogen.x.y` where there is none."""
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Attribute):
-            continue
-        root, *attributes = _path(node) or [""]
-        module = bound.get(root)
-        if module and (why := _why_not_there(module, attributes)):
-            yield Finding(node.lineno, why)
+    for node in _find_nodes(tree, ast.Attribute):
+        root, *path = _read_path(node)
+        if root in bound and (problem := _explain_missing_path(bound[root], path)):
+            yield Finding(node.lineno, problem)
 
 
-def _path(node: ast.expr) -> list[str]:
-    """The names of `a.b.c`; empty for any other expression."""
-    if isinstance(node, ast.Name):
-        return [node.id]
-    if not isinstance(node, ast.Attribute):
-        return []
-    inner = _path(node.value)
-    return [*inner, node.attr] if inner else []
+def _read_path(node: ast.expr) -> list[str]:
+    """The names of `a.b.c`; an empty one at first when it is of any other expression."""
+    attributes = []
+    while isinstance(node, ast.Attribute):
+        attributes.append(node.attr)
+        node = node.value
+    return [node.id if isinstance(node, ast.Name) else "", *reversed(attributes)]
 
 
-def _why_not_there(module: str, path: Sequence[str]) -> str:
+def _explain_missing_path(module: str, path: Sequence[str]) -> str:
+    """Why `path` does not lead anywhere from a module; empty when it does."""
     for name in path:
-        if name in names.homes(module) or name not in names.parts(module):
-            return _why_not(module, name)
+        if not _is_module(module, name):
+            return _explain_missing_name(module, name)
         module = f"{module}.{name}"
     return ""
 
 
-def _named_in_texts(tree: ast.Module) -> Iterator[Finding]:
+def _find_modules_in_texts(tree: ast.Module) -> Iterator[Finding]:
     """Modules that are named in a text for a call, such as `import_module("autogen.oai")`."""
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call):
-            continue
-        importing = ast.unparse(node.func).rpartition(".")[2] in ("import_module", "__import__")
-        for line, text in _texts_given(node):
-            if _DOTTED.fullmatch(text) and (importing or "." in text):
+    for call in _find_nodes(tree, ast.Call):
+        called = ast.unparse(call.func).rpartition(".")[2]
+        named = _DOTTED if called in _IMPORTERS else _WITH_A_DOT
+        for line, text in _find_texts(call):
+            if named.fullmatch(text):
                 yield Finding(line, f"{text!r} stands in a text, which stays as it is")
 
 
-def _texts_given(call: ast.Call) -> Iterator[tuple[int, str]]:
+def _find_texts(call: ast.Call) -> Iterator[tuple[int, str]]:
     """The literal texts among the arguments of a call, each with its line."""
     for given in [*call.args, *(keyword.value for keyword in call.keywords)]:
         if isinstance(given, ast.Constant) and isinstance(given.value, str):

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentkit.cli.output import plain, put, put_json
-from agentkit.cli.store import opened, stopped_by_interrupt
-from agentkit.cli.words import retry
+from agentkit.cli.output import count, plain, put, put_json
+from agentkit.cli.store import Listeners, follow, open_workspace
+from agentkit.cli.words import describe_retry
 from agentkit.errors import ConfigError, DocumentError
-from agentkit.events import DocumentDone, DocumentProgress, Event, ModelReplied
+from agentkit.events import DocumentDone, DocumentProgress, ModelReplied
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from agentkit.retrieval import Source
-    from agentkit.runs import Run
     from agentkit.settings import Settings
 
 
-Show = Callable[[Event], None]
 _FIELDS = (
     "document",
     "status",
@@ -37,7 +35,7 @@ _FIELDS = (
     "same_as",
     "updated",
 )
-_SAID = {"indexed": "added"}
+_SUMMED_UP = ("added", "updated", "unchanged", "failed", "stopped")
 
 
 def ingest(
@@ -53,38 +51,35 @@ def ingest(
     ] = False,
 ) -> None:
     """Take documents in: files, whole folders, web addresses."""
-    with opened(context) as workspace:
-        sources, ends = _sources(paths, workspace.settings)
-        if not sources and not ends:
+    with open_workspace(context) as workspace:
+        sources, ends = _find_sources(paths, workspace.settings)
+        total = len(sources) + len(ends)
+        if not total:
             raise ConfigError(
                 f"There are no documents in {', '.join(paths)}; name files, or folders with files"
                 " in them."
             )
-        with _shown(as_json, len(sources) + len(ends)) as show:
+        with _show_progress(total, as_json) as listeners:
             for refused in ends:
-                show(refused)
+                listeners[DocumentDone](refused)
             if sources:
                 run = workspace.ingest(workspace.settings.owner, collection, sources)
-                ends += _followed(run, show)
+                done = follow(run, listeners)
+                ends += done
     if not as_json:
-        put(_summary(ends, collection))
+        put(_summarize(ends, collection))
     if any(end.status == "failed" for end in ends):
         raise typer.Exit(1)
 
 
-def _followed(run: Run[list[DocumentDone]], show: Show) -> list[DocumentDone]:
-    with stopped_by_interrupt(run):
-        for recorded in run:
-            show(recorded.event)
-    return run.result()
-
-
-def _sources(paths: list[str], settings: Settings) -> tuple[list[Source], list[DocumentDone]]:
+def _find_sources(paths: list[str], settings: Settings) -> tuple[list[Source], list[DocumentDone]]:
     """What is to be taken in, and what is no web address."""
     from agentkit.retrieval import source_at, sources_from_paths
 
-    sources, refused = sources_from_paths([Path(path) for path in paths if not _is_url(path)]), []
-    for url in filter(_is_url, paths):
+    urls = list(filter(_is_url, paths))
+    refused = []
+    sources = sources_from_paths([Path(path) for path in paths if path not in urls])
+    for url in urls:
         try:
             sources.append(source_at(url, settings))
         except DocumentError as error:
@@ -96,24 +91,23 @@ def _is_url(path: str) -> bool:
     return path.lower().startswith(("http://", "https://"))
 
 
-def _summary(ends: list[DocumentDone], collection: str) -> str:
-    counts = Counter(
-        "updated" if end.updated else _SAID.get(end.status, end.status) for end in ends
-    )
+def _summarize(ends: list[DocumentDone], collection: str) -> str:
+    counts = Counter(map(_outcome, ends))
     chunks = sum(end.chunks for end in ends if end.status == "indexed")
-    order = ("added", "updated", "unchanged", "failed", "stopped")
-    said = ", ".join(f"{counts[status]:,} {status}" for status in order if counts[status])
-    return f"{collection}: {said} ({_count(chunks, 'new chunk')})."
+    outcomes = ", ".join(f"{counts[one]:,} {one}" for one in _SUMMED_UP if counts[one])
+    return f"{collection}: {outcomes} ({count(chunks, 'new chunk')})."
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+def _outcome(end: DocumentDone) -> str:
+    if end.updated:
+        return "updated"
+    return "added" if end.status == "indexed" else end.status
 
 
 @contextmanager
-def _shown(as_json: bool, total: int) -> Iterator[Show]:
+def _show_progress(total: int, as_json: bool) -> Iterator[Listeners]:
     if as_json:
-        yield _show_json
+        yield {DocumentDone: _put_done}
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -125,42 +119,48 @@ def _shown(as_json: bool, total: int) -> Iterator[Show]:
         TextColumn("{task.description}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        yield _Bar(progress, total)
+        yield Bar(progress, total).listeners
 
 
-def _show_json(event: Event) -> None:
-    if isinstance(event, DocumentDone):
-        fields = dataclasses.asdict(event)
-        put_json({name: fields[name] for name in _FIELDS})
+def _put_done(done: DocumentDone) -> None:
+    fields = dataclasses.asdict(done)
+    put_json({name: fields[name] for name in _FIELDS})
 
 
-class _Bar:
+class Bar:
     """A bar over all documents with what is at work at the moment, and a line for each document
     that ended.
     """
 
     def __init__(self, progress: Progress, total: int) -> None:
-        self.progress = progress
-        self.task = progress.add_task("", total=total)
+        self.listeners: Listeners = {
+            DocumentProgress: self._show_stage,
+            DocumentDone: self._end_document,
+            ModelReplied: self._note_retry,
+        }
+        self._progress = progress
+        self._task = progress.add_task("", total=total)
 
-    def __call__(self, event: Event) -> None:
-        if isinstance(event, DocumentProgress) and event.stage != "waiting":
+    def _show_stage(self, event: DocumentProgress) -> None:
+        if event.stage != "waiting":
             part = f" {event.done:,}/{event.total:,}" if event.total > 1 else ""
-            self.progress.update(
-                self.task, description=f"{event.stage} {plain(event.document)}{part}"
-            )
-        elif isinstance(event, DocumentDone):
-            self._end(event)
-        elif isinstance(event, ModelReplied) and event.retry_in_s is not None:
-            told = f"{event.model}: {retry(event.error_type, event.retry_in_s)}"
-            self.progress.console.print(plain(told), markup=False, highlight=False, soft_wrap=True)
+            stage = f"{event.stage} {plain(event.document)}{part}"
+            self._progress.update(self._task, description=stage)
 
-    def _end(self, done: DocumentDone) -> None:
-        sizes = (
-            f"{_count(done.chunks, 'chunk')}, {_count(done.tokens, 'token')}, {done.seconds:.1f} s"
-        )
-        same = f"same content as {done.same_as}; " if done.same_as else ""
-        detail = done.error or done.note or f"{same}{sizes}"
-        line = f"{done.status:<10}{plain(done.document)}: {plain(detail)}"
-        self.progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
-        self.progress.advance(self.task)
+    def _end_document(self, done: DocumentDone) -> None:
+        detail = done.error or done.note or _describe_size(done)
+        self._print(f"{done.status:<10}{done.document}: {detail}")
+        self._progress.advance(self._task)
+
+    def _note_retry(self, reply: ModelReplied) -> None:
+        if reply.retry_in_s is not None:
+            self._print(describe_retry(reply.model, reply.error_type, reply.retry_in_s))
+
+    def _print(self, line: str) -> None:
+        self._progress.console.print(plain(line), markup=False, highlight=False, soft_wrap=True)
+
+
+def _describe_size(done: DocumentDone) -> str:
+    same = f"same content as {done.same_as}; " if done.same_as else ""
+    sizes = f"{count(done.chunks, 'chunk')}, {count(done.tokens, 'token')}"
+    return f"{same}{sizes}, {done.seconds:.1f} s"

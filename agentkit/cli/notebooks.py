@@ -4,13 +4,17 @@ written.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
-from agentkit.cli.imports import MODELS, Edit, Ported, applied, ported
+from agentkit.cli.imports import MODELS, Edit, Finding, Ported, apply_edits, port_source
 
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _CHARACTER = re.compile(
@@ -18,47 +22,32 @@ _CHARACTER = re.compile(
     re.DOTALL,
 )
 _MENTIONED = re.compile(rf"^.*\b(?:import|from)\b.*\b(?:{'|'.join(MODELS)})\b", re.MULTILINE)
-_MAGIC = re.compile(r"[ \t]*(?:[%!?]|[^#'\"]*\?[ \t]*$|[\w., \t]+=[ \t]*[%!])")
+_MAGIC = re.compile(
+    r"^([ \t]*)((?:[%!?]|[^#'\"\n]*\?[ \t]*$|[\w., \t]+=[ \t]*[%!]).*(?:(?<=\\)\n.*)*)",
+    re.MULTILINE,
+)
+"""A statement of IPython: the space before it, and its lines."""
 _OF_PYTHON = ("%%time", "%%timeit", "%%capture", "%%prun")
 """Magics above a cell that leave it Python."""
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What is told of a line of a cell, both counted from 1."""
-
-    cell: int
-    line: int
-    told: str
-    done: bool
-
-
-def ported_notebook(text: str) -> tuple[str, list[Told]]:
-    """A notebook's text with its imports rewritten, and what is told of them.
+def port_notebook(text: str) -> tuple[str, list[Finding]]:
+    """A notebook's text with its imports rewritten, and what is said of them.
 
     Cells that are no Python stay as they are, and are told of where they name one of the packages.
     Raises ValueError for what is no notebook of format 4 in Python.
     """
-    json.loads(text)
-    notebook = _Notebook(text)
+    json.loads(text)  # so that what is taken for a text below is one
     edits: list[Edit] = []
-    told: list[Told] = []
+    findings: list[Finding] = []
     bound: dict[str, str] = {}
-    for number, pieces in notebook.cells():
-        source = "".join(piece.text for piece in pieces)
-        found, problems = _of_cell(source, bound)
-        made, split = _in_place(pieces, found.edits)
-        edits += made
-        told += [
-            Told(number, each.line, each.told, each.done)
-            for each in found.findings
-            if not split or not each.done
-        ]
-        told += [Told(number, line, problem, False) for line, problem in problems]
-        if split:
-            told.append(Told(number, 1, "an import is split in a way that is not rewritten", False))
+    for number, pieces in _Notebook(text).cells():
+        ported = _port_cell("".join(piece.text for piece in pieces), bound)
+        ported = _place(ported, pieces)
+        edits += ported.edits
+        findings += [dataclasses.replace(found, cell=number) for found in ported.findings]
     edits.sort(key=lambda edit: edit.start)
-    return applied(text, edits), told
+    return apply_edits(text, edits), findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +63,13 @@ class _Piece:
     def text(self) -> str:
         return str(json.loads(f'"{"".join(self.written)}"', strict=False))
 
+    def find_place(self, characters: int) -> int:
+        """Where the notebook is after so many characters of the text."""
+        return self.start + sum(map(len, self.written[:characters]))
+
 
 class _Notebook:
-    """A notebook's JSON in which each text is known by its place."""
+    """A notebook's JSON in which the number of each text stands in its place."""
 
     def __init__(self, text: str) -> None:
         self._texts = list(_TEXT.finditer(text))
@@ -87,113 +80,92 @@ class _Notebook:
         """The cells of code with their numbers, from 1; raises ValueError for what is no
         notebook.
         """
-        notebook = self._named(self._tree)
+        notebook = self._read_object(self._tree)
         if "nbformat" not in notebook or not isinstance(notebook.get("cells"), list):
             raise ValueError("it is no notebook of format 4")
-        self._check_language(notebook)
-        for number, cell in enumerate(map(self._named, notebook["cells"]), 1):
-            if self._value(cell.get("cell_type")) == "code":
+        self._check_language(self._read_object(notebook.get("metadata")))
+        for number, cell in enumerate(map(self._read_object, notebook["cells"]), 1):
+            if self._read_text(cell.get("cell_type")) == "code":
                 source = cell.get("source", [])
-                if not isinstance(source, list):
-                    source = [source]
-                yield number, list(map(self._piece, source))
+                texts = source if isinstance(source, list) else [source]
+                yield number, list(map(self._read_piece, texts))
 
-    def _check_language(self, notebook: dict[str, Any]) -> None:
-        metadata = self._named(notebook.get("metadata"))
-        spec, info = (
-            self._named(metadata.get("kernelspec")),
-            self._named(metadata.get("language_info")),
-        )
-        language = self._value(spec.get("language")) or self._value(info.get("name")) or "python"
+    def _check_language(self, metadata: dict[str, Any]) -> None:
+        spec = self._read_object(metadata.get("kernelspec"))
+        info = self._read_object(metadata.get("language_info"))
+        languages = map(self._read_text, (spec.get("language"), info.get("name")))
+        language = next(filter(None, languages), "python")
         if language not in ("python", "ipython"):
             raise ValueError(f"it is a notebook in {language}, not in Python")
 
-    def _named(self, value: object) -> dict[str, Any]:
-        """An object with its keys as texts; an empty one for what is none."""
-        return (
-            {self._value(key): inner for key, inner in value.items()}
-            if isinstance(value, dict)
-            else {}
-        )
+    def _read_object(self, value: object) -> dict[str, Any]:
+        """An object with its keys as texts; an empty one for any other value."""
+        items = value.items() if isinstance(value, dict) else ()
+        return {self._read_text(key): inner for key, inner in items}
 
-    def _value(self, number: object) -> str:
+    def _read_text(self, number: object) -> str:
+        """The text of this number; an empty one for any other value."""
         return str(json.loads(self._texts[int(number)][0])) if isinstance(number, str) else ""
 
-    def _piece(self, number: object) -> _Piece:
+    def _read_piece(self, number: object) -> _Piece:
         if not isinstance(number, str):
             raise ValueError("the source of a cell is no text")
         literal = self._texts[int(number)]
         return _Piece(literal.start() + 1, _CHARACTER.findall(literal[0][1:-1]))
 
 
-def _in_place(pieces: Sequence[_Piece], edits: Sequence[Edit]) -> tuple[list[Edit], bool]:
-    """The edits of a cell as edits of the notebook; none, and True, where one is spread over
+def _place(ported: Ported, pieces: Sequence[_Piece]) -> Ported:
+    """With the edits of a cell as edits of the notebook; without any where one is spread over
     several texts.
     """
-    made = []
-    for edit in edits:
-        start = 0
-        for piece in pieces:
-            end = start + len(piece.written)
-            if start <= edit.start < end and edit.end <= end:
-                before = piece.start + sum(map(len, piece.written[: edit.start - start]))
-                length = sum(map(len, piece.written[edit.start - start : edit.end - start]))
-                made.append(Edit(before, before + length, edit.text))
-            start = end
-    return (made, False) if len(made) == len(edits) else ([], True)
+    starts = list(accumulate((len(piece.written) for piece in pieces), initial=0))
+    edits = []
+    for edit in ported.edits:
+        number = bisect_right(starts, edit.start) - 1
+        if edit.end > starts[number + 1]:
+            left = [found for found in ported.findings if not found.done]
+            split = Finding(1, "an import is split in a way that is not rewritten")
+            return Ported([], [*left, split])
+        piece, offset = pieces[number], starts[number]
+        start, end = piece.find_place(edit.start - offset), piece.find_place(edit.end - offset)
+        edits.append(Edit(start, end, edit.text))
+    return Ported(edits, ported.findings)
 
 
-def _of_cell(source: str, bound: dict[str, str]) -> tuple[Ported, list[tuple[int, str]]]:
-    """What becomes of a cell, and the lines with imports that stay although they may be meant."""
-    nothing = Ported([], [])
+def _port_cell(source: str, bound: dict[str, str]) -> Ported:
+    """What becomes of a cell; lines with imports that stay although they may be meant are found."""
     if not any(name in source for name in [*MODELS, *bound]):
-        return nothing, []
-    shown = _without_magics(source)
-    mentioned = [_line(source, at.start()) for at in _MENTIONED.finditer(source)]
-    hidden = [(line, "an import in a magic stays as it is") for line in mentioned]
-    if shown is None:
-        return nothing, hidden
+        return Ported([], [])
+    mentioned = [source.count("\n", 0, at.start()) + 1 for at in _MENTIONED.finditer(source)]
+    hidden = [Finding(line, "an import in a magic stays as it is") for line in mentioned]
+    if _is_other_language(source):
+        return Ported([], hidden)
+    with suppress(SyntaxError):
+        return port_source(source, bound)
+    python = _MAGIC.sub(_blank, source)
     try:
-        return ported(source, bound), []
-    except SyntaxError:
-        pass
-    try:
-        found = ported(shown, bound)
+        ported = port_source(python, bound)
     except SyntaxError as error:
-        problem = (error.lineno or 1, f"no Python ({error.msg}); it stays as it is")
-        return nothing, [problem] if mentioned else []
-    seen = {each.line for each in found.findings}
-    return found, [
-        (line, why) for line, why in hidden if line not in seen and _is_blank(shown, line)
+        told = f"no Python ({error.msg}); it stays as it is"
+        return Ported([], [Finding(error.lineno or 1, told)] if mentioned else [])
+    seen = {found.line for found in ported.findings}
+    lines = python.split("\n")
+    in_magics = [
+        found
+        for found in hidden
+        if found.line not in seen and lines[found.line - 1].strip() in ("", "0")
     ]
+    return Ported(ported.edits, [*ported.findings, *in_magics])
 
 
-def _line(source: str, at: int) -> int:
-    return source.count("\n", 0, at) + 1
+def _is_other_language(source: str) -> bool:
+    """Whether a magic above the cell hands it to something else than Python."""
+    first = next(iter(source.split()), "")
+    return first.startswith("%%") and first not in _OF_PYTHON
 
 
-def _is_blank(shown: str, line: int) -> bool:
-    return shown.split("\n")[line - 1].strip() in ("", "0")
-
-
-def _zero(line: str) -> str:
-    """A `0` in place of what stands on a line, as long as that."""
-    indent = len(line) - len(line.lstrip())
-    return line[:indent] + "0".ljust(len(line) - indent)
-
-
-def _without_magics(source: str) -> str | None:
-    """The cell with a `0` in place of each line of IPython, as long as before; None for what is no
-    Python.
-    """
-    lines = source.split("\n")
-    first = next((line for line in lines if line.strip()), "").strip()
-    if first.startswith("%%") and first.split()[0] not in _OF_PYTHON:
-        return None
-    shown, goes_on = [], False
-    for line in lines:
-        magic = goes_on or _MAGIC.match(line) is not None
-        nothing = " " * len(line) if goes_on or not line.strip() else _zero(line)
-        shown.append(nothing if magic else line)
-        goes_on = magic and line.endswith("\\")
-    return "\n".join(shown)
+def _blank(magic: re.Match[str]) -> str:
+    """A `0` in place of a statement of IPython, as long as that."""
+    indent, statement = magic.groups()
+    rest = re.sub(r"[^\n]", " ", statement[1:])
+    return f"{indent}0{rest}"

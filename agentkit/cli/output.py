@@ -6,7 +6,12 @@ import io
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from agentkit.retrieval import Hit
+    from agentkit.retrieval.store.exact_search import Match
+    from agentkit.teams import Citation
 
 _CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
@@ -33,12 +38,12 @@ def put_table(
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
-        right = column in numbers
-        table.add_column(
-            column, justify="right" if right else "left", no_wrap=right, overflow="fold"
-        )
+        if column in numbers:
+            table.add_column(column, justify="right", no_wrap=True, overflow="fold")
+        else:
+            table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*[Text(plain(cell)) for cell in row])
+        table.add_row(*(Text(plain(cell)) for cell in row))
     # A pipe has no width: nothing is wrapped for the program that reads it.
     Console(file=sys.stdout, width=None if sys.stdout.isatty() else 1_000).print(table)
     sys.stdout.flush()
@@ -55,12 +60,27 @@ def plain(text: str) -> str:
     return text.translate(_CONTROL)
 
 
+def describe_place(found: Hit | Match | Citation) -> str:
+    """The document, the page or place in it, and the heading there."""
+    place = f"p. {found.page}" if found.page else found.place
+    return ", ".join(filter(None, (found.document, place, found.heading)))
+
+
+def count(number: int, noun: str) -> str:
+    """`1,203 chunks`, `1 chunk`."""
+    from agentkit.ui.text import figures
+
+    return figures.count(number, noun)
+
+
 def dollars(cost: float | None, unpriced: int = 0) -> str:
     """A cost as people read it; a part that is unknown is said, never counted as nothing."""
     from agentkit.ui.text import figures
 
-    known = "unknown" if cost is None else figures.dollars(cost)
-    return f"{known} + {unpriced} unpriced" if cost is not None and unpriced else known
+    if cost is None:
+        return "unknown"
+    known = figures.dollars(cost)
+    return f"{known} + {unpriced} unpriced" if unpriced else known
 
 
 def tolerate_any_character(*streams: TextIO) -> None:

@@ -11,11 +11,14 @@ import shutil
 import tempfile
 import tokenize
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentkit.cli.output import note, put
+
+if TYPE_CHECKING:
+    from agentkit.cli.imports import Finding
 
 
 def port(
@@ -38,7 +41,7 @@ def port(
             done, open_places = _port(file, check)
         except (OSError, ValueError, SyntaxError) as error:
             done, open_places = False, 1
-            note(f"{file}: left as it is: {_why(error)}")
+            note(f"{file}: left as it is: {_explain(error)}")
         changed += done
         left += open_places
     what = "would change" if check else "changed"
@@ -51,35 +54,36 @@ def _port(file: Path, check: bool) -> tuple[bool, int]:
     """Whether the file changes, and how many places are left; raises as reading, parsing and
     writing do.
     """
-    if file.suffix not in (".py", ".ipynb"):
+    if file.suffix not in _PORTERS:
         raise ValueError("it is neither a .py nor an .ipynb file")
     before = file.read_bytes()
-    after, told = _notebook(before) if file.suffix == ".ipynb" else _script(before)
+    after, findings = _PORTERS[file.suffix](before)
     if after != before and not check:
         _write(file, after)
-    for where, what, done in told:
-        put(f"{file}:{where}: {what if done else f'not ported: {what}'}")
-    return after != before, sum(not done for _, _, done in told)
+    for found in findings:
+        put(f"{file}:{found.place}: {'' if found.done else 'not ported: '}{found.message}")
+    return after != before, sum(not found.done for found in findings)
 
 
-def _script(data: bytes) -> tuple[bytes, list[tuple[str, str, bool]]]:
-    from agentkit.cli.imports import applied, ported
+def _port_script(data: bytes) -> tuple[bytes, list[Finding]]:
+    from agentkit.cli.imports import apply_edits, port_source
 
     encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     source = data.decode(encoding)
     if source.encode(encoding) != data:
         raise ValueError(f"its encoding, {encoding}, cannot write it as it is")
-    found = ported(source)
-    told = [(str(each.line), each.told, each.done) for each in found.findings]
-    return applied(source, found.edits).encode(encoding), told
+    ported = port_source(source)
+    return apply_edits(source, ported.edits).encode(encoding), ported.findings
 
 
-def _notebook(data: bytes) -> tuple[bytes, list[tuple[str, str, bool]]]:
-    from agentkit.cli.notebooks import ported_notebook
+def _port_notebook(data: bytes) -> tuple[bytes, list[Finding]]:
+    from agentkit.cli.notebooks import port_notebook
 
-    text, found = ported_notebook(data.decode("utf-8"))
-    told = [(f"cell {each.cell}, line {each.line}", each.told, each.done) for each in found]
-    return text.encode("utf-8"), told
+    text, findings = port_notebook(data.decode("utf-8"))
+    return text.encode("utf-8"), findings
+
+
+_PORTERS = {".py": _port_script, ".ipynb": _port_notebook}
 
 
 def _write(file: Path, data: bytes) -> None:
@@ -103,8 +107,9 @@ def _write(file: Path, data: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _why(error: Exception) -> str:
+def _explain(error: OSError | ValueError | SyntaxError) -> str:
     if isinstance(error, SyntaxError):
         line = f" (line {error.lineno})" if error.lineno else ""
         return f"it is no Python{line}: {error.msg}"
-    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+    reason = error.strerror if isinstance(error, OSError) else None
+    return reason or str(error)

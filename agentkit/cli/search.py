@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Sequence
+from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from agentkit.cli.fallback import fallback_fields, note_fallback
-from agentkit.cli.output import note, put, put_json
-from agentkit.cli.store import chosen_collection, opened
+from agentkit.cli.output import describe_place, note, put, put_json
+from agentkit.cli.store import choose_collection, open_workspace
 from agentkit.core import bus
 from agentkit.errors import ConfigError, NotFound
 from agentkit.events import Event, Retrieved
@@ -22,7 +22,6 @@ from agentkit.events import Event, Retrieved
 if TYPE_CHECKING:
     from agentkit.retrieval import Hit, Library
     from agentkit.retrieval.store.exact_search import Match
-    from agentkit.retrieval.types import Scope
 
 _PAGES = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 _TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]
@@ -83,18 +82,26 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Search a collection, best passages first."""
-    with opened(context) as workspace:
+    from agentkit.retrieval.types import Scope
+
+    chosen = {"mode": mode, "top_k": top_k, "min_score": min_score, "reranker": reranker}
+    given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+    pages = _parse_pages(page)
+    with open_workspace(context) as workspace:
         library, owner = workspace.library, workspace.settings.owner
-        searched = chosen_collection(workspace, collection)
-        scope = _scope(
-            library, owner, searched, types or (), tags or (), documents, page, since, until
+        searched = choose_collection(workspace, collection)
+        scope = Scope(
+            _find_documents(library, owner, searched, documents) if documents else None,
+            [_find_media_type(library, owner, searched, name) for name in types or ()],
+            tags or (),
+            _to_utc(since) if since else None,
+            _to_utc(_find_end(until)) if until else None,
+            *pages,
         )
         if exact or regex:
             matches = library.find(owner, searched, query, regex=regex, scope=scope, limit=top_k)
             _show_matches(query, searched, matches, as_json)
             return
-        chosen = {"mode": mode, "top_k": top_k, "min_score": min_score, "reranker": reranker}
-        given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
         options = dataclasses.replace(library.options(owner, searched), **given)
         heard: list[Event] = []
         with bus.listening(heard.append), workspace.counted(owner, "Command search"):
@@ -109,140 +116,111 @@ def search(
                 "collection": searched,
                 "mode": told.mode,
                 "fallback": fallback_fields(told.fallback),
-                "hits": [_hit(hit) for hit in hits],
+                "hits": list(map(_hit_to_json, hits)),
             }
         )
-    elif hits:
-        for hit in hits:
-            also = f"\n   Nearly the same in: {', '.join(hit.also_in)}" if hit.also_in else ""
-            put(
-                f"{hit.rank}. {_where(hit)}  (score {hit.score:.3f})\n  "
-                f" {' '.join(hit.text.split())}{also}\n"
-            )
     else:
-        note(f"Nothing in {searched} matches.")
+        _show_hits(searched, hits)
 
 
-def _scope(
-    library: Library,
-    owner: str,
-    collection: str,
-    types: Sequence[str],
-    tags: Sequence[str],
-    documents: Sequence[str] | None,
-    page: str | None,
-    since: datetime | None,
-    until: datetime | None,
-) -> Scope:
-    from agentkit.retrieval.types import Scope
-
-    first, last = _pages(page)
-    end = until + timedelta(days=1) if until and until == until.replace(hour=0, minute=0) else until
-    return Scope(
-        _documents(library, owner, collection, documents),
-        [
-            media_type
-            for name in types
-            for media_type in _media_types(name, library.media_types(owner, collection))
-        ],
-        tags,
-        since and _utc(since),
-        end and _utc(end),
-        first,
-        last,
-    )
+def _find_documents(
+    library: Library, owner: str, collection: str, names: Sequence[str]
+) -> list[str]:
+    """The ids of the documents with these names."""
+    ids: list[str] = []
+    for name in names:
+        named = [one.id for one in library.documents(owner, collection, name) if one.name == name]
+        if not named:
+            raise NotFound(
+                f"There is no document {name!r} in {collection}; give its whole name, as `search`"
+                " shows it."
+            )
+        ids += named
+    return ids
 
 
-def _documents(
-    library: Library, owner: str, collection: str, names: Sequence[str] | None
-) -> list[str] | None:
-    if not names:
-        return None
-    found = {
-        name: [one.id for one in library.documents(owner, collection, name) if one.name == name]
-        for name in names
-    }
-    if missing := [name for name, ids in found.items() if not ids]:
-        raise NotFound(
-            f"There is no document {missing[0]!r} in {collection}; give its whole name, as `search`"
-            " shows it."
-        )
-    return [one for ids in found.values() for one in ids]
-
-
-def _media_types(name: str, known: Sequence[str]) -> list[str]:
-    """The media types that a name such as `pdf`, `.md` or `text/markdown` stands for."""
+def _find_media_type(library: Library, owner: str, collection: str, name: str) -> str:
+    """The media type that a name such as `pdf`, `.md` or `text/markdown` stands for."""
     from agentkit.documents.readers import FORMATS
 
     format_ = FORMATS.get("." + name.lower().lstrip("."))
     if format_ is not None:
-        return [format_.media_type]
+        return format_.media_type
     if "/" in name:
-        return [name.lower()]
+        return name.lower()
+    known = library.media_types(owner, collection)
     there = f"the collection has {', '.join(known)}" if known else "the collection is empty"
     raise ConfigError(
         f"There is no kind of file {name!r}; give an ending such as pdf, or a media type ({there})."
     )
 
 
-def _pages(text: str | None) -> tuple[int | None, int | None]:
+def _parse_pages(text: str | None) -> tuple[int | None, int | None]:
+    """The first and the last page of `3` or `3-9`."""
     if text is None:
         return None, None
     found = _PAGES.fullmatch(text.strip())
-    first = int(found[1]) if found else 0
-    last = int(found[2] or first) if found else 0
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
     if not 1 <= first <= last:
         raise ConfigError(f"The page is {text!r}; give a number such as 3, or a range such as 3-9.")
     return first, last
 
 
-def _utc(local: datetime) -> datetime:
+def _find_end(until: datetime) -> datetime:
+    """The end of a day, or the given time of it."""
+    return until + timedelta(days=1) if until.time() == time.min else until
+
+
+def _to_utc(local: datetime) -> datetime:
     """A time of this machine as the tables hold it."""
     return local.astimezone(UTC).replace(tzinfo=None)
 
 
 def _show_matches(query: str, collection: str, matches: Sequence[Match], as_json: bool) -> None:
     if as_json:
-        found = [_fields(match) for match in matches]
+        found = list(map(_match_to_json, matches))
         put_json({"query": query, "collection": collection, "matches": found})
         return
-
     for match in matches:
-        put(f"{_where(match)}\n   {match.line}\n")
+        put(f"{describe_place(match)}\n   {match.line}\n")
     if not matches:
         note(f"It stands nowhere in {collection}.")
 
 
-def _hit(hit: Hit) -> dict[str, Any]:
-    names = (
-        "rank",
-        "score",
-        "document",
-        "chunk_id",
-        "page",
-        "place",
-        "heading",
-        "text",
-        "scores",
-        "also_in",
-    )
-    return _placed({name: getattr(hit, name) for name in names}, hit)
+def _show_hits(collection: str, hits: Sequence[Hit]) -> None:
+    for hit in hits:
+        put(f"{hit.rank}. {describe_place(hit)}  (score {hit.score:.3f})")
+        put(f"   {' '.join(hit.text.split())}")
+        if hit.also_in:
+            put(f"   Nearly the same in: {', '.join(hit.also_in)}")
+        put("")
+    if not hits:
+        note(f"Nothing in {collection} matches.")
 
 
-def _fields(match: Match) -> dict[str, Any]:
-    names = ("document", "chunk_id", "page", "place", "heading", "line")
-    return _placed({name: getattr(match, name) for name in names}, match)
+def _hit_to_json(hit: Hit) -> dict[str, object]:
+    return {
+        "rank": hit.rank,
+        "score": hit.score,
+        "document": hit.document,
+        "chunk": hit.chunk_id,
+        "page": hit.page,
+        "place": hit.place,
+        "heading": hit.heading,
+        "text": hit.text,
+        "scores": hit.scores,
+        "also_in": hit.also_in,
+        "span": [hit.start, hit.end],
+    }
 
 
-_SHOWN_AS = {"chunk_id": "chunk"}
-
-
-def _placed(fields: Mapping[str, object], found: Hit | Match) -> dict[str, Any]:
-    """With the names that scripts see for where it is."""
-    shown = {_SHOWN_AS.get(name, name): value for name, value in fields.items()}
-    return {**shown, "span": [found.start, found.end]}
-
-
-def _where(found: Hit | Match) -> str:
-    place = f"p. {found.page}" if found.page else found.place
-    return ", ".join(filter(None, (found.document, place, found.heading)))
+def _match_to_json(match: Match) -> dict[str, object]:
+    return {
+        "document": match.document,
+        "chunk": match.chunk_id,
+        "page": match.page,
+        "place": match.place,
+        "heading": match.heading,
+        "line": match.line,
+        "span": [match.start, match.end],
+    }

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentkit.cli.output import note, put, put_json, put_table
-from agentkit.cli.store import opened, stopped_by_interrupt
+from agentkit.cli.output import count, note, put, put_json, put_table
+from agentkit.cli.store import follow, open_workspace
 from agentkit.errors import ConfigError
 
 if TYPE_CHECKING:
     from agentkit.retrieval import Collection
-    from agentkit.runs import Run
     from agentkit.workspace import Workspace
 
-T = TypeVar("T")
+_COLUMNS = ("collection", "documents", "chunks", "embedding model")
 
 app = typer.Typer(
     help="List collections, write one to a file, make one of a file.", no_args_is_help=True
@@ -24,21 +24,18 @@ app = typer.Typer(
 
 
 @app.command("list")
-def listed(
+def show_list(
     context: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """The collections, with their size and embedding model."""
-    with opened(context) as workspace:
+    with open_workspace(context) as workspace:
         known = workspace.library.collections(workspace.settings.owner)
     if as_json:
-        for one in known:
-            put_json(_facts(one))
+        for collection in known:
+            put_json(_to_json(collection))
     elif known:
-        rows = [(one.name, f"{one.documents:,}", f"{one.chunks:,}", one.embedder) for one in known]
-        put_table(
-            ("collection", "documents", "chunks", "embedding model"), rows, ("documents", "chunks")
-        )
+        put_table(_COLUMNS, map(_to_row, known), numbers=("documents", "chunks"))
     else:
         note(
             "There are no collections yet; take documents in with `python -m agentkit ingest PATH`."
@@ -60,7 +57,7 @@ def export(
     """
     from agentkit.retrieval.transfer.bundle import file_name
 
-    with opened(context) as workspace:
+    with open_workspace(context) as workspace:
         owner = workspace.settings.owner
         found = workspace.library.collection(owner, name)
         path = file / file_name(found.name) if file.is_dir() else file
@@ -68,43 +65,35 @@ def export(
             raise ConfigError(
                 f"{path} is there already; give another name, or --force to replace it."
             )
-        _followed(workspace.export_collection(owner, found.name, path))
+        follow(workspace.export_collection(owner, found.name, path), {})
     size = path.stat().st_size
     if as_json:
-        put_json({"file": str(path), "bytes": size, **_facts(found)})
+        put_json({"file": str(path), "bytes": size, **_to_json(found)})
     else:
-        put(f"{found.name}: {_size(found)} in {path} ({size / 1e6:,.1f} MB).")
+        put(f"{found.name}: {_describe_size(found)} in {path} ({size / 1e6:,.1f} MB).")
 
 
 @app.command("import")
-def load(
+def import_file(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="What `collection export` wrote.")],
     name: Annotated[str, typer.Option(help="Its name here; by default the one it had.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Make a collection of a file; nothing is read or embedded again."""
-    with opened(context) as workspace:
+    with open_workspace(context) as workspace:
         owner = workspace.settings.owner
-        made = _followed(workspace.import_collection(owner, file, name))
-        missing = _missing(workspace, made)
+        made = follow(workspace.import_collection(owner, file, name), {})
+        missing = _find_missing_model(workspace, made)
     if missing:
         note(f"Note: {missing}")
     if as_json:
-        put_json({**_facts(made), "note": missing})
+        put_json({**_to_json(made), "note": missing})
     else:
-        put(f"{made.name}: {_size(made)}.")
+        put(f"{made.name}: {_describe_size(made)}.")
 
 
-def _followed(run: Run[T]) -> T:
-    """What the run gives, which Ctrl-C stops."""
-    with stopped_by_interrupt(run):
-        while not run.wait(0.2):
-            pass
-    return run.result()
-
-
-def _missing(workspace: Workspace, made: Collection) -> str:
+def _find_missing_model(workspace: Workspace, made: Collection) -> str:
     """What is to be said when the model that the collection was made with is not here."""
     try:
         workspace.library.embedders.of(made.embedder)
@@ -113,7 +102,11 @@ def _missing(workspace: Workspace, made: Collection) -> str:
     return ""
 
 
-def _facts(one: Collection) -> dict[str, Any]:
+def _to_row(one: Collection) -> Sequence[str]:
+    return one.name, f"{one.documents:,}", f"{one.chunks:,}", one.embedder
+
+
+def _to_json(one: Collection) -> dict[str, Any]:
     return {
         "collection": one.name,
         "documents": one.documents,
@@ -122,8 +115,5 @@ def _facts(one: Collection) -> dict[str, Any]:
     }
 
 
-def _size(one: Collection) -> str:
-    return (
-        f"{one.documents:,} document{'' if one.documents == 1 else 's'}, {one.chunks:,}"
-        f" chunk{'' if one.chunks == 1 else 's'}"
-    )
+def _describe_size(one: Collection) -> str:
+    return f"{count(one.documents, 'document')}, {count(one.chunks, 'chunk')}"

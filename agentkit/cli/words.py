@@ -47,14 +47,17 @@ _ENDS: dict[EndKind, str] = {
 }
 
 
-def retry(error_type: str, seconds: float) -> str:
-    """What is told when a call that failed is tried again."""
-    return f"{RETRIES.get(error_type, 'no answer')}, next try in {math.ceil(seconds)} s"
+def describe_retry(model: str, error_type: str, seconds: float) -> str:
+    """What is told when a call of a model that failed is tried again."""
+    reason = RETRIES.get(error_type, "no answer")
+    return f"{model}: {reason}, next try in {math.ceil(seconds)} s"
 
 
-def ended(end: EndReason) -> str:
+def describe_end(end: EndReason) -> str:
     """Why an answer ended, without a full stop; for what needs no words its kind."""
-    limit = amount(end.unit, end.limit) if end.unit and end.limit is not None else end.limit
-    what = f"the model {end.model}" if end.model else "earlier calls"
-    told = end.told.rstrip(".")
-    return _ENDS.get(end.kind, end.kind).format(agent=end.agent, limit=limit, told=told, what=what)
+    return _ENDS.get(end.kind, end.kind).format(
+        agent=end.agent,
+        limit=amount(end.unit, end.limit) if end.unit and end.limit is not None else end.limit,
+        told=end.told.rstrip("."),
+        what=f"the model {end.model}" if end.model else "earlier calls",
+    )

@@ -12,9 +12,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from agentkit.coding import footprint
 from agentkit.coding.process import (
@@ -62,7 +63,9 @@ def run(
     """
     stopping.check()
     output = CappedOutput(limits.output_bytes)
-    sandbox = _Sandbox(_arguments(command, folder, limits, user))
+    seconds = int(limits.seconds * (os.cpu_count() or 1)) + 1
+    places = [*confinement.mounts({folder: "--bind"})]
+    sandbox = Sandbox(build_arguments(command, places, str(folder), limits, user, seconds))
     with stopping.keeping(output.text):
         try:
             ended_by = sandbox.watch(folder, limits, output)
@@ -84,12 +87,21 @@ class _Ended(NamedTuple):
     why: str
 
 
-class _Sandbox:
+_EXCESS = {
+    "memory": "The code was stopped: its processes used more than {0.memory_mb:,} MB of memory.",
+    "disk": "The code was stopped: it wrote more than {0.file_mb:,} MB into its folder.",
+}
+
+
+class Sandbox:
     """A running sandbox. All its processes die with the first one of its process namespace, which a
-    pidfd watches.
+    pidfd watches; they also die with the thread that made it.
     """
 
-    def __init__(self, arguments: list[str]) -> None:
+    def __init__(self, arguments: list[str], *, piped: bool = False) -> None:
+        """`arguments` are from `build_arguments`. `piped`: its input is the pipe `stdin`, and what
+        goes to stderr is lost, so that its output is what its program writes alone.
+        """
         self.exit_code: int | None = None
         self._silent = False
         status, status_inside = os.pipe()
@@ -102,7 +114,9 @@ class _Sandbox:
         self._status = os.fdopen(status, "rb")
         try:
             self._process = _start(
-                [confinement.program() or "bwrap", *options, *arguments], list(inherited.values())
+                [confinement.program() or "bwrap", *options, *arguments],
+                list(inherited.values()),
+                piped,
             )
         except OSError as error:
             self._status.close()
@@ -113,13 +127,13 @@ class _Sandbox:
             for descriptor in inherited.values():
                 os.close(descriptor)
         assert self._process.stdout is not None
-        self._stdout = self._process.stdout
-        self._first = self._process.pid
+        self.stdin, self.stdout = self._process.stdin, self._process.stdout
+        self.first = self._process.pid
         try:
-            self._first = int(
+            self.first = int(
                 json.loads(self._status.readline() or b"{}").get("child-pid", self._process.pid)
             )
-            self._life = _pidfd(self._first, self._process.pid)
+            self.life = _pidfd(self.first, self._process.pid)
         except BaseException as error:
             self._give_up()
             if isinstance(error, OSError):
@@ -130,7 +144,7 @@ class _Sandbox:
 
     def _give_up(self) -> None:
         for process in (
-            self._first,
+            self.first,
             self._process.pid,
         ):  # so early, the first does not yet die with the other
             with contextlib.suppress(ProcessLookupError):
@@ -151,8 +165,8 @@ class _Sandbox:
             if now >= end:
                 return _Ended(TIMEOUT_EXIT_CODE, TIMEOUT_MSG)
             if now - looked >= _LOOK_EVERY_S:
-                if ended := self._excess(folder, limits, allowed):
-                    return ended
+                if kind := self.find_excess([folder], limits, allowed):
+                    return _Ended(KILLED_CODE, _EXCESS[kind].format(limits))
                 looked = time.monotonic()
         return None
 
@@ -161,57 +175,56 @@ class _Sandbox:
         at the end.
         """
         ready = select.poll()
-        ready.register(self._life, select.POLLIN)
+        ready.register(self.life, select.POLLIN)
         if not self._silent:
-            ready.register(self._stdout, select.POLLIN)
+            ready.register(self.stdout, select.POLLIN)
         events = dict(ready.poll(_LOOK_EVERY_S * 1000))
-        if self._stdout.fileno() in events:
+        if self.stdout.fileno() in events:
             self._read(output)
-        return self._life not in events
+        return self.life not in events
 
     def _read(self, output: CappedOutput) -> None:
-        piece = os.read(self._stdout.fileno(), PIECE_BYTES)
+        piece = os.read(self.stdout.fileno(), PIECE_BYTES)
         self._silent = not piece
         output.add(piece)
 
-    def _excess(self, folder: Path, limits: Limits, allowed: int) -> _Ended | None:
-        pids = footprint.descendants(self._first)
+    def find_excess(
+        self, places: Sequence[Path], limits: Limits, allowed: int
+    ) -> Literal["memory", "disk"] | None:
+        """Which limit is broken at this moment: memory, or `allowed` bytes in the folders."""
+        pids = footprint.descendants(self.first)
         if footprint.memory_bytes(pids, limits.memory_mb * MIB) > limits.memory_mb * MIB:
-            return _Ended(
-                KILLED_CODE,
-                f"The code was stopped: its processes used more than {limits.memory_mb:,} MB of"
-                " memory.",
-            )
-        if footprint.disk_bytes(folder) + footprint.deleted_bytes(pids) > allowed:
-            return _Ended(
-                KILLED_CODE,
-                f"The code was stopped: it wrote more than {limits.file_mb:,} MB into its folder.",
-            )
+            return "memory"
+        if sum(map(footprint.disk_bytes, places)) + footprint.deleted_bytes(pids) > allowed:
+            return "disk"
         return None
 
     def end(self, output: CappedOutput) -> None:
         """Kill what still runs, wait until nothing does, and collect the rest of the output."""
         with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._life, signal.SIGKILL)
+            signal.pidfd_send_signal(self.life, signal.SIGKILL)
         dead = select.poll()
-        dead.register(self._life, select.POLLIN)
+        dead.register(self.life, select.POLLIN)
         dead.poll()
-        os.close(self._life)
+        os.close(self.life)
         while not self._silent:
             self._read(output)
         self._process.wait()
-        self._stdout.close()
+        self.stdout.close()
+        if self.stdin is not None:
+            self.stdin.close()
         with self._status:
             for line in self._status:
                 self.exit_code = json.loads(line).get("exit-code", self.exit_code)
 
 
-def _start(command: list[str], inherited: list[int]) -> subprocess.Popen[bytes]:
+def _start(command: list[str], inherited: list[int], piped: bool) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         command,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.DEVNULL if piped else subprocess.STDOUT,
+        bufsize=0,
         env=_environment(),  # of bubblewrap too, since /proc/1/environ shows it inside
         cwd="/",
         pass_fds=inherited,
@@ -242,11 +255,23 @@ def _environment() -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "OPENBLAS_NUM_THREADS": "1",  # each thread would take its share of the address space
         "OMP_NUM_THREADS": "1",
+        "MALLOC_ARENA_MAX": "2",
     }
 
 
-def _arguments(command: list[str], folder: Path, limits: Limits, user: int | None) -> list[str]:
-    """bubblewrap's options, then the first program, its limits, and the command."""
+def build_arguments(
+    command: list[str],
+    places: Sequence[str],
+    work_dir: str,
+    limits: Limits,
+    user: int | None,
+    cpu_seconds: int,
+) -> list[str]:
+    """bubblewrap's options, then the first program, its limits, and the command.
+
+    `places` are options for what can be seen (`confinement.mounts`), `work_dir` is where the
+    command starts, as it is called inside; `cpu_seconds` is what each process may compute.
+    """
     arguments = [
         *confinement.NAMESPACES,
         *confinement.as_user(user, _TO_ENTER),
@@ -270,7 +295,7 @@ def _arguments(command: list[str], folder: Path, limits: Limits, user: int | Non
         *space,
         "--tmpfs",
         "/tmp",
-        *confinement.mounts({folder: "--bind"}),
+        *places,
         "--ro-bind",
         str(_CHILD),
         _CHILD_INSIDE,
@@ -279,17 +304,14 @@ def _arguments(command: list[str], folder: Path, limits: Limits, user: int | Non
         "--remount-ro",
         "/",
         "--chdir",
-        str(folder),
+        work_dir,
         os.path.realpath(sys.executable),
         "-I",
         "-S",
         _CHILD_INSIDE,
     ]
     figures = [-1 if user is None else user, limits.memory_mb * MIB, limits.file_mb * MIB]
-    figures += [
-        _process_limit(limits.processes, user),
-        int(limits.seconds * (os.cpu_count() or 1)) + 1,
-    ]
+    figures += [_process_limit(limits.processes, user), cpu_seconds]
     return [*arguments, *map(str, figures), *command]
 
 

@@ -6,7 +6,7 @@ import ast
 import re
 import warnings
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
 from agentkit.coding.base import CodeBlock
@@ -33,6 +33,10 @@ LANGUAGE = re.compile(r"\{?\s*\.?([^\s{}:,=]*)")
 SHELL_COMMAND = re.compile(r"(?:python[\d.]*|pip3?)\s")
 
 
+Fence = tuple[int, str, bool]
+"""A line that may close a block: its index, its marks, and whether a language follows them."""
+
+
 class MarkdownCodeExtractor:
     """The blocks between fences of backticks or tildes, with the language that the fence names or
     the code suggests.
@@ -50,10 +54,10 @@ class MarkdownCodeExtractor:
         it.
         """
         found = fenced_blocks(content_str(message))
-        return [CodeBlock(code, language or _guess(code)) for language, code in found]
+        return [CodeBlock(code, language or _guess_language(code)) for language, code in found]
 
 
-def _guess(code: str) -> str:
+def _guess_language(code: str) -> str:
     language = infer_lang(code)
     return "" if language == UNKNOWN else language
 
@@ -63,11 +67,7 @@ def fenced_blocks(text: str) -> list[tuple[str, str]]:
     a line are left out.
     """
     lines = [line.removesuffix("\r") for line in text.split("\n")]
-    closings = [(at, match) for at, line in enumerate(lines) if (match := CLOSING.fullmatch(line))]
-    fences = [
-        (at, match["fence"], NAMED.fullmatch(match["rest"].rstrip()) is not None)
-        for at, match in closings
-    ]
+    fences = list(_find_fences(lines))
     blocks: list[tuple[str, str]] = []
     at, never = 0, {"`": "-", "~": "-"}
     while at < len(lines):
@@ -75,23 +75,25 @@ def fenced_blocks(text: str) -> list[tuple[str, str]]:
         at += 1
         if not opening or opening["fence"].startswith(never[opening["fence"][0]]):
             continue
-        end, reopens = _end(fences, at, opening["fence"])
+        end, reopens = _find_end(fences, at, opening["fence"])
         if end is None:
             never[opening["fence"][0]] = opening["fence"]
             continue
         if end > at:
             indent = 0 if opening["indent"].strip() else len(opening["indent"])
-            blocks.append(
-                (
-                    _language(opening["info"]),
-                    "\n".join(_without(line, indent) for line in lines[at:end]),
-                )
-            )
+            code = "\n".join(_dedent(line, indent) for line in lines[at:end])
+            blocks.append((_find_language(opening["info"]), code))
         at = end if reopens else end + 1
     return blocks
 
 
-def _end(fences: list[tuple[int, str, bool]], start: int, fence: str) -> tuple[int | None, bool]:
+def _find_fences(lines: Sequence[str]) -> Iterator[Fence]:
+    for at, line in enumerate(lines):
+        if match := CLOSING.fullmatch(line):
+            yield at, match["fence"], NAMED.fullmatch(match["rest"].rstrip()) is not None
+
+
+def _find_end(fences: list[Fence], start: int, fence: str) -> tuple[int | None, bool]:
     """Index of the line that closes a fence whose code begins at start, and whether that line opens
     the next block.
     """
@@ -110,12 +112,12 @@ def _end(fences: list[tuple[int, str, bool]], start: int, fence: str) -> tuple[i
     return first or (None, False)
 
 
-def _without(line: str, indent: int) -> str:
+def _dedent(line: str, indent: int) -> str:
     blank = len(line) - len(line.lstrip(" \t"))
     return line[min(indent, blank) :]
 
 
-def _language(info: str) -> str:
+def _find_language(info: str) -> str:
     match = LANGUAGE.match(info)
     return match[1] if match else ""
 

@@ -30,14 +30,27 @@ FIRST_LINES = [
 ]
 # A comment without `filename:` is a name only when it can be nothing else: one word with an ending.
 BARE_NAME = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,9}")
-PIP_INSTALL = {
-    "shell": re.compile(
-        r"^([ \t]*(?:python[\d.]*[ \t]+-m[ \t]+)?pip3?[ \t]+install)\b(?![ \t]+-q)", re.MULTILINE
-    ),
-    "python": re.compile(r"^([ \t]*[!%][ \t]*pip3?[ \t]+install)\b(?![ \t]+-q)", re.MULTILINE),
-}
 SHELLS = ("bash", "sh", "shell")
 POWERSHELLS = ("pwsh", "powershell", "ps1")
+PROGRAMS = {
+    "bash": ("bash",),
+    "javascript": ("node",),
+    **dict.fromkeys(POWERSHELLS, ("pwsh", "-File")),
+}
+"""What runs a language, with its options; `sh` runs the others."""
+ENDINGS = {"python": "py", **dict.fromkeys(POWERSHELLS, "ps1")}
+"""Of files, where that is not the language itself."""
+PIP_INSTALL = {
+    "python": re.compile(r"^([ \t]*[!%][ \t]*pip3?[ \t]+install)\b(?![ \t]+-q)", re.MULTILINE),
+    **dict.fromkeys(
+        (*SHELLS, *POWERSHELLS),
+        re.compile(
+            r"^([ \t]*(?:python[\d.]*[ \t]+-m[ \t]+)?pip3?[ \t]+install)\b(?![ \t]+-q)",
+            re.MULTILINE,
+        ),
+    ),
+}
+"""How packages are installed in a language; what follows may be made quiet."""
 LONGEST_S = 31_536_000
 """A year; threads wait no longer than some centuries."""
 
@@ -99,18 +112,18 @@ class CommandLineExecutor(ABC):
         self._functions = list(functions)
         self._functions_module = functions_module
         self._functions_ready = not self._functions
-        self.execution_policies = self._policies(execution_policies or {})
+        self.execution_policies = self._complete_policies(execution_policies or {})
 
-    def _policies(self, changes: Mapping[str, bool]) -> dict[str, bool]:
+    def _complete_policies(self, changes: Mapping[str, bool]) -> dict[str, bool]:
         changed = {self._language(name): runs for name, runs in changes.items()}
         unknown = changed.keys() - self.DEFAULT_EXECUTION_POLICY.keys()
         if unknown:
             raise WrongArgument(
-                f"execution_policies has no language {sorted(unknown)}; {self._known()}."
+                f"execution_policies has no language {sorted(unknown)}; {self._list_known()}."
             )
         return {**self.DEFAULT_EXECUTION_POLICY, **changed}
 
-    def _known(self) -> str:
+    def _list_known(self) -> str:
         return "known are " + ", ".join(sorted(self.DEFAULT_EXECUTION_POLICY))
 
     def _language(self, name: str) -> str:
@@ -174,7 +187,7 @@ class CommandLineExecutor(ABC):
         """Exit code, output and file of one block."""
         language = self._language(block.language)
         if language not in self.execution_policies:
-            return 1, f"\nunknown language {language}; {self._known()}.", None
+            return 1, f"\nunknown language {language}; {self._list_known()}.", None
         code = silence_pip(block.code, language)
         try:
             file = write_file(
@@ -270,9 +283,7 @@ def program(language: str, python: str = sys.executable) -> list[str]:
     """The program that runs files of a language, with its options before the file."""
     if language == "python":
         return [python]
-    if language in POWERSHELLS:
-        return ["pwsh", "-File"]
-    return {"bash": ["bash"], "javascript": ["node"]}.get(language, ["sh"])
+    return list(PROGRAMS.get(language, ("sh",)))
 
 
 def file_name_in(code: str) -> str | None:
@@ -292,7 +303,7 @@ def file_name_in(code: str) -> str | None:
 def file_name_for(code: str, language: str) -> str:
     """The name of a block that states none: the same code has the same name."""
     digest = hashlib.md5(code.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
-    ending = "py" if language == "python" else "ps1" if language in POWERSHELLS else language
+    ending = ENDINGS.get(language, language)
     return f"tmp_code_{digest}.{ending}"
 
 
@@ -321,7 +332,7 @@ def write_file(work_dir: Path, name: str, code: str) -> Path:
     """
     file = inside(work_dir, name)
     try:
-        with _opened(work_dir.resolve(), file.parent) as folder:
+        with _open_folder(work_dir.resolve(), file.parent) as folder:
             _replace(folder, file, code.encode("utf-8", "replace"))
     except OSError as error:
         raise WrongArgument(
@@ -331,7 +342,7 @@ def write_file(work_dir: Path, name: str, code: str) -> Path:
 
 
 @contextmanager
-def _opened(root: Path, folder: Path) -> Iterator[int | None]:
+def _open_folder(root: Path, folder: Path) -> Iterator[int | None]:
     """The folder below root, made when missing, each on the way opened in the one before; None on
     Windows, which cannot.
     """
@@ -371,7 +382,7 @@ def silence_pip(code: str, language: str) -> str:
     """The code with `-qqq` after each `pip install` of a shell, or `!pip install` and `%pip
     install` of a notebook.
     """
-    pattern = PIP_INSTALL.get(
-        "python" if language == "python" else "shell" if language in (*SHELLS, *POWERSHELLS) else ""
-    )
-    return pattern.sub(r"\1 -qqq", code) if pattern else code
+    pattern = PIP_INSTALL.get(language)
+    if pattern is None:
+        return code
+    return pattern.sub(r"\1 -qqq", code)

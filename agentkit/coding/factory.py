@@ -32,7 +32,7 @@ class CodeExecutorFactory:
         """
         executor = code_execution_config.get("executor")
         if isinstance(executor, str) and executor in cls.EXECUTORS:
-            return cls._made(executor, code_execution_config.get(executor) or {})
+            return cls._make(executor, code_execution_config.get(executor) or {})
         if (
             executor is not None
             and not isinstance(executor, type)
@@ -45,7 +45,7 @@ class CodeExecutorFactory:
         )
 
     @classmethod
-    def _made(cls, name: str, options: Mapping[str, Any]) -> CodeExecutor:
+    def _make(cls, name: str, options: Mapping[str, Any]) -> CodeExecutor:
         module, class_name = cls.EXECUTORS[name]
         make = cast("Callable[..., CodeExecutor]", getattr(import_module(module), class_name))
         try:

@@ -41,14 +41,14 @@ def walk(top: Path) -> Iterator[Visit]:
     """
     way = _Way(top)
     try:
-        files, waiting = _content(way.here)
+        files, waiting = _list_folder(way.here)
         yield Visit(way.here, files)
         while waiting or way.above:
             if not waiting:
                 left, waiting = way.up()
                 yield Visit(way.here, [], left)
             elif way.down(waiting.pop(), waiting):
-                files, waiting = _content(way.here)
+                files, waiting = _list_folder(way.here)
                 yield Visit(way.here, files)
     finally:
         os.close(way.here)
@@ -117,7 +117,7 @@ class _Way:
             inner = _enter(name, self.here)
         except OSError:
             return False
-        self.above.append(_Level(_identity(self.here), name, waiting))
+        self.above.append(_Level(_identify(self.here), name, waiting))
         self._step(inner)
         return True
 
@@ -149,7 +149,7 @@ class _Way:
             opened = _enter(name, self.here)
         except OSError:
             return None
-        if _identity(opened) == identity:
+        if _identify(opened) == identity:
             return opened
         os.close(opened)
         return None
@@ -188,7 +188,7 @@ def _enter_shut(name: str, flags: int, within: int | None) -> int:
         os.close(handle)
 
 
-def _content(here: int) -> tuple[list[str], list[str]]:
+def _list_folder(here: int) -> tuple[list[str], list[str]]:
     """Names of what is no folder, and of the folders."""
     files: list[str] = []
     folders: list[str] = []
@@ -198,6 +198,6 @@ def _content(here: int) -> tuple[list[str], list[str]]:
     return files, folders
 
 
-def _identity(here: int) -> tuple[int, int]:
+def _identify(here: int) -> tuple[int, int]:
     status = os.fstat(here)
     return status.st_dev, status.st_ino

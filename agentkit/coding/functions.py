@@ -8,8 +8,9 @@ import ast
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, cast
 
 from agentkit.errors import WrongArgument
@@ -53,7 +54,7 @@ class FunctionWithRequirementsStr:
         self.func = func
         self.python_packages = list(python_packages)
         self.global_imports = list(global_imports)
-        _function_in(func)
+        _parse_function(func)
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise NotImplementedError: a function that is only source runs where the code runs."""
@@ -113,40 +114,35 @@ def with_requirements(
 
 def packages_of(functions: Iterable[Function]) -> list[str]:
     """The packages that the functions need, each once, sorted."""
-    needing = [
-        function
-        for function in functions
-        if isinstance(function, FunctionWithRequirements | FunctionWithRequirementsStr)
-    ]
-    return sorted({package for function in needing for package in function.python_packages})
+    packages = (function.python_packages for function in _select_needing(functions))
+    return sorted(set(chain.from_iterable(packages)))
+
+
+def _select_needing(
+    functions: Iterable[Function],
+) -> Iterator[FunctionWithRequirements[Any, Any] | FunctionWithRequirementsStr]:
+    """Those that say what has to be installed and imported for them."""
+    for function in functions:
+        if isinstance(function, FunctionWithRequirements | FunctionWithRequirementsStr):
+            yield function
 
 
 def functions_file(functions: Iterable[Function]) -> str:
     """The source of a module with the functions under their imports."""
     functions = list(functions)
-    needing = [
-        function
-        for function in functions
-        if isinstance(function, FunctionWithRequirements | FunctionWithRequirementsStr)
-    ]
-    imports = dict.fromkeys(
-        _import_line(name) for function in needing for name in function.global_imports
-    )
-    return (
-        "\n\n\n".join(
-            ["\n".join(imports), *(source_of(function).strip("\n") for function in functions)]
-        ).lstrip("\n")
-        + "\n"
-    )
+    imports = chain.from_iterable(each.global_imports for each in _select_needing(functions))
+    head = "\n".join(dict.fromkeys(map(_format_import, imports)))
+    sources = [source_of(function).strip("\n") for function in functions]
+    return "\n\n\n".join([head, *sources]).lstrip("\n") + "\n"
 
 
-def _import_line(what: Import) -> str:
+def _format_import(what: Import) -> str:
     if isinstance(what, ImportFromModule):
-        return f"from {what.module} import {', '.join(map(_imported, what.imports))}"
-    return f"import {_imported(what)}"
+        return f"from {what.module} import {', '.join(map(_format_name, what.imports))}"
+    return f"import {_format_name(what)}"
 
 
-def _imported(name: str | Alias) -> str:
+def _format_name(name: str | Alias) -> str:
     return f"{name.name} as {name.alias}" if isinstance(name, Alias) else name
 
 
@@ -157,7 +153,7 @@ def source_of(function: Function) -> str:
     """
     if isinstance(function, FunctionWithRequirementsStr):
         return textwrap.dedent(function.func)
-    func = _callable(function)
+    func = _unwrap(function)
     try:
         source = textwrap.dedent(inspect.getsource(func))
     except (OSError, TypeError) as error:
@@ -169,7 +165,7 @@ def source_of(function: Function) -> str:
         raise WrongArgument(
             f"the function {func!r} has no name to import it by; write it with def."
         )
-    node = _function_in(source)
+    node = _parse_function(source)
     drop = {
         line
         for item in node.decorator_list
@@ -181,7 +177,7 @@ def source_of(function: Function) -> str:
     )
 
 
-def _callable(
+def _unwrap(
     function: FunctionWithRequirements[Any, Any] | Callable[..., object],
 ) -> Callable[..., Any]:
     return function.func if isinstance(function, FunctionWithRequirements) else function
@@ -189,12 +185,10 @@ def _callable(
 
 def _is_ours(decorator: ast.expr) -> bool:
     target = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return (
-        target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
-    ) == DECORATOR
+    return ast.unparse(target).rpartition(".")[2] == DECORATOR
 
 
-def _function_in(source: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
+def _parse_function(source: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
     try:
         body = ast.parse(textwrap.dedent(source)).body
     except (SyntaxError, ValueError) as error:
@@ -215,16 +209,14 @@ def to_stub(func: Function) -> str:
     body.
     """
     if isinstance(func, FunctionWithRequirementsStr):
-        node = _function_in(func.func)
-        doc, name = ast.get_docstring(node), node.name
-        returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-        signature, is_async = (
-            f"({ast.unparse(node.args)}){returns}",
-            isinstance(node, ast.AsyncFunctionDef),
-        )
+        node = _parse_function(func.func)
+        doc = ast.get_docstring(node)
+        node.body, node.decorator_list = [], []
+        head = ast.unparse(node)
     else:
-        plain = _callable(func)
-        doc, name = inspect.getdoc(plain), plain.__name__
-        signature, is_async = str(inspect.signature(plain)), inspect.iscoroutinefunction(plain)
+        plain = _unwrap(func)
+        doc = inspect.getdoc(plain)
+        prefix = "async " if inspect.iscoroutinefunction(plain) else ""
+        head = f"{prefix}def {plain.__name__}{inspect.signature(plain)}:"
     described = textwrap.indent(f'"""{doc}"""\n', "    ") if doc else ""
-    return f"{'async ' if is_async else ''}def {name}{signature}:\n{described}    ..."
+    return f"{head.strip()}\n{described}    ..."

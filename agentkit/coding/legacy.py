@@ -65,6 +65,8 @@ USE_DOCKER = {
     "none": None,
 }
 
+RUNNABLE = set(CommandLineExecutor.SUPPORTED_LANGUAGES) - {"html", "css"}
+
 UseDocker = Sequence[str] | str | bool | None
 
 
@@ -124,9 +126,9 @@ def decide_use_docker(use_docker: UseDocker) -> UseDocker:
         raise WrongArgument(
             f"{use_docker=} names no image; give one, or False to run without isolation."
         )
-    said = os.environ.get("AUTOGEN_USE_DOCKER")
-    if use_docker is not None or said is None:
+    if use_docker is not None:
         return use_docker
+    said = os.environ.get("AUTOGEN_USE_DOCKER", "none")
     if said.lower() not in USE_DOCKER:
         raise WrongArgument(
             f"Invalid value for AUTOGEN_USE_DOCKER: {said!r}. Set it to 1/True/yes, 0/False/no, or"
@@ -176,7 +178,7 @@ def execute_code(
     """
     if code is None and filename is None:
         raise WrongArgument(f"{code=} and {filename=}: Either code or filename must be provided.")
-    language = _language(lang)
+    language = _parse_language(lang)
     use_docker = decide_use_docker(use_docker)
     folder = make_folder(work_dir or WORKING_DIR).resolve()
     name = filename or file_name_for(code or "", language)
@@ -200,9 +202,9 @@ def execute_code(
     return exit_code, logs, image
 
 
-def _language(lang: str) -> str:
+def _parse_language(lang: str) -> str:
     language = "python" if lang.lower().startswith("py") else lang.lower()
-    if language not in CommandLineExecutor.SUPPORTED_LANGUAGES or language in ("html", "css"):
+    if language not in RUNNABLE:
         raise NotImplementedError(
             f"{lang} not recognized in code execution; use python, sh, bash, pwsh or javascript."
         )
@@ -219,7 +221,7 @@ def _run(
             command, folder, timeout, environment={**os.environ, "PYTHONUNBUFFERED": "1"}
         )
         return exit_code, logs.replace(f"{folder}{os.sep}", ""), None
-    executor, image = _isolated(folder, timeout, use_docker)
+    executor, image = _make_isolated(folder, timeout, use_docker)
     closing: AbstractContextManager[Any] = (
         executor if isinstance(executor, AbstractContextManager) else nullcontext()
     )
@@ -227,7 +229,7 @@ def _run(
         return *cast("CommandLineExecutor", executor).run_file(language, file), image
 
 
-def _isolated(
+def _make_isolated(
     folder: Path, timeout: float, use_docker: UseDocker
 ) -> tuple[CodeExecutor, str | None]:
     if use_docker is None or use_docker is True:

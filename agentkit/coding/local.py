@@ -72,7 +72,7 @@ class LocalCommandLineCodeExecutor(CommandLineExecutor):
         first.
         """
         super().__init__(timeout, work_dir, functions, functions_module, execution_policies)
-        self._virtual_env_context = virtual_env_context and _whole(virtual_env_context)
+        self._virtual_env_context = virtual_env_context and _make_absolute(virtual_env_context)
         warnings.warn(f"LocalCommandLineCodeExecutor: {NO_ISOLATION}", UserWarning, stacklevel=2)
 
     @staticmethod
@@ -80,7 +80,7 @@ class LocalCommandLineCodeExecutor(CommandLineExecutor):
         """Raise WrongArgument for shell code with a command that destroys files or the machine."""
         if lang.lower() not in SHELLS:
             return
-        for found, reason in _dangers(code):
+        for found, reason in _find_dangers(code):
             raise WrongArgument(
                 f"Potentially dangerous command detected: {reason} It was"
                 f" {found[:_LONGEST_SHOWN]!r}; do without it, or run it yourself."
@@ -115,7 +115,7 @@ class LocalCommandLineCodeExecutor(CommandLineExecutor):
         return environment
 
 
-def _whole(context: SimpleNamespace) -> SimpleNamespace:
+def _make_absolute(context: SimpleNamespace) -> SimpleNamespace:
     """A virtual environment by its whole paths: code runs in a folder of its own."""
     paths = {
         name: os.path.abspath(getattr(context, name)) for name in ("env_dir", "env_exe", "bin_path")
@@ -123,7 +123,7 @@ def _whole(context: SimpleNamespace) -> SimpleNamespace:
     return SimpleNamespace(**{**vars(context), **paths})
 
 
-def _dangers(code: str) -> Iterator[tuple[str, str]]:
+def _find_dangers(code: str) -> Iterator[tuple[str, str]]:
     """What destroys, and why it is refused; of a program the first call in a command has all
     arguments behind it.
     """

@@ -170,7 +170,7 @@ def kill_tree(process: subprocess.Popen[bytes], mark: str) -> None:
         process.kill()
         return
     for _ in range(KILL_ROUNDS):
-        found = _descendants(process.pid, mark) if PROC.is_dir() else set[int]()
+        found = _find_descendants(process.pid, mark) if PROC.is_dir() else set[int]()
         # Stopped first, so that no shell reports the death of its child and nobody starts another
         # one.
         for number in (signal.SIGSTOP, signal.SIGKILL):
@@ -185,7 +185,7 @@ def kill_tree(process: subprocess.Popen[bytes], mark: str) -> None:
         time.sleep(0.005)
 
 
-def _descendants(root: int, mark: str) -> set[int]:
+def _find_descendants(root: int, mark: str) -> set[int]:
     """Living processes that carry the mark or descend from root, root excluded."""
     parents: dict[int, int] = {}
     marked: set[int] = set()
@@ -193,7 +193,7 @@ def _descendants(root: int, mark: str) -> set[int]:
     for folder in PROC.iterdir():
         if folder.name.isdigit():
             with suppress(OSError, ValueError, IndexError):
-                _look(folder, parents, marked, needle)
+                _inspect(folder, parents, marked, needle)
     family = {root}
     while more := {
         pid for pid, parent in parents.items() if parent in family and pid not in family
@@ -202,7 +202,7 @@ def _descendants(root: int, mark: str) -> set[int]:
     return (family | marked) - {root}
 
 
-def _look(folder: Path, parents: dict[int, int], marked: set[int], needle: bytes) -> None:
+def _inspect(folder: Path, parents: dict[int, int], marked: set[int], needle: bytes) -> None:
     # The name of the program, in parentheses, may itself hold spaces and parentheses.
     state, parent = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
     if state in "ZX":

@@ -65,7 +65,9 @@ class SandboxCommandLineCodeExecutor(CommandLineExecutor):
         ):
             if value < 1:
                 raise WrongArgument(f"{name}={value!r}: at least 1 is needed to run anything.")
-        folder = Path(self._temporary_folder() if work_dir is None else _checked(Path(work_dir)))
+        folder = Path(
+            self._temporary_folder() if work_dir is None else check_folder(Path(work_dir))
+        )
         self._ours = work_dir is None or not folder.exists()
         super().__init__(timeout, folder, functions, functions_module)
         self._memory_mb, self._processes = memory_mb, processes
@@ -107,9 +109,9 @@ class SandboxCommandLineCodeExecutor(CommandLineExecutor):
         return bubblewrap.run(command, work_dir, limits, self._user)
 
 
-def _checked(folder: Path) -> Path:
-    """The folder, unless code that could write to it would own this machine's user or this
-    program.
+def check_folder(folder: Path) -> Path:
+    """The folder, unless code that could write to it would own this machine's user or this program;
+    raises WrongArgument then.
     """
     whole = folder.resolve()
     for precious in (Path.home(), _OURS, Path(sys.prefix)):

@@ -25,7 +25,7 @@ from agentkit.messages import (
 from agentkit.reasons import EndReason
 
 _RULE = "-" * 80
-_thread: ContextVar[list[str | None] | None] = ContextVar("agentkit_thread", default=None)
+_last_id: ContextVar[list[str | None] | None] = ContextVar("agentkit_thread", default=None)
 
 
 @contextmanager
@@ -34,27 +34,25 @@ def following(parent_id: str | None) -> Iterator[Callable[[], str | None]]:
     gives the id of the last.
     """
     last: list[str | None] = [parent_id]
-    token = _thread.set(last)
+    token = _last_id.set(last)
     try:
         yield lambda: last[0]
     finally:
-        _thread.reset(token)
+        _last_id.reset(token)
 
 
 def announce_message(message: AnyMessage, sender: Agent, recipient: Agent, silent: bool) -> None:
     """Announce as an event that `sender` said this to `recipient`."""
-    if bus.heard():
-        bus.emit(_event(message, sender.name, recipient.name, silent))
+    _emit(message, sender.name, recipient.name, silent)
 
 
 def announce_spoken(message: AnyMessage, sender: str, listeners: str, silent: bool) -> None:
     """Announce, as an event and on the console, what is said to several or to nobody in particular;
     they are named in words.
     """
-    if bus.heard():
-        bus.emit(_event(message, sender, listeners, silent))
+    _emit(message, sender, listeners, silent)
     if not silent:
-        IOStream.get_default().print(_page(message, sender, listeners), flush=True)
+        IOStream.get_default().print(_format_page(message, sender, listeners), flush=True)
 
 
 def announce_streamed(texts: Iterable[str], sender: str, listeners: str, silent: bool) -> None:
@@ -68,13 +66,12 @@ def announce_streamed(texts: Iterable[str], sender: str, listeners: str, silent:
         said = text
     if not silent:
         out.print(f"\n\n{_RULE}", flush=True)
-    if bus.heard():
-        bus.emit(_event({"role": "assistant", "content": said}, sender, listeners, silent))
+    _emit({"role": "assistant", "content": said}, sender, listeners, silent)
 
 
 def print_message(message: AnyMessage, sender: Agent, recipient: Agent) -> None:
     """Print a message on the console."""
-    IOStream.get_default().print(_page(message, sender.name, recipient.name), flush=True)
+    IOStream.get_default().print(_format_page(message, sender.name, recipient.name), flush=True)
 
 
 def announce(event: Event, line: str, silent: bool = False) -> None:
@@ -89,32 +86,33 @@ def note(agent: str, text: str, silent: bool = False, end: EndReason | None = No
     announce(Noted(agent, text, end), f">>>> {agent}: {text}", silent)
 
 
-def _event(message: AnyMessage, sender: str, recipient: str, silent: bool) -> MessageSent:
+def _emit(message: AnyMessage, sender: str, recipient: str, silent: bool) -> None:
+    if not bus.heard():
+        return
     extra: dict[str, Any] = {"inner": True, **call_fields(message)}
     if metadata := message.get("metadata"):
         extra["metadata"] = metadata
     if silent:
         extra["silent"] = True
-    thread = _thread.get()
-    parent = thread[0] if thread else None
+    last = _last_id.get() or [None]
     role = str(message.get("role") or "assistant")
     event = MessageSent(
-        new_id(), parent, sender, recipient, role, display_text(message), extra=extra
+        new_id(), last[0], sender, recipient, role, display_text(message), extra=extra
     )
-    if thread and not silent:
-        thread[0] = event.id
-    return event
+    if not silent:
+        last[0] = event.id
+    bus.emit(event)
 
 
 def display_text(message: AnyMessage) -> str:
     """The text of a message for people: what a content function gives, and the results of tools."""
     content = content_of(message)
-    return text_of(
-        content if message.get("role") != "function" or content is None else str(content)
-    )
+    if message.get("role") == "function" and content is not None:
+        return str(content)
+    return text_of(content)
 
 
-def _page(message: AnyMessage, sender: str, recipient: str) -> str:
+def _format_page(message: AnyMessage, sender: str, recipient: str) -> str:
     """A message as it stands on the console."""
     lines = [f"{sender} (to {recipient}):", ""]
     responses = responses_of(message)

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import graphlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
-from agentkit.conversation.checks import check_all, check_flag, check_ids, check_kind
+from agentkit.conversation.checks import (
+    check_all,
+    check_flag,
+    check_ids,
+    check_kind,
+    is_whole_number,
+)
 from agentkit.conversation.model import CutReply
-from agentkit.conversation.summary import carried, check_carryover, check_method, check_reflection
+from agentkit.conversation.summary import (
+    REFLECTION,
+    check_carryover,
+    check_reflection,
+    find_method,
+    format_item,
+    list_items,
+)
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.messages import Stored
@@ -22,6 +35,7 @@ Chat = dict[str, Any]
 """The arguments of `initiate_chat`, with `sender` and, for async queues, `chat_id` and
 `prerequisites`.
 """
+_FIGURES = ("cost", "prompt_tokens", "completion_tokens", "total_tokens")
 
 
 @dataclass
@@ -54,70 +68,65 @@ def gather_usage_summary(agents: Sequence[Any]) -> dict[str, dict[str, Any]]:
         "usage_including_cached_inference": {"total_cost": 0},
         "usage_excluding_cached_inference": {"total_cost": 0},
     }
-    for client in {
-        id(client): client for agent in agents if (client := getattr(agent, "client", None))
-    }.values():
-        _add(gathered["usage_including_cached_inference"], client.total_usage_summary)
-        _add(gathered["usage_excluding_cached_inference"], client.actual_usage_summary)
+    clients = {id(client): client for agent in agents if (client := _client_of(agent))}
+    for client in clients.values():
+        _add(gathered["usage_including_cached_inference"], client.total_usage_summary or {})
+        _add(gathered["usage_excluding_cached_inference"], client.actual_usage_summary or {})
     return gathered
 
 
-def _add(total: dict[str, Any], summary: Mapping[str, Any] | None) -> None:
-    for model, figures in (summary or {}).items():
+def _client_of(agent: object) -> Any:
+    """What the agent asks its model by; None without a model, and for agents of another make."""
+    return getattr(agent, "client", None)
+
+
+def _add(total: dict[str, Any], summary: Mapping[str, Any]) -> None:
+    for model, figures in summary.items():
         if model == "total_cost":
-            total["total_cost"] += figures
+            total[model] += figures
             continue
-        sums = total.setdefault(
-            model, {"cost": 0, "prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-        )
+        sums = total.setdefault(model, dict.fromkeys(_FIGURES, 0))
         for key in sums:
             sums[key] += figures[key]
 
 
 def check_chat(chat: Mapping[str, Any], sender: Any) -> None:
     """Raise WrongArgument for the arguments of a chat that cannot be run."""
-    recipient, method, message = (
-        chat.get("recipient"),
-        chat.get("summary_method"),
-        chat.get("message"),
-    )
+    recipient, method = chat.get("recipient"), chat.get("summary_method")
     who = getattr(sender, "name", "a chat")
     if not isinstance(recipient, Agent):
         raise WrongArgument(f"{who}: the recipient of a chat must be an agent, not {recipient!r}.")
-    check_method(who, method)
-    if (
-        method == "reflection_with_llm"
-        and getattr(recipient, "client", None) is None
-        and getattr(sender, "client", None) is None
-    ):
+    find_method(who, method)
+    models = (_client_of(recipient), _client_of(sender))
+    if method == REFLECTION and models == (None, None):
         raise WrongArgument(
             f"{who}: summary_method 'reflection_with_llm' needs a model; give the sender or"
             f" {recipient.name} an llm_config."
-        )
-    if message is not None and not isinstance(message, str | dict) and not callable(message):
-        raise WrongArgument(
-            f"{who}: the message of a chat is a text, a dict or a callable, not {message!r}."
-        )
-    turns = chat.get("max_turns")
-    if turns is not None and (isinstance(turns, bool) or not isinstance(turns, int) or turns < 0):
-        raise WrongArgument(
-            f"{who}: max_turns must be a whole number from 0 or None, not {turns!r}."
         )
     _check_options(who, chat)
 
 
 def _check_options(who: str, chat: Mapping[str, Any]) -> None:
+    message, turns = chat.get("message"), chat.get("max_turns")
+    if not isinstance(message, str | dict | Callable | None):
+        raise WrongArgument(
+            f"{who}: the message of a chat is a text, a dict or a callable, not {message!r}."
+        )
+    if turns is not None and not (is_whole_number(turns) and turns >= 0):
+        raise WrongArgument(
+            f"{who}: max_turns must be a whole number from 0 or None, not {turns!r}."
+        )
     for flag in ("clear_history", "silent", "verbose"):
         check_flag(who, flag, chat.get(flag))
     args, cache = chat.get("summary_args"), chat.get("cache")
     check_kind(who, "summary_args", args, dict | None, "a dict")
-    if chat.get("summary_method") == "reflection_with_llm":
+    if chat.get("summary_method") == REFLECTION:
         check_reflection(who, args or {})
     if isinstance(cache, str | int | float | list | dict):  # a seed or a folder, perhaps
         raise WrongType(
             f"{who}: cache must be a Cache, such as Cache.disk(seed), or None, not {cache!r:.200}."
         )
-    if not callable(chat.get("message")):  # a callable gets its carryover as it is
+    if not callable(message):  # a callable gets its carryover as it is
         check_carryover(who, chat.get("carryover"))
 
 
@@ -149,8 +158,8 @@ async def in_order(chat_queue: list[Chat], mode: Mode) -> list[ChatResult]:
 async def _by_prerequisites(chat_queue: list[Chat], mode: Mode) -> dict[Any, ChatResult]:
     """The core of `a_initiate_chats`; in sync mode one chat at a time."""
     _check_queue(chat_queue)
-    chats = _by_id(chat_queue)
-    order = _order(chats)
+    chats = _index_by_id(chat_queue)
+    order = _sort(chats)
     finished: dict[Any, ChatResult] = {}
     ready = {chat_id: asyncio.Event() for chat_id in order}
 
@@ -211,28 +220,29 @@ def _check_queue(queue: Sequence[Chat]) -> None:
 
 def _with_summaries(given: Chat, summaries: list[Any]) -> Chat:
     """A copy of the chat with the summaries behind its own carryover, told on the console."""
-    own = given.get("carryover") or []
+    own = given.get("carryover")
     check_carryover(given["sender"].name, own)
-    chat = {**given, "carryover": ([own] if isinstance(own, str) else own) + summaries}
+    chat = {**given, "carryover": list_items(own) + summaries}
     if not chat.get("silent", False):
         announcing.note(chat["sender"].name, f"begins a chat with {chat['recipient'].name}")
     return chat
 
 
-def tell_beginning(
+def announce_beginning(
     sender: str, recipient: str, message: object, options: Mapping[str, Any], silent: bool
 ) -> None:
     """Tell what a chat begins with and carries over, when its options say `verbose`."""
     if not options.get("verbose") or silent:
         return
-    opening = getattr(message, "__name__", repr(message)) if callable(message) else carried(message)
-    carryover = options.get("carryover") or []
-    items = [carryover] if isinstance(carryover, str) else carryover
-    told = "".join(f"\ncarried over:\n{carried(item)}" for item in items)
+    opening = format_item(message)
+    if callable(message):
+        opening = getattr(message, "__name__", repr(message))
+    items = list_items(options.get("carryover"))
+    told = "".join(f"\ncarried over:\n{format_item(item)}" for item in items)
     announcing.note(sender, f"to {recipient}:\n{opening}{told}")
 
 
-def _by_id(queue: Sequence[Chat]) -> dict[Any, Chat]:
+def _index_by_id(queue: Sequence[Chat]) -> dict[Any, Chat]:
     chats: dict[Any, Chat] = {}
     for index, chat in enumerate(queue):
         chat_id = chat.get("chat_id")
@@ -245,7 +255,7 @@ def _by_id(queue: Sequence[Chat]) -> dict[Any, Chat]:
     return chats
 
 
-def _order(chats: Mapping[Any, Chat]) -> list[Any]:
+def _sort(chats: Mapping[Any, Chat]) -> list[Any]:
     """The ids so that prerequisites come first; raises WrongArgument for unknown ones and
     circles.
     """

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeGuard, cast
 
 from agentkit.errors import WrongArgument, WrongType
 
@@ -21,13 +21,26 @@ def check_kind(owner: str, argument: str, value: object, kinds: Any, what: str) 
         raise WrongType(f"{owner}: {argument} must be {what}, not {value!r:.200}.")
 
 
-def discreet(value: object) -> str:
+def redact(value: object) -> str:
     """A wrong value as an error may show it: of what may hold keys for servers, only what it is."""
-    return (
-        f"a {type(value).__name__}"
-        if isinstance(value, Iterable) and not isinstance(value, str)
-        else f"{value!r:.80}"
-    )
+    if is_collection(value):
+        return f"a {type(value).__name__}"
+    return f"{value!r:.80}"
+
+
+def is_collection(value: object) -> bool:
+    """Whether something can be taken from it one by one; a text is not meant as its letters."""
+    return isinstance(value, Iterable) and not isinstance(value, str)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether it is a number; True and False are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_whole_number(value: object) -> TypeGuard[int]:
+    """Whether it is a whole number; True and False are none."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def check_text(owner: str, argument: str, value: object) -> None:
@@ -45,9 +58,9 @@ def check_count(owner: str, argument: str, value: object) -> None:
     """Raise WrongType for what is no whole number (or infinite), WrongArgument for a negative
     one.
     """
-    if isinstance(value, bool) or not (isinstance(value, int) or value == math.inf):
+    if not is_whole_number(value) and value != math.inf:
         raise WrongType(f"{owner}: {argument} must be a whole number, not {value!r:.200}.")
-    if value < 0:
+    if cast(float, value) < 0:
         raise WrongArgument(f"{owner}: {argument} must be 0 or more, not {value!r}.")
 
 
@@ -73,11 +86,10 @@ def check_conversations(owner: str, chat_messages: Any) -> None:
     check_kind(
         owner, "chat_messages", chat_messages, Mapping | None, "a dict of agents and their messages"
     )
+    each_value = "each value of chat_messages"
     for peer, messages in (chat_messages or {}).items():
         check_agent(owner, "each key of chat_messages", peer)
-        check_kind(
-            owner, "each value of chat_messages", messages, list | tuple, "a list of messages"
-        )
+        check_kind(owner, each_value, messages, list | tuple, "a list of messages")
         for message in messages:
             check_kind(owner, "each message in chat_messages", message, Mapping, "a dict")
 
@@ -90,8 +102,8 @@ def check_all(owner: str, argument: str, values: Any, kinds: Any, what: str) -> 
 
 
 def check_ids(owner: str, argument: str, values: object) -> None:
-    """Raise WrongType for what is no collection of ids: a text is not meant as its letters."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    """Raise WrongType for what is no collection of ids."""
+    if not is_collection(values):
         raise WrongType(f"{owner}: {argument} must be a list, not {values!r:.200}.")
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice, takewhile
 from typing import Any, Literal
 
 from agentkit import coding
 from agentkit.coding import legacy
 from agentkit.coding.announcing import announce_stops
 from agentkit.conversation.agent import ChatAgent
-from agentkit.conversation.checks import discreet
+from agentkit.conversation.checks import is_number, redact
 from agentkit.core import bus
 from agentkit.core.twin import Mode
 from agentkit.errors import WrongArgument
@@ -19,6 +21,7 @@ from agentkit.messages import Stored, content_of
 
 CodeConfig = dict[str, Any] | Literal[False]
 """A `code_execution_config`: with an `executor`, or AutoGen's older settings; False for no code."""
+_FILE_NAME = re.compile(r"# filename: (.*)")
 _SHELLS, _PYTHONS = ("bash", "shell", "sh"), ("python", "Python", "py")
 
 
@@ -34,15 +37,15 @@ class Coder:
         """Raises WrongArgument for settings that cannot be, NoIsolation when `use_docker` is asked
         for and cannot be had.
         """
-        if config is not False and config is not None and not isinstance(config, dict):
+        if config is not False and not isinstance(config, dict | None):
             raise WrongArgument(
-                f"{owner}: code_execution_config must be a dict or False, not {discreet(config)}."
+                f"{owner}: code_execution_config must be a dict or False, not {redact(config)}."
             )
         self.owner = owner
         self.config: CodeConfig = False if config is False else dict(config or {})
         self.executor: coding.CodeExecutor | None = None
         if isinstance(self.config, dict):
-            _last_n(owner, self.config)
+            parse_last_n(owner, self.config)
             self._prepare(self.config)
 
     def _prepare(self, config: dict[str, Any]) -> None:
@@ -57,14 +60,18 @@ class Coder:
         wanted = legacy.decide_use_docker(config.get("use_docker"))
         if wanted is not None:
             legacy.check_can_use_docker_or_throw(wanted)
-        config["use_docker"] = (
-            True if wanted is None else wanted
-        )  # if nobody asked for it, it is looked for when code comes
+        # If nobody asked for it, it is looked for when code comes.
+        config["use_docker"] = True if wanted is None else wanted
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The config as it is now; empty when no code is run."""
+        return {} if self.config is False else self.config
 
     @property
     def use_docker(self) -> bool | str | None:
         """The setting; None when no code is run."""
-        return self.config.get("use_docker") if isinstance(self.config, dict) else None
+        return self.settings.get("use_docker")
 
     def reply(
         self, agent: ChatAgent, messages: list[Stored], config: CodeConfig | None
@@ -75,37 +82,40 @@ class Coder:
         settings = self.config if config is None else config
         if not isinstance(settings, dict):
             return False, None
-        for message in reversed(_scanned(messages, _last_n(self.owner, settings))):
+        for message in _select_newest(messages, parse_last_n(self.owner, settings)):
             if not message.get("content"):
                 continue
             result = self._run_message(agent, content_of(message))
             if result is not None:
-                return True, "exitcode: {} ({})\nCode output: {}".format(
-                    result[0],
-                    "execution succeeded" if result[0] == 0 else "execution failed",
-                    result[1],
-                )
+                exit_code, output = result
+                outcome = "execution failed" if exit_code else "execution succeeded"
+                return True, f"exitcode: {exit_code} ({outcome})\nCode output: {output}"
         return False, None
 
     def _run_message(self, agent: ChatAgent, content: Any) -> tuple[int, str] | None:
-        if self.executor is None:
-            blocks = legacy.extract_code(content)
-            if len(blocks) == 1 and blocks[0][0] == legacy.UNKNOWN:
-                return None
-            exit_code, logs = agent.execute_code_blocks(blocks)
-            return exit_code, logs
-        found = self.executor.code_extractor.extract_code_blocks(content)
+        if self.executor is not None:
+            return self._run_by_executor(self.executor, content)
+        blocks = legacy.extract_code(content)
+        if [language for language, _ in blocks] == [legacy.UNKNOWN]:
+            return None
+        exit_code, logs = agent.execute_code_blocks(blocks)
+        return exit_code, logs
+
+    def _run_by_executor(
+        self, executor: coding.CodeExecutor, content: Any
+    ) -> tuple[int, str] | None:
+        found = executor.code_extractor.extract_code_blocks(content)
         if not found:
             return None
         began, code = time.monotonic(), "\n\n".join(block.code for block in found)
-        language, place = found[0].language, type(self.executor).__name__
+        language, place = found[0].language, type(executor).__name__
         try:
             with announce_stops(self.owner, language, code, place):
-                result = self.executor.execute_code_blocks(found)
+                result = executor.execute_code_blocks(found)
         except WrongArgument as error:
             # an executor that refuses dangerous code: for the model to read, no end of the chat
             result = coding.CodeResult(1, str(error))
-        self._told(language, code, result.exit_code, result.output, place, began)
+        self._announce(language, code, result.exit_code, result.output, place, began)
         return result.exit_code, result.output
 
     def run_blocks(self, agent: ChatAgent, blocks: Sequence[tuple[str, str]]) -> tuple[int, str]:
@@ -119,37 +129,28 @@ class Coder:
             place = _place(self.use_docker)
             with announce_stops(self.owner, language, code, place):
                 exit_code, output = self._run_block(agent, language, code)
-            self._told(language, code, exit_code, output, place, began)
+            self._announce(language, code, exit_code, output, place, began)
             logs += "\n" + output
             if exit_code != 0:
                 break
         return exit_code, logs
 
     def _run_block(self, agent: ChatAgent, language: str, code: str) -> tuple[int, str]:
-        settings = {
-            key: value for key, value in self._settings().items() if key != "last_n_messages"
-        }
-        if language in _SHELLS:
-            exit_code, output, image = agent.run_code(code, lang=language, **settings)
-        elif language in _PYTHONS:
-            name = (
-                code.split("\n", 1)[0].removeprefix("# filename: ").strip()
-                if code.startswith("# filename: ")
-                else None
-            )
-            exit_code, output, image = agent.run_code(
-                code, lang="python", filename=name, **settings
-            )
+        options = self.settings.copy()
+        options.pop("last_n_messages", None)
+        if language in _PYTHONS:
+            named = _FILE_NAME.match(code)
+            options |= {"lang": "python", "filename": named and named[1].strip()}
+        elif language in _SHELLS:
+            options["lang"] = language
         else:
-            exit_code, output, image = 1, f"unknown language {language}", None
-        if image is not None and isinstance(self.config, dict):
-            self.config["use_docker"] = image
+            return 1, f"unknown language {language}"
+        exit_code, output, image = agent.run_code(code, **options)
+        if image is not None:
+            self.settings["use_docker"] = image
         return exit_code, output
 
-    def _settings(self) -> dict[str, Any]:
-        return self.config if isinstance(self.config, dict) else {}
-
-    def _told(
+    def _announce(
         self, language: str, code: str, exit_code: int, output: str, executor: str, began: float
     ) -> None:
         bus.emit(
@@ -170,21 +171,21 @@ async def code_reply(
     return await mode.block(coder.reply, agent, messages, config)
 
 
-def _last_n(owner: str, settings: dict[str, Any]) -> int | str:
+def parse_last_n(owner: str, settings: dict[str, Any]) -> int | Literal["auto"]:
+    """How many messages are looked through; raises WrongArgument for what is no such number."""
     value = settings.get("last_n_messages", "auto")
-    if value == "auto" or (
-        isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
-    ):
-        return value if value == "auto" else int(value)
+    if value == "auto":
+        return "auto"
+    if is_number(value) and value >= 0:
+        return int(value)
     raise WrongArgument(f"{owner}: last_n_messages must be 0 or more, or 'auto', not {value!r}.")
 
 
-def _scanned(messages: list[Stored], last_n: int | str) -> list[Stored]:
-    """The messages to look through: the last so many, or all since the agent itself last spoke."""
+def _select_newest(messages: list[Stored], last_n: int | Literal["auto"]) -> Iterator[Stored]:
+    """The messages to look through, newest first: the last so many, or all since the agent itself
+    last spoke.
+    """
+    newest_first = reversed(messages)
     if last_n == "auto":
-        last_n = 0
-        for message in reversed(messages):
-            if message.get("role") != "user":
-                break
-            last_n += 1
-    return messages[len(messages) - min(int(last_n), len(messages)) :]
+        return takewhile(lambda message: message.get("role") == "user", newest_first)
+    return islice(newest_first, last_n)

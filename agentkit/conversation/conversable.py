@@ -13,11 +13,11 @@ from agentkit.conversation.chats import (
     Chat,
     ChatResult,
     a_initiate_chats,
+    announce_beginning,
     check_chat,
     check_chats,
     gather_usage_summary,
     initiate_chats,
-    tell_beginning,
 )
 from agentkit.conversation.checks import (
     check_agent,
@@ -34,7 +34,7 @@ from agentkit.conversation.engine import Engine, cache_lent, check_faces, part, 
 from agentkit.conversation.history import History
 from agentkit.conversation.hooks import Hooks
 from agentkit.conversation.human import Human, InputMode
-from agentkit.conversation.model import LLMConfig, Voice, model_reply, noting_cuts, offered_tools
+from agentkit.conversation.model import Binding, LLMConfig, model_reply, noting_cuts, offered_tools
 from agentkit.conversation.replies import Entry, ReplyTable, Trigger, Verdict, asks_model
 from agentkit.conversation.summary import (
     DEFAULT_PROMPT,
@@ -76,9 +76,9 @@ class ConversableAgent(LLMAgent):
     DEFAULT_SUMMARY_PROMPT = DEFAULT_PROMPT
     DEFAULT_SUMMARY_METHOD = "last_msg"
 
-    llm_config: LLMConfig = part("voice.config")
-    client: Any = part("voice.client")
-    client_cache: AbstractCache | None = part("voice.cache")
+    llm_config: LLMConfig = part("binding.config")
+    client: Any = part("binding.client")
+    client_cache: AbstractCache | None = part("binding.cache")
     human_input_mode: InputMode = part("human.input_mode")
     hook_lists: dict[str, list[Callable[..., object]]] = part("hooks.lists")
     _oai_messages: dict[Agent, list[Stored]] = part("history.messages")
@@ -130,7 +130,7 @@ class ConversableAgent(LLMAgent):
                 is_termination_msg or _is_terminate,
             ),
             Toolbox(name, function_map),
-            Voice(name, self.DEFAULT_CONFIG if llm_config is None else llm_config),
+            Binding(name, self.DEFAULT_CONFIG if llm_config is None else llm_config),
             Coder(name, code_execution_config),
         )
         self._oai_system_message: list[Stored] = [{"content": system_message, "role": "system"}]
@@ -299,11 +299,9 @@ class ConversableAgent(LLMAgent):
         `human_input_mode` wants it.
         """
         messages = conversation(self, messages, sender)
-        return (
-            await self._engine.human.check(mode, self, messages[-1], sender)
-            if messages
-            else (False, None)
-        )
+        if not messages:
+            return False, None
+        return await self._engine.human.check(mode, self, messages[-1], sender)
 
     check_termination_and_human_reply, a_check_termination_and_human_reply = faces(
         _check_termination_and_human_reply
@@ -319,11 +317,9 @@ class ConversableAgent(LLMAgent):
     ) -> Verdict:
         """Reply function: execute the `function_call`, an older form, of the last message."""
         messages = conversation(self, messages, sender)
-        return (
-            await tooling.function_call_reply(mode, self, messages[-1])
-            if messages
-            else (False, None)
-        )
+        if not messages:
+            return False, None
+        return await tooling.function_call_reply(mode, self, messages[-1])
 
     generate_function_call_reply, a_generate_function_call_reply = faces(
         _generate_function_call_reply
@@ -339,9 +335,9 @@ class ConversableAgent(LLMAgent):
     ) -> Verdict:
         """Reply function: execute the last message's `tool_calls`, side by side if async."""
         messages = conversation(self, messages, sender)
-        return (
-            await tooling.tool_calls_reply(mode, self, messages[-1]) if messages else (False, None)
-        )
+        if not messages:
+            return False, None
+        return await tooling.tool_calls_reply(mode, self, messages[-1])
 
     generate_tool_calls_reply, a_generate_tool_calls_reply = faces(_generate_tool_calls_reply)
 
@@ -552,9 +548,9 @@ class ConversableAgent(LLMAgent):
             },
             self,
         )
-        pair = _ours(self, recipient)
+        pair = _select_conversable(self, recipient)
         check_faces(mode, pair)
-        tell_beginning(
+        announce_beginning(
             self.name, recipient.name, message, kwargs, bool(self._is_silent(self, silent))
         )
         with noting_cuts() as cut, cache_lent(pair, cache):
@@ -601,7 +597,7 @@ class ConversableAgent(LLMAgent):
             opening = await mode.peer(self, "generate_init_message", message, **kwargs)
         if max_turns is None:
             await mode.peer(self, "send", opening, recipient, silent=silent)
-            return self._why_ended(recipient)
+            return self._find_end(recipient)
         for turn in range(max_turns):
             if turn > 0:
                 with quietly(bool(self._is_silent(self, silent))):
@@ -634,7 +630,7 @@ class ConversableAgent(LLMAgent):
             announcing.note(self.name, f"no summary, {stop_reason(end_of(error))}")
             return ""
 
-    def _why_ended(self, recipient: Agent) -> EndReason:
+    def _find_end(self, recipient: Agent) -> EndReason:
         return (
             why_ended(self, recipient)
             or why_ended(recipient, self)
@@ -794,11 +790,11 @@ class ConversableAgent(LLMAgent):
         self, func_sig: str | dict[str, Any], is_remove: bool | None
     ) -> None:
         """Tell the model about a function in the older form, or (by name) no longer."""
-        Signatures(self.name, self._engine.voice.config).update("functions", func_sig, is_remove)
+        Signatures(self.name, self._engine.binding.config).update("functions", func_sig, is_remove)
 
     def update_tool_signature(self, tool_sig: str | dict[str, Any], is_remove: bool) -> None:
         """Tell the model about a tool, or (by name) no longer."""
-        Signatures(self.name, self._engine.voice.config).update("tools", tool_sig, is_remove)
+        Signatures(self.name, self._engine.binding.config).update("tools", tool_sig, is_remove)
 
     def register_for_llm(
         self,
@@ -821,7 +817,7 @@ class ConversableAgent(LLMAgent):
 
         def decorate(function: F) -> F:
             check_kind(self.name, "the decorated function", function, Callable, "callable")
-            own, text = tooling.named(function, name, description)
+            own, text = tooling.describe(function, name, description)
             schema = tools.function_schema(function, name=own, description=text)
             if api_style == "tool":
                 self.update_tool_signature(schema, is_remove=False)
@@ -839,7 +835,7 @@ class ConversableAgent(LLMAgent):
             check_kind(self.name, "the decorated function", function, Callable, "callable")
             own = tooling.name_of(function, name)
             tooling.remember(function, own)
-            self.register_function({own: tooling.wrapped(function)})
+            self.register_function({own: tooling.wrap(function)})
             return function
 
         return decorate
@@ -883,9 +879,8 @@ class ConversableAgent(LLMAgent):
         """Print what the model calls took and cost, without (`actual`) and with (`total`) those
         that a cache answered.
         """
-        if mode not in ("actual", "total") and not (
-            isinstance(mode, list | tuple) and {*mode} <= {"actual", "total"}
-        ):
+        modes = mode if isinstance(mode, list | tuple) else [mode]
+        if not all(each in ("actual", "total") for each in modes):
             raise WrongArgument(
                 f"{self.name}: mode must be 'actual', 'total' or a list of these, not"
                 f" {mode!r:.200}."
@@ -984,7 +979,7 @@ def register_function(
     executor.register_for_execution(name=own)(f)
 
 
-def _ours(*agents: Agent) -> list[ConversableAgent]:
+def _select_conversable(*agents: Agent) -> list[ConversableAgent]:
     """Those of the agents that have an engine; others only have an agent's methods."""
     return [agent for agent in agents if isinstance(agent, ConversableAgent)]
 

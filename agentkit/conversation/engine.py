@@ -17,7 +17,7 @@ from agentkit.conversation.code import Coder
 from agentkit.conversation.history import History
 from agentkit.conversation.hooks import Hooks
 from agentkit.conversation.human import Human
-from agentkit.conversation.model import Voice
+from agentkit.conversation.model import Binding
 from agentkit.conversation.replies import ReplyTable
 from agentkit.conversation.tooling import Toolbox
 from agentkit.core.twin import Mode, core_of
@@ -36,7 +36,7 @@ class Engine:
     hooks: Hooks
     human: Human
     tools: Toolbox
-    voice: Voice
+    binding: Binding
     coder: Coder
 
 
@@ -61,7 +61,7 @@ def check_faces(mode: Mode, agents: Iterable[Agent]) -> None:
     `a_generate_reply`.
     """
     for agent in agents:
-        for engine in _engines([agent]):
+        for engine in _find_engines([agent]):
             if not mode.is_async:
                 engine.replies.check_sync()
             elif _is_own(agent, "generate_reply") and not _is_own(agent, "a_generate_reply"):
@@ -81,22 +81,22 @@ def _is_own(agent: Agent, method: str) -> bool:
 def cache_lent(agents: Iterable[Agent], cache: AbstractCache | None) -> Iterator[None]:
     """Let the models of the agents use the cache of a chat in the block."""
     with ExitStack() as lent:
-        for engine in _engines(agents):
-            lent.enter_context(engine.voice.lent(cache))
+        for engine in _find_engines(agents):
+            lent.enter_context(engine.binding.lent(cache))
         yield
 
 
 def ended(agent: Agent, peer: Agent, reason: EndReason) -> None:
     """Note why the agent stops replying to the other one: the `end` of their chat."""
-    for engine in _engines([agent]):
+    for engine in _find_engines([agent]):
         engine.human.reasons[peer] = reason
 
 
 def why_ended(agent: Agent, peer: Agent) -> EndReason | None:
     """Why the agent last stopped replying to the other one; None when it did not."""
-    return next((engine.human.reasons.get(peer) for engine in _engines([agent])), None)
+    return next((engine.human.reasons.get(peer) for engine in _find_engines([agent])), None)
 
 
-def _engines(agents: Iterable[Agent]) -> Iterator[Engine]:
+def _find_engines(agents: Iterable[Agent]) -> Iterator[Engine]:
     found = (getattr(agent, "_engine", None) for agent in agents)
     return (engine for engine in found if isinstance(engine, Engine))

@@ -35,23 +35,25 @@ class History:
         call.
         """
         given = as_dict(self.owner, message)
-        if (stored := stored_form(given, role, speaker)) is None:
+        stored = stored_form(given, role, speaker)
+        if stored is None:
             return False
-        if speaker == self.owner and (thinking := given.get(THINKING) or self._thinking(stored)):
-            stored["reasoning_content"] = thinking
+        if speaker == self.owner:
+            self._add_thinking(stored, given)
         self.messages[peer].append(stored)
         return True
 
-    def thought(self, content: str, thinking: str) -> None:
+    def keep_thinking(self, content: str, thinking: str) -> None:
         """What the model thought before it wrote `content`: it is stored with that, never sent."""
         self._thought = (content, thinking)
 
-    def _thinking(self, stored: Stored) -> str:
-        content, thinking = self._thought
-        if stored.get("content") != content:
-            return ""
-        self._thought = ("", "")
-        return thinking
+    def _add_thinking(self, stored: Stored, given: AnyMessage) -> None:
+        thinking = given.get(THINKING)
+        if not thinking and stored.get("content") == self._thought[0]:
+            thinking = self._thought[1]
+            self._thought = ("", "")
+        if thinking:
+            stored["reasoning_content"] = thinking
 
     def last(self, peer: Agent | None) -> Stored | None:
         """The newest message with `peer`, by default of the only conversation; None when there is
@@ -60,20 +62,25 @@ class History:
         Raises WrongArgument when several conversations are possible, UnknownName for a peer that
         was never met.
         """
-        if peer is None:
-            if len(self.messages) > 1:
-                raise WrongArgument(
-                    f"{self.owner} is in more than one conversation; name the agent whose last"
-                    " message you want as agent=."
-                )
-            return next((messages[-1] for messages in self.messages.values() if messages), None)
+        messages = self._find_only() if peer is None else self._find(peer)
+        return messages[-1] if messages else None
+
+    def _find_only(self) -> list[Stored]:
+        if len(self.messages) > 1:
+            raise WrongArgument(
+                f"{self.owner} is in more than one conversation; name the agent whose last"
+                " message you want as agent=."
+            )
+        return next(iter(self.messages.values()), [])
+
+    def _find(self, peer: Agent) -> list[Stored]:
         if peer not in self.messages:
             known = [each.name for each in self.messages]
             raise UnknownName(
                 f"{self.owner}: the agent {peer.name!r} is in no conversation with it; those with"
                 f" {known} are known."
             )
-        return self.messages[peer][-1] if self.messages[peer] else None
+        return self.messages[peer]
 
     def clear(self, peer: Agent | None, preserve: int | None, told: Callable[[str], None]) -> None:
         """Forget one conversation or all; the newest `preserve` messages stay, with the calls that
@@ -82,10 +89,11 @@ class History:
         if peer is None and not preserve:
             self.messages.clear()
             return
-        for each in [peer] if peer is not None else list(self.messages):
-            self.messages[each] = self._tail(self.messages[each], preserve or 0, told)
+        peers = list(self.messages) if peer is None else [peer]
+        for each in peers:
+            self.messages[each] = self._keep_newest(self.messages[each], preserve or 0, told)
 
-    def _tail(
+    def _keep_newest(
         self, messages: list[Stored], count: int, told: Callable[[str], None]
     ) -> list[Stored]:
         if count <= 0:

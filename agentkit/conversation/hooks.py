@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from agentkit.conversation.agent import Agent
-from agentkit.conversation.checks import check_messages
+from agentkit.conversation.checks import check_kind, check_messages
 from agentkit.core.twin import Mode, faces
-from agentkit.errors import WrongArgument, WrongType
+from agentkit.errors import WrongArgument
 from agentkit.messages import Stored, copied, function_call_of
 
 HOOKABLE = (
@@ -39,8 +39,7 @@ class Hooks:
                 f"{self.owner}: {hookable_method!r} is not a hookable method; choose one of"
                 f" {', '.join(self.lists)}."
             )
-        if not callable(hook):
-            raise WrongType(f"{self.owner}: a hook must be callable, not {hook!r}.")
+        check_kind(self.owner, "a hook", hook, Callable, "callable")
         if hook in self.lists[hookable_method]:
             raise WrongArgument(
                 f"{self.owner}: {hook!r} is already registered as a hook of {hookable_method}."
@@ -91,11 +90,9 @@ class Hooks:
         before = processed = messages[-1]["content"]
         for hook in hooks:
             processed = await mode.invoke(hook, processed)
-        return (
-            messages
-            if processed == before
-            else [*messages[:-1], {**messages[-1], "content": processed}]
-        )
+        if processed == before:
+            return messages
+        return [*messages[:-1], {**messages[-1], "content": processed}]
 
     last_message, a_last_message = faces(_last_message)
 

@@ -73,7 +73,7 @@ class Human:
         """`(True, None)` ends the chat, `(True, reply)` is what the person said, `(False, None)`
         goes on without.
         """
-        reply = await self._heard(mode, agent, message, sender)
+        reply = await self._listen(mode, agent, message, sender)
         if reply == "exit":
             self.counters[sender] = 0
             return True, None
@@ -83,38 +83,26 @@ class Human:
         self.counters[sender] += 1
         return False, None
 
-    async def _heard(self, mode: Mode, agent: Agent, message: Stored, sender: Agent | None) -> str:
+    async def _listen(self, mode: Mode, agent: Agent, message: Stored, sender: Agent | None) -> str:
         """What the person says; `exit` ends the chat, an empty text goes on."""
         who = "the sender" if sender is None else sender.name
         full = self.counters[sender] >= self.limits[sender]
         if self.input_mode == "ALWAYS":
-            reply = await self._ask(
-                mode,
-                agent,
-                sender,
-                f"Replying as {agent.name}. Provide feedback to {who}. Press enter to skip and use"
-                " auto-reply, or type 'exit' to end the conversation: ",
-            )
+            prompt = f"Replying as {agent.name}. Provide feedback to {who}. Press enter to skip and"
+            rest = "use auto-reply, or type 'exit' to end the conversation: "
+            reply = await self._ask(mode, agent, sender, f"{prompt} {rest}")
             return reply or self._end_on(message, sender, who)
-        final = (
-            self.is_termination_msg(message)
-            if self.input_mode == "TERMINATE" or not full
-            else False
-        )
+        is_looked_at = self.input_mode == "TERMINATE" or not full
+        final = is_looked_at and self.is_termination_msg(message)
         if not full and not final:
             return ""
         if self.input_mode == "NEVER":
             full_at = EndReason("replies", agent.name, self.limits[sender])
             self.reasons[sender] = EndReason("terminated", who) if final else full_at
             return "exit"
-        skip = "" if final else "skip and use auto-reply, or type 'exit' to "
-        or_exit = "or type 'exit' to " if final else ""
-        reply = await self._ask(
-            mode,
-            agent,
-            sender,
-            f"Please give feedback to {who}. Press enter {or_exit}{skip}stop the conversation: ",
-        )
+        skip = "" if final else "skip and use auto-reply, "
+        prompt = f"Please give feedback to {who}. Press enter {skip}or type 'exit' to stop the"
+        reply = await self._ask(mode, agent, sender, f"{prompt} conversation: ")
         if not reply and final:
             self.reasons[sender] = EndReason("terminated", who)
             return "exit"

@@ -8,17 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentkit.conversation import announcing
-from agentkit.conversation.checks import discreet
-from agentkit.conversation.tooling import normalized_name
+from agentkit.conversation.checks import redact
+from agentkit.conversation.tooling import normalize_name
 from agentkit.core.io import is_quiet
 from agentkit.errors import BadModelReply, WrongArgument
 from agentkit.events import ReplyEnd
-from agentkit.llm.calls.client import thinking_of
 from agentkit.llm.calls.ends import cut_by, end_of
+from agentkit.llm.calls.retrieved import read_thinking
 from agentkit.messages import (
     AnyMessage,
     FunctionCall,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _EMPTY: tuple[LLMConfig, ...] = ({}, {"config_list": []}, {"config_list": [{"model": ""}]})
 _TOOLS = ("tools", "functions")
 _cut: ContextVar[tuple[list[CutReply], ...]] = ContextVar("agentkit_cut_replies", default=())
-_lent: ContextVar[Mapping[Voice, AbstractCache | None]] = ContextVar(
+_lent: ContextVar[Mapping[Binding, AbstractCache | None]] = ContextVar(
     "agentkit_lent_caches", default=MappingProxyType({})
 )
 
@@ -66,7 +67,7 @@ def noting_cuts() -> Iterator[list[CutReply]]:
         _cut.reset(token)
 
 
-class Voice:
+class Binding:
     """The model that speaks for an agent; `client` is None when there is none."""
 
     def __init__(self, owner: str, config: LLMConfig) -> None:
@@ -75,7 +76,7 @@ class Voice:
         """
         if config is not False and not isinstance(config, dict):
             raise WrongArgument(
-                f"{owner}: llm_config must be a dict, False or None, not {discreet(config)}."
+                f"{owner}: llm_config must be a dict, False or None, not {redact(config)}."
             )
         if config in _EMPTY:
             raise WrongArgument(
@@ -84,15 +85,11 @@ class Voice:
                 " model."
             )
         self.owner = owner
-        self.config: LLMConfig = _copied(config)
+        self.config: LLMConfig = _copy(config)
         self.client: Any = None
         self._cache: AbstractCache | None = None
         if isinstance(self.config, dict):
-            from agentkit.llm.compatible.wrapper import OpenAIWrapper
-
-            self.client = OpenAIWrapper(
-                **{key: value for key, value in self.config.items() if key not in _TOOLS}
-            )
+            self.client = make_client(self.config)
 
     @property
     def cache(self) -> AbstractCache | None:
@@ -120,6 +117,17 @@ class Voice:
             _lent.reset(token)
 
 
+def make_client(llm_config: Mapping[str, Any]) -> Any:
+    """The OpenAIWrapper of an `llm_config`; the tools in it are no settings of a client.
+
+    Raises what OpenAIWrapper raises for a configuration that cannot be.
+    """
+    from agentkit.llm.compatible.wrapper import OpenAIWrapper
+
+    settings = {key: value for key, value in llm_config.items() if key not in _TOOLS}
+    return OpenAIWrapper(**settings)
+
+
 def offered_tools(llm_config: Mapping[str, Any] | bool | None) -> dict[str, Any]:
     """The functions that an agent's model is told about, as parameters of a call."""
     if not isinstance(llm_config, Mapping):
@@ -140,7 +148,7 @@ def model_reply(
     Raises what the client raises.
     """
     response = client.create(
-        context=_context(messages),
+        context=_merge_contexts(messages),
         messages=sendable_form(messages),
         cache=cache,
         agent=agent,
@@ -150,11 +158,12 @@ def model_reply(
     if end := cut_by(end_of(response)):
         for noted in _cut.get():
             noted.append(CutReply(getattr(agent, "name", ""), end))
-    reply = extracted[0] if extracted else None
-    if reply is not None and not isinstance(reply, str):
-        reply = _accepted(agent.name if agent else "the model", reply)
+    reply = next(iter(extracted), None)
     if isinstance(reply, str):
         _keep_thinking(agent, reply, response)
+        return reply
+    if reply is not None:
+        reply = _parse_message(agent.name if agent else "the model", reply)
     if reply is None:
         announcing.note(agent.name, "the model gave an empty reply", is_quiet())
     return reply
@@ -162,49 +171,52 @@ def model_reply(
 
 def _keep_thinking(agent: object, reply: str, response: object) -> None:
     """Let the agent's history know what its model thought before it wrote the reply."""
-    choices, engine = getattr(response, "choices", None), getattr(agent, "_engine", None)
-    thinking = thinking_of(getattr(choices[0], "message", None)) if choices else ""
+    choices = getattr(response, "choices", None) or [None]
+    thinking = read_thinking(getattr(choices[0], "message", None))
+    engine = getattr(agent, "_engine", None)
     if thinking and engine is not None:
-        engine.history.thought(reply, thinking)
+        engine.history.keep_thinking(reply, thinking)
 
 
-def _context(messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
+def _merge_contexts(messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
     """The contexts of all messages in one, later ones count: so a message can renew what an earlier
     one refers to.
     """
     contexts = [message["context"] for message in messages if "context" in message]
-    return (
-        {key: value for context in contexts for key, value in context.items()} if contexts else None
-    )
+    if not contexts:
+        return None
+    return dict(chain.from_iterable(context.items() for context in contexts))
 
 
-def _accepted(owner: str, reply: Any) -> Stored | None:
+def _parse_message(owner: str, reply: Any) -> Stored | None:
     """A message in a form that servers take back, None for one with nothing in it; raises
     BadModelReply for what can be none.
     """
-    message = (
-        reply.model_dump()
-        if hasattr(reply, "model_dump")
-        else {"content": reply}
-        if isinstance(reply, list)
-        else reply
-    )
+    message = reply
+    if hasattr(reply, "model_dump"):
+        message = reply.model_dump()
+    elif isinstance(reply, list):
+        message = {"content": reply}
     if not isinstance(message, Mapping):
         raise BadModelReply(
             f"{owner}: its model sent {reply!r:.200} as its message; it must be a text or a"
             " message."
         )
     check_reply(f"{owner}: its model", message)
-    made = with_functions(message, _callable)
-    return made if made.get("content") is not None or has_calls(made) else None
+    made = with_functions(message, _normalize)
+    if made.get("content") is None and not has_calls(made):
+        return None
+    return made
 
 
-def _callable(function: FunctionCall) -> FunctionCall:
-    return {**function, "name": normalized_name(function["name"])}
+def _normalize(function: FunctionCall) -> FunctionCall:
+    return {**function, "name": normalize_name(function["name"])}
 
 
-def _copied(config: Any) -> Any:
+def _copy(config: Any) -> Any:
     """A copy of the nested dicts and lists; what lies in them is shared."""
     if type(config) is dict:
-        return {key: _copied(value) for key, value in config.items()}
-    return [_copied(each) for each in config] if type(config) is list else config
+        return {key: _copy(value) for key, value in config.items()}
+    if type(config) is list:
+        return [_copy(each) for each in config]
+    return config

@@ -9,7 +9,7 @@ from agentkit.conversation.agent import Agent, ChatAgent
 from agentkit.conversation.chats import Chat, a_initiate_chats, check_chats, in_order
 from agentkit.conversation.checks import check_flag
 from agentkit.conversation.replies import Verdict
-from agentkit.conversation.summary import reflect, with_carryover
+from agentkit.conversation.summary import REFLECTION, reflect_as_told, with_carryover
 from agentkit.core.twin import SYNC, Mode, faces
 from agentkit.errors import WrongArgument
 from agentkit.messages import AnyMessage, Stored, content_of, text_of
@@ -52,9 +52,8 @@ def reply_function(
         sender: Any = None,
         config: object = None,
     ) -> Verdict:
-        if (
-            function is nested_summary
-        ):  # in sync chats also within an async one, unless `use_async` is asked for
+        if function is nested_summary:
+            # In sync chats also within an async one, unless `use_async` is asked for.
             return await _nested_summary(queue, SYNC, recipient, messages, sender, config)
         verdict: Verdict = await mode.invoke(function, queue, recipient, messages, sender, config)
         return verdict
@@ -74,8 +73,11 @@ async def _nested_summary(
     """Run the queue one chat after the other; the reply is the last summary, or None when no chat
     of it has a message.
     """
-    chats = chats_to_run(queue, recipient, messages, sender, config)
-    return (True, (await in_order(chats, mode))[-1].summary) if chats else (True, None)
+    chats = select_chats(queue, recipient, messages, sender, config)
+    if not chats:
+        return True, None
+    finished = await in_order(chats, mode)
+    return True, finished[-1].summary
 
 
 nested_summary = faces(_nested_summary)[0]
@@ -87,14 +89,14 @@ async def a_nested_summary(
     """Run the queue by its prerequisites; the reply is the summary of its last chat, or None as
     above.
     """
-    chats = chats_to_run(queue, recipient, messages, sender, config)
+    chats = select_chats(queue, recipient, messages, sender, config)
     if not chats:
         return True, None
     finished = await a_initiate_chats(chats)
     return True, finished[chats[-1]["chat_id"]].summary
 
 
-def chats_to_run(
+def select_chats(
     queue: Queue,
     recipient: ChatAgent,
     messages: Sequence[AnyMessage],
@@ -104,46 +106,37 @@ def chats_to_run(
     """The chats of the queue that have a message; the first takes the last message of the outer
     chat when it has none.
     """
-    chats: Queue = []
-    for index, given in enumerate(queue):
-        chat = dict(given)
-        chat.setdefault("sender", None)
-        if chat["sender"] is None:
+    if not queue:
+        return []
+    chats = [dict(chat) for chat in queue]
+    first = chats[0]
+    if first.get("message") is None:
+        first["message"] = content_of(messages[-1])
+    for chat in chats:
+        if chat.get("sender") is None:
             chat["sender"] = recipient
-        message = chat.get("message")
-        if message is None and index == 0:
-            message = content_of(messages[-1])
-        if callable(message):
-            message = message(recipient, messages, sender, config)
-        if index == 0 and "carryover_config" in chat:
-            message = with_carryover(
-                recipient.name,
-                message,
-                _carryover(chat.pop("carryover_config"), recipient, messages, sender),
-            )
-        if message:
-            chats.append({**chat, "message": message})
-    return chats
+        if callable(chat.get("message")):
+            chat["message"] = chat["message"](recipient, messages, sender, config)
+    if "carryover_config" in first:
+        carryover = _make_carryover(first.pop("carryover_config"), recipient, messages, sender)
+        first["message"] = with_carryover(recipient.name, first["message"], carryover)
+    return [chat for chat in chats if chat.get("message")]
 
 
-def _carryover(
+def _make_carryover(
     config: dict[str, Any], recipient: ChatAgent, messages: Sequence[AnyMessage], sender: Agent
 ) -> str:
     """What of the outer chat, as others know it, goes into the first inner one."""
-    method, args = config.get("summary_method"), config.get("summary_args") or {}
+    method: object = config.get("summary_method")
+    args: dict[str, Any] = config.get("summary_args") or {}
     if sender in recipient.chat_messages:
         messages = recipient.chat_messages_for_summary(sender)
     if method == "all":
-        return _joined(messages)
+        return _join(messages)
     if method == "last_msg":
         return text_of(content_of(messages[-1]))
-    if method == "reflection_with_llm":
-        prompt = args.get("summary_prompt") or recipient.DEFAULT_SUMMARY_PROMPT
-        return str(
-            reflect(
-                recipient, prompt, messages, sender, args.get("cache"), args.get("summary_role")
-            )
-        )
+    if method == REFLECTION:
+        return str(reflect_as_told(recipient, messages, sender, args))
     if callable(method):
         return str(method(recipient, messages, args))
     raise WrongArgument(
@@ -152,5 +145,6 @@ def _carryover(
     )
 
 
-def _joined(messages: Sequence[AnyMessage]) -> str:
-    return "\n".join(text_of(content_of(message)) for message in messages if message.get("content"))
+def _join(messages: Sequence[AnyMessage]) -> str:
+    said = (content_of(message) for message in messages if message.get("content"))
+    return "\n".join(map(text_of, said))

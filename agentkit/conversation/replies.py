@@ -67,8 +67,7 @@ class ReplyTable:
         no function.
         """
         check_trigger(self.owner, trigger)
-        if not callable(reply_func):
-            raise WrongType(f"{self.owner}: reply_func must be callable, not {reply_func!r}.")
+        check_kind(self.owner, "reply_func", reply_func, Callable, "callable")
         check_kind(self.owner, "position", position, int, "a whole number")
         check_kind(self.owner, "reset_config", reset_config, Callable | None, "callable or None")
         if remove_others:
@@ -129,52 +128,66 @@ class ReplyTable:
         A method that exists as a sync and an async face is one function: each mode asks its own
         face of it.
         """
-        for entry in self._asked(mode, exclude):
-            function = entry["reply_func"]
-            core = core_of(function)
+        for entry in self._select(mode, exclude):
             if not matches(entry["trigger"], sender):
                 continue
-            if core is not None:
-                verdict = await core(
-                    agent, mode, messages=messages, sender=sender, config=entry["config"]
-                )
-            else:
-                verdict = await mode.invoke(
-                    function, agent, messages=messages, sender=sender, config=entry["config"]
-                )
-            if not isinstance(verdict, tuple | list) or len(verdict) != 2:
-                name = getattr(function, "__qualname__", repr(function))
-                raise WrongType(
-                    f"{self.owner}: the reply function {name} must return (final, reply), not"
-                    f" {verdict!r:.200}."
-                )
-            if verdict[0]:
-                return True, verdict[1]
+            verdict = await self._ask(entry, mode, agent, messages, sender)
+            final, reply = verdict
+            if final:
+                return True, reply
             if isinstance(verdict, Continued):
                 messages = verdict.messages
         return False, None
 
-    def _asked(self, mode: Mode, exclude: Collection[ReplyFunction]) -> list[Entry]:
+    async def _ask(
+        self,
+        entry: Entry,
+        mode: Mode,
+        agent: Agent,
+        messages: list[Stored],
+        sender: Agent | None,
+    ) -> Verdict:
+        """What one reply function says; raises WrongType when that is no verdict."""
+        function, told = entry["reply_func"], {"messages": messages, "sender": sender}
+        core = core_of(function)
+        if core is not None:
+            verdict = await core(agent, mode, **told, config=entry["config"])
+        else:
+            verdict = await mode.invoke(function, agent, **told, config=entry["config"])
+        if not isinstance(verdict, tuple | list) or len(verdict) != 2:
+            name = getattr(function, "__qualname__", repr(function))
+            raise WrongType(
+                f"{self.owner}: the reply function {name} must return (final, reply), not"
+                f" {verdict!r:.200}."
+            )
+        return verdict  # type: ignore[return-value]  # a list does as well
+
+    def _select(self, mode: Mode, exclude: Collection[ReplyFunction]) -> list[Entry]:
         """The entries that a chat of this mode asks; excluding one face of a method excludes
         both.
         """
-        if not mode.is_async and not exclude:
-            return [entry for entry in self.entries if not is_async(entry["reply_func"])]
-        excluded = {core_of(function) for function in exclude} - {None}
-        paired = {
-            core_of(entry["reply_func"]) for entry in self.entries if is_async(entry["reply_func"])
-        } - {None}
-        asked = []
-        for entry in self.entries:
-            function = entry["reply_func"]
-            core = core_of(function)
-            # Of a pair that is registered by both faces, an async chat asks the async one.
-            for_other_mode = (
-                (mode.is_async and core in paired) if not is_async(function) else not mode.is_async
-            )
-            if not for_other_mode and core not in excluded and function not in exclude:
-                asked.append(entry)
-        return asked
+        entries = self.entries
+        if exclude:
+            excluded = [_method_of(function) for function in exclude]
+            entries = [
+                entry for entry in entries if _method_of(entry["reply_func"]) not in excluded
+            ]
+        if not mode.is_async:
+            return [entry for entry in entries if not is_async(entry["reply_func"])]
+        # Of a pair that is registered by both faces, an async chat asks the async one.
+        functions = [entry["reply_func"] for entry in self.entries]
+        paired = {core_of(function) for function in functions if is_async(function)} - {None}
+        return [
+            entry
+            for entry in entries
+            if is_async(entry["reply_func"]) or core_of(entry["reply_func"]) not in paired
+        ]
+
+
+def _method_of(function: ReplyFunction) -> ReplyFunction:
+    """What both faces of a method have in common; of any other function, itself."""
+    core: ReplyFunction | None = core_of(function)
+    return function if core is None else core
 
 
 def asks_model(core: C) -> C:
@@ -200,12 +213,7 @@ def check_trigger(owner: str, trigger: object) -> None:
     if isinstance(trigger, list):
         for each in trigger:
             check_trigger(owner, each)
-    elif (
-        trigger is not None
-        and not isinstance(trigger, str)
-        and not callable(trigger)
-        and not isinstance(trigger, Agent)
-    ):
+    elif not isinstance(trigger, str | Callable | Agent | None):
         raise WrongArgument(
             f"{owner}: a trigger is an agent class, a name, an agent, a callable, None or a list of"
             f" these, not {trigger!r}."

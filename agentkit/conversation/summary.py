@@ -19,6 +19,7 @@ DEFAULT_PROMPT = (
     "If the intended request is NOT properly addressed, please point it out."
 )
 """AutoGen's, from its documentation."""
+REFLECTION = "reflection_with_llm"
 SummaryMethod = str | Callable[..., object] | None
 
 
@@ -26,32 +27,38 @@ def last_message_summary(
     sender: ChatAgent, recipient: ChatAgent, _args: Mapping[str, object]
 ) -> str:
     """The text of the recipient's last message, without TERMINATE."""
-    known = sender in getattr(
-        recipient, "chat_messages", ()
-    )  # agents of another make may keep nothing
-    last = recipient.last_message(sender) if known else None
-    content = content_of(last or {})
+    # Agents of another make may keep nothing.
+    if sender not in getattr(recipient, "chat_messages", ()):
+        return ""
+    content = content_of(recipient.last_message(sender) or {})
     if isinstance(content, list):
-        return "\n".join(
-            str(part["text"]).replace("TERMINATE", "") for part in content if "text" in part
-        )
-    return content.replace("TERMINATE", "") if isinstance(content, str) else ""
+        content = "\n".join(str(part["text"]) for part in content if "text" in part)
+    if not isinstance(content, str):
+        return ""
+    return content.replace("TERMINATE", "")
 
 
 def reflection_summary(sender: ChatAgent, recipient: ChatAgent, args: Mapping[str, Any]) -> Any:
     """What the model of the recipient, else of the sender, makes of the chat."""
-    prompt, role = args.get("summary_prompt"), args.get("summary_role")
-    if prompt is None:
-        prompt = sender.DEFAULT_SUMMARY_PROMPT
     if hasattr(recipient, "chat_messages_for_summary"):
         messages = recipient.chat_messages_for_summary(sender)
     else:  # an agent of another make
         messages = sender.chat_messages[recipient]
     try:
-        return reflect(sender, prompt, messages, recipient, args.get("cache"), role)
+        return reflect_as_told(sender, messages, recipient, args)
     except ModelError as error:
         announcing.note(sender.name, f"no summary by reflection, the model failed: {error}")
         return ""
+
+
+def reflect_as_told(
+    agent: ChatAgent, messages: Sequence[AnyMessage], llm_agent: Any, args: Mapping[str, Any]
+) -> Any:
+    """`reflect` with the prompt, role and cache that `summary_args` hold, or their defaults."""
+    prompt, role = args.get("summary_prompt"), args.get("summary_role")
+    if prompt is None:
+        prompt = agent.DEFAULT_SUMMARY_PROMPT
+    return reflect(agent, prompt, messages, llm_agent, args.get("cache"), role)
 
 
 def reflect(
@@ -65,8 +72,8 @@ def reflect(
     """What the model of `llm_agent`, else of the agent, replies to the messages with the prompt
     behind them.
     """
-    asked_first = ((each, getattr(each, "client", None)) for each in (llm_agent, agent))
-    speaker, client = next((pair for pair in asked_first if pair[1] is not None), (agent, None))
+    speaker = agent if getattr(llm_agent, "client", None) is None else llm_agent
+    client = getattr(speaker, "client", None)
     if client is None:
         raise WrongArgument(
             f"{agent.name}: neither agent has a model to reflect with; give one of them an"
@@ -86,20 +93,27 @@ def summarize(
     cache: AbstractCache | None,
 ) -> object:
     """The summary of the chat with the recipient; empty without a method."""
-    if method is None:
-        return ""
-    args = {"cache": cache, **args}
-    if method == "last_msg":
-        method = last_message_summary
-    elif method == "reflection_with_llm":
-        method = reflection_summary
-    return check_method(agent.name, method)(agent, recipient, args)
+    summary_of = find_method(agent.name, method)
+    return summary_of(agent, recipient, {"cache": cache, **args})
 
 
-def check_method(owner: str, method: SummaryMethod) -> Callable[..., object]:
-    """The method, if it can be one; raises WrongArgument."""
-    if method in (None, "last_msg", "reflection_with_llm") or callable(method):
-        return method  # type: ignore[return-value]  # the names are replaced by the caller
+def _no_summary(_sender: object, _recipient: object, _args: Mapping[str, object]) -> str:
+    return ""
+
+
+_METHODS: dict[str | None, Callable[..., object]] = {
+    None: _no_summary,
+    "last_msg": last_message_summary,
+    REFLECTION: reflection_summary,
+}
+
+
+def find_method(owner: str, method: object) -> Callable[..., object]:
+    """The function that makes a summary; raises WrongArgument for a method that is none."""
+    if callable(method):
+        return method
+    if isinstance(method, str | None) and method in _METHODS:
+        return _METHODS[method]
     raise WrongArgument(
         f"{owner}: summary_method must be 'last_msg', 'reflection_with_llm', a callable or None,"
         f" not {method!r}."
@@ -131,28 +145,34 @@ def with_carryover(owner: str, message: object, carryover: Any) -> object:
     if not carryover:
         return message
     check_carryover(owner, carryover)
-    if isinstance(message, str):
-        return message + _context(carryover)
+    context = "\nContext: \n" + "\n".join(map(format_item, list_items(carryover)))
     if isinstance(message, dict):
-        content = message.get("content")
-        if isinstance(content, list):
-            return {**message, "content": [{"type": "text", "text": _context(carryover)}, *content]}
-        if isinstance(content, str):
-            return {**message, "content": content + _context(carryover)}
-        return message
+        return {**message, **_add_context(message.get("content"), context)}
+    if isinstance(message, str):
+        return message + context
     raise InvalidCarryOverType(
         f"{owner}: a carryover needs a text or a dict as message, not {message!r:.200}."
     )
 
 
-def _context(carryover: str | list[object]) -> str:
-    return "\nContext: \n" + (
-        carryover if isinstance(carryover, str) else "\n".join(carried(item) for item in carryover)
-    )
+def _add_context(content: object, context: str) -> dict[str, object]:
+    """The content of a message with the context, under its key; nothing for what takes no text."""
+    if isinstance(content, list):
+        return {"content": [{"type": "text", "text": context}, *content]}
+    if isinstance(content, str):
+        return {"content": content + context}
+    return {}
 
 
-def carried(item: object) -> str:
+def list_items(carryover: str | list[object] | None) -> list[object]:
+    """What is carried over, one by one; a text is one item, unless it is empty."""
+    if not carryover:
+        return []
+    return [carryover] if isinstance(carryover, str) else carryover
+
+
+def format_item(item: object) -> str:
     """One item of a carryover as text."""
     if isinstance(item, dict) and "content" in item:
-        return text_of(item["content"]) if not isinstance(item["content"], str) else item["content"]
+        return text_of(item["content"])
     return str(item)

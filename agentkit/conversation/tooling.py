@@ -15,7 +15,7 @@ from agentkit.conversation.checks import check_agent, check_kind, check_messages
 from agentkit.core import bus, tools
 from agentkit.core.io import IOStream
 from agentkit.core.twin import Mode
-from agentkit.errors import NoModelConfig, Stopped, WrongArgument, WrongType
+from agentkit.errors import NoModelConfig, Stopped, WrongArgument
 from agentkit.events import ToolCalled, ToolReturned
 from agentkit.messages import (
     AnyMessage,
@@ -25,7 +25,6 @@ from agentkit.messages import (
     check_calls,
     copied,
     function_call_of,
-    has_calls,
     joined_responses,
     new_id,
     tool_calls_of,
@@ -50,32 +49,34 @@ class Toolbox:
         """Add, replace or (None) remove functions; raises WrongArgument for bad names, WrongType
         for what is no function.
         """
-        if not isinstance(functions, Mapping):
-            raise WrongType(
-                f"{self.owner}: function_map must be a dict of names and functions, not"
-                f" {functions!r}."
-            )
+        check_kind(self.owner, "function_map", functions, Mapping, "a dict of names and functions")
         for name, function in functions.items():
             check_name(self.owner, name)
-            if function is not None and not callable(function):
-                raise WrongType(
-                    f"{self.owner}: the function {name!r} must be callable or None, not"
-                    f" {function!r}."
-                )
+            check_kind(
+                self.owner,
+                f"the function {name!r}",
+                function,
+                Callable | None,
+                "callable or None",
+            )
         for name, function in functions.items():
             if function is None:
-                if self.functions.pop(name, None) is None:
-                    warnings.warn(
-                        f"{self.owner} has no function {name!r} to remove.",
-                        UserWarning,
-                        stacklevel=3,
-                    )
-                continue
-            if name in self.functions:
-                warnings.warn(
-                    f"{self.owner}: function {name!r} is being replaced.", UserWarning, stacklevel=3
-                )
-            self.functions[name] = function
+                self._remove(name)
+            else:
+                self._add(name, function)
+
+    def _add(self, name: str, function: Callable[..., object]) -> None:
+        if name in self.functions:
+            warnings.warn(
+                f"{self.owner}: function {name!r} is being replaced.", UserWarning, stacklevel=4
+            )
+        self.functions[name] = function
+
+    def _remove(self, name: str) -> None:
+        if self.functions.pop(name, None) is None:
+            warnings.warn(
+                f"{self.owner} has no function {name!r} to remove.", UserWarning, stacklevel=4
+            )
 
     async def execute(
         self, mode: Mode, call: Mapping[str, Any], verbose: bool
@@ -86,22 +87,14 @@ class Toolbox:
         name, arguments = str(call.get("name") or ""), call.get("arguments")
         call_id, began = new_id(), time.monotonic()
         if bus.heard():
-            bus.emit(
-                ToolCalled(
-                    call_id,
-                    self.owner,
-                    name,
-                    arguments if isinstance(arguments, str) else tools.to_text(arguments),
-                )
-            )
+            bus.emit(ToolCalled(call_id, self.owner, name, tools.to_text(arguments)))
         ok, content, passages = False, "", list[tools.Given]()
         try:
             with tools.collecting() as passages:
                 ok, content = await self._run(mode, name, arguments)
-        except (
-            BaseException
-        ) as error:  # a stop or a cancellation: the call is over for those who listen, too
-            content = f"Error: {str(error) or type(error).__name__}"
+        except BaseException as error:
+            # A stop or a cancellation: the call is over for those who listen, too.
+            content = _describe(error)
             raise
         finally:
             if bus.heard():
@@ -120,63 +113,65 @@ class Toolbox:
         function = self.functions.get(name)
         if function is None:
             known = ", ".join(sorted(self.functions)) or "none"
-            return (
-                False,
-                (
-                    f"Error: Function {name} not found. Functions that {self.owner} can execute:"
-                    f" {known}."
-                ),
-            )
+            told = f"Functions that {self.owner} can execute: {known}."
+            return False, f"Error: Function {name} not found. {told}"
         try:
             given = tools.parse_arguments(arguments)
-        except WrongArgument as error:
-            return False, f"Error: {error}"
-        try:
             return True, await mode.invoke(function, **given)
         except Stopped:
             raise
         except Exception as error:  # noqa: BLE001 (whatever a tool raises is for the model to read)
-            return False, f"Error: {str(error) or type(error).__name__}"
+            return False, _describe(error)
 
     def can_execute(self, names: list[str] | str) -> bool:
         """Whether all of the functions are there."""
-        return all(
-            name in self.functions for name in ([names] if isinstance(names, str) else names)
-        )
+        wanted = [names] if isinstance(names, str) else names
+        return self.functions.keys() >= set(wanted)
+
+
+def _describe(error: BaseException) -> str:
+    """An error as the model reads it."""
+    return f"Error: {str(error) or type(error).__name__}"
 
 
 async def tool_calls_reply(mode: Mode, agent: Agent, message: Stored) -> tuple[bool, Stored | None]:
     """Execute all calls of the message, in async mode side by side, and answer with one tool
     message.
     """
-    if has_calls(message):
-        check_calls(agent.name, message)
-    if not (calls := tool_calls_of(message)):
+    check_calls(agent.name, message)
+    calls = tool_calls_of(message)
+    if not calls:
         return False, None
-    returns = await mode.gather(*(_one_call(mode, agent, call) for call in calls))
+    returns = await mode.gather(*(_execute_tool(mode, agent, call) for call in calls))
     return True, joined_responses(returns)
 
 
-async def _one_call(mode: Mode, agent: Agent, call: ToolCall) -> ToolResponse:
-    _, returned = await mode.peer(agent, "execute_function", dict(call.get("function") or {}))
-    content = returned.get("content", "")
-    response: ToolResponse = {"role": "tool", "content": "" if content is None else content}
-    return response if call.get("id") is None else {"tool_call_id": call["id"], **response}
+async def _execute_tool(mode: Mode, agent: Agent, call: ToolCall) -> ToolResponse:
+    result = await _execute(mode, agent, dict(call.get("function") or {}))
+    response: ToolResponse = {"role": "tool", "content": result["content"]}
+    if call.get("id") is None:
+        return response
+    return {"tool_call_id": call["id"], **response}
+
+
+async def _execute(mode: Mode, agent: Agent, call: Mapping[str, Any]) -> Stored:
+    """The result of a call as a message, which has some content."""
+    _, returned = await mode.peer(agent, "execute_function", call)
+    result = copied(returned)
+    if result.get("content") is None:
+        result["content"] = ""
+    return result
 
 
 async def function_call_reply(
     mode: Mode, agent: Agent, message: Stored
 ) -> tuple[bool, Stored | None]:
     """Execute the call of the older form, `function_call`."""
-    if has_calls(message):
-        check_calls(agent.name, message)
-    if not (call := function_call_of(message)):
+    check_calls(agent.name, message)
+    call = function_call_of(message)
+    if not call:
         return False, None
-    _, returned = await mode.peer(agent, "execute_function", call)
-    result = copied(returned)
-    if result.get("content") is None:
-        result["content"] = ""
-    return True, result
+    return True, await _execute(mode, agent, call)
 
 
 def check_name(owner: str, name: object) -> str:
@@ -189,12 +184,12 @@ def check_name(owner: str, name: object) -> str:
     return name
 
 
-def normalized_name(name: str) -> str:
+def normalize_name(name: str) -> str:
     """The name with what the APIs do not take replaced by `_`, at most 64 characters."""
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64]
 
 
-def wrapped(function: F) -> F:
+def wrap(function: F) -> F:
     """The function with its JSON arguments made into objects before and its result made into text
     after.
     """
@@ -207,7 +202,9 @@ def wrapped(function: F) -> F:
     @functools.wraps(function)
     async def a_call(*args: Any, **kwargs: Any) -> str:
         result = loaded(*args, **kwargs)
-        return tools.to_text(await result if inspect.isawaitable(result) else result)
+        if inspect.isawaitable(result):
+            result = await result
+        return tools.to_text(result)
 
     chosen: Any = a_call if tools.is_async(function) else call
     chosen._origin = function  # AutoGen's way back to the function
@@ -235,27 +232,29 @@ class Signatures:
             raise NoModelConfig(
                 f"{self.owner} needs an llm_config before its model can be told about a function."
             )
-        known: list[dict[str, Any]] = config.get(key) or []
-        name = signature if is_remove else self._checked(key, signature)
+        change = self._remove if is_remove else self._add
+        config[key] = change(key, config.get(key) or [], signature)
+        if not config[key]:
+            del config[key]
+
+    def _add(self, key: str, known: list[dict[str, Any]], signature: Any) -> list[dict[str, Any]]:
+        name = self._find_name(key, signature)
+        others = [each for each in known if _name_of(key, each) != name]
+        if len(others) < len(known):
+            warnings.warn(
+                f"{self.owner}: function {name!r} is being overridden.", UserWarning, stacklevel=5
+            )
+        return [*others, signature]
+
+    def _remove(self, key: str, known: list[dict[str, Any]], name: Any) -> list[dict[str, Any]]:
         check_kind(self.owner, "the name of a function to remove", name, str | dict, "a text")
-        if is_remove and not known:
+        if not known:
             raise WrongArgument(
                 f"{self.owner}: there is no function {name!r} to remove from its {key}."
             )
-        kept = [each for each in known if _name_of(key, each) != name]
-        if not is_remove:
-            if len(kept) < len(known):
-                warnings.warn(
-                    f"{self.owner}: function {name!r} is being overridden.",
-                    UserWarning,
-                    stacklevel=4,
-                )
-            kept.append(signature)
-        config[key] = kept
-        if not kept:
-            del config[key]
+        return [each for each in known if _name_of(key, each) != name]
 
-    def _checked(self, key: str, signature: object) -> str:
+    def _find_name(self, key: str, signature: object) -> str:
         if not isinstance(signature, dict):
             raise WrongArgument(
                 f"{self.owner}: the signature of a function must be a dict, not {signature!r:.80}."
@@ -271,7 +270,7 @@ def _name_of(key: str, signature: Mapping[str, Any]) -> Any:
     return inner.get("name") if isinstance(inner, Mapping) else None
 
 
-def named(
+def describe(
     function: Callable[..., object], name: str | None, description: str | None
 ) -> tuple[str, str]:
     """The name and the description of a function for the model: those given now, else those of an
@@ -294,9 +293,8 @@ def name_of(function: Callable[..., object], name: str | None) -> str:
     """The name given now, else that of an earlier decorator, else the function's own; raises
     WrongArgument without any.
     """
-    own: str | None = (
-        name or getattr(function, "_name", None) or getattr(function, "__name__", None)
-    )
+    own_name = getattr(function, "__name__", None)
+    own: str | None = name or getattr(function, "_name", own_name)
     if not own:
         raise WrongArgument(f"{function!r} has no name of its own; give it one by name=.")
     return own
@@ -319,10 +317,9 @@ def conversation(
     sender.
     """
     if messages is not None:
-        if type(messages) is not list or (
-            messages and type(messages[-1]) is not dict
-        ):  # each reply function asks
-            check_messages(agent.name, messages)
+        check_messages(agent.name, messages)
         return messages  # type: ignore[return-value]  # a `cast` would be a call for each message
     check_agent(agent.name, "sender", sender)
-    return agent.chat_messages[sender] if sender is not None else []
+    if sender is None:
+        return []
+    return agent.chat_messages[sender]

@@ -9,6 +9,7 @@ import random
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import product
 from pathlib import Path
 
 NAMESPACES = (
@@ -63,27 +64,24 @@ def mounts(added: Mapping[Path, str]) -> Iterator[str]:
 
     Outer folders come first, and the way to each is open to the sandbox's user.
     """
-    prefixes = [
-        Path(text)
-        for prefix in (sys.prefix, sys.base_prefix)
-        for text in (prefix, os.path.realpath(prefix))
-    ]
-    places = {Path(text): "--ro-bind" for text in _SYSTEM}
-    places |= {
-        prefix / part: "--ro-bind"
-        for prefix in prefixes
-        if prefix != Path("/usr")
-        for part in _OF_PYTHON
-    }
-    places |= added
+    read = [*map(Path, _SYSTEM), *_find_python()]
+    places = {**dict.fromkeys(read, "--ro-bind"), **added}
     made = {Path("/"), Path("/tmp")}
     for place in sorted(places, key=lambda place: len(place.parts)):
         if place.is_symlink():
             yield from ("--symlink", os.readlink(place), str(place))
         elif place.exists():
             for parent in reversed(place.parents):
-                if not made & {parent} and not parent.is_relative_to("/usr"):
+                if parent not in made and not parent.is_relative_to("/usr"):
                     made.add(parent)
                     yield from ("--perms", "0755", "--dir", str(parent))
             yield from (places[place], str(place), str(place))
             made.add(place)
+
+
+def _find_python() -> Iterator[Path]:
+    """The folders and files of Python and of its environment, but those of the system's own."""
+    prefixes = (sys.prefix, sys.base_prefix)
+    for prefix, part in product((*prefixes, *map(os.path.realpath, prefixes)), _OF_PYTHON):
+        if Path(prefix) != Path("/usr"):
+            yield Path(prefix, part)

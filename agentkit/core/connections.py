@@ -108,9 +108,9 @@ class Line:
 
     def watch(self, request: httpx2.Request) -> None:
         """For the client: tells of new sockets."""
-        request.extensions["trace"] = self._traced
+        request.extensions["trace"] = self._trace
 
-    def _traced(self, event: str, info: Mapping[str, Any]) -> None:
+    def _trace(self, event: str, info: Mapping[str, Any]) -> None:
         is_new = event.endswith("connect_tcp.complete")
         if not (is_new or event.endswith("start_tls.complete")):
             return
@@ -124,7 +124,7 @@ class Line:
     def _hang_up(self) -> None:
         with self._lock:
             for one in () if self._is_over else self._sockets:
-                _shut(one)
+                _shut_down(one)
 
 
 @contextmanager
@@ -146,7 +146,7 @@ def line(
     """
     import httpx2
 
-    opened = _taken(address)
+    opened = _take(address)
     held = Line(opened.http, opened.sockets)
     opened.http.timeout = httpx2.Timeout(silence_s, connect=connect_s)
     asking: list[Callable[..., Any]] = [held.watch, *([sends] if sends else [])]
@@ -206,13 +206,13 @@ _sweeper: threading.Timer | None = None
 _lock = threading.Lock()
 
 
-def _taken(address: str) -> _Open:
+def _take(address: str) -> _Open:
     """The one that was used last for this server, or a new one."""
     trust_env = not is_loopback(address)
     proxies = tuple(sorted(getproxies().items())) if trust_env else ()
-    key = (_server(address), proxies)
+    key = (_find_server(address), proxies)
     with _lock:
-        old = _outdated()
+        old = _take_outdated()
         found = next((one for one in reversed(_idle) if one.key == key), None)
         if found:
             _idle.remove(found)
@@ -232,7 +232,7 @@ def _sweep() -> None:
     """Close what has been idle for too long, now and while something is kept."""
     global _sweeper
     with _lock:
-        old = _outdated()
+        old = _take_outdated()
         if _sweeper is not None and (threading.current_thread() is _sweeper or not _idle):
             _sweeper.cancel()
             _sweeper = None
@@ -244,23 +244,23 @@ def _sweep() -> None:
         one.http.close()
 
 
-def _outdated() -> list[_Open]:
-    """Takes out what has been idle for too long, or is too many."""
+def _take_outdated() -> list[_Open]:
+    """Take out, and return, what has been idle for too long or is too many."""
     last = time.monotonic() - KEPT_S
-    old = [one for one in _idle if one.idle_since < last]
-    old += [one for one in _idle if one not in old][: max(0, len(_idle) - len(old) - _MOST_KEPT)]
-    _idle[:] = [one for one in _idle if one not in old]
+    kept = [one for one in _idle if one.idle_since >= last][-_MOST_KEPT:]
+    old = [one for one in _idle if one not in kept]
+    _idle[:] = kept
     return old
 
 
-def _server(address: str) -> object:
+def _find_server(address: str) -> object:
     try:
         return server_of(address)
     except ValueError:  # no address of a server; asking it will tell
         return address
 
 
-def _forked() -> None:
+def _forget() -> None:
     """The connections are those of the parent process: here they are only let go, which it does not
     notice.
     """
@@ -269,7 +269,7 @@ def _forked() -> None:
     close_idle()
 
 
-def _shut(opened: socket.socket) -> None:
+def _shut_down(opened: socket.socket) -> None:
     try:
         opened.shutdown(socket.SHUT_RDWR)
     except OSError:
@@ -286,4 +286,4 @@ def _certificates() -> ssl.SSLContext:
 
 atexit.register(close_idle)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_forget)

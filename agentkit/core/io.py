@@ -94,6 +94,15 @@ class IOConsole(IOStream):
         return getpass.getpass(prompt or "Password: ") if password else input(prompt)
 
 
+class Quiet(IOConsole):
+    """Prints nothing: the events tell everything. Questions still reach the person who watches the
+    run.
+    """
+
+    def print(self, *objects: object, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
+        """Nothing."""
+
+
 def is_quiet() -> bool:
     """Whether a chat goes on here that is to print nothing, not even what a model streams."""
     return _quiet.get()

@@ -20,10 +20,10 @@ def normalized(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
     """
     if len(text) <= _PIECE or text.isascii():
         return unicodedata.normalize(form, text)
-    return "".join(unicodedata.normalize(form, piece) for piece in _pieces(form, text))
+    return "".join(unicodedata.normalize(form, piece) for piece in _split(form, text))
 
 
-def _pieces(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> Iterator[str]:
+def _split(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> Iterator[str]:
     start = 0
     while len(text) - start > _PIECE:
         earliest = start + _PIECE

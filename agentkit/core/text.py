@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise, starmap
 
 _SHORTENED = (
     "mr mrs ms dr prof st sr jr rev hon gen col lt sgt capt cmdr gov sen rep pres e.g i.e cf vs viz"
@@ -27,7 +29,7 @@ _END = re.compile(
       | \n""",
     re.VERBOSE,
 )
-_WORD_BEFORE = re.compile(r"[\w.]*\Z")
+_NO_WORD = re.compile(r"[^\w.]")
 _NEXT_WORD = re.compile(r"\s*[\"'\u201c\u2018(\[\u00ab*_]*([^\W_]+)")
 _ITEM = re.compile(
     r"[ \t]*(?:[-*+\u2022\u25aa\u2013\u25cf]\s|\(?\d{1,3}[.)]\s|\(?[a-zA-Z][.)]\s|[|#>]|\n|\Z)"
@@ -42,35 +44,31 @@ def sentences(text: str) -> list[tuple[int, int]]:
     A newline that only wraps a line does not end a sentence; a blank line, a list item, a table row
     and a title do.
     """
-    spans: list[tuple[int, int]] = []
-    start = 0
-    for end in _ends(text):
-        _append(spans, text, start, end)
-        start = end
-    _append(spans, text, start, len(text))
-    return spans
+    spans = starmap(partial(_strip, text), pairwise([0, *_find_ends(text), len(text)]))
+    return [(start, end) for start, end in spans if start < end]
 
 
-def _append(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
-    piece = text[start:end]
-    left = len(piece) - len(piece.lstrip())
-    length = len(piece.strip())
-    if length:
-        spans.append((start + left, start + left + length))
+def _strip(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span without the white space at its ends."""
+    piece = text[start:end].lstrip()
+    start = end - len(piece)
+    return start, start + len(piece.rstrip())
 
 
-def _ends(text: str) -> Iterator[int]:
+def _find_ends(text: str) -> Iterator[int]:
     widths = _Widths(text)
     for match in _END.finditer(text):
         at = match.start()
         if text[at] == "\n":
             if widths.ends_line(at):
                 yield at
-        elif match["dots"] is None or _ends_sentence(text, match):
+        elif _ends_sentence(text, match):
             yield match.end()
 
 
 def _ends_sentence(text: str, match: re.Match[str]) -> bool:
+    if match["dots"] is None:  # CJK
+        return True
     following = _NEXT_WORD.match(text, match.end())
     word = following[1] if following else ""
     if word[:1].islower():
@@ -89,8 +87,7 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
 
 
 def _word_before(text: str, at: int) -> str:
-    found = _WORD_BEFORE.search(text[max(0, at - 24) : at])
-    return found.group() if found else ""
+    return _NO_WORD.split(text[max(0, at - 24) : at])[-1]
 
 
 def _begins_line(text: str, at: int) -> bool:
@@ -111,24 +108,17 @@ class _Widths:
         text = self.text
         start = text.rfind("\n", 0, at) + 1
         following = text.find("\n", at + 1)
-        line, after = (
-            text[start:at].strip(),
-            text[at + 1 : following if following >= 0 else len(text)],
-        )
-        if (
-            not line
-            or not after.strip()
-            or _ITEM.match(text, at + 1)
-            or line[-1] in ":;|"
-            or " | " in line
-            or " | " in after
-        ):
+        line = text[start:at].strip()
+        after = text[at + 1 : following if following >= 0 else len(text)]
+        if not (line and after.strip()) or _ITEM.match(text, at + 1):
+            return True
+        if line.endswith((":", ";", "|")) or " | " in f"{line}\n{after}":
             return True
         if after.lstrip()[0].islower():
             return False
-        return len(line) < 0.6 * self._width(start)
+        return len(line) < 0.6 * self._measure(start)
 
-    def _width(self, at: int) -> int:
+    def _measure(self, at: int) -> int:
         """Length of the longest line of the paragraph around `at`; each paragraph is measured
         once.
         """

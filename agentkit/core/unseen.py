@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ _CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Control and format characters (among them all that turn the direction of writing), halves of
 characters, and separators of lines and paragraphs that are no newline.
 """
-_DRAWN_AS_NOTHING = (
+_IGNORABLE = (
     (0x034F, 0x034F),
     (0x115F, 0x1160),
     (0x17B4, 0x17B5),
@@ -26,6 +27,11 @@ _DRAWN_AS_NOTHING = (
 """The others that Unicode calls default ignorable (DerivedCoreProperties.txt), first and last of
 each range.
 """
+_DRAWN_AS_NOTHING = frozenset(
+    chr(code) for first, last in _IGNORABLE for code in range(first, last + 1)
+)
+_PLAIN = frozenset(string.printable) - frozenset("\r\x0b\x0c")
+"""ASCII that is seen, with spaces, tabs and newlines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +59,6 @@ def reveal(text: str) -> Revealed:
 
 
 def _is_unseen(one: str) -> bool:
-    if one in "\n\t" or " " <= one <= "~":
+    if one in _PLAIN:
         return False
-    return unicodedata.category(one) in _CATEGORIES or any(
-        first <= ord(one) <= last for first, last in _DRAWN_AS_NOTHING
-    )
+    return one in _DRAWN_AS_NOTHING or unicodedata.category(one) in _CATEGORIES

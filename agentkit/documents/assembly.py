@@ -11,6 +11,7 @@ from agentkit.errors import DocumentTooLarge
 
 BETWEEN = "\n\n"
 """What stands between two sections in the document's text."""
+_LONGEST_HEADING = 120
 
 
 @dataclass(slots=True)
@@ -58,43 +59,50 @@ def assemble(reading: Reading, name: str, media_type: str, limits: Limits) -> Do
     )
 
 
+class HeadingPath:
+    """The headings above the place that has been reached, from the highest down."""
+
+    def __init__(self) -> None:
+        self._headings: list[tuple[int, str]] = []
+
+    def enter(self, level: int, title: str) -> None:
+        """Go below a heading; it ends those of its own level and of lower ones."""
+        above = [heading for heading in self._headings if heading[0] < level]
+        self._headings = [*above, (level, title[:_LONGEST_HEADING])]
+
+    def __str__(self) -> str:
+        return " > ".join(title for _, title in self._headings)
+
+
 @dataclass(slots=True)
 class Outline:
     """Collects blocks under a path of headings and cuts a part at each heading."""
 
-    page: int | None = None
     place: str = ""
-    _path: list[tuple[int, str]] = field(default_factory=list)
+    _path: HeadingPath = field(default_factory=HeadingPath)
     _blocks: list[str] = field(default_factory=list)
     _done: list[Part] = field(default_factory=list)
 
     def heading(self, level: int, text: str) -> None:
         """Begin a section; `level` 1 is the highest. Its first line is the heading itself."""
         title = " ".join(text.split())
-        if not title:
-            return
-        self.cut()
-        self._path = [entry for entry in self._path if entry[0] < level]
-        self._path.append((level, title[:120]))
-        self._blocks.append(title)
+        if title:
+            self.cut()
+            self._path.enter(level, title)
+            self._blocks.append(title)
 
-    def add(self, text: str, between: str = BETWEEN) -> None:
-        """Add a block; `between` separates it from the block before (a list item takes one
-        newline).
+    def add(self, text: str, between: str = BETWEEN, mark: str = "") -> None:
+        """Add a block that is not blank, with its mark in front; `between` separates it from the
+        block before (a list item takes one newline).
         """
         if text.strip():
-            self._blocks.append((between if self._blocks else "") + text)
+            self._blocks += (between, mark, text) if self._blocks else (mark, text)
 
     def cut(self) -> None:
         """End the current section, keeping the path of headings."""
         if self._blocks:
-            self._done.append(Part("".join(self._blocks), self.path, self.page, self.place))
+            self._done.append(Part("".join(self._blocks), str(self._path), place=self.place))
             self._blocks.clear()
-
-    @property
-    def path(self) -> str:
-        """The headings above the next block, "Chapter > Part"."""
-        return " > ".join(title for _, title in self._path)
 
     def parts(self) -> Iterator[Part]:
         """All sections so far; the last one is ended."""

@@ -46,7 +46,7 @@ LIBRARIES = (
 def main() -> None:
     """Confine this process, say hello, serve."""
     memory_mb, user = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None
-    requests, replies = _own_pipes()
+    requests, replies = _take_pipes()
     confine(memory_mb, user)
     if user is not None and not _has_libraries():
         sys.exit("The sandbox does not show the libraries of the readers.")
@@ -65,7 +65,7 @@ def _serve(request: dict[str, Any], data: bytes, replies: IO[bytes]) -> bool:
     trust.
     """
     limits = Limits(**request["limits"])
-    _allow_seconds(limits.timeout_s)
+    _limit_seconds(limits.timeout_s)
     try:
         header, body = _answer(request, data, limits)
     except AgentkitError as error:
@@ -90,18 +90,18 @@ def read_here(data: bytes, name: str, limits: Limits) -> DocumentText:
     """Read the content of a file that the user calls `name`; every failure is a DocumentError with
     advice.
     """
-    with _explained(name):
+    with _explain_failures(name):
         chosen = FORMATS[detect(data, name)]
         reading = chosen.reader(data, name, limits)
         document = assemble(reading, name, chosen.media_type, limits)
     if not document.text:
-        raise _without_text(name, reading)
+        raise _explain_empty(name, reading)
     return document if document.title else replace(document, title=title_from(name))
 
 
 def render_here(data: bytes, name: str, page: int, marks: Sequence[Mark], width: int) -> bytes:
     """PNG of one page of a PDF; UnknownFormat for files without pages to draw."""
-    with _explained(name):
+    with _explain_failures(name):
         if detect(data, name) != ".pdf":
             raise UnknownFormat(
                 f"{name} is no PDF; only pages of PDF files can be drawn. Show its text instead."
@@ -110,7 +110,7 @@ def render_here(data: bytes, name: str, page: int, marks: Sequence[Mark], width:
 
 
 @contextmanager
-def _explained(name: str) -> Iterator[None]:
+def _explain_failures(name: str) -> Iterator[None]:
     """Turn what parsers raise on damaged bytes into one sentence for the user."""
     try:
         yield
@@ -126,7 +126,7 @@ def _explained(name: str) -> Iterator[None]:
         ) from error
 
 
-def _without_text(name: str, reading: Reading) -> EmptyDocument | NoTextFound:
+def _explain_empty(name: str, reading: Reading) -> EmptyDocument | NoTextFound:
     if reading.pictures:
         return NoTextFound(
             f"{name} holds pictures but no text (a scan?). Run OCR on it, for example OCRmyPDF, and"
@@ -135,7 +135,7 @@ def _without_text(name: str, reading: Reading) -> EmptyDocument | NoTextFound:
     return EmptyDocument(f"{name} holds no text. Check that it was saved, and add it again.")
 
 
-def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:
+def _take_pipes() -> tuple[IO[bytes], IO[bytes]]:
     """Take the pipes away from stdin and stdout, so that what a library prints goes nowhere."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -167,14 +167,11 @@ def confine(memory_mb: int, user: int | None) -> None:
 
 def _has_libraries() -> bool:
     """Whether they are where the sandbox shows them, and may be read by its user."""
-    found = [find_spec(name) for name in LIBRARIES]
-    return all(
-        spec is not None and spec.origin is not None and os.access(spec.origin, os.R_OK)
-        for spec in found
-    )
+    origins = (getattr(find_spec(name), "origin", None) for name in LIBRARIES)
+    return all(origin and os.access(origin, os.R_OK) for origin in origins)
 
 
-def _allow_seconds(seconds: float) -> None:
+def _limit_seconds(seconds: float) -> None:
     """A limit of CPU time for this request, in case the parent is gone and cannot enforce the
     timeout.
     """

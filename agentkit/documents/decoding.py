@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import codecs
 import re
+from itertools import filterfalse
+from operator import attrgetter
 from pathlib import PurePath
 
 _MARKS = (
@@ -36,16 +38,14 @@ _FEW = 5
 """So few bytes beyond ASCII tell the detector nothing."""
 _UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufeff\ufffe\uffff\r]")
 _BREAKS = re.compile("\r\n?|[\x0b\x0c]")
+_ASCII = bytes(range(128))
 _CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 12, 13, 27}) + b"\x7f"
 
 
 def decode(data: bytes, declared: str = "") -> str:
     """Decode bytes of unknown encoding; always succeeds, and the text is already `clean`."""
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return clean(data[len(mark) :].decode(encoding, errors="replace"))
-    if wide := _wide(data):
-        return clean(data.decode(wide, errors="replace"))
+    if encoding := _find_unicode(data):
+        return clean(data.decode(encoding, errors="replace"))
     try:
         return clean(data.decode("utf-8"))
     except UnicodeDecodeError:
@@ -70,36 +70,41 @@ def title_from(name: str) -> str:
 
 def is_text(data: bytes) -> bool:
     """Whether the bytes look like text in some encoding rather than like a binary format."""
-    if any(data.startswith(mark) for mark, _ in _MARKS) or _wide(data):
+    if _find_unicode(data):
         return True
     sample = data[:65_536]
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
-    if b"\0" in sample or controls > len(sample) // 100:
-        return controls <= len(sample) // 1_000  # a log with a stray NUL is still a log
-    return True
+    share = 1_000 if b"\0" in sample else 100  # a log with a stray NUL is still a log
+    return controls <= len(sample) // share
 
 
-def _wide(data: bytes) -> str:
+def _find_unicode(data: bytes) -> str:
+    """The encoding that a mark or the distribution of NULs tells, or ""."""
+    marked = (encoding for mark, encoding in _MARKS if data.startswith(mark))
+    return next(marked, "") or _find_wide(data)
+
+
+def _find_wide(data: bytes) -> str:
     """UTF-16 without a mark shows as NULs in every second byte."""
     sample = data[:4_096]
-    if len(sample) < 4 or len(sample) % 2 or b"\0" not in sample:
+    if len(sample) < 4 or len(sample) % 2:
         return ""
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     half = len(sample) // 2
-    if odd > 0.7 * half and even < 0.05 * half:
-        return "utf-16-le"
-    return "utf-16-be" if even > 0.7 * half and odd < 0.05 * half else ""
+    for encoding, many, few in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
+        if many > 0.7 * half and few < 0.05 * half:
+            return encoding
+    return ""
 
 
 def _decode_legacy(data: bytes, declared: str) -> str:
     patched = data.decode("utf-8", errors="replace")
     bad = patched.count("\ufffd")
-    sound = (
-        len(data) - len(patched) - 2 * bad
-    )  # continuation bytes of well-formed sequences, roughly
+    # Continuation bytes of well-formed sequences, roughly.
+    sound = len(data) - len(patched) - 2 * bad
     if sound > 20 * bad:  # UTF-8 with a few broken bytes, as logs have
         return patched
-    for encoding in filter(None, (declared, _detected(data))):
+    for encoding in filter(None, (declared, _guess_legacy(data))):
         try:
             return data.decode(encoding)
         except (UnicodeDecodeError, LookupError):
@@ -107,24 +112,18 @@ def _decode_legacy(data: bytes, declared: str) -> str:
     return data.decode("cp1252", errors="replace")
 
 
-def _detected(data: bytes) -> str:
+def _guess_legacy(data: bytes) -> str:
     """Ask the detector about the lines that are not plain ASCII; "" when it does not know."""
     from charset_normalizer import from_bytes
 
-    sample, size = [], 0
-    for line in data.splitlines(keepends=True):
-        if line.isascii():
-            continue
-        sample.append(line[:_SAMPLE])
-        size += len(sample[-1])
-        if size > _SAMPLE:
+    sample = bytearray()
+    for line in filterfalse(bytes.isascii, data.splitlines(keepends=True)):
+        sample += line[:_SAMPLE]
+        if len(sample) > _SAMPLE:
             break
-    if len(b"".join(sample).translate(None, bytes(range(128)))) <= _FEW:
+    if len(sample.translate(None, _ASCII)) <= _FEW:
         return "cp1252"
-    matches = list(from_bytes(b"".join(sample), cp_isolation=_LIKELY))
-    equal = {
-        match.encoding
-        for match in matches
-        if (match.chaos, match.coherence) == (matches[0].chaos, matches[0].coherence)
-    }
+    matches = list(from_bytes(bytes(sample), cp_isolation=_LIKELY))
+    rank = attrgetter("chaos", "coherence")
+    equal = {match.encoding for match in matches if rank(match) == rank(matches[0])}
     return next((encoding for encoding in _LIKELY if encoding in equal), "")

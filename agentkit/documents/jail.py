@@ -59,7 +59,7 @@ class Jail:
             return wire.unpack(header, body)
         except ValueError as error:
             self.close()
-            raise _crashed(name) from error
+            raise _explain_crash(name) from error
 
     def render(
         self,
@@ -112,14 +112,14 @@ class Jail:
                     child.replies, 4 * self.limits.max_chars + _PICTURE_BYTES
                 )
             except (EOFError, OSError, ValueError) as error:
-                raise self._death(name, late.is_set()) from error
+                raise self._explain_death(name, late.is_set()) from error
             finally:
                 timer.cancel()
                 timer.join()  # from here on it either has killed the child or never will
             if late.is_set() or header.get("error") == "MemoryError":
                 self._retire()
         if "error" in header:
-            raise _error(header, name, self.limits)
+            raise _to_error(header, name, self.limits)
         return header, body
 
     def _ready_child(self) -> Process:
@@ -143,7 +143,7 @@ class Jail:
             if self._child is not None:
                 self._child.kill()
 
-    def _death(self, name: str, late: bool) -> AgentkitError:
+    def _explain_death(self, name: str, late: bool) -> AgentkitError:
         """The child has gone in the middle of a request: why, in the user's words."""
         code = self._retire()
         if self._stopped:
@@ -154,8 +154,8 @@ class Jail:
                 " Split it into smaller files, or raise AGENTKIT_READ_TIMEOUT_S."
             )
         if code in {-getattr(signal, "SIGSEGV", 11), -getattr(signal, "SIGBUS", 7)}:
-            return _crashed(name)
-        return _out_of_memory(name, self.limits)
+            return _explain_crash(name)
+        return _explain_memory(name, self.limits)
 
     def _retire(self) -> int | None:
         """End the child, if there is one, and give its exit code."""
@@ -192,7 +192,7 @@ def content_of(path: Path, name: str, limits: Limits) -> bytes:
     opened.
     """
     try:
-        data, size = _taken(path, name, limits.max_bytes)
+        data, size = _read_file(path, name, limits.max_bytes)
     except (
         OSError,
         ValueError,
@@ -211,7 +211,7 @@ def content_of(path: Path, name: str, limits: Limits) -> bytes:
     return data
 
 
-def _taken(path: Path, name: str, most: int) -> tuple[bytes, int]:
+def _read_file(path: Path, name: str, most: int) -> tuple[bytes, int]:
     """The bytes, at most one more than `most`, and how many there are."""
     # A pipe would keep who opens it waiting for its other end.
     opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -225,20 +225,20 @@ def _taken(path: Path, name: str, most: int) -> tuple[bytes, int]:
         os.close(opened)
 
 
-def _error(header: Mapping[str, object], name: str, limits: Limits) -> AgentkitError:
+def _to_error(header: Mapping[str, object], name: str, limits: Limits) -> AgentkitError:
     kind = getattr(errors, str(header["error"]), None)
     if header["error"] == "MemoryError" or not (
         isinstance(kind, type) and issubclass(kind, (DocumentError, NotFound))
     ):
-        return _out_of_memory(name, limits)
+        return _explain_memory(name, limits)
     return kind(clean(str(header.get("message", "")))[:_MESSAGE_CHARS])
 
 
-def _crashed(name: str) -> DamagedDocument:
+def _explain_crash(name: str) -> DamagedDocument:
     return DamagedDocument(f"{name} makes its reader crash, so it is probably damaged. {AGAIN}")
 
 
-def _out_of_memory(name: str, limits: Limits) -> DocumentTooLarge:
+def _explain_memory(name: str, limits: Limits) -> DocumentTooLarge:
     return DocumentTooLarge(
         f"{name} needs more memory to be read than the {limits.memory_mb:,} MB allowed, or is"
         " damaged. Split it into smaller files, save it again, or raise AGENTKIT_READ_MEMORY_MB."

@@ -5,24 +5,43 @@ neighbouring sections.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 
 _CELLS = re.compile(
-    r"(?P<before>.*!)(?P<column>[A-Z]+)(?P<first>\d+):(?P<middle>[A-Z]+)(?P<last>\d+)", re.DOTALL
+    r"(?P<before>.*!)(?P<left>[A-Z]+)(?P<first>\d+):(?P<right>[A-Z]+)(?P<last>\d+)", re.DOTALL
 )
 _RANGE = re.compile(r"(?P<before>.*?)(?P<first>\d+)-(?P<last>\d+)(?P<after>\]?)", re.DOTALL)
-_NUMBER = re.compile(r"(?P<before>[^\s$!]+ |\$.*\[)(?P<first>\d+)(?P<after>\]?)", re.DOTALL)
+_NUMBER = re.compile(
+    r"(?P<before>[^\s$!]+ |\$.*\[)(?P<first>(?P<last>\d+))(?P<after>\]?)", re.DOTALL
+)
 _ONE = {"lines ": "line ", "rows ": "row ", "cells ": "cell "}
 _SEVERAL = {one: several for several, one in _ONE.items()}
 
-_Span = tuple[str, int, int, str]
-"""What stands before two numbers, the numbers, and what stands behind them."""
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """A place that counts something, however many it names: lines, rows, items, cells of a
+    sheet.
+    """
+
+    before: str
+    first: int
+    last: int
+    after: str = ""
+    left: str = ""
+    """The first column of a range of cells, else empty."""
+    right: str = ""
+
+    def to_place(self) -> str:
+        """The range in words."""
+        if self.left:
+            return f"{self.before}{self.left}{self.first}:{self.right}{self.last}"
+        return span(self.before, self.first, self.last, self.after)
 
 
 def span(before: str, first: int, last: int, after: str = "") -> str:
-    """The place from one number to another: `lines 3-9`; for a single one `line 3`, where `before`
-    is of a kind known here.
-    """
-    if first == last and (before in _ONE or after):
+    """The place from one number to another, such as `lines 3-9`; for a single one `line 3`."""
+    if first == last:
         return f"{_ONE.get(before, before)}{first}{after}"
     return f"{before}{first}-{last}{after}"
 
@@ -33,10 +52,8 @@ def container(place: str) -> str:
     """
     if place.startswith("$"):
         return "$"
-    if cells := _CELLS.fullmatch(place):
-        return cells["before"]
-    found = _read(place)
-    return found[0] if found else place
+    found = _parse(place)
+    return found.before if found else place
 
 
 def narrow(place: str, lines: int, skipped: int, taken: int) -> str:
@@ -44,51 +61,39 @@ def narrow(place: str, lines: int, skipped: int, taken: int) -> str:
 
     Unchanged when the place counts something else than the section's lines.
     """
-    found = _CELLS.fullmatch(place) or _RANGE.fullmatch(place)
-    if not found or int(found["last"]) - int(found["first"]) + 1 != lines:
+    found = _parse(place)
+    if not found or found.last - found.first + 1 != lines:
         return place
-    first = int(found["first"]) + skipped
-    last = first + taken - 1
-    if "column" in found.re.groupindex:
-        return f"{found['before']}{found['column']}{first}:{found['middle']}{last}"
-    return span(found["before"], first, last, found["after"])
+    first = found.first + skipped
+    return replace(found, first=first, last=first + taken - 1).to_place()
 
 
 def join(first: str, last: str) -> str:
     """The place from the beginning of `first` to the end of `last`."""
     if first == last or not first or not last:
         return first or last
-    if (one := _CELLS.fullmatch(first)) and (two := _CELLS.fullmatch(last)):
-        joined = _join_cells(one, two)
-    else:
-        joined = _join_spans(_read(first), _read(last))
-    return joined or f"{first} to {last}"
+    begin, end = _parse(first), _parse(last)
+    if not begin or not end or (begin.before, begin.after) != (end.before, end.after):
+        return f"{first} to {last}"
+    widest = max(begin.right, end.right, key=_order_column)
+    return replace(begin, last=end.last, right=widest).to_place()
 
 
-def _join_cells(one: re.Match[str], two: re.Match[str]) -> str:
-    """The range of cells from one to the other; "" when they are of different sheets."""
-    if one["before"] != two["before"]:
-        return ""
-    widest = max(one["middle"], two["middle"], key=_width)
-    return f"{one['before']}{one['column']}{one['first']}:{widest}{two['last']}"
+def _parse(place: str) -> _Range | None:
+    found = _CELLS.fullmatch(place) or _RANGE.fullmatch(place) or _NUMBER.fullmatch(place)
+    if not found:
+        return None
+    groups = found.groupdict("")
+    return _Range(
+        _SEVERAL.get(groups["before"], groups["before"]),
+        int(groups["first"]),
+        int(groups["last"]),
+        groups.get("after", ""),
+        groups.get("left", ""),
+        groups.get("right", ""),
+    )
 
 
-def _join_spans(begin: _Span | None, end: _Span | None) -> str:
-    """The place from one to the other; "" when they do not count the same."""
-    if not begin or not end or (begin[0], begin[3]) != (end[0], end[3]):
-        return ""
-    return span(begin[0], begin[1], end[2], begin[3])
-
-
-def _read(place: str) -> _Span | None:
-    """A place that counts something, however many it names."""
-    if found := _RANGE.fullmatch(place):
-        return found["before"], int(found["first"]), int(found["last"]), found["after"]
-    if found := _NUMBER.fullmatch(place):
-        number = int(found["first"])
-        return _SEVERAL.get(found["before"], found["before"]), number, number, found["after"]
-    return None
-
-
-def _width(column: str) -> tuple[int, str]:
+def _order_column(column: str) -> tuple[int, str]:
+    """To sort names of columns as sheets do: A to Z, then AA."""
     return len(column), column

@@ -12,7 +12,8 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import dropwhile, groupby, pairwise, takewhile
+from math import ceil
 from typing import Protocol
 
 from agentkit.core.text import sentences
@@ -38,11 +39,7 @@ _DEFINITION = re.compile(
     r"|\n(?=(?:async |export |public |static |pub"
     r" )*(?:def|class|function|func|fn|interface|struct) )"
 )
-_LINE = re.compile(r"\n\s*")
-_WORD = re.compile(r"\s+")
 _NO_WORD = re.compile(r"[\W_]+")
-
-
 _RECORDS = frozenset(
     {"text/csv", "text/tab-separated-values", "application/json", "application/jsonl"}
 )
@@ -83,32 +80,71 @@ def split(
             f"max_tokens is {max_tokens} and overlap {overlap};"
             f" choose at least {_LEAST} tokens and an overlap of at most half of them."
         )
-    cuts = _cuts(document.media_type)
+    cuts = _choose_cuts(document.media_type)
     pieces: list[Piece] = []
-    for _, group in groupby(document.sections, key=_together):
-        pieces += _Group(document.text, list(group), tokenizer, max_tokens, cuts).pieces(overlap)
+    for _, group in groupby(document.sections, key=_find_container):
+        pieces += _Group(document.text, list(group), tokenizer, max_tokens, overlap, cuts).cut()
     return pieces
 
 
-def _together(section: Section) -> tuple[int | None, str, str]:
+def _find_container(section: Section) -> tuple[int | None, str, str]:
+    """What sections have in common that may share a piece."""
     return section.page, section.heading.split(" > ", 1)[0], places.container(section.place)
 
 
-def _cuts(media_type: str) -> tuple[Cut, ...]:
+def _choose_cuts(media_type: str) -> tuple[Cut, ...]:
     """From the best places to cut at to the worst."""
     if media_type.startswith("text/x-"):
-        return _at(_DEFINITION), _at(_PARAGRAPH), _at(_LINE), _at(_WORD)
+        return _cut_behind(_DEFINITION), _cut_behind(_PARAGRAPH), _CUT_LINES, _CUT_WORDS
     if media_type in _RECORDS or "spreadsheet" in media_type:
-        return _at(_LINE), _at_sentences, _at(_WORD)
-    return _at(_PARAGRAPH), _at_sentences, _at(_LINE), _at(_WORD)
+        return _CUT_LINES, _cut_sentences, _CUT_WORDS
+    return _cut_behind(_PARAGRAPH), _cut_sentences, _CUT_LINES, _CUT_WORDS
 
 
-def _at(pattern: re.Pattern[str]) -> Cut:
+def _cut_behind(pattern: re.Pattern[str]) -> Cut:
     return lambda text, start, end: (match.end() for match in pattern.finditer(text, start, end))
 
 
-def _at_sentences(text: str, start: int, end: int) -> Iterable[int]:
+def _cut_sentences(text: str, start: int, end: int) -> Iterable[int]:
     return (start + begin for begin, _ in sentences(text[start:end]))
+
+
+_CUT_LINES = _cut_behind(re.compile(r"\n\s*"))
+_CUT_WORDS = _cut_behind(re.compile(r"\s+"))
+
+
+class _Tokens:
+    """Where the tokens of a stretch of text begin and end."""
+
+    def __init__(self, text: str, start: int, end: int, tokenizer: Tokenizer) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for low, high in _windows(text, start, end):
+            for begin, finish in tokenizer.offsets(text[low:high]):
+                self._starts.append(low + begin)
+                self._ends.append(low + finish)
+
+    def count(self, start: int, end: int) -> int:
+        """Tokens that lie in the span, wholly or in part."""
+        return max(0, bisect_left(self._starts, end) - bisect_right(self._ends, start))
+
+    def skip(self, start: int, count: int, end: int) -> int:
+        """Where the token begins that stands behind so many others; `end` if there is none."""
+        index = bisect_right(self._ends, start) + count
+        return min([*self._starts[index : index + 1], end])
+
+
+def _windows(text: str, start: int, end: int) -> Iterator[Span]:
+    """The text in spans that are short enough to be tokenized, cut at white space if there is
+    some.
+    """
+    while end - start > _WINDOW:
+        border = start + _WINDOW
+        space = max(text.rfind("\n", start, border), text.rfind(" ", border - 200, border))
+        cut = space if space > start else border
+        yield start, cut
+        start = cut
+    yield start, end
 
 
 class _Group:
@@ -120,155 +156,140 @@ class _Group:
         sections: list[Section],
         tokenizer: Tokenizer,
         max_tokens: int,
+        overlap: int,
         cuts: tuple[Cut, ...],
     ) -> None:
         self.text, self.sections, self.tokenizer, self.cuts = text, sections, tokenizer, cuts
         self.max_tokens, self.max_chars = max_tokens, max_tokens * _CHARS_PER_TOKEN
-        self._begins = [section.start for section in sections]
-        self.starts: list[int] = []
-        self.ends: list[int] = []
-        for start, end in self._windows():
-            for begin, finish in tokenizer.offsets(text[start:end]):
-                self.starts.append(start + begin)
-                self.ends.append(start + finish)
+        self.overlap, self.budget = overlap, max_tokens - overlap
+        self.start, self.end = sections[0].start, sections[-1].end
+        self.tokens = _Tokens(text, self.start, self.end, tokenizer)
+        self._places = _Places(text, sections)
 
-    def pieces(self, overlap: int) -> Iterator[Piece]:
+    def cut(self) -> Iterator[Piece]:
         """The pieces of this group, each counted alone."""
-        places_ = _Places(self.text, self.sections)
-        budget = self.max_tokens - overlap
-        before = self.sections[0].start
-        for run in self._runs(budget):
-            units = list(self._with_what_follows(run, budget))
-            for start, end in _pack(units, self.count, budget, self.max_chars):
-                for low, high, tokens in self._counted(self._extended(before, start, overlap), end):
-                    heading, page, place = places_.of(low, high)
-                    yield Piece(self.text[low:high], low, high, heading, page, place, tokens)
-                before = start
+        before = self.start
+        for start, end in self._spans():
+            for low, high, tokens in self._count_alone(self._extend(before, start), end):
+                heading, page, place = self._places.find(low, high)
+                yield Piece(self.text[low:high], low, high, heading, page, place, tokens)
+            before = start
 
-    def count(self, start: int, end: int) -> int:
-        """Tokens that lie in the span, wholly or in part."""
-        return max(0, bisect_left(self.starts, end) - bisect_right(self.ends, start))
+    def _spans(self) -> Iterator[Span]:
+        """Where the pieces are, without what they repeat."""
+        for run in self._runs():
+            units = list(self._join_headings(run))
+            if units:
+                yield from self._pack(units)
 
-    def _windows(self) -> Iterator[Span]:
-        start, last = self.sections[0].start, self.sections[-1].end
-        while last - start > _WINDOW:
-            border = start + _WINDOW
-            cut = max(
-                self.text.rfind("\n", start, border), self.text.rfind(" ", border - 200, border)
-            )
-            cut = border if cut <= start else cut
-            yield start, cut
-            start = cut
-        yield start, last
+    def _fits(self, start: int, end: int) -> bool:
+        return end - start <= self.max_chars and self.tokens.count(start, end) <= self.budget
 
-    def _fits(self, start: int, end: int, budget: int) -> bool:
-        return end - start <= self.max_chars and self.count(start, end) <= budget
-
-    def _runs(self, budget: int) -> Iterator[list[Span]]:
+    def _runs(self) -> Iterator[list[Span]]:
         """Runs of units that may be packed: short neighbouring sections together, a long section
         for itself.
         """
         run: list[Span] = []
         for section in self.sections:
-            if self._fits(section.start, section.end, budget):
+            if self._fits(section.start, section.end):
                 run.append((section.start, section.end))
                 continue
-            headings = self._last_headings(run)
+            headings = self._find_last_headings(run)
             yield run[: len(run) - len(headings)]
             run = []
-            yield [*headings, *self._units(section.start, section.end, self.cuts, budget)]
+            yield [*headings, *self._units(section.start, section.end, self.cuts)]
         yield run
 
-    def _last_headings(self, run: list[Span]) -> list[Span]:
+    def _find_last_headings(self, run: list[Span]) -> list[Span]:
         """The bare headings at the end of a run; what they announce comes after it."""
-        first = len(run)
-        while first and self._is_heading(*run[first - 1]):
-            first -= 1
-        return run[first:]
+        headings = list(takewhile(lambda span: self._is_heading(*span), reversed(run)))
+        return headings[::-1]
 
     def _is_heading(self, start: int, end: int) -> bool:
         """Whether the span has its section's heading and no other word."""
-        section = self.sections[bisect_right(self._begins, start) - 1]
-        words = _NO_WORD.sub("", section.heading.rpartition(" > ")[2])
-        return (
-            bool(words)
-            and len(words) >= (end - start) // 2
-            and _words_are(self.text, start, end, words)
-        )
+        heading = self._places.section_at(start).heading.rpartition(" > ")[2]
+        words = _NO_WORD.sub("", heading)
+        if len(words) < max(1, (end - start) // 2):  # without a look at a long text
+            return False
+        return _NO_WORD.sub("", self.text[start:end]) == words
 
-    def _with_what_follows(self, units: list[Span], budget: int) -> Iterator[Span]:
+    def _join_headings(self, units: list[Span]) -> Iterator[Span]:
         """The units, with headings joined to as much of the next unit as fits with them."""
-        heading: Span | None = None
+        begin: int | None = None
         for start, end in units:
-            begin = heading[0] if heading else start
-            if self._is_heading(start, end) and self._fits(begin, end, budget):
-                heading = (begin, end)
+            if begin is None:
+                begin = start
+            if self._is_heading(start, end) and self._fits(begin, end):
                 continue
-            middle = self._first_fit(begin, start, end, budget) if heading else end
-            if heading and middle == start:
-                yield heading
-            else:
-                yield begin, middle
+            middle = end if begin == start else self._find_last_fit(begin, start, end)
+            yield begin, middle
             if middle < end:
                 yield middle, end
-            heading = None
-        if heading:
-            yield heading
+            begin = None
+        if begin is not None:
+            yield begin, units[-1][1]
 
-    def _first_fit(self, begin: int, start: int, end: int, budget: int) -> int:
+    def _find_last_fit(self, begin: int, start: int, end: int) -> int:
         """The last place in start..end that fits with what begins at `begin`; start when none
         does.
         """
-        if self._fits(begin, end, budget):
+        if self._fits(begin, end):
             return end
         for cut in self.cuts:
-            places_ = [at for at in cut(self.text, start, end) if self._fits(begin, at, budget)]
-            if places_:
-                return places_[-1]
+            fitting = [at for at in cut(self.text, start, end) if self._fits(begin, at)]
+            if fitting:
+                return fitting[-1]
         return start
 
-    def _units(self, start: int, end: int, cuts: tuple[Cut, ...], budget: int) -> Iterator[Span]:
+    def _units(self, start: int, end: int, cuts: tuple[Cut, ...]) -> Iterator[Span]:
         """Spans that fit, cut as high in the order of cuts as possible."""
-        if self._fits(start, end, budget):
+        if self._fits(start, end):
             yield start, end
-        elif not cuts:
-            yield from self._hard(start, end, budget)
+        elif cuts:
+            borders = sorted({start, *cuts[0](self.text, start, end), end})
+            for low, high in pairwise(borders):
+                yield from self._units(low, high, cuts[1:])
         else:
-            begin = start
-            for at in [*cuts[0](self.text, start, end), end]:
-                if at > begin:
-                    yield from self._units(begin, at, cuts[1:], budget)
-                    begin = at
+            yield from self._cut_word(start, end)
 
-    def _hard(self, start: int, end: int, budget: int) -> Iterator[Span]:
+    def _cut_word(self, start: int, end: int) -> Iterator[Span]:
         """Cut a word that is too long, between tokens where there are some."""
-        while not self._fits(start, end, budget):
-            index = bisect_right(self.ends, start) + budget
-            border = self.starts[index] if index < len(self.starts) else end
-            border = min(border, end, start + self.max_chars)
-            border = border if start < border < end else start + max(1, (end - start) // 2)
+        while not self._fits(start, end):
+            border = min(self.tokens.skip(start, self.budget, end), start + self.max_chars)
+            if not start < border < end:
+                border = start + max(1, (end - start) // 2)
             yield start, border
             start = border
         yield start, end
 
-    def _extended(self, before: int, start: int, overlap: int) -> int:
-        """Where a piece begins when it repeats the last sentences of the one before."""
-        if not overlap or before >= start or not self.text[before:start].strip():
-            return start
-        low = max(before, start - overlap * _CHARS_PER_TOKEN)
-        candidates = (
-            low + begin
-            for begin, _ in sentences(self.text[low:start])
-            if low + begin > low or low == before
-        )
-        return next((at for at in candidates if self.count(at, start) <= overlap), start)
+    def _pack(self, units: list[Span]) -> Iterator[Span]:
+        """Join neighbouring units into spans that fit, of about equal size."""
+        count = self.tokens.count
+        first, last = units[0][0], units[-1][1]
+        total = count(first, last)
+        parts = max(ceil(total / self.budget), ceil((last - first) / self.max_chars), 1)
+        target = total / parts
+        start, end = units[0]
+        for low, high in units[1:]:
+            missing, surplus = target - count(start, end), count(start, high) - target
+            if surplus > missing or not self._fits(start, high):
+                yield start, end
+                start = low
+            end = high
+        yield start, end
 
-    def _counted(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    def _extend(self, before: int, start: int) -> int:
+        """Where a piece begins when it repeats the last sentences of the one before."""
+        low = max(before, start - self.overlap * _CHARS_PER_TOKEN)
+        begins = (low + begin for begin, _ in sentences(self.text[low:start]))
+        whole = dropwhile(lambda at: before < low == at, begins)  # not cut off in front
+        return next((at for at in whole if self.tokens.count(at, start) <= self.overlap), start)
+
+    def _count_alone(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         """Trim a span and count its tokens as they are when it stands alone; halve it should they
         be too many.
         """
-        text = self.text[start:end]
-        start, end = start + len(text) - len(text.lstrip()), end - len(text) + len(text.rstrip())
+        start, end = _trim(self.text, start, end)
         if start >= end:
             return
         tokens = len(self.tokenizer.offsets(self.text[start:end]))
@@ -276,82 +297,54 @@ class _Group:
             yield start, end, tokens
             return
         middle = (start + end) // 2
-        space = self.text.rfind(" ", start + 1, middle)
-        middle = space if space > (start + middle) // 2 else middle
-        yield from self._counted(start, middle)
-        yield from self._counted(middle, end)
+        space = self.text.rfind(" ", (start + middle) // 2 + 1, middle)
+        middle = middle if space < 0 else space
+        yield from self._count_alone(start, middle)
+        yield from self._count_alone(middle, end)
 
 
-def _pack(
-    units: list[Span], count: Callable[[int, int], int], budget: int, max_chars: int
-) -> Iterator[Span]:
-    """Join neighbouring units into spans that fit, of about equal size."""
-    if not units:
-        return
-    first, last = units[0][0], units[-1][1]
-    parts = max(-(-count(first, last) // budget), -(-(last - first) // max_chars), 1)
-    target = count(first, last) / parts
-    start, end = units[0]
-    for low, high in units[1:]:
-        joined = count(start, high)
-        if (
-            joined > budget
-            or high - start > max_chars
-            or joined - target > target - count(start, end)
-        ):
-            yield start, end
-            start = low
-        end = high
-    yield start, end
-
-
-def _words_are(text: str, start: int, end: int, words: str) -> bool:
-    """Whether letters and digits of the span are `words`."""
-    return _NO_WORD.sub("", text[start:end]) == words
+def _trim(text: str, start: int, end: int) -> Span:
+    """The span without the white space around it; empty or less when there is nothing else."""
+    piece = text[start:end]
+    return end - len(piece.lstrip()), start + len(piece.rstrip())
 
 
 class _Places:
-    """Heading, page and place of a span; spans come in order, so that lines are counted once."""
+    """Heading, page and place of a span."""
 
     def __init__(self, text: str, sections: list[Section]) -> None:
-        self.text, self.sections = text, sections
-        self.starts = [section.start for section in sections]
-        self._lines: dict[int, int] = {}
-        self._section, self._at, self._seen = -1, 0, 0
+        self.sections = sections
+        self._starts = [section.start for section in sections]
+        breaks = re.compile("\n").finditer(text, sections[0].start, sections[-1].end)
+        self._breaks = [match.start() for match in breaks]
 
-    def of(self, start: int, end: int) -> tuple[str, int | None, str]:
+    def section_at(self, index: int) -> Section:
+        """The section in which a character stands."""
+        return self.sections[bisect_right(self._starts, index) - 1]
+
+    def find(self, start: int, end: int) -> tuple[str, int | None, str]:
         """Heading (what the span's sections have in common), page, and place narrowed to the span's
         lines.
         """
-        first, last = bisect_right(self.starts, start) - 1, bisect_left(self.starts, end) - 1
-        heading = _common([section.heading for section in self.sections[first : last + 1]])
-        begin = self._narrowed(first, start, min(end, self.sections[first].end))
-        place = begin if first == last else places.join(begin, self.sections[last].place)
-        return heading, self.sections[first].page, place
+        first = bisect_right(self._starts, start) - 1
+        sections = self.sections[first : bisect_left(self._starts, end)]
+        paths = [section.heading.split(" > ") for section in sections]
+        place = self._narrow(sections[0], start, min(end, sections[0].end))
+        if len(sections) > 1:
+            place = places.join(place, sections[-1].place)
+        return _join_common(paths), sections[0].page, place
 
-    def _narrowed(self, index: int, start: int, end: int) -> str:
-        section = self.sections[index]
-        if not section.place or index != self._section or start < self._at:
-            self._section, self._at, self._seen = index, section.start, 0
-        if not section.place:
-            return ""
-        self._seen += self.text.count("\n", self._at, start)
-        self._at = start
-        if index not in self._lines:
-            self._lines[index] = section.text.count("\n") + 1
-        return places.narrow(
-            section.place, self._lines[index], self._seen, self.text.count("\n", start, end) + 1
-        )
+    def _narrow(self, section: Section, start: int, end: int) -> str:
+        """The section's place, for the lines from start to end."""
+        lines = self._count_breaks(section.start, section.end) + 1
+        skipped = self._count_breaks(section.start, start)
+        return places.narrow(section.place, lines, skipped, self._count_breaks(start, end) + 1)
+
+    def _count_breaks(self, start: int, end: int) -> int:
+        return bisect_left(self._breaks, end) - bisect_left(self._breaks, start)
 
 
-def _common(headings: list[str]) -> str:
-    """The longest path of headings that all begin with."""
-    paths = [heading.split(" > ") for heading in headings]
-    shared = paths[0]
-    for path in paths[1:]:
-        length = next(
-            (i for i, (a, b) in enumerate(zip(shared, path, strict=False)) if a != b),
-            min(len(shared), len(path)),
-        )
-        shared = shared[:length]
-    return " > ".join(shared)
+def _join_common(paths: list[list[str]]) -> str:
+    """The headings with which all paths begin."""
+    levels = takewhile(lambda titles: len(set(titles)) == 1, zip(*paths, strict=False))
+    return " > ".join(titles[0] for titles in levels)

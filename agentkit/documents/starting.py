@@ -27,7 +27,7 @@ _KILLED_INSIDE = 128
 """What bubblewrap adds to the number of the signal that killed its program, as shells do."""
 
 
-class _Known:
+class _Found:
     """What starting has shown so far where the program bwrap is there."""
 
     confinement_works: bool | None = None
@@ -46,11 +46,11 @@ class Process:
         inherited = () if call_filter is None else (call_filter,)
         try:
             self._child = subprocess.Popen(
-                [*_sandbox(call_filter), *command] if confined else command,
+                [*_make_sandbox(call_filter), *command] if confined else command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=_environment(confined),
+                env=_make_environment(confined),
                 pass_fds=inherited,
                 start_new_session=True,
             )
@@ -97,9 +97,9 @@ def start(memory_mb: int) -> Process:
     A sandbox that has worked once is never done without. Raises AgentkitError when none starts.
     """
     why = ""
-    for confined in _ways():
+    for confined in _find_ways():
         try:
-            process = Process(_program(memory_mb, confined), confined=confined)
+            process = Process(_make_arguments(memory_mb, confined), confined=confined)
         except OSError as error:
             why = str(error)
             continue
@@ -109,7 +109,7 @@ def start(memory_mb: int) -> Process:
             why = f"exit code {process.bury()}"
         else:
             if confinement.program() is not None:
-                _Known.confinement_works = confined
+                _Found.confinement_works = confined
             return process
     raise AgentkitError(
         f"The reading process could not start ({why}, {memory_mb} MB of memory allowed)."
@@ -124,32 +124,34 @@ def confinement_works(memory_mb: int = Limits.memory_mb) -> bool:
     """
     if confinement.program() is None:
         return False
-    if _Known.confinement_works is None:
+    if _Found.confinement_works is None:
         start(memory_mb).bury()
-    return bool(_Known.confinement_works)
+    return bool(_Found.confinement_works)
 
 
-def _ways() -> tuple[bool, ...]:
+def _find_ways() -> tuple[bool, ...]:
     """Whether to confine, as far as it is known; both are to be tried where it is not."""
     if confinement.program() is None:
         return (False,)
-    return (True, False) if _Known.confinement_works is None else (_Known.confinement_works,)
+    return (True, False) if _Found.confinement_works is None else (_Found.confinement_works,)
 
 
-def _program(memory_mb: int, confined: bool) -> list[str]:
-    user = confinement.unused_user() if confined else None
-    become = [str(-1 if user is None else user)] if confined else []
-    return ["-m", "agentkit.documents.child", str(memory_mb), *become]
+def _make_arguments(memory_mb: int, confined: bool) -> list[str]:
+    arguments = ["-m", "agentkit.documents.child", str(memory_mb)]
+    if not confined:
+        return arguments
+    user = confinement.unused_user()
+    return [*arguments, str(-1 if user is None else user)]
 
 
-def _environment(confined: bool) -> dict[str, str]:
+def _make_environment(confined: bool) -> dict[str, str]:
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     source = _SOURCE_INSIDE if confined else _SOURCE.parent
     environment |= {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1"}
     return environment | {"OPENBLAS_NUM_THREADS": "1"}
 
 
-def _sandbox(call_filter: int | None) -> list[str]:
+def _make_sandbox(call_filter: int | None) -> list[str]:
     """bubblewrap with its options: nothing to see but the system, Python and agentkit, and nothing
     to write.
 

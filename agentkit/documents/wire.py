@@ -32,19 +32,19 @@ def receive(stream: IO[bytes], most: int = sys.maxsize) -> tuple[dict[str, Any],
 
     `most` bytes of header, and of body, are taken.
     """
-    header, body = _LENGTHS.unpack(_exactly(stream, _LENGTHS.size))
+    header, body = _LENGTHS.unpack(_read_exactly(stream, _LENGTHS.size))
     if max(header, body) > most:
         raise ValueError(f"a message of {header:,} and {body:,} bytes is more than {most:,}")
     try:
-        content = json.loads(_exactly(stream, header))
+        content = json.loads(_read_exactly(stream, header))
     except RecursionError as error:
         raise ValueError("a header is nested too deeply") from error
     if not isinstance(content, dict):
         raise ValueError("a message begins with an object")
-    return content, _exactly(stream, body)
+    return content, _read_exactly(stream, body)
 
 
-def _exactly(stream: IO[bytes], size: int) -> bytes:
+def _read_exactly(stream: IO[bytes], size: int) -> bytes:
     data = stream.read(size)
     if len(data) < size:
         raise EOFError("the other side of the pipe has gone")
@@ -65,34 +65,46 @@ def pack(document: DocumentText) -> tuple[dict[str, Any], bytes]:
 
 def unpack(header: dict[str, Any], body: bytes) -> DocumentText:
     """The document that `pack` was given; ValueError for anything else."""
-    text = _text(body.decode())
+    text = _read_text(body.decode())
     try:
-        sections = tuple(_section(text, *values) for values in header["sections"])
+        sections = tuple(_read_section(text, *values) for values in header["sections"])
         media_type, title, pages = (
-            _text(header["media_type"]),
-            _text(header["title"]),
-            _number(header["pages"]),
+            _read_text(header["media_type"]),
+            _read_text(header["title"]),
+            _read_number(header["pages"]),
         )
     except (KeyError, TypeError) as error:
         raise ValueError("this is no document") from error
     return DocumentText(text, sections, media_type, title, pages)
 
 
-def _section(
+def _read_section(
     text: str, start: object, end: object, heading: object, page: object, place: object
 ) -> Section:
-    if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(text):
+    begin, finish = _read_whole(start), _read_whole(end)
+    if not 0 <= begin <= finish <= len(text):
         raise ValueError(f"{start!r}-{end!r} is no span of {len(text):,} characters")
-    return Section(text[start:end], start, end, _text(heading), _number(page), _text(place))
+    return Section(
+        text[begin:finish],
+        begin,
+        finish,
+        _read_text(heading),
+        _read_number(page),
+        _read_text(place),
+    )
 
 
-def _text(value: object) -> str:
+def _read_text(value: object) -> str:
     if not isinstance(value, str) or clean(value) != value:
         raise ValueError("this is no clean text")
     return value
 
 
-def _number(value: object) -> int | None:
-    if value is not None and type(value) is not int:
+def _read_number(value: object) -> int | None:
+    return None if value is None else _read_whole(value)
+
+
+def _read_whole(value: object) -> int:
+    if type(value) is not int:
         raise ValueError(f"{value!r} is no number")
     return value

@@ -133,6 +133,16 @@ def of_messages(ledger: Ledger, owner: str, message_ids: Sequence[str]) -> dict[
     }
 
 
+def longest_request(ledger: Ledger, owner: str, run_id: str, but: str) -> int:
+    """Tokens of the longest prompt that a run sent to language models, `but` for one agent's."""
+    found: int | None = ledger.database.value(
+        """select max(input_tokens + cache_read_tokens + cache_write_tokens) from llm_calls
+        where owner = ? and run_id = ? and purpose = 'chat' and agent <> ?""",
+        [owner, run_id, but],
+    )
+    return found or 0
+
+
 def grouped(
     ledger: Ledger, calls: CallFilter, by: Group, timezone: str = "UTC"
 ) -> pandas.DataFrame:

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import filterfalse, islice
 from json import JSONDecodeError
+from operator import attrgetter
 from typing import Any
 
 from agentkit.errors import JsonParsingError, ResponseParsingError
 from agentkit.parsers.base import MOST_TRIED, Span, excerpt, place
 from agentkit.parsers.decoding import decode, decode_prefix, decode_strictly
 from agentkit.parsers.reasoning import BLANK
-from agentkit.parsers.spans import JSON_LANGUAGES, Block, is_object, scan
+from agentkit.parsers.spans import JSON_LANGUAGES, NOWHERE, Block, is_object, scan
 
-_OF_JSON = (*JSON_LANGUAGES, "")
 _FIRST_FENCE = re.compile(
     r"[^{\[｛［`~]*+(?P<marks>```|~~~)(?:json[5c]?)?+[ \t\r]*+(?=[\n{\[])", re.IGNORECASE
 )
@@ -57,27 +57,29 @@ def read_json(text: str, start: int, accept: Callable[[Any], object]) -> Any:
     there is no JSON, or when the answer is malformed, cut off or one of several in the same block:
     what stands in front of it is not taken instead.
     """
-    first: ResponseParsingError | None = None
-    for candidate in islice(_candidates(text, start), MOST_TRIED):
+    problems: list[ResponseParsingError] = []
+    for candidate in islice(_find_candidates(text, start), MOST_TRIED):
         try:
-            value = _value(text, candidate)
+            value = _read_value(text, candidate)
         except JsonParsingError as error:
-            if candidate.sure and first is None:
+            if candidate.sure and not problems:
                 raise
-            first = first or error
+            problems.append(error)
             continue
         try:
             return accept(value)
         except Unrelated as unrelated:
-            first = first or unrelated.error
-    raise first or JsonParsingError(
+            problems.append(unrelated.error)
+    if problems:
+        raise problems[0]
+    raise JsonParsingError(
         "There is no JSON in the reply; reply with JSON in a fenced block (```json ... ```). The"
         f" reply: {excerpt(text)}",
         text,
     )
 
 
-def _value(text: str, candidate: Candidate) -> Any:
+def _read_value(text: str, candidate: Candidate) -> Any:
     if candidate.flaw:
         raise JsonParsingError(f"{candidate.flaw} The reply: {excerpt(text)}", text)
     if candidate.decoded:
@@ -85,95 +87,96 @@ def _value(text: str, candidate: Candidate) -> Any:
     return decode(text, candidate.span)
 
 
-def _candidates(text: str, start: int) -> Iterator[Candidate]:
-    if whole := _whole(text, start):
+def _find_candidates(text: str, start: int) -> Iterator[Candidate]:
+    if whole := _find_whole(text, start):
         yield whole
         return
     blocks = scan(text, start)
-    in_fences = (_in_fence(text, block) for block in reversed(blocks))
+    in_fences = (_find_in_fence(text, block) for block in reversed(blocks))
     fenced = list(islice(filter(None, in_fences), MOST_TRIED))
     taken = {found.span[0] for found in fenced}
-    bare = _bare(text, list(filter(_may_be_json, blocks)), taken)
-    cut = _last_cut(blocks)
-    last = max((found.span[1] for found in fenced or bare), default=0)
-    counts = not fenced or is_object(text, cut)
-    if counts and cut >= last and cut not in taken:
+    bare = _find_bare(text, list(filter(_may_be_json, blocks)), taken)
+    cut = max((block.cut for block in blocks if not block.language), default=NOWHERE)
+    if cut not in taken and _is_behind_all(text, cut, fenced, bare):
         yield _cut_off(text, (cut, len(text)))
     # A fence that is cut off in front of a whole one is a false start; behind it, it is the answer.
     yield from fenced[:1]
-    yield from (found for found in fenced[1:] if not found.flaw)
+    yield from filterfalse(attrgetter("flaw"), fenced[1:])
     yield from sorted(bare, key=lambda found: _rank(text, found.span))
-    yield from _bare(text, list(filterfalse(_may_be_json, blocks)), taken)
+    yield from _find_bare(text, list(filterfalse(_may_be_json, blocks)), taken)
 
 
 def _may_be_json(block: Block) -> bool:
     """Unless its fence names another language."""
-    return block.language is None or block.language in _OF_JSON
+    return not block.language or block.language in JSON_LANGUAGES
 
 
-def _last_cut(blocks: list[Block]) -> int:
-    """Where the last value without an end begins, -1 for none."""
-    unnamed = [block for block in blocks if block.language in (None, "")]
-    return max((block.cut for block in unnamed if block.cut is not None), default=-1)
+def _is_behind_all(text: str, cut: int, fenced: list[Candidate], bare: list[Candidate]) -> bool:
+    """Whether what is cut off there stands behind all that is whole; next to fences it has to be an
+    object.
+    """
+    if fenced and not is_object(text, cut):
+        return False
+    return cut >= max((found.span[1] for found in fenced or bare), default=0)
 
 
-def _whole(text: str, start: int) -> Candidate | None:
+def _find_whole(text: str, start: int) -> Candidate | None:
     """The whole text, or the only fenced block with no brackets around it, if it is one JSON
     value.
     """
-    ends = len(text.rstrip(BLANK))
-    if fence := _FIRST_FENCE.match(text, start, ends):
-        start, ends = fence.end(), text.rfind(fence["marks"], fence.end(), ends)
-        if _LAST_FENCE.match(text, ends) is None:
+    end = len(text.rstrip(BLANK))
+    if fence := _FIRST_FENCE.match(text, start, end):
+        start, end = fence.end(), text.rfind(fence["marks"], fence.end(), end)
+        if end < start or _LAST_FENCE.match(text, end) is None:
             return None
-    decoded = _strictly(text[start:ends].strip(BLANK)) if ends > start else None
-    return Candidate((start, ends), True, decoded=decoded) if decoded else None
+    decoded = _try_decode(text[start:end])
+    return Candidate((start, end), True, decoded=decoded) if decoded else None
 
 
-def _strictly(content: str) -> tuple[Any] | None:
+def _try_decode(source: str) -> tuple[Any] | None:
+    """The value of all that the source holds, in a tuple, as it may be None itself."""
     try:
-        return (decode_strictly(content),)
+        return (decode_strictly(source.strip(BLANK)),)
     except (ValueError, RecursionError):
         return None
 
 
-def _in_fence(text: str, block: Block) -> Candidate | None:
+def _find_in_fence(text: str, block: Block) -> Candidate | None:
     """The one value in a fenced block that is JSON by its language, or that names no language and
     begins with a bracket.
     """
-    if block.language is None or block.language not in _OF_JSON:
-        return None
     content = text[block.start : block.end].strip(BLANK)
-    if not content:
+    if block.language is None or not _may_be_json(block) or not content:
         return None
-    begins, named = text.index(content, block.start), block.language != ""
+    named = bool(block.language)
+    begins = text.index(content, block.start)
     all_of_it = Candidate((begins, begins + len(content)), named)
-    if content.startswith('"') and (decoded := _strictly(content)):
+    if decoded := _try_decode(content):
         return replace(all_of_it, decoded=decoded)
-    if block.cut is not None and (named or block.cut == begins):
+    if block.cut == begins or (named and block.cut != NOWHERE):
         return _cut_off(text, (block.cut, block.end))
     spans = [span for span in block.spans if named or span[0] == begins]
     if len(spans) > 1:
-        return Candidate(
-            spans[0],
-            True,
-            f"There are {len(spans):,} JSON values in one fenced block, but one is wanted.",
-        )
+        flaw = f"There are {len(spans):,} JSON values in one fenced block, but one is wanted."
+        return Candidate(spans[0], True, flaw)
     if spans:
-        return _candidate(text, block, spans[0], sure=True)
+        return _make_candidate(text, block, spans[0], sure=True)
     return all_of_it
 
 
-def _bare(text: str, blocks: list[Block], taken: set[int]) -> list[Candidate]:
+def _find_bare(text: str, blocks: list[Block], taken: set[int]) -> list[Candidate]:
     """JSON in these blocks that is not fenced as such, the last one first."""
-    spans = ((block, span) for block in reversed(blocks) for span in reversed(block.spans))
-    found = islice(((block, span) for block, span in spans if span[0] not in taken), MOST_TRIED)
-    return [_candidate(text, block, span, is_object(text, span[0])) for block, span in found]
+    found = (
+        _make_candidate(text, block, span, is_object(text, span[0]))
+        for block in reversed(blocks)
+        for span in reversed(block.spans)
+        if span[0] not in taken
+    )
+    return list(islice(found, MOST_TRIED))
 
 
-def _candidate(text: str, block: Block, span: Span, sure: bool) -> Candidate:
-    decoded = (block.decoded[span[0]],) if span[0] in block.decoded else None
-    return Candidate(span, sure, _flaw(text, span), decoded)
+def _make_candidate(text: str, block: Block, span: Span, sure: bool) -> Candidate:
+    return Candidate(span, sure, _find_flaw(text, span), block.decoded.get(span[0]))
 
 
 def _rank(text: str, span: Span) -> int:
@@ -184,22 +187,21 @@ def _rank(text: str, span: Span) -> int:
 
 
 def _cut_off(text: str, span: Span) -> Candidate:
+    problem = ""
     try:
         decode_prefix(text, span[0])
-        problem = ""
     except JSONDecodeError as error:
         problem = f" ({error.msg} at {place(text, error.pos)})"
     except (ValueError, RecursionError):
-        problem = ""
-    begins = f"The JSON that begins at {place(text, span[0])}"
-    return Candidate(
-        span,
-        True,
-        f"{begins} is never closed{problem}: it is cut off, or a bracket or a quote is missing.",
+        pass
+    flaw = (
+        f"The JSON that begins at {place(text, span[0])} is never closed{problem}: it is cut off,"
+        " or a bracket or a quote is missing."
     )
+    return Candidate(span, True, flaw)
 
 
-def _flaw(text: str, span: Span) -> str:
+def _find_flaw(text: str, span: Span) -> str:
     """Why a balanced pair of brackets is only a part of what was meant, because a bracket is
     missing or too many.
     """

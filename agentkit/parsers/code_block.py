@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from agentkit.errors import TagNotFoundError
 from agentkit.parsers.base import MOST_TRIED, TextParser, excerpt
-from agentkit.parsers.reasoning import answer_start
+from agentkit.parsers.reasoning import find_answer
 
 _FENCE = re.compile(r"(?P<marks>`{3,}+|~{3,}+)[ \t]*+(?P<language>[^\s`~{(\[\"':;,]*+)")
 _LONGEST_FENCE = 20  # more marks than that count as so many
@@ -36,61 +36,60 @@ class MarkdownCodeBlockParser(TextParser):
         )
 
     def _read(self, text: str) -> str:
-        start = answer_start(text)
+        start = find_answer(text)
         wanted = self.language_name.strip().lower()
-        named = next(
-            (
-                fence
-                for fence in _FENCE.finditer(text, start)
-                if fence["language"].lower() == wanted
-            ),
-            None,
-        )
-        opening = named or next(
-            (fence for fence in _openings(text, start) if not fence["language"]), None
-        )
-        closing = _closing(text, opening) if opening else None
+        named = _find_language(_FENCE.finditer(text, start), wanted)
+        opening = named or _find_language(_find_openings(text, start), "")
+        if opening is None:
+            raise self._report_missing(text, start)
+        closing = _find_closing(text, opening)
+        if closing is not None:
+            return text[opening.end() : closing[0]]
         # A lone fence without a language, behind some text, closes what never began.
-        if opening is None or (
-            named is None and closing is None and text[start : opening.start()].strip()
-        ):
-            raise TagNotFoundError(
-                f"There is no block of {self.language_name} in the reply; begin it with"
-                f" {self.tag_begin} and end it with {self.tag_end}. The reply: {excerpt(text)}",
-                text,
-                missing_end_tag=_FENCE.search(text, start) is None,
-            )
-        if closing is None:
-            raise TagNotFoundError(
-                f"The block of {self.language_name} is not closed; end it with as many marks as it"
-                f" begins with. The reply: {excerpt(text)}",
-                text,
-                missing_begin_tag=False,
-            )
-        return text[opening.end() : closing[0]]
+        if named is None and text[start : opening.start()].strip():
+            raise self._report_missing(text, start)
+        raise TagNotFoundError(
+            f"The block of {self.language_name} is not closed; end it with as many marks as it"
+            f" begins with. The reply: {excerpt(text)}",
+            text,
+            missing_begin_tag=False,
+        )
+
+    def _report_missing(self, text: str, start: int) -> TagNotFoundError:
+        return TagNotFoundError(
+            f"There is no block of {self.language_name} in the reply; begin it with"
+            f" {self.tag_begin} and end it with {self.tag_end}. The reply: {excerpt(text)}",
+            text,
+            missing_end_tag=_FENCE.search(text, start) is None,
+        )
 
 
-def _openings(text: str, start: int) -> Iterator[re.Match[str]]:
+def _find_language(fences: Iterable[re.Match[str]], wanted: str) -> re.Match[str] | None:
+    """The first of the fences that names that language."""
+    return next((fence for fence in fences if fence["language"].lower() == wanted), None)
+
+
+def _find_openings(text: str, start: int) -> Iterator[re.Match[str]]:
     """The first fences that open a block; the last one may be never closed."""
     for _ in range(MOST_TRIED):
         opening = _FENCE.search(text, start)
         if opening is None:
             return
         yield opening
-        closing = _closing(text, opening)
+        closing = _find_closing(text, opening)
         if closing is None:
             return
         start = closing[1]
 
 
-def _closing(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
+def _find_closing(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
     """The span of the closing fence: in the same line, else the first that begins a line, else the
     next one anywhere.
     """
     marks = opening["marks"][:_LONGEST_FENCE]
     fence = f"(?P<fence>{marks}{marks[0]}*+)"
-    end_of_line = text.find("\n", opening.end())
-    end_of_line = len(text) if end_of_line < 0 else end_of_line
+    line_break = text.find("\n", opening.end())
+    end_of_line = len(text) if line_break < 0 else line_break
     found = (
         re.compile(fence).search(text, opening.end(), end_of_line)
         or re.compile(rf"\n[ \t]*+{fence}").search(text, end_of_line)

@@ -48,7 +48,7 @@ def decode(text: str, span: Span) -> Any:
     try:
         return decode_strictly(source)
     except json.JSONDecodeError as error:
-        value, repaired = _repaired(source)
+        value, repaired = _repair(source)
         if repaired:
             return value
         at = span[0] + error.pos
@@ -85,7 +85,7 @@ def decode_prefix(text: str, start: int) -> tuple[Any, int]:
     return value, end
 
 
-def _finite(digits: str) -> float:
+def _read_float(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
         _refuse_number(digits)
@@ -96,7 +96,7 @@ def _refuse_number(digits: str) -> Any:
     raise ValueError(f"{digits[:40]} is no number that JSON has")
 
 
-_DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse_number, parse_float=_finite)
+_DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse_number, parse_float=_read_float)
 
 
 def _refuse_halves(value: object) -> None:
@@ -109,14 +109,14 @@ def _refuse_halves(value: object) -> None:
         ) from None
 
 
-def _repaired(source: str) -> tuple[Any, bool]:
+def _repair(source: str) -> tuple[Any, bool]:
     """The value, and whether there is one."""
     import pyjson5
 
     try:
         if re.match(r'[{\[]\s*+\\"', source):
             return decode_strictly(json.loads(f'"{source}"', strict=False)), True
-        value = pyjson5.decode(_TOKEN.sub(_as_json5, source), maxdepth=_DEEPEST)
+        value = pyjson5.decode(_TOKEN.sub(_to_json5, source), maxdepth=_DEEPEST)
         if _NO_NUMBER.search(source):
             json.dumps(value, allow_nan=False)
     except (pyjson5.Json5Exception, ValueError, RecursionError):
@@ -124,7 +124,7 @@ def _repaired(source: str) -> tuple[Any, bool]:
     return value, True
 
 
-def _as_json5(token: re.Match[str]) -> str:
+def _to_json5(token: re.Match[str]) -> str:
     """What is outside of strings in ASCII, what is inside of them without anything that JSON5
     forbids.
     """
@@ -133,9 +133,9 @@ def _as_json5(token: re.Match[str]) -> str:
         case None:
             return found
         case "string":
-            return _string(found[1:-1], found[0])
+            return _quote(found[1:-1], found[0])
         case "curly":
-            return _string(found[1:-1], '"')
+            return _quote(found[1:-1], '"')
         case "comment":
             return " "
         case "word":
@@ -145,11 +145,11 @@ def _as_json5(token: re.Match[str]) -> str:
     raise ValueError("a string or a comment never ends")
 
 
-def _string(content: str, quote: str) -> str:
-    return quote + _IN_STRING.sub(lambda part: _character(part, quote), content) + quote
+def _quote(content: str, quote: str) -> str:
+    return quote + _IN_STRING.sub(lambda part: _escape(part, quote), content) + quote
 
 
-def _character(part: re.Match[str], quote: str) -> str:
+def _escape(part: re.Match[str], quote: str) -> str:
     escaped, raw = part["escaped"], part["raw"]
     if raw is not None:
         return f"\\u{ord(raw):04x}" if raw != '"' or quote == '"' else raw

@@ -61,13 +61,13 @@ class DictFilterMixin:
         """The fields that the agent remembers; raises RequiredFieldNotFoundError for a missing one
         unless that is allowed.
         """
-        return _picked(parsed_response, self.keys_to_memory, "keys_to_memory", allow_missing)
+        return _pick(parsed_response, self.keys_to_memory, "keys_to_memory", allow_missing)
 
     def to_content(self, parsed_response: Mapping[str, object], allow_missing: bool = False) -> Any:
         """The fields that the other agents hear; raises RequiredFieldNotFoundError for a missing
         one unless that is allowed.
         """
-        return _picked(parsed_response, self.keys_to_content, "keys_to_content", allow_missing)
+        return _pick(parsed_response, self.keys_to_content, "keys_to_content", allow_missing)
 
     def to_metadata(
         self, parsed_response: Mapping[str, object], allow_missing: bool = False
@@ -75,7 +75,7 @@ class DictFilterMixin:
         """The fields that only the program sees; raises RequiredFieldNotFoundError for a missing
         one unless that is allowed.
         """
-        return _picked(parsed_response, self.keys_to_metadata, "keys_to_metadata", allow_missing)
+        return _pick(parsed_response, self.keys_to_metadata, "keys_to_metadata", allow_missing)
 
     def to_speak(self, parsed_response: Mapping[str, object], allow_missing: bool = False) -> Any:
         """Another name for `to_content`."""
@@ -88,38 +88,43 @@ class DictFilterMixin:
     def filtered_keys(self) -> Iterator[str]:
         """Every key that one of the filters names."""
         for keys in (self.keys_to_memory, self.keys_to_content, self.keys_to_metadata):
-            if isinstance(keys, str):
-                yield keys
-            elif not isinstance(keys, bool):
-                yield from keys or ()
+            yield from _to_names(keys)
 
 
-def missing_keys(parsed: Mapping[str, object], keys: Sequence[str]) -> list[str]:
+def find_missing(parsed: Mapping[str, object], keys: Sequence[str]) -> list[str]:
     """Those of the keys (or dotted paths) that lead to no field."""
-    return [key for key in keys if _value(parsed, key) is _MISSING]
+    return [key for key in keys if _find(parsed, key) is _MISSING]
 
 
-def listed(keys: Sequence[object]) -> str:
+def list_keys(keys: Sequence[object]) -> str:
     """Keys for an error message: 'a', 'b' and 8 more; `none` when there are none."""
     shown = ", ".join(f"{str(key)[:60]!r}" for key in keys[:20])
-    return (f"{shown} and {len(keys) - 20:,} more" if len(keys) > 20 else shown) or "none"
+    more = f" and {len(keys) - 20:,} more" if len(keys) > 20 else ""
+    return f"{shown}{more}" or "none"
 
 
-def _picked(parsed: Mapping[str, object], keys: Keys, filtered_by: str, allow_missing: bool) -> Any:
-    if isinstance(keys, bool) or keys is None:
+def _to_names(keys: Keys) -> Sequence[str]:
+    """The keys that a filter names."""
+    if isinstance(keys, bool | None):
+        return ()
+    return [keys] if isinstance(keys, str) else keys
+
+
+def _pick(parsed: Mapping[str, object], keys: Keys, filtered_by: str, allow_missing: bool) -> Any:
+    if isinstance(keys, bool | None):
         return parsed if keys else None
-    wanted = [keys] if isinstance(keys, str) else list(keys)
-    missing = missing_keys(parsed, wanted)
+    wanted = _to_names(keys)
+    missing = find_missing(parsed, wanted)
     if missing and not allow_missing:
         raise RequiredFieldNotFoundError(
-            f"{filtered_by} asks for {listed(missing)}, but the parsed reply has only the keys"
-            f" {listed(list(parsed))}; add them to required_keys, or correct the filter."
+            f"{filtered_by} asks for {list_keys(missing)}, but the parsed reply has only the keys"
+            f" {list_keys(list(parsed))}; add them to required_keys, or correct the filter."
         )
-    found = {key: _value(parsed, key) for key in wanted if key not in missing}
+    found = {key: _find(parsed, key) for key in wanted if key not in missing}
     return found.get(keys) if isinstance(keys, str) else found
 
 
-def _value(parsed: Mapping[str, object], key: str) -> Any:
+def _find(parsed: Mapping[str, object], key: str) -> Any:
     if key in parsed:
         return parsed[key]
     value: Any = parsed

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,7 +41,7 @@ class Shape:
             shape = shape.fields.setdefault(part, Shape())
 
 
-def hint_text(hint: object) -> str:
+def write_hint(hint: object) -> str:
     """A hint as the model sees it: a text as it is, all else as JSON; raises WrongType for what is
     neither.
     """
@@ -55,128 +56,127 @@ def hint_text(hint: object) -> str:
         ) from None
 
 
-def shape_of_hint(hint: object) -> Shape:
+def infer_from_hint(hint: object) -> Shape:
     """The shape that a hint (text, dict, list or a value in one) describes."""
     if isinstance(hint, Mapping):
-        return Shape({str(key): _shape_of_value(value) for key, value in hint.items()})
+        return Shape({str(key): _infer_from_value(value) for key, value in hint.items()})
     if isinstance(hint, list | tuple):
-        return Shape(items=_shape_of_value(hint[0]) if hint else None)
-    return _shape_of_text(hint) if isinstance(hint, str) else Shape()
+        return Shape(items=_infer_from_value(hint[0]) if hint else None)
+    return _infer_from_text(hint) if isinstance(hint, str) else Shape()
 
 
-def _shape_of_value(value: object) -> Shape:
-    if isinstance(value, bool) or (isinstance(value, str) and _BOOLEAN.search(f" {value} ")):
-        return Shape(boolean=True)
-    return Shape() if isinstance(value, str) else shape_of_hint(value)
+def _infer_from_value(value: object) -> Shape:
+    if isinstance(value, str):
+        return Shape(boolean=_BOOLEAN.search(f" {value} ") is not None)
+    return Shape(boolean=True) if isinstance(value, bool) else infer_from_hint(value)
 
 
-def _shape_of_text(text: str) -> Shape:
+def _infer_from_text(text: str) -> Shape:
     """A text may be JSON; if not, it mostly is nearly JSON, such as {"end": true/false}."""
     try:
         decoded = read_json(text, 0, lambda value: value)
     except ResponseParsingError:
-        found = _FIELD.finditer(text)
-        return Shape(
-            {match["key"]: _shape_of_value(_NEXT_FIELD.sub("", match["value"])) for match in found}
-        )
-    return Shape() if isinstance(decoded, str) else shape_of_hint(decoded)
+        fields = (match.group("key", "value") for match in _FIELD.finditer(text))
+        return Shape({key: _infer_from_value(_NEXT_FIELD.sub("", value)) for key, value in fields})
+    return Shape() if isinstance(decoded, str) else infer_from_hint(decoded)
 
 
-def shape_of_schema(
-    schema: object, root: Mapping[str, object], known: dict[str, Shape] | None = None
-) -> Shape:
-    """The shape that a JSON schema describes; a reference is followed within `root`, each once, so
-    that shapes may be circles.
-    """
-    known = {} if known is None else known
-    shape, chain = Shape(), []
-    while isinstance(schema, Mapping) and isinstance(
-        reference := _required(schema).get("$ref"), str
-    ):
-        chain.append(reference)
-        if reference in known:
-            shape, schema = known[reference], None
-        else:
-            known[reference], schema = shape, _referred(root, reference)
-    known.update(dict.fromkeys(chain, shape))
-    if isinstance(schema, Mapping):
-        _fill(shape, _required(schema), root, known)
-    return shape
+def infer_from_schema(schema: Mapping[str, object]) -> Shape:
+    """The shape that a JSON schema describes. It has circles where the schema refers to itself."""
+    return _SchemaReader(schema).read(schema)
 
 
-def _fill(
-    shape: Shape, schema: Mapping[str, object], root: Mapping[str, object], known: dict[str, Shape]
-) -> None:
-    properties = schema.get("properties")
-    fields = properties.items() if isinstance(properties, Mapping) else ()
-    shape.fields.update({str(key): shape_of_schema(value, root, known) for key, value in fields})
-    if (items := schema.get("items")) is not None:
-        shape.items = shape_of_schema(items, root, known)
-    shape.boolean = schema.get("type") in ("boolean", ["boolean", "null"], ["null", "boolean"])
+class _SchemaReader:
+    """Makes shapes of a schema and of those in it; what is referred to gets one shape."""
+
+    def __init__(self, root: Mapping[str, object]) -> None:
+        self.root = root
+        self._known: dict[str, Shape] = {}
+
+    def read(self, schema: object) -> Shape:
+        reference, target = self._resolve(schema)
+        if reference in self._known:
+            return self._known[reference]
+        shape = Shape()
+        if reference:
+            self._known[reference] = shape
+        fields = _to_mapping(target.get("properties"))
+        shape.fields.update({str(key): self.read(value) for key, value in fields.items()})
+        if (items := target.get("items")) is not None:
+            shape.items = self.read(items)
+        shape.boolean = target.get("type") in ("boolean", ["boolean", "null"], ["null", "boolean"])
+        return shape
+
+    def _resolve(self, schema: object) -> tuple[str, Mapping[str, Any]]:
+        """The last in a chain of references, "" for none, and the schema that it leads to."""
+        last, followed = "", set()
+        target = _leave_out_null(schema)
+        while isinstance(reference := target.get("$ref"), str) and reference not in followed:
+            last = reference
+            followed.add(reference)
+            target = _leave_out_null(self._find(reference))
+        return last, target
+
+    def _find(self, reference: str) -> object:
+        found: object = self.root if reference.startswith("#/") else None
+        for part in reference.removeprefix("#/").split("/"):
+            found = _to_mapping(found).get(part.replace("~1", "/").replace("~0", "~"))
+        return found
 
 
-def _required(schema: Mapping[str, object]) -> Mapping[str, Any]:
+def _leave_out_null(schema: object) -> Mapping[str, Any]:
     """The schema without "or null", as pydantic writes what is optional."""
+    schema = _to_mapping(schema)
     options = schema.get("anyOf")
     if not isinstance(options, list):
         return schema
-
-    wanted = [each for each in options if each != {"type": "null"}]
+    wanted = [option for option in options if option != {"type": "null"}]
     if len(wanted) == 1 and isinstance(wanted[0], Mapping):
         return wanted[0]
     return schema
 
 
-def _referred(root: object, reference: str) -> Any:
-    if not reference.startswith("#/"):
-        return None
-    for part in reference[2:].split("/"):
-        if not isinstance(root, Mapping):
-            return None
-        root = root.get(part.replace("~1", "/").replace("~0", "~"))
-    return root
+def _to_mapping(value: object) -> Mapping[str, Any]:
+    """The value, or an empty mapping when it is none."""
+    return value if isinstance(value, Mapping) else {}
 
 
-def fitted(value: object, shape: Shape) -> Any:
+def fit(value: object, shape: Shape) -> Any:
     """The value with keys in the case in which the shape has them, and "true" and "false" as bools
     where it has a bool.
 
     A key is renamed when it differs in case alone from just one known key, and no other key of the
     value is or would become that.
     """
-    if shape.boolean and isinstance(value, str):
-        return {"true": True, "false": False}.get(value.strip().lower(), value)
+    if isinstance(value, str) and shape.boolean:
+        return _BOOLS.get(value.strip().lower(), value)
     if isinstance(value, list) and shape.items:
-        return [fitted(item, shape.items) for item in value]
-    if not isinstance(value, dict) or not shape.fields:
-        return value
-    names = renamed(value, shape.fields)
-    return {
-        names[key]: fitted(item, shape.fields.get(names[key], _UNKNOWN))
-        for key, item in value.items()
-    }
+        return [fit(item, shape.items) for item in value]
+    if isinstance(value, dict) and shape.fields:
+        names = match_keys(value, shape.fields)
+        shapes = {key: shape.fields.get(name, _UNKNOWN) for key, name in names.items()}
+        return {names[key]: fit(item, shapes[key]) for key, item in value.items()}
+    return value
 
 
+_BOOLS = {"true": True, "false": False}
 _UNKNOWN = Shape()
 
 
-def renamed(value: Mapping[str, object], known: Mapping[str, Shape]) -> dict[str, str]:
+def match_keys(value: Mapping[str, object], known: Mapping[str, Shape]) -> dict[str, str]:
     """Key of the value -> the known key that is meant, or the key itself."""
-    meant, written = _by_fold(known), _by_fold(value)
-    names = {key: key for key in value}
-    for fold, keys in written.items():
-        candidates = meant.get(fold, [])
-        if len(candidates) == len(keys) == 1 and keys[0] not in known:
-            names[keys[0]] = candidates[0]
+    meant = _index_by_fold(known)
+    names = dict(zip(value, value, strict=True))
+    for folded, key in _index_by_fold(value).items():
+        if key not in known:
+            names[key] = meant.get(folded, key)
     return names
 
 
-def _fold(key: str) -> str:
-    return key.strip().casefold()
-
-
-def _by_fold(keys: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for key in keys:
-        found.setdefault(_fold(key), []).append(key)
-    return found
+def _index_by_fold(keys: Mapping[str, object]) -> dict[str, str]:
+    """The keys by what is left without their case; those that are not told apart then are left
+    out.
+    """
+    folded = {key: key.strip().casefold() for key in keys}
+    count = Counter(folded.values())
+    return {fold: key for key, fold in folded.items() if count[fold] == 1}

@@ -15,15 +15,15 @@ from agentkit.errors import (
 from agentkit.parsers.base import TextParser, excerpt
 from agentkit.parsers.candidates import Unrelated, read_json
 from agentkit.parsers.decoding import decode_strictly
-from agentkit.parsers.filters import DictFilterMixin, Keys, listed, missing_keys
-from agentkit.parsers.hints import Shape, fitted, hint_text, shape_of_hint, shape_of_schema
-from agentkit.parsers.reasoning import answer_start
+from agentkit.parsers.filters import DictFilterMixin, Keys, find_missing, list_keys
+from agentkit.parsers.hints import Shape, fit, infer_from_hint, infer_from_schema, write_hint
+from agentkit.parsers.reasoning import find_answer
 from agentkit.parsers.schemas import (
-    checked_schema,
+    check_schema,
     is_pydantic_class,
     response_format,
+    validate_model,
     validate_schema,
-    validated_model,
 )
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ class MarkdownJsonObjectParser(TextParser):
     tag_end = "```"
 
     def __init__(self, content_hint: Any = None) -> None:
-        self.content_hint = "{your JSON}" if content_hint is None else hint_text(content_hint)
-        self._shape = shape_of_hint(content_hint)
+        self.content_hint = "{your JSON}" if content_hint is None else write_hint(content_hint)
+        self._shape = infer_from_hint(content_hint)
 
     @property
     # It follows a change of the hint.
@@ -56,10 +56,10 @@ class MarkdownJsonObjectParser(TextParser):
         return f"{self.tag_begin}\n{self.content_hint}\n{self.tag_end}"
 
     def _read(self, text: str) -> Any:
-        return read_json(text, answer_start(text), lambda value: self._accepted(value, text))
+        return read_json(text, find_answer(text), lambda value: self._accept(value, text))
 
-    def _accepted(self, value: object, text: str) -> Any:
-        return fitted(value, self._shape)
+    def _accept(self, value: object, text: str) -> Any:
+        return fit(value, self._shape)
 
 
 class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
@@ -89,7 +89,7 @@ class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
         self.pydantic_class: type[BaseModel] | None = (
             content_hint if is_pydantic_class(content_hint) else None
         )
-        self.json_schema = None if json_schema is None else checked_schema(json_schema)
+        self.json_schema = None if json_schema is None else check_schema(json_schema)
         self.required_keys = list(required_keys or ())
         hint = "{your JSON object}" if self.pydantic_class or content_hint is None else content_hint
         MarkdownJsonObjectParser.__init__(self, hint)
@@ -101,21 +101,21 @@ class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
             keys_to_speak=keys_to_speak,
             keys_to_return=keys_to_return,
         )
-        self._shape = self._known_fields(content_hint)
+        self._shape = self._find_fields(content_hint)
 
-    def _known_fields(self, hint: object) -> Shape:
-        schema = self._schema()
-        shape = shape_of_schema(schema, schema) if schema else Shape()
+    def _find_fields(self, hint: object) -> Shape:
+        shape = infer_from_schema(self._schema())
         if not self.pydantic_class:
-            shape.fields = shape_of_hint(hint).fields | shape.fields
+            shape.fields = infer_from_hint(hint).fields | shape.fields
         for key in (*self.required_keys, *self.filtered_keys()):
             shape.add_path(key)
         return shape
 
-    def _schema(self) -> dict[str, Any] | None:
-        return self.json_schema or (
-            self.pydantic_class.model_json_schema() if self.pydantic_class else None
-        )
+    def _schema(self) -> dict[str, Any]:
+        """The schema that the reply must fit; empty when it may be any object."""
+        if self.json_schema or self.pydantic_class is None:
+            return self.json_schema or {}
+        return self.pydantic_class.model_json_schema()
 
     @property
     # It follows a change of the hint.
@@ -135,19 +135,17 @@ class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
         JSON object.
         """
         schema = self._schema()
-        return (
-            response_format(schema, str(schema.get("title", "")))
-            if schema
-            else {"type": "json_object"}
-        )
+        if not schema:
+            return {"type": "json_object"}
+        return response_format(schema, str(schema.get("title", "")))
 
-    def _accepted(self, value: object, text: str) -> dict[str, Any]:
-        found = fitted(_object(value, text), self._shape)
+    def _accept(self, value: object, text: str) -> dict[str, Any]:
+        found = fit(_to_object(value, text), self._shape)
         try:
             if self.json_schema:
                 validate_schema(found, self.json_schema, text)
             if self.pydantic_class:
-                found = validated_model(found, self.pydantic_class, text)
+                found = validate_model(found, self.pydantic_class, text)
             self._require(found, text)
         except (JsonParsingError, RequiredFieldNotFoundError) as error:
             if self._shape.fields.keys().isdisjoint(found):
@@ -156,25 +154,20 @@ class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
         return dict(found)
 
     def _require(self, found: Mapping[str, object], text: str) -> None:
-        if missing := missing_keys(found, self.required_keys):
+        if missing := find_missing(found, self.required_keys):
             raise RequiredFieldNotFoundError(
-                f"The JSON object lacks the required keys {listed(missing)}; it has the keys"
-                f" {listed(list(found))}. Reply with all of {listed(self.required_keys)}. The"
+                f"The JSON object lacks the required keys {list_keys(missing)}; it has the keys"
+                f" {list_keys(list(found))}. Reply with all of {list_keys(self.required_keys)}. The"
                 f" reply: {excerpt(text)}",
                 text,
             )
 
 
-def _object(value: object, text: str) -> dict[str, Any]:
+def _to_object(value: object, text: str) -> dict[str, Any]:
     """The value, or what is written in it when it is a JSON text in a JSON text; raises Unrelated
     when that is no object.
     """
-    inner = value
-    if isinstance(value, str):
-        try:
-            inner = decode_strictly(value)
-        except (ValueError, RecursionError):
-            inner = value
+    inner = _decode_again(value) if isinstance(value, str) else value
     if isinstance(inner, dict):
         return inner
     error: ResponseParsingError = JsonTypeError(
@@ -183,6 +176,14 @@ def _object(value: object, text: str) -> dict[str, Any]:
         text,
     )
     raise Unrelated(error)
+
+
+def _decode_again(source: str) -> object:
+    """The JSON value in the text, None when there is none."""
+    try:
+        return decode_strictly(source)
+    except (ValueError, RecursionError):
+        return None
 
 
 _NAMES = {

@@ -18,7 +18,7 @@ _ORPHAN = re.compile(r"</think(?:ing)?>(?=[ \t]*+(?:[\r\n`~{\[<]|\Z))", re.IGNOR
 _BLANKS = re.compile(f"[{BLANK}]*+")
 
 
-def answer_start(text: str, own: Collection[str] = ()) -> int:
+def find_answer(text: str, own: Collection[str] = ()) -> int:
     """Index where the answer behind the reasoning begins; 0 when there is none.
 
     own: names that the parser itself looks for; a tag of such a name is an answer. Raises
@@ -27,7 +27,7 @@ def answer_start(text: str, own: Collection[str] = ()) -> int:
     """
     names = {name.lower() for name in own}
     start = 0
-    while opening := _OPENING.match(text, _past_blanks(text, start)):
+    while opening := _OPENING.match(text, _skip_blanks(text, start)):
         name = opening[1].lower()
         if name in names:
             return start
@@ -47,6 +47,6 @@ def answer_start(text: str, own: Collection[str] = ()) -> int:
     return start
 
 
-def _past_blanks(text: str, start: int) -> int:
+def _skip_blanks(text: str, start: int) -> int:
     blanks = _BLANKS.match(text, start)
     return blanks.end() if blanks else start

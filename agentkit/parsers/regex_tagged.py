@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,9 +12,9 @@ from typing import Any
 from agentkit.errors import JsonParsingError, ResponseParsingError, TagNotFoundError, WrongArgument
 from agentkit.parsers.base import TextParser, excerpt
 from agentkit.parsers.decoding import decode, decode_strictly
-from agentkit.parsers.filters import DictFilterMixin, Keys, listed
-from agentkit.parsers.hints import Shape, renamed
-from agentkit.parsers.reasoning import answer_start
+from agentkit.parsers.filters import DictFilterMixin, Keys, list_keys
+from agentkit.parsers.hints import Shape, match_keys
+from agentkit.parsers.reasoning import find_answer
 
 DEFAULT_PATTERN = r"<(?P<name>[^>]+)>(?P<content>.*?)</\1?>"
 TIMEOUT_S = 1.0
@@ -23,6 +24,8 @@ TIMEOUT_S = 1.0
 _LONGEST_NAME = 200
 _OPENING = re.compile(rf"<(?=([^>]{{1,{_LONGEST_NAME}}}+)>)")
 _CLOSING = re.compile(rf"</(?=([^>]{{0,{_LONGEST_NAME}}}+)>)")
+_NOWHERE = sys.maxsize
+_BEGIN_CONTAINERS = frozenset("{[")
 # Saves most texts the attempt.
 _BEGIN_SCALARS = frozenset('"-0123456789tfn')
 
@@ -85,27 +88,25 @@ class RegexTaggedContentParser(TextParser, DictFilterMixin):
         known = Shape()
         for key in (*self.required_keys, *self.filtered_keys()):
             known.add_path(key)
-        answer = text[answer_start(text, known.fields) :]
-        is_default = self.tagged_content_pattern == DEFAULT_PATTERN
-        found = dict(
-            _default_fields(answer)
-            if is_default
-            else _fields(self.tagged_content_pattern, answer, text)
-        )
-        names = renamed(found, known.fields)
-        parsed = {
-            names[name]: _value(content) if self.try_parse_json else content
-            for name, content in found.items()
-        }
+        answer = text[find_answer(text, known.fields) :]
+        found = dict(self._find_fields(answer, text))
+        names = match_keys(found, known.fields)
+        read = _read_json if self.try_parse_json else str
+        parsed = {names[name]: read(content) for name, content in found.items()}
         self._require(parsed, text)
         return parsed
+
+    def _find_fields(self, answer: str, text: str) -> Iterator[tuple[str, str]]:
+        if self.tagged_content_pattern == DEFAULT_PATTERN:
+            return _find_default(answer)
+        return _find_by_pattern(self.tagged_content_pattern, answer, text)
 
     def _require(self, parsed: Mapping[str, object], text: str) -> None:
         missing = [key for key in self.required_keys if key not in parsed]
         if missing:
             raise TagNotFoundError(
-                f"The reply lacks the tags {listed(missing)}; it has {listed(list(parsed))}. The"
-                f" reply: {excerpt(text)}",
+                f"The reply lacks the tags {list_keys(missing)}; it has {list_keys(list(parsed))}."
+                f" The reply: {excerpt(text)}",
                 text,
             )
 
@@ -121,12 +122,12 @@ def _check_pattern(pattern: str) -> None:
         ) from None
     if missing := [group for group in ("name", "content") if group not in groups]:
         raise WrongArgument(
-            f"tagged_content_pattern {pattern!r} lacks the groups {listed(missing)}; write"
+            f"tagged_content_pattern {pattern!r} lacks the groups {list_keys(missing)}; write"
             " (?P<name>...) and (?P<content>...)."
         )
 
 
-def _fields(pattern: str, answer: str, text: str) -> Iterator[tuple[str, str]]:
+def _find_by_pattern(pattern: str, answer: str, text: str) -> Iterator[tuple[str, str]]:
     import regex
 
     until = time.monotonic() + TIMEOUT_S
@@ -134,8 +135,9 @@ def _fields(pattern: str, answer: str, text: str) -> Iterator[tuple[str, str]]:
         for match in regex.finditer(pattern, answer, flags=regex.DOTALL, timeout=TIMEOUT_S):
             if time.monotonic() > until:
                 raise TimeoutError
-            if match["name"] is not None and match["content"] is not None:
-                yield match["name"], match["content"]
+            name, content = match.group("name", "content")
+            if name is not None and content is not None:
+                yield name, content
     except TimeoutError:
         raise ResponseParsingError(
             f"The pattern {pattern!r} takes longer than {TIMEOUT_S:g} s for the reply; reply"
@@ -144,7 +146,7 @@ def _fields(pattern: str, answer: str, text: str) -> Iterator[tuple[str, str]]:
         ) from None
 
 
-def _default_fields(text: str) -> Iterator[tuple[str, str]]:
+def _find_default(text: str) -> Iterator[tuple[str, str]]:
     """The same as the default pattern finds, in linear time: closing tags are looked up by their
     names.
     """
@@ -154,29 +156,28 @@ def _default_fields(text: str) -> Iterator[tuple[str, str]]:
     start = 0
     for opening in _OPENING.finditer(text):
         name = opening[1]
-        if opening.start() < start:
-            continue
         begins = opening.end() + len(name) + 1
-        ends = {_next(closing.get(name, ()), begins): name, _next(closing[""], begins): ""}
-        end = min((at for at in ends if at is not None), default=None)
-        if end is not None:
+        end, closed_by = min(
+            (_find_next(closing.get(name, ()), begins), name), (_find_next(closing[""], begins), "")
+        )
+        if opening.start() >= start and end < _NOWHERE:
             yield name, text[begins:end]
-            start = end + len(ends[end]) + 3
+            start = end + len(closed_by) + len("</>")
 
 
-def _next(places: Sequence[int], start: int) -> int | None:
+def _find_next(places: Sequence[int], start: int) -> int:
+    """The first place from start on, far behind all text if there is none."""
     index = bisect_left(places, start)
-    return places[index] if index < len(places) else None
+    return places[index] if index < len(places) else _NOWHERE
 
 
-def _value(content: str) -> Any:
+def _read_json(content: str) -> Any:
     """The content as JSON, if it is; a text like None or NaN stays a text."""
     begins = len(content) - len(content.lstrip())
+    first = content[begins : begins + 1]
     try:
-        if content[begins : begins + 1] in ("{", "["):
+        if first in _BEGIN_CONTAINERS:
             return decode(content, (begins, len(content.rstrip())))
-        return (
-            decode_strictly(content) if content[begins : begins + 1] in _BEGIN_SCALARS else content
-        )
+        return decode_strictly(content) if first in _BEGIN_SCALARS else content
     except (JsonParsingError, ValueError, RecursionError):
         return content

@@ -27,7 +27,7 @@ def is_pydantic_class(hint: object) -> bool:
     return issubclass(hint, BaseModel)
 
 
-def checked_schema(schema: object) -> dict[str, Any]:
+def check_schema(schema: object) -> dict[str, Any]:
     """The schema itself; raises WrongArgument when it is no JSON schema."""
     from jsonschema import exceptions, validators  # type: ignore[import-untyped]
 
@@ -60,10 +60,10 @@ def validate_schema(value: object, schema: Mapping[str, object], text: str) -> N
     except Unresolvable as error:
         raise WrongArgument(f"json_schema refers to {error.ref!r}, which is not in it.") from None
     if problems:
-        raise _refused(problems, text)
+        raise _make_error(problems, text)
 
 
-def validated_model(value: object, model: type[BaseModel], text: str) -> dict[str, Any]:
+def validate_model(value: object, model: type[BaseModel], text: str) -> dict[str, Any]:
     """The fields of the pydantic model as JSON has them; raises JsonParsingError that says for each
     field what is wrong.
     """
@@ -75,16 +75,16 @@ def validated_model(value: object, model: type[BaseModel], text: str) -> dict[st
         return made
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=False)
-        raise _refused(
+        raise _make_error(
             [f"{_path(detail['loc'])}: {detail['msg'][:200]}" for detail in details], text
         ) from None
     except ValueError:
-        raise _refused(
+        raise _make_error(
             ["(the whole): an infinite number, or one that is none, stands in it"], text
         ) from None
 
 
-def _refused(problems: list[str], text: str) -> JsonParsingError:
+def _make_error(problems: list[str], text: str) -> JsonParsingError:
     more = f"; and {len(problems) - _MOST_PROBLEMS} more" if len(problems) > _MOST_PROBLEMS else ""
     listed = "; ".join(problems[:_MOST_PROBLEMS])
     return JsonParsingError(
@@ -113,14 +113,13 @@ def response_format(schema: Mapping[str, object], name: str) -> dict[str, Any]:
 
 def _is_strict(schema: object) -> bool:
     if isinstance(schema, list):
-        return all(_is_strict(part) for part in schema)
+        return all(map(_is_strict, schema))
     if not isinstance(schema, Mapping):
         return True
-    if schema.get("type") == "object":
-        fields = schema.get("properties", {})
-        if schema.get("additionalProperties") is not False or set(
-            schema.get("required", ())
-        ) != set(fields):
-            return False
-        return all(_is_strict(part) for part in (*fields.values(), schema.get("$defs", {})))
-    return all(_is_strict(part) for part in schema.values())
+    if schema.get("type") != "object":
+        return all(map(_is_strict, schema.values()))
+    fields = schema.get("properties", {})
+    is_closed = schema.get("additionalProperties") is False
+    if not is_closed or set(schema.get("required", ())) != set(fields):
+        return False
+    return all(map(_is_strict, (*fields.values(), schema.get("$defs", {}))))

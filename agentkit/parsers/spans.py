@@ -10,6 +10,7 @@ from agentkit.parsers.base import MOST_TRIED, Span
 from agentkit.parsers.decoding import decode_prefix
 
 JSON_LANGUAGES = ("json", "json5", "jsonc")
+NOWHERE = -1
 
 # The full-width brackets are those of Chinese and Japanese keyboards.
 _CLOSES = {"}": "{", "]": "[", "｝": "｛", "］": "［"}
@@ -66,9 +67,9 @@ class Block:
     """The outermost balanced pairs of brackets that begin as JSON, in order; none of them inside
     JSON that is cut off.
     """
-    decoded: dict[int, Any] = field(default_factory=dict)
-    """The values of some of the spans, by where they begin."""
-    cut: int | None = None
+    decoded: dict[int, tuple[Any]] = field(default_factory=dict)
+    """The values of some of the spans, by where they begin; each in a tuple of its own."""
+    cut: int = NOWHERE
     """Where JSON begins that is never closed."""
 
 
@@ -107,28 +108,27 @@ class _Scan:
         self.open: list[int] = []
         self.open_of = dict.fromkeys(_OPENERS, 0)
         self.inside = _INSIDE
+        self.handlers = {
+            **dict.fromkeys(_OPENERS, self._enter),
+            **dict.fromkeys(_CLOSES, self._close),
+            '"': self._end_at_string,
+        }
 
     def run(self) -> list[Block]:
-        while (mark := self._next_mark()) is not None:
-            if mark in _OPENERS:
-                self._enter(mark)
-            elif mark in _CLOSES:
-                self._close(_CLOSES[mark])
-            elif mark == '"':
-                self._endless_string()
-            else:
-                self._fence()
+        while mark := self._next_mark():
+            self.handlers.get(mark, self._read_fence)()
         self._end_block(len(self.text))
         return self.blocks
 
-    def _next_mark(self) -> str | None:
-        """The next character that matters, at `self.at`."""
+    def _next_mark(self) -> str:
+        """The next character that matters, at `self.at`; "" at the end."""
         if self.open:
             stepped = self.inside.match(self.text, self.at)
-            self.at = stepped.end() if stepped else self.at
+            assert stepped is not None  # it matches nothing as well
+            self.at = stepped.end()
         else:
             self._step_outside()
-        return self.text[self.at] if self.at < len(self.text) else None
+        return self.text[self.at : self.at + 1]
 
     def _step_outside(self) -> None:
         for found in _OUTSIDE.finditer(self.text, self.at):
@@ -139,13 +139,13 @@ class _Scan:
                 self.blocks[-1].spans.append(found.span())
         self.at = len(self.text)
 
-    def _enter(self, mark: str) -> None:
+    def _enter(self) -> None:
         if self.open:
-            self._push(mark)
+            self._push()
         elif not is_json(self.text, self.at):
             self.at += 1
         elif not self._decode():
-            self._push(mark)
+            self._push()
 
     def _decode(self) -> bool:
         """Steps over valid JSON at once. Attempts that fail are counted: each may read up to the
@@ -159,65 +159,70 @@ class _Scan:
             self.attempts -= 1
             return False
         self.blocks[-1].spans.append((self.at, end))
-        self.blocks[-1].decoded[self.at] = value
+        self.blocks[-1].decoded[self.at] = (value,)
         self.at = end
         return True
 
-    def _push(self, mark: str) -> None:
+    def _push(self) -> None:
         self.open.append(self.at)
-        self.open_of[mark] += 1
+        self.open_of[self.text[self.at]] += 1
         self.at += 1
 
-    def _close(self, opener: str) -> None:
+    def _close(self) -> None:
+        opener = _CLOSES[self.text[self.at]]
         self.at += 1
         if not self.open_of[opener]:
             return
         begins = self._pop()
         while self.text[begins] != opener:
             begins = self._pop()
-        spans = self.blocks[-1].spans
-        while spans and spans[-1][0] > begins:
-            spans.pop()
-        spans.append((begins, self.at))
+        self._drop_spans_behind(begins)
+        self.blocks[-1].spans.append((begins, self.at))
 
     def _pop(self) -> int:
         begins = self.open.pop()
         self.open_of[self.text[begins]] -= 1
         return begins
 
-    def _endless_string(self) -> None:
-        """JSON is cut off in that string; what is no JSON is read again from its first bracket on,
-        without regard to strings.
+    def _drop_spans_behind(self, index: int) -> None:
+        spans = self.blocks[-1].spans
+        while spans and spans[-1][0] > index:
+            spans.pop()
+
+    def _end_at_string(self) -> None:
+        """JSON is cut off in a string without an end; what is no JSON is read again from its first
+        bracket on, without regard to strings.
         """
         if _DOUBLE_QUOTED.match(self.text, self.open[0]):
             self.at = len(self.text)
             return
         self.inside = _INSIDE_WITHOUT_STRINGS
-        self.at = self.open[0] + 1
-        spans = self.blocks[-1].spans
-        while spans and spans[-1][0] >= self.at:
-            spans.pop()
         while len(self.open) > 1:
             self._pop()
+        self._drop_spans_behind(self.open[0])
+        self.at = self.open[0] + 1
 
-    def _fence(self) -> None:
+    def _read_fence(self) -> None:
         fence = _FENCE.match(self.text, self.at)
         if fence is None:
             self.at += 1
             return
+        self._end_block(self.at)
         language = fence["language"].lower()
         # Behind a closing fence the text may go on in the same line: "```Hope this helps".
         names = language in JSON_LANGUAGES or (language and fence["sure"] is not None)
-        closes = self.blocks[-1].language is not None and not names
-        self._end_block(self.at)
-        self.at = fence.start("language") if closes else fence.end("language")
-        self.blocks.append(Block(self.at, len(self.text), None if closes else language))
+        if names or self.blocks[-1].language is None:
+            self.at = fence.end("language")
+            self.blocks.append(Block(self.at, len(self.text), language))
+        else:
+            self.at = fence.start("language")
+            self.blocks.append(Block(self.at, len(self.text), None))
 
     def _end_block(self, end: int) -> None:
         block = self.blocks[-1]
         block.end = end
         if self.open:
             block.cut = self.open[0]
-            block.spans = [span for span in block.spans if span[0] < self.open[0]]
+            self._drop_spans_behind(block.cut)
         self.open.clear()
         self.open_of = dict.fromkeys(_OPENERS, 0)

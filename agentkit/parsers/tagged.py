@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from agentkit.errors import JsonParsingError, TagNotFoundError
@@ -11,7 +12,7 @@ from agentkit.parsers.base import Span, TextParser, excerpt
 from agentkit.parsers.candidates import read_json
 from agentkit.parsers.decoding import decode
 from agentkit.parsers.filters import DictFilterMixin, Keys
-from agentkit.parsers.reasoning import BLANK, answer_start
+from agentkit.parsers.reasoning import BLANK, find_answer
 from agentkit.parsers.spans import scan
 
 
@@ -63,23 +64,22 @@ class MultiTaggedContentParser(TextParser, DictFilterMixin):
         )
         self.tagged_contents = list(tagged_contents)
         self.keys_allow_missing = keys_allow_missing
-        self.format_instruction = _instruction(self.tagged_contents)
+        self.format_instruction = _write_instruction(self.tagged_contents)
 
     def _read(self, text: str) -> dict[str, Any]:
-        start = answer_start(
-            text, [tagged.tag_begin.strip("<>") for tagged in self.tagged_contents]
-        )
+        start = find_answer(text, [tagged.tag_begin.strip("<>") for tagged in self.tagged_contents])
+        allowed = self.keys_allow_missing or ()
         found = {}
         for tagged in self.tagged_contents:
             try:
-                found[tagged.name] = _content(text, start, tagged)
+                found[tagged.name] = _read_field(text, start, tagged)
             except TagNotFoundError:
-                if tagged.name not in (self.keys_allow_missing or ()):
+                if tagged.name not in allowed:
                     raise
         return found
 
 
-def _instruction(tagged_contents: Iterable[TaggedContent]) -> str:
+def _write_instruction(tagged_contents: Iterable[TaggedContent]) -> str:
     as_json = [
         f"{tagged.tag_begin} and {tagged.tag_end}"
         for tagged in tagged_contents
@@ -90,16 +90,16 @@ def _instruction(tagged_contents: Iterable[TaggedContent]) -> str:
     return f"Reply with these tags and fill in what stands between them.{remark}\n{lines}"
 
 
-def _content(text: str, start: int, tagged: TaggedContent) -> Any:
-    begins = _find(text, tagged.tag_begin, start)
-    behind = begins[1] if begins else start
-    json_ends = _end_of_json(text, behind) if begins and tagged.parse_json else behind
-    ends = _find(text, tagged.tag_end, json_ends) or _find(text, tagged.tag_end, behind)
-    if begins is None or ends is None:
-        raise _missing(text, tagged, begins is None, ends is None)
-    return (
-        _decoded(text, (behind, ends[0]), tagged) if tagged.parse_json else text[behind : ends[0]]
-    )
+def _read_field(text: str, start: int, tagged: TaggedContent) -> Any:
+    begin = _find(text, tagged.tag_begin, start)
+    behind = begin[1] if begin else start
+    json_end = _find_end_of_json(text, behind) if begin and tagged.parse_json else behind
+    end = _find(text, tagged.tag_end, json_end) or _find(text, tagged.tag_end, behind)
+    if begin is None or end is None:
+        raise _report_missing(text, tagged, begin is None, end is None)
+    if tagged.parse_json:
+        return _decode(text, (behind, end[0]), tagged)
+    return text[behind : end[0]]
 
 
 def _find(text: str, tag: str, start: int) -> Span | None:
@@ -111,18 +111,16 @@ def _find(text: str, tag: str, start: int) -> Span | None:
     return found.span() if found else None
 
 
-def _end_of_json(text: str, start: int) -> int:
+def _find_end_of_json(text: str, start: int) -> int:
     """Where the brackets close that begin there; start if there are none."""
     begins = start + len(text[start:]) - len(text[start:].lstrip(BLANK))
-    if text[begins : begins + 1] not in ("{", "["):
+    if not text.startswith(("{", "["), begins):
         return start
-    return next(
-        (span[1] for block in scan(text, begins) for span in block.spans if span[0] == begins),
-        start,
-    )
+    spans = chain.from_iterable(block.spans for block in scan(text, begins))
+    return next((end for begin, end in spans if begin == begins), start)
 
 
-def _decoded(text: str, span: Span, tagged: TaggedContent) -> Any:
+def _decode(text: str, span: Span, tagged: TaggedContent) -> Any:
     content = text[span[0] : span[1]]
     try:
         if content.strip(BLANK).startswith(("```", "~~~")):
@@ -136,7 +134,7 @@ def _decoded(text: str, span: Span, tagged: TaggedContent) -> Any:
         ) from None
 
 
-def _missing(text: str, tagged: TaggedContent, begin: bool, end: bool) -> TagNotFoundError:
+def _report_missing(text: str, tagged: TaggedContent, begin: bool, end: bool) -> TagNotFoundError:
     tags = " and ".join(
         tag for tag, missing in ((tagged.tag_begin, begin), (tagged.tag_end, end)) if missing
     )

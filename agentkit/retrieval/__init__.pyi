@@ -1,4 +1,5 @@
-from .embedding.embed import Embedder, FakeEmbedder, MiniLMEmbedder
+from .embedding.embed import Embedder, FakeEmbedder
+from .embedding.folders import MiniLMEmbedder
 from .evaluation.evaluation import Evaluation, evaluate, evaluate_modes
 from .evaluation.measuring import measure
 from .index.vector_index import IndexFigures

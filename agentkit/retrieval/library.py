@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from agentkit.core import bus, stopping
@@ -278,13 +279,14 @@ class Library:
         """What stores documents in the collection that are read already; its index version stays
         the same while the block runs.
 
-        Raises ConfigError when the embedding model is not there or has changed.
+        Raises ConfigError when the embedding model is not there; its first use does, when it has
+        changed.
         """
         with self._lock.shared(collection.id):
             version = self.store.version(collection.id)
-            yield GroupWriter(
-                self.store, self.indexes, self.versions.embedders.of(version), version, self._turn
-            )
+            embedder = self.versions.embedders.named(version)
+            check = partial(self.versions.check_model, version)
+            yield GroupWriter(self.store, self.indexes, embedder, version, self._turn, check)
 
     def retry(self, owner: str, ids: Sequence[str]) -> list[DocumentDone]:
         """Take documents in once more, from where they came or from the kept original; ids that are

@@ -191,3 +191,7 @@ class IndexVersion:
     it.
     """
     created_at: datetime = field(default_factory=utc_now)
+    precision: str = ""
+    """What the embedder computed in when the version was made; empty where that is not known. The
+    same model in another precision serves it as well.
+    """

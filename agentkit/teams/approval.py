@@ -94,7 +94,7 @@ class Approval:
         return Decision(False, reason=(rest if choice == "reject" else answer).strip())
 
 
-def rejected(what: str, reason: str) -> str:
+def describe_rejection(what: str, reason: str) -> str:
     """A rejection as models read it."""
     because = f"They say: {reason}" if reason else "They gave no reason."
     return f"The user rejected {what}; it was not run. {because}"
@@ -107,7 +107,7 @@ def _is_object(arguments: str) -> bool:
         return False
 
 
-def readable(arguments: Any) -> str | None:
+def format_arguments(arguments: Any) -> str | None:
     """Arguments as the person reads and edits them; None for what is no JSON object."""
     try:
         given = parse_arguments(arguments if isinstance(arguments, str) else dict(arguments or {}))

@@ -8,7 +8,7 @@ from agentkit.agents import AssistantAgent
 from agentkit.conversation import ConversableAgent
 from agentkit.messages import has_calls
 from agentkit.teams import answer, findings, long_memory
-from agentkit.teams.conversing import converse, opening, remember, voice
+from agentkit.teams.conversing import converse, make_opening, recall_talk, remember
 from agentkit.teams.ending import is_ending
 from agentkit.teams.findings import Findings
 from agentkit.teams.task import Answer, Task, Team
@@ -36,7 +36,7 @@ def work(task: Task) -> Answer:
     if not task.model.is_language_model:
         return answer.work(task)
     found = Findings(task)
-    assistant = AssistantAgent(ASSISTANT, INSTRUCTIONS, voice(task))
+    assistant = AssistantAgent(ASSISTANT, INSTRUCTIONS, task.llm_config)
     library = ConversableAgent(
         LIBRARY,
         human_input_mode="NEVER",
@@ -48,11 +48,11 @@ def work(task: Task) -> Answer:
     )
     found.offer(assistant, library)
     long_memory.keep_short(assistant, task.model)
-    remember(assistant, library, long_memory.remembered(task), ASSISTANT)
+    remember(assistant, library, recall_talk(task), ASSISTANT)
     return converse(
         task,
         lambda: library.initiate_chat(
-            assistant, message=opening(task), clear_history=False, summary_method=None
+            assistant, message=make_opening(task), clear_history=False, summary_method=None
         ),
         ASSISTANT,
         found,

@@ -12,17 +12,19 @@ from agentkit.llm.calls.client import call
 from agentkit.llm.calls.ends import cut_by
 from agentkit.llm.offline.passages import Passage, format_passages
 from agentkit.messages import Message, message
-from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED
-from agentkit.teams.answer import HISTORY, INSTRUCTIONS, NOTHING
+from agentkit.teams.answer import INSTRUCTIONS, NOTHING, find_end, to_status
+from agentkit.teams.drafts import cite_passages, is_audible, join_parts
 from agentkit.teams.ending import without_ending
-from agentkit.teams.task import Answer, Evidence, Task, markers
-from agentkit.teams.written import citation_of, joined
+from agentkit.teams.long_memory import tell_turns
+from agentkit.teams.task import Answer, Evidence, Task
 
 EARLIER = "earlier"
 """The mode of a Retrieved that only takes over what was found before."""
 GO_ON = """Your answer broke off there. Write on exactly from its last word, without a word about \
 it.
 Repeat nothing of what you have written, and keep its language, form and numbers of passages."""
+_NO_AGENTS = ("tool", "function", "user")
+"""Roles of messages that no agent wrote."""
 OTHERS = "Others have worked on it already. What they said, in order:"
 
 
@@ -35,7 +37,7 @@ class Begun:
     said: Sequence[tuple[str, str, str]]
     """What the agents told one another before: sender, recipient and text."""
     passages: Mapping[int, tuple[Passage, Mapping[str, Any]]]
-    """What they found, as `written.passages_in` gives it."""
+    """What they found, as `drafts.find_passages` gives it."""
 
 
 def go_on(task: Task, begun: Begun, agent: str) -> Answer:
@@ -50,36 +52,24 @@ def go_on(task: Task, begun: Begun, agent: str) -> Answer:
         hits = [dict(hit) for _, hit in begun.passages.values()]
         bus.emit(Retrieved(task.question, "", EARLIER, hits, 0.0))
     reply = call(task.model, _prompt(task, begun), agent=agent)
-    text = without_ending(joined(begun.text, reply.text))
-    citations = tuple(
-        citation_of(number, begun.passages[number][1])
-        for number in markers(text)
-        if number in begun.passages
-    )
+    text = without_ending(join_parts(begun.text, reply.text))
+    citations = tuple(cite_passages(text, begun.passages))
     numbered = {number: (one.text, one.source) for number, (one, _) in begun.passages.items()}
     found = Evidence(citations, task.checked(text, numbered))
-    task.say(
-        agent,
-        "user",
-        text,
-        status="stopped" if reply.stopped else "complete",
-        final=True,
-        extra=found.to_json() | {"model": task.model.id},
-        cut=cut_by(reply.end),
-    )
-    end = STOPPED if reply.stopped else ANSWERED if citations else NO_EVIDENCE
-    return Answer(text, citations, end, cut_by(reply.end), checks=found.checks)
+    end = find_end(reply, citations)
+    return task.conclude(agent, text, found, end, status=to_status(reply), cut=cut_by(reply.end))
 
 
 def _prompt(task: Task, begun: Begun) -> list[Message]:
-    given = [passage for passage, _ in begun.passages.values()]
-    question = task.question
+    question, material = task.question, NOTHING
+    if begun.passages:
+        material = format_passages([passage for passage, _ in begun.passages.values()])
     if begun.said:
         told = "\n\n".join(f"{sender}: {text}" for sender, _, text in begun.said)
         question = f"{question}\n\n{OTHERS}\n\n{told}"
     prompt = [
-        message("system", INSTRUCTIONS + (format_passages(given) if given else NOTHING)),
-        *task.history[-HISTORY:],
+        message("system", INSTRUCTIONS + material),
+        *tell_turns(task),
         message("user", question),
     ]
     if begun.text:
@@ -87,15 +77,14 @@ def _prompt(task: Task, begun: Begun) -> list[Message]:
     return prompt
 
 
-def said_by_agents(events: Sequence[object]) -> list[tuple[str, str, str]]:
+def find_talk(events: Sequence[object]) -> list[tuple[str, str, str]]:
     """What agents told one another in these events: sender, recipient and text."""
-    return [
-        (event.sender, event.recipient, event.content)
-        for event in events
-        if isinstance(event, MessageSent)
-        and event.extra.get("inner")
-        and not event.extra.get("silent")
-        and event.role not in ("tool", "function", "user")
-        and event.status == "complete"
-        and event.content.strip()
-    ]
+    said = [event for event in events if isinstance(event, MessageSent) and _is_talk(event)]
+    return [(event.sender, event.recipient, event.content) for event in said]
+
+
+def _is_talk(message: MessageSent) -> bool:
+    """Whether one agent told others something, and finished it."""
+    between_agents = message.extra.get("inner") and message.role not in _NO_AGENTS
+    is_whole = message.status == "complete" and message.content.strip()
+    return bool(between_agents and is_whole and is_audible(message))

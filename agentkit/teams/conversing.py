@@ -4,20 +4,18 @@ have in common.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from agentkit.conversation import ChatResult, ConversableAgent, announcing
 from agentkit.conversation.compression.shape import is_summary, marked
 from agentkit.core import bus
-from agentkit.core.io import IOConsole, IOStream
+from agentkit.core.io import IOStream, Quiet
 from agentkit.errors import LimitReached, Stopped
 from agentkit.events import (
     CodeRan,
     Event,
     LimitTold,
     MessageSent,
-    MessageStatus,
     ModelCalled,
     ModelReplied,
     ReplyEnd,
@@ -29,50 +27,61 @@ from agentkit.llm.calls.ends import cut_by
 from agentkit.llm.calls.limits import in_words
 from agentkit.messages import Message, Stored, has_calls, text_of
 from agentkit.reasons import ANSWERED, STOPPED, EndKind, EndReason
-from agentkit.teams.answer import HISTORY, Result, answer_from, no_answer
+from agentkit.teams.answer import Result, answer_from, explain_no_answer
+from agentkit.teams.drafts import is_audible
 from agentkit.teams.ending import without_ending
 from agentkit.teams.findings import FIND, SEARCH, Findings
-from agentkit.teams.task import MARKER, Answer, Note, Task
+from agentkit.teams.long_memory import recall_turns
+from agentkit.teams.session import as_history, restore
+from agentkit.teams.task import Answer, Note, Said, Task
 
 USER = "User"
 _USED_UP: frozenset[EndKind] = frozenset({"replies", "rounds", "turns"})
 """Ends of a chat whose agents used up their steps, whatever came of them."""
 
 
-def voice(task: Task) -> dict[str, Any]:
-    """The `llm_config` for agents that the task's model speaks for."""
-    return {"config_list": [{"model": task.model}], "cache_seed": None, "stream": True}
-
-
-def earlier(task: Task, last: int = HISTORY) -> list[Message]:
-    """The last turns of the chat, without markers: those of earlier answers would point to other
-    passages now.
-    """
-    turns: list[Message] = []
-    for turn in task.history[-last:]:
-        text = text_of(turn.get("content"))
-        turns.append(
-            {**turn, "content": MARKER.sub("", text) if turn.get("role") == "assistant" else text}
-        )
-    return turns
-
-
-def opening(task: Task) -> Message:
+def make_opening(task: Task) -> Message:
     """The question as the message that begins a chat, in the name of the person whoever hands it
     on.
     """
     return {"content": task.question, "name": USER}
 
 
-def remember(
-    agent: ConversableAgent, peer: ConversableAgent, turns: Sequence[Message], name: str
-) -> None:
+Talk = list[Message | Sequence[Said]]
+"""Earlier turns, in place of some of them all that the team said for a question."""
+
+
+def recall_talk(task: Task) -> Talk:
+    """The earlier turns, and what the team said and found for the newest of them; the passages in
+    it can be cited again.
+    """
+    turns, session = recall_turns(task), restore(task)
+    task.known = session.citations
+    talk: Talk = []
+    for turn, place in zip(turns, task.places, strict=True):
+        if place is not None and place in session.said:
+            talk.append(session.said[place])
+        elif place is None or place - 1 not in session.said:  # else it is the answer to that
+            talk.append(turn)
+    return talk
+
+
+def remember(agent: ConversableAgent, peer: ConversableAgent, talk: Talk, name: str) -> None:
     """Let the agent know earlier turns as if it had had them with the peer; `name` is who answered
     then.
     """
-    for turn in turns:
+    agent.chat_messages[peer] += as_told(talk, agent.name, name)
+
+
+def as_told(talk: Talk, agent: str, name: str) -> list[Stored]:
+    """The earlier turns as an agent keeps them, its own words as its own."""
+    told: list[Stored] = []
+    for turn in talk:
+        if not isinstance(turn, Mapping):
+            told += as_history(turn, agent, USER)
+            continue
         answered = turn["role"] == "assistant"
-        role = "assistant" if answered and agent.name == name else "user"
+        role = "assistant" if answered and agent == name else "user"
         known: Stored = {
             "content": turn["content"],
             "role": role,
@@ -80,7 +89,8 @@ def remember(
         }
         if is_summary(turn):
             known = {**marked(text_of(turn["content"])), **known}
-        agent.chat_messages[peer].append(known)
+        told.append(known)
+    return told
 
 
 def converse(
@@ -102,20 +112,22 @@ def converse(
     try:
         end = _talk(task, begin, heard)
     except Stopped as stopped:
-        text = (
-            stopped.partial if heard.writing == speaker and stopped.partial.strip() else heard.text
-        )
-        if not text:
+        if heard.writing == speaker and stopped.partial.strip():
+            heard.text = stopped.partial
+        if not heard.text:
             raise
-        return _say(task, text, findings, STOPPED, "stopped", notes, heard)
+        heard.cut, heard.thinking = None, heard.latest
+        return _conclude(task, heard, findings, STOPPED, notes)
     if heard.text:
-        return _say(task, heard.text, findings, end, "complete", notes, heard)
-    ended = None if end == ANSWERED else end
-    if findings.hits or (not heard.refused and (heard.results or end.kind in _USED_UP)):
-        return answer_from(task, findings.hits, speaker, ended, heard.results)
+        return _conclude(task, heard, findings, end, notes)
+    told = _select_told(end)
+    if findings.hits:
+        return answer_from(task, findings.hits, speaker, told, heard.results)
     if heard.refused:
         raise LimitReached(f"{in_words(heard.refused)} {speaker} wrote no answer before.")
-    raise no_answer(speaker, ended)
+    if heard.results or end.kind in _USED_UP:
+        return answer_from(task, findings.hits, speaker, told, heard.results)
+    raise explain_no_answer(speaker, told)
 
 
 def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> EndReason:
@@ -131,31 +143,26 @@ def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> EndReas
     return ANSWERED if end is None or end.kind == "terminated" else end
 
 
-def _say(
-    task: Task,
-    text: str,
-    findings: Findings,
-    end: EndReason,
-    status: MessageStatus,
-    notes: Sequence[Note],
-    heard: _Heard,
+def _conclude(
+    task: Task, heard: _Heard, findings: Findings, end: EndReason, notes: Sequence[Note]
 ) -> Answer:
-    found = task.evidence(text, findings.hits, [one.gave for one in heard.results])
-    extra: dict[str, Any] = {**found.to_json(), "model": task.model.id}
-    extra |= {"end": end.to_json()} if end != ANSWERED else {}
-    extra |= {"notes": list(notes)} if notes else {}
-    cut, thinking = (None, heard.latest) if status == "stopped" else (heard.cut, heard.thinking)
-    task.say(
+    found = task.evidence(heard.text, findings.hits, [one.gave for one in heard.results])
+    return task.conclude(
         heard.speaker,
-        "user",
-        text,
-        status=status,
-        final=True,
-        extra=extra,
-        cut=cut,
-        thinking=thinking,
+        heard.text,
+        found,
+        end,
+        status="stopped" if end == STOPPED else "complete",
+        told=_select_told(end),
+        notes=notes,
+        cut=heard.cut,
+        thinking=heard.thinking,
     )
-    return Answer(text, found.citations, end, cut, thinking, found.checks)
+
+
+def _select_told(end: EndReason) -> EndReason | None:
+    """The end if it says more than that there is an answer."""
+    return None if end == ANSWERED else end
 
 
 class _Heard:
@@ -196,15 +203,6 @@ class _Heard:
                 self.results.append(Result(asked, event.content))
             case CodeRan():
                 self.results.append(Result(event.code, event.output))
-            case MessageSent() if event.sender == self.speaker and not event.extra.get("silent"):
+            case MessageSent() if event.sender == self.speaker and is_audible(event):
                 self.text = "" if has_calls(event.extra) else without_ending(event.content)
                 self.cut, self.thinking = cut_by(self._end), self.latest
-
-
-class Quiet(IOConsole):
-    """Prints nothing: the events tell everything. Questions still reach the person who watches the
-    run.
-    """
-
-    def print(self, *objects: object, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
-        """Nothing."""

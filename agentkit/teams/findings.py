@@ -12,7 +12,7 @@ from agentkit.core import stopping
 from agentkit.core.tools import effects, give
 from agentkit.llm.offline.passages import Passage, format_passages
 from agentkit.retrieval import Hit
-from agentkit.teams.task import Task, covers, source_line
+from agentkit.teams.task import Task, covers, describe_source
 
 if TYPE_CHECKING:
     from agentkit.conversation import ConversableAgent
@@ -96,7 +96,7 @@ class Findings:
             for number, hit in numbered
         )
         return format_passages(
-            [Passage(number, source_line(hit), hit.text) for number, hit in numbered]
+            [Passage(number, describe_source(hit), hit.text) for number, hit in numbered]
         )
 
     def _number(self, hit: Hit) -> int:

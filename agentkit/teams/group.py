@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from agentkit import runs
 from agentkit.agents import AssistantAgent, GroupChat, GroupChatManager
-from agentkit.conversation import Agent, ChatResult, ConversableAgent
+from agentkit.conversation import Agent, ChatResult, ConversableAgent, announcing
 from agentkit.errors import NoEligibleSpeaker
 from agentkit.messages import Stored, text_of
 from agentkit.options import chosen
 from agentkit.reasons import EndReason
 from agentkit.teams import findings
-from agentkit.teams.conversing import USER, converse, earlier, opening, remember, voice
+from agentkit.teams.conversing import (
+    USER,
+    as_told,
+    converse,
+    make_opening,
+    recall_talk,
+    remember,
+)
 from agentkit.teams.ending import is_ending
 from agentkit.teams.findings import Findings
+from agentkit.teams.long_memory import keep_short
 from agentkit.teams.task import Answer, Task, Team
 
 RESEARCHER, CRITIC, WRITER = "Researcher", "Critic", "Writer"
@@ -78,41 +86,42 @@ def _member(task: Task, name: str) -> AssistantAgent:
     return AssistantAgent(
         name,
         _TOGETHER.format(role=name.lower()) + instructions,
-        voice(task),
+        task.llm_config,
         is_termination_msg=lambda message: False,  # the group decides when it is over
         description=description,
     )
 
 
 def _discuss(task: Task, members: list[ConversableAgent], method: str) -> ChatResult:
-    turns = earlier(task)
-    said: list[Stored] = [
-        {
-            "content": turn["content"],
-            "role": "user",
-            "name": USER if turn["role"] == "user" else WRITER,
-        }
-        for turn in turns
-    ]
+    talk = recall_talk(task)
+    user = ConversableAgent(USER, human_input_mode="NEVER", llm_config=False)
     group = _Group(
         list(members),
-        said,
+        as_told(talk, GROUP, WRITER),
         max_round=ROUNDS,
         speaker_selection_method=partial(_next, method),
         allow_repeat_speaker=False,
     )
-    manager = GroupChatManager(group, GROUP, llm_config=voice(task), is_termination_msg=_is_final)
+    manager = GroupChatManager(
+        group, GROUP, llm_config=task.llm_config, is_termination_msg=_is_final
+    )
     for member in members:
-        remember(member, manager, turns, WRITER)
-    user = ConversableAgent(USER, human_input_mode="NEVER", llm_config=False)
+        keep_short(member, task.model)
+        remember(member, manager, talk, WRITER)
+    group.hear = partial(_tell_all, group, manager, user)
     result: ChatResult = user.initiate_chat(
-        manager, message=opening(task), clear_history=False, summary_method=None
+        manager, message=make_opening(task), clear_history=False, summary_method=None
     )
     return result
 
 
 class _Group(GroupChat):
-    """Asks the person who watches the run by the names of the agents."""
+    """Asks the person who watches the run by the names of the agents, and hears what they say
+    meanwhile.
+    """
+
+    hear: Callable[[str], None]
+    """Tells the members what the person says."""
 
     def manual_select_speaker(self, agents: list[Agent] | None = None) -> Agent | None:
         """The agent that the person names; raises NoEligibleSpeaker when they want to hear nobody
@@ -130,11 +139,25 @@ class _Group(GroupChat):
 
 def _next(method: str, last_speaker: Agent, group: GroupChat) -> Agent | str:
     """Whoever has looked something up goes on; else as the method says."""
-    return last_speaker if group.messages[-1].get("role") == "tool" else method
+    found = group.messages[-1].get("role") == "tool"
+    if isinstance(group, _Group):
+        for text in runs.take_said():
+            group.hear(text)
+    return last_speaker if found else method
+
+
+def _tell_all(group: GroupChat, manager: GroupChatManager, user: Agent, text: str) -> None:
+    """Let all members hear what the person says, as if it had been said in the group."""
+    said: Stored = {"content": text, "role": "user", "name": USER}
+    announcing.announce_spoken(said, USER, GROUP, silent=False)
+    group.append(said, user)
+    for member in group.agents:
+        manager.send(said, member, request_reply=False, silent=True)
 
 
 def _is_final(message: Mapping[str, object]) -> bool:
-    return message.get("name") == WRITER and is_ending(text_of(message.get("content")))
+    ends = message.get("name") == WRITER and is_ending(text_of(message.get("content")))
+    return ends and not runs.has_said()
 
 
 TEAMS = tuple(
@@ -146,6 +169,7 @@ TEAMS = tuple(
         partial(work, method=method),
         needs_language_model=True,
         goes_on=True,
+        hears=True,
         variant=words,
     )
     for method, words in METHODS.items()

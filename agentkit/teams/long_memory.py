@@ -10,19 +10,21 @@ Nothing is kept here: what was told of earlier summaries on the branch of the ch
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from functools import cache
+from typing import TYPE_CHECKING, cast
 
-from agentkit.conversation import ConversableAgent
-from agentkit.conversation.compression import Compression, ModelSummary, SlidingWindow, ToolOutput
-from agentkit.conversation.compression.recall import grown
-from agentkit.conversation.compression.shape import Messages, marked
-from agentkit.core.io import IOStream
+from agentkit.core.io import IOStream, Quiet
+from agentkit.events import Compressed
 from agentkit.llm.calls.room import room_in
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.windows import window_of
-from agentkit.messages import Message
-from agentkit.teams.conversing import Quiet, earlier, voice
-from agentkit.teams.task import Task
+from agentkit.messages import Message, sendable_form, text_of
+from agentkit.teams.task import MARKER, Task
+
+if TYPE_CHECKING:  # loaded when there is something to shorten
+    from agentkit.conversation import ConversableAgent
+    from agentkit.conversation.compression import SlidingWindow
+    from agentkit.conversation.compression.shape import Messages
 
 NOTES = "Note taker"
 LONGEST = 16_000
@@ -35,23 +37,49 @@ question.
 """
 UNKNOWN_WINDOW = 16_000
 """Tokens that are counted on where nobody knows the model's window."""
-_WRITTEN, _EXTRACTED = SlidingWindow(ModelSummary()), SlidingWindow()
+_NEWEST = 6
+"""Messages that go along where no model can summarise."""
 _KEPT = 2
 """Messages of a shortened chat that are no newest turns: the first turn, and the summary."""
 
 
-def remembered(task: Task) -> list[Message]:
+def recall_turns(task: Task) -> list[Message]:
     """The earlier turns: all of them while they are short, else the first, a summary, and the
     newest as they are.
 
-    Markers of earlier answers are left out, as in `earlier`. A model that failed to summarise is
-    asked again when there are a quarter more turns; until then sentences are extracted. Told as
-    Compressed; raises Stopped.
+    Markers of earlier answers are left out: they would point to other passages now. A model that
+    failed to summarise is asked again when there are a quarter more turns; until then sentences are
+    extracted. Told as Compressed; raises Stopped. Without a language model, the newest turns.
     """
-    turns = earlier(task, len(task.history))
-    covered, summary, rests = _told_before(task, len(turns))
+    if task.recalled is None:
+        turns = [_without_markers(turn) for turn in task.history]
+        places = {id(turn): place for place, turn in enumerate(turns)}
+        task.recalled = _recall(task, turns)
+        task.places = [places.get(id(turn)) for turn in task.recalled]
+    return task.recalled
+
+
+def tell_turns(task: Task) -> list[Message]:
+    """The same as a model is sent them."""
+    return sendable_form(recall_turns(task))
+
+
+def _recall(task: Task, turns: list[Message]) -> list[Message]:
+    if not task.model.is_language_model:
+        return turns[-_NEWEST:]
+    covered, summary, rests = _find_summary(task, len(turns))
     shown = [turns[0], summary, *turns[covered:]] if summary else turns
-    return _shortened(task, shown, [_EXTRACTED] if rests else [_WRITTEN, _EXTRACTED])
+    made = _shorten(task, shown, _strategies()[rests:])
+    told = set(map(id, made))
+    back = [turns[place] for place in sorted(task.whole) if id(turns[place]) not in told]
+    return [*made[:_KEPT], *back, *made[_KEPT:]]
+
+
+def _without_markers(turn: Message) -> Message:
+    text = text_of(turn.get("content"))
+    if turn.get("role") == "assistant":
+        text = MARKER.sub("", text)
+    return {**turn, "content": text}
 
 
 def keep_short(agent: ConversableAgent, model: Model) -> None:
@@ -60,6 +88,8 @@ def keep_short(agent: ConversableAgent, model: Model) -> None:
 
     No model is asked for that: the results can be had again, and the answer does not wait.
     """
+    from agentkit.conversation.compression import Compression, SlidingWindow, ToolOutput
+
     room = room_in(model, {})
     limit = room.goal if room else UNKNOWN_WINDOW
     Compression([ToolOutput(), SlidingWindow()], max(1, limit * 4 // 5), limit=limit).add_to_agent(
@@ -67,45 +97,59 @@ def keep_short(agent: ConversableAgent, model: Model) -> None:
     )
 
 
-def _window(model: Model) -> int:
-    return window_of(model) or UNKNOWN_WINDOW
+@cache
+def _strategies() -> tuple[SlidingWindow, SlidingWindow]:
+    """With a summary written by the model, and with extracted sentences."""
+    from agentkit.conversation.compression import ModelSummary, SlidingWindow
+
+    return SlidingWindow(ModelSummary()), SlidingWindow()
 
 
-def _told_before(task: Task, turns: int) -> tuple[int, Message | None, bool]:
+def count_covered(count: int, event: Compressed) -> int:
+    """How many of the `count` turns that there were then are no longer told word for word."""
+    return count - (event.messages_after - _KEPT)
+
+
+def _find_summary(task: Task, turns: int) -> tuple[int, Message | None, bool]:
     """How many of the first turns the newest summary stands for, and that summary (0 and None
     without one); if the model rests.
 
     It rests when it failed to summarise while there were hardly fewer turns.
     """
-    covered, summary, rests = 0, None, False
-    for count, event in task.shortened():
-        if summary and grown(count, turns):
-            break  # older ones say nothing new
-        if event.agent != NOTES:
-            continue
-        if event.ok and event.summary and summary is None:
-            covered, summary = (
-                count - (event.messages_after - _KEPT),
-                cast(Message, marked(event.summary)),
-            )
-        rests = rests or (
-            not event.ok and event.strategy == _WRITTEN.name and not grown(count, turns)
-        )
-    return covered, summary, rests
+    from agentkit.conversation.compression.recall import grown
+    from agentkit.conversation.compression.shape import marked
+
+    told = [(count, event) for count, event in task.shortened() if event.agent == NOTES]
+    written = [
+        (count, event.ok) for count, event in told if event.strategy == _strategies()[0].name
+    ]
+    rests = any(not ok and not grown(count, turns) for count, ok in written)
+    for count, event in told:
+        if event.ok and event.summary:
+            covered = count_covered(count, event)
+            return covered, cast(Message, marked(event.summary)), rests
+    return 0, None, rests
 
 
-def _shortened(
+def _shorten(
     task: Task, turns: list[Message], strategies: Sequence[SlidingWindow]
 ) -> list[Message]:
     """The turns with a summary behind the first of them; the same list when they are short, or when
     nothing can be gained.
     """
-    room = min(LONGEST, _window(task.model) // SHARE)
+    from agentkit.conversation import ConversableAgent
+    from agentkit.conversation.compression import Compression
+
+    window = window_of(task.model) or UNKNOWN_WINDOW
+    room = min(LONGEST, window // SHARE)
     # An agent of its own: what it writes is not shown as the beginning of the answer.
     agent = ConversableAgent(
-        NOTES, human_input_mode="NEVER", llm_config=voice(task), code_execution_config=False
+        NOTES,
+        human_input_mode="NEVER",
+        llm_config=task.llm_config,
+        code_execution_config=False,
     )
-    given = cast(Messages, turns)
+    given = cast("Messages", turns)
     for strategy in strategies:
         with IOStream.set_default(Quiet()):
             made = Compression(strategy, room).compress(given, agent)

@@ -20,7 +20,7 @@ Tool = Callable[..., Any]
 _TAKEN = frozenset({SEARCH, FIND, "read_result", "calculate", "todays_date"})
 
 
-def own_tools(setting: str) -> Sequence[Tool]:
+def load_tools(setting: str) -> Sequence[Tool]:
     """The public functions of the files, which are separated as in PATH; a file is run again when
     it has changed.
 
@@ -30,7 +30,7 @@ def own_tools(setting: str) -> Sequence[Tool]:
     found: dict[str, Tool] = {}
     for part in filter(str.strip, setting.split(os.pathsep)):
         path = Path(part).expanduser()
-        for tool in _tools_of(path):
+        for tool in _read_file(path):
             if tool.__name__ in _TAKEN or tool.__name__ in found:
                 raise ConfigError(
                     f"AGENTKIT_TOOLS: {path} names a function {tool.__name__}, which there is"
@@ -40,7 +40,7 @@ def own_tools(setting: str) -> Sequence[Tool]:
     return list(found.values())
 
 
-def _tools_of(path: Path) -> Sequence[Tool]:
+def _read_file(path: Path) -> Sequence[Tool]:
     try:
         changed = path.stat().st_mtime_ns
     except OSError as error:
@@ -48,12 +48,12 @@ def _tools_of(path: Path) -> Sequence[Tool]:
             f"AGENTKIT_TOOLS: {path} cannot be read ({error.strerror}); name Python files with"
             " functions."
         ) from error
-    return _loaded(path, changed)
+    return _load_file(path, changed)
 
 
 @lru_cache(maxsize=32)
-def _loaded(path: Path, changed: int) -> Sequence[Tool]:
-    module = _run(path)
+def _load_file(path: Path, changed: int) -> Sequence[Tool]:
+    module = _import_file(path)
     named = [
         value
         for name, value in vars(module).items()
@@ -67,7 +67,7 @@ def _loaded(path: Path, changed: int) -> Sequence[Tool]:
     return made
 
 
-def _run(path: Path) -> ModuleType:
+def _import_file(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"agentkit_tools_{path.stem}", path)
     if path.suffix != ".py" or spec is None or spec.loader is None:
         raise ConfigError(f"AGENTKIT_TOOLS: {path} is no Python file; its name must end in .py.")

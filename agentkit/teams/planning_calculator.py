@@ -17,6 +17,16 @@ Number = int | float
 _LONGEST = 300
 _MOST_BITS = 4000
 _MOST_PLACES = 15
+_EXACT = 1e15  # floats below are exact to the unit
+_TOO_LARGE = "a number in it is too large"
+_PROBLEMS: Mapping[type[Exception], str] = {
+    SyntaxError: "it is no arithmetic; write plain numbers without units and separators",
+    ZeroDivisionError: "it divides by zero",
+    OverflowError: _TOO_LARGE,
+    MemoryError: _TOO_LARGE,
+    RecursionError: _TOO_LARGE,
+}
+"""What the errors of parsing and computing mean."""
 
 
 @effects("none")
@@ -34,18 +44,11 @@ def calculate(
     if not text or len(text) > _LONGEST:
         raise _refusal(expression, f"write 1 to {_LONGEST} characters")
     try:
-        return _shown(_value(ast.parse(text, mode="eval").body))
-    except SyntaxError as error:
-        raise _refusal(
-            expression, "it is no arithmetic; write plain numbers without units and separators"
-        ) from error
-    except _Wrong as error:
-        raise _refusal(expression, str(error)) from error
-    except ZeroDivisionError as error:
-        raise _refusal(expression, "it divides by zero") from error
-    except (OverflowError, MemoryError, RecursionError) as error:
-        raise _refusal(expression, "a number in it is too large") from error
-    except (ValueError, TypeError) as error:
+        return _format(_compute(ast.parse(text, mode="eval").body))
+    except tuple(_PROBLEMS) as error:
+        problem = next(told for kind, told in _PROBLEMS.items() if isinstance(error, kind))
+        raise _refusal(expression, problem) from error
+    except (_Wrong, ValueError, TypeError) as error:
         raise _refusal(expression, str(error)) from error
 
 
@@ -53,16 +56,17 @@ class _Wrong(Exception):
     """What is wrong with a part, in words."""
 
 
-def _value(node: ast.expr) -> Number:
+def _compute(node: ast.expr) -> Number:
     match node:
         case ast.Constant(value=value) if type(value) in (int, float):
-            return _bounded(value)
+            return _check_size(value)
         case ast.UnaryOp(op=ast.UAdd() | ast.USub(), operand=operand):
-            return -_value(operand) if isinstance(node.op, ast.USub) else _value(operand)
+            return _SIGNED[type(node.op)](_compute(operand))
         case ast.BinOp() if type(node.op) in _OPERATORS:
-            return _bounded(_OPERATORS[type(node.op)](_value(node.left), _value(node.right)))
+            operate = _OPERATORS[type(node.op)]
+            return _check_size(operate(_compute(node.left), _compute(node.right)))
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
-            return _bounded(_FUNCTIONS[name](*map(_value, args)))
+            return _check_size(_FUNCTIONS[name](*map(_compute, args)))
         case ast.BinOp(op=ast.BitXor()):
             raise _Wrong("powers are written with **")
         case _:
@@ -72,24 +76,19 @@ def _value(node: ast.expr) -> Number:
             )
 
 
-def _bounded(value: Any) -> Number:
+def _check_size(value: Any) -> Number:
     if isinstance(value, int) and value.bit_length() <= _MOST_BITS:
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value
-    raise _Wrong(
-        "there is no real number for it"
-        if isinstance(value, complex)
-        else "a number in it is too large"
-    )
+    if isinstance(value, complex):
+        raise _Wrong("there is no real number for it")
+    raise _Wrong(_TOO_LARGE)
 
 
 def _power(base: Number, exponent: Number) -> Any:
-    if (
-        isinstance(base, int)
-        and isinstance(exponent, int)
-        and base.bit_length() * exponent > _MOST_BITS
-    ):
+    both_whole = isinstance(base, int) and isinstance(exponent, int)
+    if both_whole and int(base).bit_length() * exponent > _MOST_BITS:
         raise OverflowError
     return base**exponent
 
@@ -100,10 +99,9 @@ def _round(value: Number, places: Number = 0) -> Number:
     return round(value, places) if places else round(value)
 
 
-def _shown(value: Number) -> str:
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        value = int(value)
-    return str(value) if isinstance(value, int) else f"{value:.12g}"
+def _format(value: Number) -> str:
+    is_whole = value == int(value) and abs(value) < _EXACT
+    return str(int(value)) if is_whole or isinstance(value, int) else f"{value:.12g}"
 
 
 def _refusal(expression: str, problem: str) -> WrongArgument:
@@ -119,6 +117,10 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[Number, Number], Any]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
     ast.Pow: _power,
+}
+_SIGNED: Mapping[type[ast.unaryop], Callable[[Number], Number]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
 }
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "abs": abs,

@@ -41,6 +41,7 @@ class Facts(Whom, total=False):
     attachments: Sequence[Source]
     keep_attachments: bool
     scope: Scope
+    whole: tuple[str, ...]
     again: str
 
 
@@ -68,6 +69,8 @@ class Question:
     """Most tokens that the models may take; None for what the settings allow."""
     again: str = ""
     """The id of the message that asked it first, when it is asked once more, with what it had."""
+    whole: tuple[str, ...] = ()
+    """The ids of earlier messages that are told word for word, however long the chat is."""
     go_on: bool = False
     """Whether it is asked once more so that its first answer is gone on with."""
 

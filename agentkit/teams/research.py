@@ -5,12 +5,14 @@ from what was found.
 from __future__ import annotations
 
 import re
+from itertools import chain, zip_longest
 
 from agentkit.core import stopping
 from agentkit.llm.calls.client import call
 from agentkit.messages import message
 from agentkit.retrieval import Hit
-from agentkit.teams.answer import HISTORY, answer_from, standalone_question
+from agentkit.teams.answer import answer_from, complete_question
+from agentkit.teams.long_memory import tell_turns
 from agentkit.teams.task import Answer, Task, Team, covers
 
 RESEARCHER, WRITER = "Researcher", "Writer"
@@ -22,12 +24,19 @@ Reply with one short search question per line and nothing else. If it is one sim
 reply with that line alone."""
 
 
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s*")
+_BORDER = re.compile(
+    r"(?<=\?)\s++|(?:,|(?<![\s,]))\s++and\s++"
+    r"(?=(?:who|what|when|where|why|how|which|does|do|is|are|can|will)\b)",
+    re.IGNORECASE,
+)
+
+
 def work(task: Task) -> Answer:
     """Split, look up, hand over, write."""
-    parts = question_parts(task)
-    found = [
-        task.retrieve(part)[:PER_PART] if len(parts) > 1 else task.retrieve(part) for part in parts
-    ]
+    parts = find_parts(task)
+    most = PER_PART if len(parts) > 1 else None
+    found = [task.retrieve(part)[:most] for part in parts]
     hits = merge(found)
     lines = [f"{part} ({len(some)} passages)" for part, some in zip(parts, found, strict=True)]
     task.say(RESEARCHER, WRITER, "Looked up:\n" + "\n".join(f"- {line}" for line in lines))
@@ -35,42 +44,35 @@ def work(task: Task) -> Answer:
     return answer_from(task, hits, WRITER)
 
 
-def question_parts(task: Task) -> list[str]:
+def find_parts(task: Task) -> list[str]:
     """The separate questions to look up, at most four."""
-    question = standalone_question(task)
+    question = complete_question(task)
     if not task.model.is_language_model:
         return split_question(question)
     reply = call(
         task.model,
-        [message("system", PLAN), *task.history[-HISTORY:], message("user", question)],
+        [message("system", PLAN), *tell_turns(task), message("user", question)],
         agent=RESEARCHER,
         stream=False,
     )
     stopping.check()
-    parts = [
-        re.sub(r"^\s*(?:[-*•]|\d+[.)])\s*", "", line).strip() for line in reply.text.splitlines()
-    ]
-    return [part for part in parts if part][:PARTS] or [question]
+    parts = (_BULLET.sub("", line).strip() for line in reply.text.splitlines())
+    return list(filter(None, parts))[:PARTS] or [question]
 
 
 def split_question(question: str) -> list[str]:
     """Cut at question marks, and before an `and` that begins another question."""
-    cut = re.split(
-        r"(?<=\?)\s++|(?:,|(?<![\s,]))\s++and\s++"
-        r"(?=(?:who|what|when|where|why|how|which|does|do|is|are|can|will)\b)",
-        question,
-        flags=re.IGNORECASE,
-    )
-    return [part.strip() for part in cut if part and part.strip(" ?")][:PARTS] or [question]
+    parts = [part.strip() for part in _BORDER.split(question) if part.strip(" ?")]
+    return parts[:PARTS] or [question]
 
 
 def merge(found: list[list[Hit]]) -> list[Hit]:
     """The hits of all parts, best of each part first; what stands in another one is left out."""
     merged: list[Hit] = []
-    for rank in range(max(map(len, found), default=0)):
-        for hits in found:
-            if rank < len(hits) and not any(covers(known, hits[rank]) for known in merged):
-                merged.append(hits[rank])
+    by_rank = chain.from_iterable(zip_longest(*found))
+    for hit in filter(None, by_rank):
+        if not any(covers(known, hit) for known in merged):
+            merged.append(hit)
     return merged[:PASSAGES]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from agentkit.core import bus
@@ -24,7 +25,7 @@ from agentkit.events import (
 from agentkit.llm.model import Model
 from agentkit.llm.offline.passages import Passage
 from agentkit.llm.support import Checked, Embed, check
-from agentkit.messages import Message, new_id
+from agentkit.messages import Calls, Message, new_id
 from agentkit.reasons import ANSWERED, EndReason
 from agentkit.retrieval import Hit
 from agentkit.teams.approval import Allowed
@@ -33,6 +34,7 @@ from agentkit.teams.question import Question
 if TYPE_CHECKING:
     from agentkit.documents import DocumentText
 
+_NOTHING: Mapping[str, object] = MappingProxyType({})
 MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 
 
@@ -77,9 +79,52 @@ class Citation:
     text: str
     score: float
 
+    @classmethod
+    def of_hit(cls, marker: int, hit: Hit) -> Citation:
+        """The citation of a hit under a number."""
+        return cls(
+            marker,
+            hit.document_id,
+            hit.document,
+            hit.chunk_id,
+            hit.page,
+            hit.place,
+            hit.heading,
+            hit.start,
+            hit.end,
+            hit.text,
+            hit.score,
+        )
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Citation:
+        """What `to_json` gave, or a hit as it travels in an event with its marker."""
+        return cls(**{name: data[name] for name in cls.__dataclass_fields__})
+
     def to_json(self) -> dict[str, Any]:
         """As it travels with a message under `citations`."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A word of one agent to the others."""
+
+    sender: str
+    role: str
+    content: str
+    calls: Calls = field(default_factory=Calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a team said among itself for an earlier question."""
+
+    place: int
+    """Of the question among the turns; the answer comes next."""
+    said: Sequence[Said]
+    citations: Mapping[int, Citation]
+    """The passages that the answer cites, by their numbers there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +199,26 @@ class Task:
     """
     fallback: Fallback | None = None
     """Why passages were looked up by words alone; None when none were."""
+    whole: frozenset[int] = frozenset()
+    """Places of turns in the history that stay as they are when it is shortened."""
+    earlier: Callable[[], Sequence[Work]] = tuple
+    """Gives what this kind of team did for earlier questions of the history, oldest first."""
+    known: Mapping[int, Citation] = field(default_factory=dict)
+    """Passages of earlier questions that the agents were told again, by their numbers."""
+    recalled: list[Message] | None = None
+    """The earlier turns as they are told to models, once somebody has asked for them."""
+    places: list[int | None] = field(default_factory=list)
+    """The place in the history of each of these; None for a summary."""
 
     @property
     def question(self) -> str:
         """What is asked, in words."""
         return self.asked.text
+
+    @property
+    def llm_config(self) -> dict[str, Any]:
+        """For agents that the model speaks for."""
+        return {"config_list": [{"model": self.model}], "cache_seed": None, "stream": True}
 
     def hear(self, event: Event) -> None:
         """Note what the final message has to tell of what happens in the work."""
@@ -171,10 +231,15 @@ class Task:
 
         Its figures may also be from what was `computed` for it.
         """
-        numbered = {
-            number: (hit.text, source_line(hit)) for number, hit in enumerate(hits, start=1)
+        again = {
+            number: self.known[number]
+            for number in find_markers(text)
+            if number in self.known and number > len(hits)
         }
-        return Evidence(cited(text, hits), self.checked(text, numbered, computed))
+        given: dict[int, Hit | Citation] = {**dict(enumerate(hits, start=1)), **again}
+        numbered = {number: (one.text, describe_source(one)) for number, one in given.items()}
+        cited = [replace(one, marker=number) for number, one in again.items()]
+        return Evidence((*cite_hits(text, hits), *cited), self.checked(text, numbered, computed))
 
     def checked(
         self, text: str, numbered: Mapping[int, tuple[str, str]], computed: Sequence[str] = ()
@@ -195,7 +260,7 @@ class Task:
         *,
         status: MessageStatus = "complete",
         final: bool = False,
-        extra: Mapping[str, object] | None = None,
+        extra: Mapping[str, object] = _NOTHING,
         cut: ReplyEnd | None = None,
         thinking: Thinking | None = None,
     ) -> None:
@@ -203,7 +268,9 @@ class Task:
         it.
         """
         message_id = self.answer_id if final else new_id()
-        shown = {**(extra or {}), **({"cut": cut} if cut else {}), "inner": not final}
+        shown = {**extra, "inner": not final}
+        if cut:
+            shown["cut"] = cut
         if final and self.fallback:
             shown["fallback"] = asdict(self.fallback)
         bus.emit(
@@ -220,6 +287,39 @@ class Task:
             )
         )
         self.parent_id = message_id
+
+    def conclude(
+        self,
+        sender: str,
+        text: str,
+        evidence: Evidence,
+        end: EndReason,
+        *,
+        status: MessageStatus = "complete",
+        told: EndReason | None = None,
+        notes: Sequence[Note] = (),
+        cut: ReplyEnd | None = None,
+        thinking: Thinking | None = None,
+    ) -> Answer:
+        """Send the final message and give it as the answer; `told` is an end that the person should
+        know of.
+        """
+        extra: dict[str, Any] = {**evidence.to_json(), "model": self.model.id}
+        if told:
+            extra["end"] = told.to_json()
+        if notes:
+            extra["notes"] = list(notes)
+        self.say(
+            sender,
+            "user",
+            text,
+            status=status,
+            final=True,
+            extra=extra,
+            cut=cut,
+            thinking=thinking,
+        )
+        return Answer(text, evidence.citations, end, cut, thinking, evidence.checks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,17 +342,17 @@ class Team:
     """Whether all that the last agent's model writes is the answer, none of it a word to others."""
     goes_on: bool = False
     """Whether the last of its agents can go on alone with an answer that broke off."""
+    hears: bool = False
+    """Whether its agents hear what the person says while they work."""
     variant: str = ""
     """What sets it apart from the other teams of its kind, in words."""
 
     @property
     def title(self) -> str:
         """The name, with what sets the variant apart."""
-        return (
-            f"{self.name} ({self.variant[0].lower()}{self.variant[1:]})"
-            if self.variant
-            else self.name
-        )
+        if not self.variant:
+            return self.name
+        return f"{self.name} ({self.variant[0].lower()}{self.variant[1:]})"
 
     @property
     def kind(self) -> str:
@@ -286,13 +386,15 @@ class Computed:
                 pass
 
 
-def passages(hits: Sequence[Hit]) -> list[Passage]:
+def to_passages(hits: Sequence[Hit]) -> list[Passage]:
     """The hits as numbered passages for a prompt, numbered from 1 in their order."""
-    return [Passage(marker, source_line(hit), hit.text) for marker, hit in enumerate(hits, start=1)]
+    return [
+        Passage(marker, describe_source(hit), hit.text) for marker, hit in enumerate(hits, start=1)
+    ]
 
 
-def source_line(hit: Hit) -> str:
-    """Document, page or place, and heading of a hit in one line."""
+def describe_source(hit: Hit | Citation) -> str:
+    """Document, page or place, and heading of a passage in one line."""
     where = f"p. {hit.page}" if hit.page else hit.place
     return ", ".join(part for part in (hit.document, where, hit.heading) if part)
 
@@ -306,47 +408,37 @@ def covers(known: Hit, hit: Hit) -> bool:
     )
 
 
-def markers(text: str) -> list[int]:
+def find_markers(text: str) -> list[int]:
     """The numbers of the markers `[n]` that occur in a text, in order, each once."""
-    return sorted({int(number) for group in MARKER.findall(text) for number in group.split(",")})
+    return sorted(set(read_markers(text)))
 
 
-def numbered_by_use(text: str, hits: Sequence[Hit]) -> tuple[str, list[Hit]]:
+def read_markers(text: str) -> list[int]:
+    """The numbers of the markers in a text, in order, as often as they stand there."""
+    return [int(number) for group in MARKER.findall(text) for number in group.split(",")]
+
+
+def renumber_by_use(text: str, hits: Sequence[Hit]) -> tuple[str, list[Hit]]:
     """The text with its markers numbered from 1 in the order of their first use, and the hits in
     that order.
 
     Hits that it does not cite come last; numbers that name no hit are left as they are.
     """
-    used = [int(number) for group in MARKER.findall(text) for number in group.split(",")]
-    first = list(dict.fromkeys(number for number in used if 1 <= number <= len(hits)))
-    new = {old: number for number, old in enumerate(first, start=1)}
+    by_number = dict(enumerate(hits, start=1))
+    used = [number for number in dict.fromkeys(read_markers(text)) if number in by_number]
+    new = {old: number for number, old in enumerate(used, start=1)}
 
-    def renumbered(marker: re.Match[str]) -> str:
+    def renumber(marker: re.Match[str]) -> str:
         return re.sub(r"\d+", lambda number: str(new.get(int(number[0]), number[0])), marker[0])
 
-    left = [hit for number, hit in enumerate(hits, start=1) if number not in new]
-    return MARKER.sub(renumbered, text), [*(hits[number - 1] for number in first), *left]
+    in_order = dict.fromkeys([*used, *by_number])
+    return MARKER.sub(renumber, text), [by_number[number] for number in in_order]
 
 
-def cited(text: str, hits: Sequence[Hit]) -> tuple[Citation, ...]:
+def cite_hits(text: str, hits: Sequence[Hit]) -> tuple[Citation, ...]:
     """The citations for the markers `[n]` that occur in `text`, by marker; numbers that name no hit
     are left out.
     """
-    used = markers(text)
-    return tuple(
-        Citation(
-            n,
-            hit.document_id,
-            hit.document,
-            hit.chunk_id,
-            hit.page,
-            hit.place,
-            hit.heading,
-            hit.start,
-            hit.end,
-            hit.text,
-            hit.score,
-        )
-        for n, hit in enumerate(hits, start=1)
-        if n in used
-    )
+    by_number = dict(enumerate(hits, start=1))
+    used = (number for number in find_markers(text) if number in by_number)
+    return tuple(Citation.of_hit(number, by_number[number]) for number in used)

@@ -18,11 +18,16 @@ from agentkit.core import bus
 from agentkit.core.tools import effects
 from agentkit.errors import ExecutionError, NoIsolation, WrongArgument
 from agentkit.events import CodeRan, Noted
-from agentkit.llm.calls.room import shortened
 from agentkit.messages import AnyMessage, has_calls, text_of
 from agentkit.teams import answer, findings, long_memory
-from agentkit.teams.approval import Allowed, Approval, readable, rejected
-from agentkit.teams.conversing import converse, earlier, opening, remember, voice
+from agentkit.teams.answer import shorten_result
+from agentkit.teams.approval import Allowed, Approval, describe_rejection, format_arguments
+from agentkit.teams.conversing import (
+    converse,
+    make_opening,
+    recall_talk,
+    remember,
+)
 from agentkit.teams.ending import is_ending
 from agentkit.teams.findings import Findings
 from agentkit.teams.task import Answer, Note, Task, Team
@@ -31,7 +36,9 @@ ASSISTANT, RUNNER = answer.AGENT, "Runner"
 STEPS = 12
 CODE_S = 60
 LONGEST = 30_000
-"""Characters of a result that the model is sent, however large its window: each step pays again."""
+"""Characters of a result that the model is sent, however large its window: each step pays again.
+The run's events have all of it.
+"""
 RUNNABLE = {"python": "Python", "py": "Python", "sh": "shell", "bash": "shell", "shell": "shell"}
 """Languages of code that is run; code in other blocks is only shown."""
 
@@ -86,7 +93,10 @@ class Runner(ConversableAgent):
         """Execute a call when the person agrees, with the arguments that they want; a rejection is
         the result.
         """
-        name, arguments = str(func_call.get("name") or ""), readable(func_call.get("arguments"))
+        name, arguments = (
+            str(func_call.get("name") or ""),
+            format_arguments(func_call.get("arguments")),
+        )
         if arguments is None or not self.can_execute_function(name):
             return super().execute_function(
                 func_call, verbose
@@ -96,11 +106,11 @@ class Runner(ConversableAgent):
             return False, {
                 "name": name,
                 "role": "function",
-                "content": rejected("this call", decision.reason),
+                "content": describe_rejection("this call", decision.reason),
             }
         changed = {"arguments": decision.draft} if decision.changed else {}
         ok, result = super().execute_function({**func_call, **changed}, verbose)
-        content = _sendable(str(result["content"]))
+        content = shorten_result(str(result["content"]), LONGEST)
         if decision.changed:
             content = f"The user changed the arguments to {decision.draft}\n{content}"
         return ok, {**result, "content": content}
@@ -130,14 +140,14 @@ class Runner(ConversableAgent):
             f"May this {RUNNABLE[language]} code run?", code, language
         )
         if not decision.approved:
-            return 1, rejected("this code", decision.reason) + "\n"
+            return 1, describe_rejection("this code", decision.reason) + "\n"
         exit_code, output = self._run(language, decision.draft)
         changed = (
             f"The user changed the code to:\n{decision.draft}\nIts output:\n"
             if decision.changed
             else ""
         )
-        return exit_code, f"{changed}{_sendable(output)}\n"
+        return exit_code, f"{changed}{shorten_result(output, LONGEST)}\n"
 
     def _run(self, language: str, code: str) -> tuple[int, str]:
         began, where = time.monotonic(), type(self._executor).__name__
@@ -178,7 +188,7 @@ def work(task: Task) -> Answer:
     """Let the assistant and the runner work until there is an answer."""
     found = Findings(task)
     assistant, runner = (
-        AssistantAgent(ASSISTANT, INSTRUCTIONS, voice(task)),
+        AssistantAgent(ASSISTANT, INSTRUCTIONS, task.llm_config),
         Runner(RUNNER, task.allowed),
     )
     found.offer(assistant, runner)
@@ -191,12 +201,12 @@ def work(task: Task) -> Answer:
         register_function(
             tool, caller=assistant, executor=runner, description=str(inspect.getdoc(tool))
         )
-    remember(assistant, runner, earlier(task), ASSISTANT)
+    remember(assistant, runner, recall_talk(task), ASSISTANT)
     try:
         return converse(
             task,
             lambda: runner.initiate_chat(
-                assistant, message=opening(task), clear_history=False, summary_method=None
+                assistant, message=make_opening(task), clear_history=False, summary_method=None
             ),
             ASSISTANT,
             found,
@@ -228,11 +238,6 @@ def _runnable(blocks: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     such as an output.
     """
     return [(language.lower(), code) for language, code in blocks if language.lower() in RUNNABLE]
-
-
-def _sendable(result: str) -> str:
-    """What the model is sent of a result; the run's events have all of it."""
-    return result if len(result) <= LONGEST else shortened(result, LONGEST)
 
 
 TEAM = Team(

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from agentkit.errors import ConfigError, NotFound
 from agentkit.events import MessageSent
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
-from agentkit.retrieval import Library, Source
+from agentkit.retrieval import Library, Source, StoredDocument
 from agentkit.teams import Question, Team, team
-from agentkit.teams.continuing import Begun, said_by_agents
-from agentkit.teams.written import passages_in, whole_words
+from agentkit.teams.continuing import Begun, find_talk
+from agentkit.teams.drafts import drop_broken_word, find_passages
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Earlier:
     """Names of those that are no longer there."""
 
 
-def earlier(library: Library, said: StoredMessage, chat: Chat, own: str) -> Earlier:
+def find_earlier(library: Library, said: StoredMessage, chat: Chat, own: str) -> Earlier:
     """The question of a message; `own` is the collection of what was attached to the chat alone.
 
     One of a collection that is gone, or that names none, is asked of the chat's.
@@ -35,42 +35,43 @@ def earlier(library: Library, said: StoredMessage, chat: Chat, own: str) -> Earl
     known = {one.id: one.name for one in library.collections(owner)}
     name = known.get(str(said.extra.get("collection_id")), chat.collection)
     question = replace(Question.asked_by(said, chat.team), collection=name)
-    place = name if question.keep_attachments else own
-    hidden = [one.name for one in library.collections(owner, hidden=True)]
-    there = library.documents(owner, place) if place in (*known.values(), *hidden) else []
+    there = _find_documents(library, owner, name if question.keep_attachments else own)
     files, unread, missing = [], [], []
     for file in question.attachments:
-        found = next((one for one in there if one.source == file.origin), None)
-        if found is not None and found.status == "indexed":
+        found = there.get(file.origin)
+        if found and found.status == "indexed":
             continue
         if file.path.is_file():
             files.append(file)
-        elif found is not None:
+        elif found:
             unread.append(found.id)
         else:
             missing.append(file.name)
     return Earlier(question, tuple(files), tuple(unread), tuple(missing))
 
 
-def begun(ledger: Ledger, owner: str, question: StoredMessage) -> Begun:
+def _find_documents(library: Library, owner: str, collection: str) -> dict[str, StoredDocument]:
+    """The documents of a collection by where they are from; none if it is gone."""
+    shown, hidden = library.collections(owner), library.collections(owner, hidden=True)
+    if collection not in [one.name for one in (*shown, *hidden)]:
+        return {}
+    documents = library.documents(owner, collection)
+    return {one.source: one for one in reversed(documents)}
+
+
+def find_begun(ledger: Ledger, owner: str, question: StoredMessage) -> Begun:
     """What there is of the answer to a question; raises ConfigError when nobody could go on."""
     events = [one.event for one in queries.events(ledger, owner, question.run_id or "")]
-    answers = [
-        one.content
-        for one in events
-        if isinstance(one, MessageSent) and one.role == "assistant" and not one.extra.get("inner")
-    ]
-    found = Begun(
-        whole_words(answers[-1]) if answers else "",
-        said_by_agents(events),
-        passages_in(events),
-    )
+    said = [one for one in events if isinstance(one, MessageSent) and one.role == "assistant"]
+    answers = [one.content for one in said if not one.extra.get("inner")]
+    text = drop_broken_word(answers[-1] if answers else "")
+    found = Begun(text, find_talk(events), find_passages(events))
     if not (found.text or found.said):
         raise ConfigError("Nothing of that answer had been written; ask the question again.")
     return found
 
 
-def writer_of(question: Question, team_id: str) -> tuple[Team, str]:
+def find_writer(question: Question, team_id: str) -> tuple[Team, str]:
     """The team that a question was asked, else that of `team_id`, and who of it writes the answer.
 
     Raises ConfigError for one whose answers nobody can go on with.

@@ -4,22 +4,28 @@ used, how a failure is told.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agentkit.core import bus
 from agentkit.documents import DocumentText
 from agentkit.errors import LimitReached, Stopped
-from agentkit.events import Compressed, LimitTold, MessageSent
+from agentkit.events import Compressed, LimitTold, MessageSent, MessageStatus
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.llm.calls.limits import Used, in_words
-from agentkit.messages import Message, message, new_id
+from agentkit.messages import Message, call_fields, message, new_id
 from agentkit.retrieval import Library
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.teams import Question, Task, Team
-from agentkit.teams.written import citations_in, streamed, written
+from agentkit.teams.drafts import find_citations, read_unfinished
+from agentkit.teams.task import Citation, Said, Work
+
+_INSTEAD = {"chat": "Begin a new chat"}
+"""What can be done without raising a limit, by its scope."""
+_OPTIONS = {"AGENTKIT_RUN_TOKENS": " (or --max-tokens of the command `ask`)"}
+"""Options of the command line that do the same as a setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +45,24 @@ class Stored:
         return self.library.reading(self.owner, self.id, self.scope)
 
 
-def used_in(ledger: Ledger, chat: Chat) -> Used:
+def sum_usage(ledger: Ledger, chat: Chat) -> Used:
     """What the language models have taken in a chat, in all its branches."""
     took = queries.totals(ledger, queries.CallFilter(chat.owner, purpose="chat", chat=chat.id))
-    return Used(
-        took.prompt_tokens + took.completion_tokens, None if took.unpriced else took.cost or 0.0
-    )
+    tokens = took.prompt_tokens + took.completion_tokens
+    return Used(tokens, None if took.unpriced else took.cost or 0.0)
 
 
-def advised(error: Exception, run: Run[Any]) -> Exception:
+def add_advice(error: Exception, run: Run[Any]) -> Exception:
     """The error; of a limit that was reached, with where it can be raised."""
-    told = [
-        one.event for one in run.events() if isinstance(one.event, LimitTold) and one.event.reached
-    ]
-    if not (told and isinstance(error, LimitReached)):
+    limits = [one.event for one in run.events() if isinstance(one.event, LimitTold)]
+    reached = [limit for limit in limits if limit.reached]
+    if not reached or not isinstance(error, LimitReached):
         return error
-    instead = "Begin a new chat" if told[-1].scope == "chat" else "Ask for less"
-    setting = f"AGENTKIT_{told[-1].scope}_{told[-1].unit}".upper()
-    option = " (or --max-tokens of the command `ask`)" if setting == "AGENTKIT_RUN_TOKENS" else ""
+    limit = reached[-1]
+    setting = f"AGENTKIT_{limit.scope}_{limit.unit}".upper()
+    setting += _OPTIONS.get(setting, "")
     return LimitReached(
-        f"{in_words(told[-1])} {instead}, or set {setting}{option} higher: "
+        f"{in_words(limit)} {_INSTEAD.get(limit.scope, 'Ask for less')}, or set {setting} higher: "
         "at once on the Settings page, or in the environment and start again."
     )
 
@@ -76,32 +80,62 @@ def say_question(
 
 def say_end(run: Run[Any], task: Task, asked: Team, error: Exception) -> None:
     """The chat keeps what there is of an answer, and why there is no more."""
-    events, agent = [one.event for one in run.events()], asked.agents[-1]
-    text = (written if asked.goes_on else streamed)(events, agent)
+    events = [one.event for one in run.events()]
+    text = read_unfinished(events, asked)
     extra: dict[str, Any] = {"model": task.model.id}
     if text:
-        extra["citations"] = [citation.to_json() for citation in citations_in(text, events)]
-    stopped = isinstance(error, Stopped)
-    if not stopped:
+        extra["citations"] = [citation.to_json() for citation in find_citations(text, events)]
+    status: MessageStatus = "stopped"
+    if not isinstance(error, Stopped):
+        status = "failed"
         extra["error"] = str(error) or type(error).__name__
         extra["error_type"] = type(error).__name__
-    task.say(
-        agent, "user", text, status="stopped" if stopped else "failed", final=True, extra=extra
-    )
+    task.say(asked.agents[-1], "user", text, status=status, final=True, extra=extra)
 
 
-def history(thread: Sequence[StoredMessage]) -> list[Message]:
+def to_history(thread: Sequence[StoredMessage]) -> list[Message]:
     """The turns of a chat as a model is told them: what was asked and finally answered, not what
     agents said among themselves.
     """
     return [
         message("user" if turn.role == "user" else "assistant", turn.content)
         for turn in thread
-        if turn.content and not turn.extra.get("inner")
+        if is_turn(turn)
     ]
 
 
-def shortened(
+def is_turn(said: StoredMessage) -> bool:
+    """Whether it is a question or an answer, and no word between agents."""
+    return bool(said.content) and not said.extra.get("inner")
+
+
+def find_work(thread: Sequence[StoredMessage], kind: str) -> list[Work]:
+    """What teams of this kind said among themselves for the questions of a branch, oldest first."""
+    found: list[Work] = []
+    place, team_id = -1, ""
+    inner: list[Said] = []
+    for said in thread:
+        if not is_turn(said):
+            if said.extra.get("inner") and not said.extra.get("silent"):
+                inner.append(Said(said.sender, said.role, said.content, call_fields(said.extra)))
+            continue
+        place += 1
+        asked = said.role == "user"
+        if not asked and inner and team_id.partition(":")[0] == kind:
+            citations = map(Citation.from_json, said.extra.get("citations", ()))
+            found.append(Work(place - 1, inner, {one.marker: one for one in citations}))
+        inner = []
+        team_id = str(said.extra.get("team_id", "")) if asked else ""
+    return found
+
+
+def find_places(thread: Sequence[StoredMessage], ids: Collection[str]) -> frozenset[int]:
+    """Where the messages of these ids stand among the turns."""
+    turns = [turn for turn in thread if is_turn(turn)]
+    return frozenset(place for place, turn in enumerate(turns) if turn.id in ids)
+
+
+def find_shortenings(
     ledger: Ledger, owner: str, thread: Sequence[StoredMessage]
 ) -> Iterator[tuple[int, Compressed]]:
     """What was told of shortening this branch of a chat, newest first, each with how many turns
@@ -114,4 +148,4 @@ def shortened(
     for place, turn in enumerate(thread):
         begins.setdefault(turn.run_id or "", place)
     for run_id, event in queries.told(ledger, owner, list(begins), Compressed):
-        yield len(history(thread[: begins[run_id]])), event
+        yield len(to_history(thread[: begins[run_id]])), event

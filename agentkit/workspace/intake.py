@@ -37,7 +37,7 @@ def attach(library: Library, chat: Chat, question: Question, files: Sequence[Sou
     target = question.collection
     if not question.keep_attachments:
         target = attachment_collection(chat.id)
-        if not attached(library, chat):
+        if not find_attachments(library, chat):
             library.create_collection(chat.owner, target, hidden=True, like=question.collection)
     _check_read(take_in(library, chat.owner, target, files), len(files))
 
@@ -52,7 +52,7 @@ def attach_again(library: Library, chat: Chat, again: Earlier) -> None:
         _check_read(done, len(again.question.attachments))
 
 
-def attached(library: Library, chat: Chat) -> list[str]:
+def find_attachments(library: Library, chat: Chat) -> list[str]:
     """The collection of what is attached to a chat alone, if there is one."""
     name = attachment_collection(chat.id)
     hidden = library.collections(chat.owner, hidden=True)

@@ -14,11 +14,11 @@ from agentkit.events import (
     TokenDelta,
 )
 from agentkit.ledger import Ledger, RunKey, queries
-from agentkit.llm.calls.usage import estimated_usage
+from agentkit.llm.calls.usage import estimate_usage
 from agentkit.llm.prices import price
 from agentkit.messages import new_id
 from agentkit.teams import team
-from agentkit.teams.written import citations_in, streamed, written
+from agentkit.teams.drafts import find_citations, is_audible, read_unfinished
 
 log = logging.getLogger(__name__)
 
@@ -60,15 +60,8 @@ def _reply(begun: Recorded, heard: list[Recorded]) -> ModelReplied:
     """The call whose reply had begun, as one that was stopped."""
     delta = begun.event
     assert isinstance(delta, TokenDelta)  # as `Ledger.begun` gives it
-    calls = (one for one in reversed(heard) if isinstance(one.event, ModelCalled))
-    asked = next(
-        (one for one in calls if one.event.call_id == delta.call_id),  # type: ignore[union-attr]
-        None,
-    )
-    called = asked.event if asked else ModelCalled(delta.call_id, delta.agent, "", "")
-    assert isinstance(called, ModelCalled)
-    usage = estimated_usage(called.messages, delta.text, called.model, ())
-    seconds = max(begun.at - asked.at, 0.0) if asked else 0.0
+    called, called_at = _find_call(delta, heard) or (_unknown_call(delta), begun.at)
+    usage = estimate_usage(called.messages, delta.text, called.model, ())
     return ModelReplied(
         called.call_id,
         called.agent,
@@ -78,16 +71,30 @@ def _reply(begun: Recorded, heard: list[Recorded]) -> ModelReplied:
         "stopped",
         delta.text,
         usage,
-        seconds,
+        max(begun.at - called_at, 0.0),
         cost=price(called.model, called.provider, usage),
     )
 
 
+def _find_call(delta: TokenDelta, heard: list[Recorded]) -> tuple[ModelCalled, float] | None:
+    """The call that a piece of a reply belongs to, and when it was made."""
+    for one in reversed(heard):
+        match one.event:
+            case ModelCalled(call_id=delta.call_id) as called:
+                return called, one.at
+    return None
+
+
+def _unknown_call(delta: TokenDelta) -> ModelCalled:
+    return ModelCalled(delta.call_id, delta.agent, "", "")
+
+
 def _messages(ledger: Ledger, run: RunKey, events: list[Event]) -> list[MessageSent]:
     """What was being said in a chat: the answer, or what one agent was saying to the others."""
-    said = [event for event in events if isinstance(event, MessageSent)]
-    said = [event for event in said if not event.extra.get("silent")]
-    if run.chat_id is None or not said or any(one.id == run.message_id for one in said):
+    messages = [event for event in events if isinstance(event, MessageSent)]
+    said = list(filter(is_audible, messages))
+    is_answered = run.message_id in [one.id for one in said]
+    if run.chat_id is None or not said or is_answered:
         return []
     try:
         chat = ledger.chat(run.owner, run.chat_id)
@@ -96,10 +103,10 @@ def _messages(ledger: Ledger, run: RunKey, events: list[Event]) -> list[MessageS
         return []
     agent = asked.agents[-1]
     last = said[-1].id
-    text = (written if asked.goes_on else streamed)(events, agent)
+    text = read_unfinished(events, asked)
     if not text:
         return _cut_reply(events, last, agent)
-    cited = [citation.to_json() for citation in citations_in(text, events)]
+    cited = [citation.to_json() for citation in find_citations(text, events)]
     extra = {"citations": cited, "model": chat.model, "inner": False}
     ids = (run.message_id or new_id(), last)
     return [MessageSent(*ids, agent, "user", "assistant", text, "interrupted", extra)]
@@ -108,7 +115,9 @@ def _messages(ledger: Ledger, run: RunKey, events: list[Event]) -> list[MessageS
 def _cut_reply(events: list[Event], last: str, agent: str) -> list[MessageSent]:
     """What one agent was saying to the others, if the last reply of a model was cut off."""
     replies = [event for event in events if isinstance(event, ModelReplied)]
-    if not (replies and replies[-1].status == "stopped" and replies[-1].text):
-        return []
-    sender, text, extra = replies[-1].agent, replies[-1].text, {"inner": True}
-    return [MessageSent(new_id(), last, sender, agent, "assistant", text, "interrupted", extra)]
+    cut = [reply for reply in replies[-1:] if reply.status == "stopped" and reply.text]
+    extra = {"inner": True}
+    return [
+        MessageSent(new_id(), last, one.agent, agent, "assistant", one.text, "interrupted", extra)
+        for one in cut
+    ]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 from agentkit.events import Usage
 from agentkit.llm import connections
@@ -24,21 +25,45 @@ from agentkit.retrieval.embedding.servers import ServerEmbedder
 from agentkit.settings import Settings
 
 
-def offered(settings: Settings, default: Embedder) -> tuple[Embedders, Rerankers]:
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+T = TypeVar("T", bound=_Named)
+
+
+class _Offers(Generic[T]):
+    """Models that are listed anew each time, as servers and folders come and go."""
+
+    def __init__(self, list_models: Callable[[], Iterable[T]]) -> None:
+        self._list_models = list_models
+
+    def find(self, name: str) -> T | None:
+        """The model of that name; None when it is not offered."""
+        return next((one for one in self._list_models() if one.name == name), None)
+
+    def names(self) -> list[str]:
+        """What can be chosen."""
+        return [one.name for one in self._list_models()]
+
+
+def build_offers(settings: Settings, default: Embedder) -> tuple[Embedders, Rerankers]:
     """What can be chosen under these settings, besides the default embedding model."""
+    embedders = _Offers(partial(list_embedders, settings))
+    rerankers = _Offers(partial(list_rerankers, settings))
     return (
-        Embedders(
-            default, partial(embedder, settings), lambda: [one.name for one in embedders(settings)]
-        ),
-        Rerankers(partial(reranker, settings), lambda: [one.name for one in rerankers(settings)]),
+        Embedders(default, embedders.find, embedders.names),
+        Rerankers(rerankers.find, rerankers.names),
     )
 
 
-def embedders(settings: Settings) -> Iterator[Embedder]:
+def list_embedders(settings: Settings) -> Iterator[Embedder]:
     """Embedding models that can be chosen besides the packaged one: in folders, and on connected
     servers.
     """
-    yield from (_folder_embedder(folder) for folder in _folders(settings.embedding_folders))
+    for folder in _folders(settings.embedding_folders):
+        yield _folder_embedder(folder, settings.models)
     for server in connections(settings):
         provider = provider_to(server)
         for model in server.embedding_models:
@@ -47,7 +72,7 @@ def embedders(settings: Settings) -> Iterator[Embedder]:
             )
 
 
-def rerankers(settings: Settings) -> Iterator[Reranker]:
+def list_rerankers(settings: Settings) -> Iterator[Reranker]:
     """Rerankers that can be chosen, likewise."""
     yield from (_folder_reranker(folder) for folder in _folders(settings.reranker_folders))
     for server in connections(settings):
@@ -57,16 +82,6 @@ def rerankers(settings: Settings) -> Iterator[Reranker]:
         )
 
 
-def embedder(settings: Settings, name: str) -> Embedder | None:
-    """The embedding model of that name; None when it is not offered."""
-    return next((one for one in embedders(settings) if one.name == name), None)
-
-
-def reranker(settings: Settings, name: str) -> Reranker | None:
-    """The reranker of that name; None when it is not offered."""
-    return next((one for one in rerankers(settings) if one.name == name), None)
-
-
 def _folders(setting: str) -> list[Path]:
     return [Path(part).expanduser() for part in setting.split(os.pathsep) if part.strip()]
 
@@ -74,8 +89,8 @@ def _folders(setting: str) -> list[Path]:
 # One of each in the process: a model is loaded once, a server is asked for its dimension once.
 # Another key makes another one.
 @cache
-def _folder_embedder(folder: Path) -> Embedder:
-    return FolderEmbedder(folder)
+def _folder_embedder(folder: Path, kept: Path) -> Embedder:
+    return FolderEmbedder(folder, kept)
 
 
 @cache

@@ -42,19 +42,21 @@ from agentkit.runs import Run
 from agentkit.settings import Settings
 from agentkit.teams import Answer, Question, Task, Team, continuing, team
 from agentkit.teams.allowed import AllowedTools
-from agentkit.teams.own_tools import own_tools
+from agentkit.teams.own_tools import load_tools
 from agentkit.teams.question import Facts, Whom
 from agentkit.teams.task import Readable
 from agentkit.workspace import intake, offers
-from agentkit.workspace.again import begun, earlier, writer_of
+from agentkit.workspace.again import find_begun, find_earlier, find_writer
 from agentkit.workspace.answering import (
     Stored,
-    advised,
-    history,
+    add_advice,
+    find_places,
+    find_shortenings,
+    find_work,
     say_end,
     say_question,
-    shortened,
-    used_in,
+    sum_usage,
+    to_history,
 )
 from agentkit.workspace.interrupted import interrupt
 
@@ -76,7 +78,9 @@ class Workspace:
         self.ledger = Ledger(self.database)
         self.figures = Figures(self.ledger)
         self.embedder: Embedder = embedder or MiniLMEmbedder(settings.models)
-        self.library = Library(self.database, settings, *offers.offered(settings, self.embedder))
+        self.library = Library(
+            self.database, settings, *offers.build_offers(settings, self.embedder)
+        )
         self.database.refuse_newer()
         for run in self.ledger.open_runs():
             interrupt(self.ledger, run.id)
@@ -92,13 +96,17 @@ class Workspace:
             return self
         other = copy.copy(self)
         other.settings = theirs
-        other.library = self.library.with_settings(theirs, *offers.offered(theirs, self.embedder))
+        other.library = self.library.with_settings(
+            theirs, *offers.build_offers(theirs, self.embedder)
+        )
         return other
 
     def adopt(self, settings: Settings) -> None:
         """Work under these settings from the next question or document on, in the same folder."""
         theirs = replace(settings, data=self.settings.data)
-        self.library = self.library.with_settings(theirs, *offers.offered(theirs, self.embedder))
+        self.library = self.library.with_settings(
+            theirs, *offers.build_offers(theirs, self.embedder)
+        )
         self.settings = theirs
 
     @property
@@ -277,7 +285,7 @@ class Workspace:
             raise ConfigError("The question is empty; type what you want to know.")
         chosen = team(question.team_id)
         if chosen.calls_tools:
-            own_tools(self.settings.tools)
+            load_tools(self.settings.tools)
         self.library.collection(owner, question.collection)
         chat_id, parent_id = question.chat_id, question.parent_id
         goes_on = chat_id and parent_id != ""
@@ -289,13 +297,13 @@ class Workspace:
     def _once_more(self, owner: str, question: Question, model: Model) -> _Asking:
         chat = self.ledger.chat(owner, question.chat_id or "")
         *thread, said = self.ledger.thread(owner, chat.id, question.again)
-        again = earlier(self.library, said, chat, intake.attachment_collection(chat.id))
+        again = find_earlier(self.library, said, chat, intake.attachment_collection(chat.id))
         first, chosen = again.question, team(question.team_id)
         work: Callable[[Task], Answer] = chosen.work
         text = ""
         if question.go_on:
-            chosen, writer = writer_of(first, chat.team)
-            found = begun(self.ledger, owner, said)
+            chosen, writer = find_writer(first, chat.team)
+            found = find_begun(self.ledger, owner, said)
             work, text = partial(continuing.go_on, begun=found, agent=writer), found.text
         asked = replace(
             question,
@@ -305,6 +313,7 @@ class Workspace:
             attachments=first.attachments,
             keep_attachments=first.keep_attachments,
             scope=first.scope,
+            whole=first.whole,
         )
         attach = partial(intake.attach_again, self.library, chat, again)
         facts = {"missing": list(again.missing), "begun": text}
@@ -316,8 +325,8 @@ class Workspace:
         """
         chat, question, chosen, thread = asking.chat, asking.question, asking.team, asking.thread
         owner, searched = chat.owner, self.library.collection(chat.owner, question.collection)
-        tools = own_tools(self.settings.tools) if chosen.calls_tools else ()
-        before = Used() if limits[1] == Limit() else used_in(self.ledger, chat)
+        tools = load_tools(self.settings.tools) if chosen.calls_tools else ()
+        before = Used() if limits[1] == Limit() else sum_usage(self.ledger, chat)
         near = self.embedder.embed if self._is_at_hand(searched) else None
 
         def work() -> Answer:
@@ -325,12 +334,12 @@ class Workspace:
             assert run is not None  # started below
             asked = say_question(question, thread, {"collection_id": searched.id, **asking.facts})
             look_up, find, documents = self._lookups(chat, question)
-            known = partial(shortened, self.ledger, owner, thread)
+            known = partial(find_shortenings, self.ledger, owner, thread)
             task = Task(
                 question,
                 model,
                 look_up,
-                history(thread),
+                to_history(thread),
                 run.message_id,
                 asked,
                 find,
@@ -339,6 +348,8 @@ class Workspace:
                 AllowedTools(self.settings.data),
                 known,
                 near,
+                whole=find_places(thread, question.whole),
+                earlier=partial(find_work, thread, chosen.kind),
             )
             try:
                 chosen.check(model)
@@ -346,7 +357,7 @@ class Workspace:
                 with limited(*limits, before), bus.listening(task.hear):
                     return asking.work(task)
             except Exception as error:
-                told = advised(error, run)
+                told = add_advice(error, run)
                 say_end(run, task, chosen, told)
                 if told is error:
                     raise
@@ -379,7 +390,7 @@ class Workspace:
             run.wait(10)
         chat = self.ledger.chat(owner, chat_id)
         self.ledger.delete_chat(owner, chat_id)
-        for name in intake.attached(self.library, chat):
+        for name in intake.find_attachments(self.library, chat):
             self.library.delete_collection(owner, name)
 
     def _version_run(self, kind: str, owner: str, version_id: str, work: Callable[[], T]) -> Run[T]:
@@ -415,7 +426,7 @@ class Workspace:
         owner, scope = chat.owner, question.scope
 
         def places() -> tuple[list[str], Scope]:
-            attached = intake.attached(self.library, chat)
+            attached = intake.find_attachments(self.library, chat)
             if scope.document_ids is None:
                 return [question.collection, *attached], scope
             files = [one.id for name in attached for one in self.library.documents(owner, name)]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -395,3 +396,46 @@ def test_a_call_that_took_nothing_has_no_figures(kitchen: ScriptableWorkspace) -
     settle(app)
     assert any(text.startswith("No answer.") for text in texts(app))
     assert not any("tokens in" in text for text in texts(app))
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_what_is_said_now_is_heard_by_the_group_and_else_asked_next(
+    kitchen: ScriptableWorkspace, late: bool
+) -> None:
+    halted, go_on = threading.Event(), threading.Event()
+
+    def reply(request: Mapping[str, Any]) -> str:
+        system = str(request["messages"][0]["content"])
+        part = "writer" if late else "critic"
+        if f"you are the {part}" in system and not go_on.is_set():
+            halted.set()
+            assert go_on.wait(60)
+        return f"It is 80 degrees. {'TERMINATE' if 'you are the writer' in system else ''}"
+
+    model = scripted_model(reply)
+    kitchen.added.insert(0, model)
+    app, run = begin("group:round_robin")
+    assert halted.wait(60)
+    app.chat_input[0].set_value("Think of oolong").run()
+    app.button(key="say-now-0").click().run()
+    assert not app.exception, app.exception[0].stack_trace
+    assert ":material/campaign: Said now: Think of oolong" in texts(app)
+    if late:
+        run.stop()
+    go_on.set()
+    for _ in range(3):
+        settle(app)
+    assert not any("Think of oolong" in text and "campaign" in text for text in texts(app))
+    client: Any = model.client
+    heard = [str(request["messages"][-1]["content"]) for request in client.requests]
+    asked = [
+        said.content
+        for said in kitchen.ledger.thread(OWNER, str(run.chat_id))
+        if said.role == "user" and not said.extra.get("inner")
+    ]
+    if late:
+        assert asked == [QUESTION], "the person stopped it, and says when to go on"
+        assert "Still to be asked: Think of oolong" in " ".join(texts(app))
+    else:
+        assert "Think of oolong" in heard
+        assert asked == [QUESTION]

@@ -288,7 +288,7 @@ def test_scripts_get_the_reason_as_a_value_whatever_the_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     end = EndReason("rounds", limit=16)
-    assert of_cli.ended(end) == "the limit of 16 messages was reached"
+    assert of_cli.describe_end(end) == "the limit of 16 messages was reached"
     change_all_words(monkeypatch)
-    assert of_cli.ended(end).startswith("qx")
+    assert of_cli.describe_end(end).startswith("qx")
     assert end.to_json() == {"kind": "rounds", "limit": 16}

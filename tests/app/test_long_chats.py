@@ -5,7 +5,7 @@ steps, in words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from agentkit.messages import new_id
 from agentkit.runs import Run
 from agentkit.ui.steps.draw import describe
 from agentkit.ui.steps.turns import steps
+from agentkit.ui.text.figures import short
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 
@@ -186,3 +187,48 @@ def test_a_limit_that_is_nearly_used_up_is_told_among_the_steps(
 def test_the_lines_in_words(event: Compressed | LimitTold, line: str) -> None:
     (step,) = steps([Recorded(1, 0.0, event)])
     assert describe(step) == line
+
+
+def test_the_meter_tells_what_a_chat_takes_and_a_turn_is_brought_back(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    taking_notes(kitchen, "##USER## asked about jugs.")
+    chat = stored_chat(kitchen, "jug")
+    app = open_page("chat", chat=chat.id)
+    assert not _meters(app), "no model was asked so far"
+    run = asked(app, chat, "What was the first?")
+    (event,) = [one.event for one in run.events() if isinstance(one.event, Compressed)]
+    calls = [one.event for one in run.events() if isinstance(one.event, ModelReplied)]
+    took = max(call.usage.prompt for call in calls if call.agent == "Assistant")
+    covered = 120 - (event.messages_after - 2)
+    turns = app.multiselect(key="whole-choice").options
+    assert turns == ["jug?"] * len(turns)
+    assert _meters(app) == [
+        f"{short(took)} of 3.0k tokens, {len(turns)} turns shortened,"
+        f" {short(event.tokens_before - event.tokens_after)} saved"
+    ]
+    assert covered // 2 - 1 <= len(turns) <= covered // 2
+    ids = [said.id for said in kitchen.ledger.thread(OWNER, chat.id)]
+    app.multiselect(key="whole-choice").set_value([ids[2]]).run()
+    assert not app.exception
+    asked(app, chat, "And now?")
+    client: Any = kitchen.added[0].client
+    sent = [str(each["content"]) for each in client.requests[-1]["messages"]]
+    assert "The jug no. 3 is made of copper ." in sent
+    assert "The jug no. 5 is made of copper ." not in sent
+    assert app.multiselect(key="whole-choice").value == [ids[2]], "and so from then on"
+
+
+def _meters(app: AppTest) -> list[str]:
+    """What stands on the meter under the composer."""
+    found = [block.proto.popover.label for block in _blocks(app) if block.type == "popover"]
+    return [label for label in found if "tokens" in label and "·" not in label]
+
+
+def _blocks(app: AppTest) -> Iterator[Any]:
+    def walk(block: Any) -> Iterator[Any]:
+        for child in getattr(block, "children", {}).values():
+            yield child
+            yield from walk(child)
+
+    return walk(app._tree)

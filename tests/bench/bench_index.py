@@ -54,6 +54,7 @@ class Given:
     """An embedder that hands out vectors that are known for the texts."""
 
     name, provider, dimension, max_tokens = "given", "local", DIMENSION, 256
+    is_ready, precision = True, "float32"
 
     def __init__(self) -> None:
         self.known: dict[str, np.ndarray] = {}

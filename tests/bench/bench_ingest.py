@@ -58,13 +58,16 @@ def abstracts() -> list[str]:
     documents' sentences.
     """
     if not CRANFIELD.is_file():
-        samples = (ROOT / "data" / "samples").glob("*.[mth][dxt]*")
-        sentences = [
-            part for path in samples for part in path.read_text(encoding="utf-8").split(". ")
-        ]
-        return [". ".join(random.Random(number).sample(sentences, 8)) for number in range(1_398)]
+        return sample_texts(1_398)
     with CRANFIELD.open(encoding="utf-8") as lines:
         return [text for line in lines if (text := json.loads(line)["text"]).strip()]
+
+
+def sample_texts(count: int) -> list[str]:
+    """So many texts of eight sentences of the sample documents."""
+    samples = sorted((ROOT / "data" / "samples").glob("*.[mth][dxt]*"))
+    sentences = [part for path in samples for part in path.read_text(encoding="utf-8").split(". ")]
+    return [". ".join(random.Random(number).sample(sentences, 8)) for number in range(count)]
 
 
 def write_files(folder: Path) -> None:
@@ -146,7 +149,8 @@ def embedding() -> None:
     fast, slow = (statistics.median(times[name]) for name in ("ours", "default"))
     alike = (vectors * expected).sum(1)
     print(
-        f"{len(texts)} texts ({ours.dtype}): ours {fast:.2f} s, sentence-transformers {slow:.2f} s,"
+        f"{len(texts)} texts ({ours.precision}): ours {fast:.2f} s,"
+        f" sentence-transformers {slow:.2f} s,"
         f" {slow / fast:.2f} times as fast; ",
         end="",
     )

@@ -37,7 +37,7 @@ from agentkit.messages import message
 from agentkit.retrieval import Library, MiniLMEmbedder, sources_from_paths
 from agentkit.retrieval.embedding.embed import InProcess
 from agentkit.settings import Settings
-from agentkit.teams.task import passages
+from agentkit.teams.task import to_passages
 
 FOLDER = Path(__file__).with_name("offline")
 ROOT = Path(__file__).parents[2]
@@ -158,7 +158,7 @@ def _write_abstracts(folder: Path) -> None:
 
 def found(opened: Library, item: Item) -> list[Passage]:
     """The passages that a chat would give to the model."""
-    return passages(opened.retrieve("me", item.collection, item.question, top_k=TOP_K))
+    return to_passages(opened.retrieve("me", item.collection, item.question, top_k=TOP_K))
 
 
 def judge(item: Item, said: str) -> Verdict:

@@ -134,7 +134,7 @@ def show(name: str, how: str, found: Outcome) -> None:
 def main() -> None:
     embed = MiniLMEmbedder()
     embed.warm()
-    print(f"{processor()}, packaged model in {embed.dtype}")
+    print(f"{processor()}, packaged model in {embed.precision}")
     for name in SETS:
         show(name, "words and meaning", outcome(pairs(name), embed.embed))
         show(name, "words alone", outcome(pairs(name), None))

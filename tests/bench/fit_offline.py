@@ -20,11 +20,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from agentkit.llm.offline.answer import whole, written
+from agentkit.llm.offline.answer import complete_unit, quote_units
 from agentkit.llm.offline.passages import Passage
 from agentkit.llm.offline.question import parse
 from agentkit.llm.offline.rank import MOST_COMPARED, Ranker, Similarity
-from agentkit.llm.offline.units import cut
+from agentkit.llm.offline.units import cut_units
 from tests.bench.bench_offline import Item, found, items, library
 
 Floats = npt.NDArray[np.float64]
@@ -54,11 +54,11 @@ def right_units(
     item: Item, given: Sequence[Passage], similarity: Similarity
 ) -> list[tuple[tuple[float, ...], bool]]:
     """The features of each unit that can be quoted, and whether the quotation would be right."""
-    units, question = cut(given), parse(item.question)[-1]
+    units, question = cut_units(given), parse(item.question)[-1]
     wanted = (*question.stems, *question.borrowed)
     made: list[tuple[tuple[float, ...], bool]] = []
     for one in Ranker(units, similarity).rank(question):
-        said = written(whole(question, one.unit, units), False, wanted).lower()
+        said = quote_units(complete_unit(question, one.unit, units), False, wanted).lower()
         from_there = given[one.unit.rank].source.startswith(item.document)
         has_all = all(part.lower() in said for part in item.answer)
         made.append((one.features, bool(item.answer) and from_there and has_all))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ PATIENCE_MS = (
     120_000  # for machines with few and busy cores; nothing waits that long where all is well
 )
 expect.set_options(timeout=PATIENCE_MS)
+_FAILED = pytest.StashKey[bool]()
 
 
 def chromium() -> str:
@@ -40,13 +41,26 @@ def server() -> OpenAIServer | None:
     return None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    item.stash[_FAILED] = item.stash.get(_FAILED, False) or report.failed
+    return report
+
+
 @pytest.fixture
-def app(tmp_path: Path, server: OpenAIServer | None) -> Iterator[App]:
+def app(
+    tmp_path: Path, server: OpenAIServer | None, request: pytest.FixtureRequest
+) -> Iterator[App]:
     """The app over an empty data folder, with the model of the server if there is one."""
     key_and_model = {"OPENAI_API_KEY": "sk-browser", "OPENAI_MODEL": "test-model"}
     environment = {"OPENAI_BASE_URL": server.base_url, **key_and_model} if server else {}
     with serving(tmp_path, environment) as served:
         yield served
+        if request.node.stash[_FAILED]:
+            served.abort()
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ test.
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+_LONGEST_LOG = 20_000  # characters
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -28,6 +30,15 @@ class App:
     url: str
     data: Path
     process: subprocess.Popen[bytes]
+
+    def abort(self) -> None:
+        """End it and print what each of its threads was doing, and what it had said: a test that
+        failed because the app stood still is told by that.
+        """
+        self.process.send_signal(signal.SIGABRT)
+        self.process.wait(30)
+        log = self.data.with_name("app.log").read_text(encoding="utf-8", errors="replace")
+        print(log[-_LONGEST_LOG:])
 
 
 @contextmanager
@@ -60,6 +71,7 @@ def serving(
             env={
                 **clean,
                 "AGENTKIT_DATA": str(data),
+                "PYTHONFAULTHANDLER": "1",  # see App.abort
                 "AGENTKIT_MODEL_FOLDER": os.environ["AGENTKIT_MODEL_FOLDER"],
                 **environment,
             },
@@ -67,9 +79,13 @@ def serving(
             stderr=log,
         )
         try:
-            url = f"http://127.0.0.1:{port}"
-            _wait_until_healthy(process, url + health, folder / "app.log")
-            yield App(url, data, process)
+            app = App(f"http://127.0.0.1:{port}", data, process)
+            _wait_until_healthy(process, app.url + health, folder / "app.log")
+            try:
+                yield app
+            except BaseException:
+                app.abort()
+                raise
         finally:
             process.terminate()
             process.wait(30)

@@ -56,6 +56,7 @@ def filled(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         page.goto(f"{app.url}/documents")
         kettle = driver.file("kettle.pdf", papers.kettle_pdf())
         driver.add_files(page, [kettle, driver.file("ferry.docx", papers.ferry_docx())])
+        expect(page.locator("[class*='st-key-ingested-']")).to_contain_text("2 added")
         driver.go(page, "Chat")
         driver.answered(page, driver.ask(page, papers.WARRANTY_QUESTION))
         chat = page.url

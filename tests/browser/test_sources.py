@@ -16,7 +16,7 @@ from agentkit.ledger.store import utc_now
 from agentkit.messages import new_id
 from agentkit.retrieval import FakeEmbedder, sources_from_paths
 from agentkit.settings import Settings
-from agentkit.teams.task import cited
+from agentkit.teams.task import cite_hits
 from agentkit.workspace import Workspace
 from tests.browser import driver
 from tests.browser.conftest import PATIENCE_MS
@@ -78,7 +78,7 @@ def _stored(folder: Path) -> str:
     workspace = Workspace(Settings(data=folder / "data"), FakeEmbedder())
     owner, library = workspace.settings.owner, workspace.library
     library.ingest(owner, "Kitchen", sources_from_paths([folder / "kettle.pdf"]))
-    (citation,) = cited("[1]", library.retrieve(owner, "Kitchen", LID))
+    (citation,) = cite_hits("[1]", library.retrieve(owner, "Kitchen", LID))
     chat = workspace.ledger.create_chat(owner, "Kettles", "answer", "extractive", "Kitchen")
     parent = None
     with workspace.database.transaction():

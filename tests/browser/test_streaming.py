@@ -109,7 +109,8 @@ def _is_half_written(page: Page, turn: Locator) -> None:
 
 
 def _is_there_once(page: Page, text: str) -> None:
-    expect(page.locator("#stMain").get_by_text(END)).to_have_count(1)
+    # Outside of the turns it is said to those who do not see it.
+    expect(page.locator("[class*='st-key-turn-']").get_by_text(END)).to_have_count(1)
     expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
     shown = page.locator("[class*='st-key-turn-']").last.inner_text()
     assert text in " ".join(shown.replace("[1]", "").split())

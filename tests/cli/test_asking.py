@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentkit.cli.ask import asked
+from agentkit.cli.ask import ask_person
 from agentkit.cli.words import OPTIONS
 from agentkit.events import HumanInputRequested
 from tests.cli.conftest import Cli
@@ -72,7 +72,7 @@ def test_when_nobody_is_there_the_run_is_stopped(
 
 def test_a_question_without_options_takes_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     _typing(monkeypatch, "as you like\n")
-    assert asked(HumanInputRequested("1", "Clerk", "Shall I?")) == "as you like"
+    assert ask_person(HumanInputRequested("1", "Clerk", "Shall I?")) == "as you like"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_an_option_is_answered_as_it_was_asked_and_called_by_our_words(
     request = HumanInputRequested(
         "1", "Runner", "May this code run?", [approve, edit, reject], "print(1)\n", "python"
     )
-    assert asked(request) == f"{reject}\ntoo dear"
+    assert ask_person(request) == f"{reject}\ntoo dear"
     assert "  1: zzz approve\n  2: zzz reject\n" in capsys.readouterr().err
 
 
@@ -100,7 +100,7 @@ def test_a_name_among_the_options_stands_for_itself(
 ) -> None:
     _typing(monkeypatch, "1\n")
     assert (
-        asked(HumanInputRequested("1", "Group", "Who speaks next?", ["Writer", "finish"]))
+        ask_person(HumanInputRequested("1", "Group", "Who speaks next?", ["Writer", "finish"]))
         == "Writer"
     )
     assert "  1: Writer\n  2: Finish here\n" in capsys.readouterr().err
@@ -114,7 +114,7 @@ def test_the_terminal_shows_what_hides_in_code(
     request = HumanInputRequested(
         "1", "Runner", "May this code run?", ["approve", "reject"], code, "python"
     )
-    assert asked(request) == "approve"
+    assert ask_person(request) == "approve"
     shown = capsys.readouterr().err
     assert (
         "    a = 1  # ⟨U+202E⟩b = 2\n    print(a)⟨U+000D⟩print(b)⟨U+001B⟩[2A\n  2 lines\n" in shown
@@ -126,7 +126,7 @@ def test_the_terminal_counts_the_lines_of_harmless_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _typing(monkeypatch, "1\n")
-    asked(
+    ask_person(
         HumanInputRequested(
             "1", "Runner", "May this code run?", ["approve", "reject"], "print(1)\n", "python"
         )

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas
 import pytest
 
-from agentkit.cli.figures import local_zone
+from agentkit.cli.figures import find_local_zone
 from agentkit.coding import bubblewrap_works
 from agentkit.database import Database
 from agentkit.events import Usage
@@ -81,7 +81,7 @@ def test_a_zone_that_is_none_is_told(cli: Cli, chat: Chat) -> None:
 
 def test_the_zone_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", ":Europe/Berlin")
-    assert local_zone() == "Europe/Berlin"
+    assert find_local_zone() == "Europe/Berlin"
 
 
 def test_calls_as_csv(cli: Cli, chat: Chat, tmp_path: Path) -> None:

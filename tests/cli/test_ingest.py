@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from agentkit.cli.ingest import _Bar
+from agentkit.cli.ingest import Bar
 from agentkit.database import Database
 from agentkit.events import ModelReplied
 from agentkit.retrieval import FakeEmbedder
@@ -198,8 +198,8 @@ def test_a_reader_that_goes_away_is_no_crash(data: Path, papers: Path) -> None:
 def test_a_server_that_is_asked_again_is_told_beside_the_bar() -> None:
     shown = io.StringIO()
     with Progress(console=Console(file=shown, width=200)) as progress:
-        bar = _Bar(progress, 1)
-        bar(
+        bar = Bar(progress, 1)
+        bar.listeners[ModelReplied](
             ModelReplied(
                 "1",
                 "",
@@ -211,7 +211,7 @@ def test_a_server_that_is_asked_again_is_told_beside_the_bar() -> None:
                 retry_in_s=7.2,
             )
         )
-        bar(ModelReplied("2", "", "p", "bge at here", "embedding", "ok"))
+        bar.listeners[ModelReplied](ModelReplied("2", "", "p", "bge at here", "embedding", "ok"))
     assert "bge at here: rate limited, next try in 8 s\n" in shown.getvalue()
     assert shown.getvalue().count("bge at here") == 1
 

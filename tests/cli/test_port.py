@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit.cli import main
-from agentkit.cli.imports import applied, ported
+from agentkit.cli.imports import apply_edits, port_source
 from tests.cli.conftest import PROJECT, Cli, Ended
 from tests.servers.openai_server import Answer, OpenAIServer
 
@@ -34,11 +34,11 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
 
 
 def changed(source: str) -> str:
-    return applied(source, ported(source).edits)
+    return apply_edits(source, port_source(source).edits)
 
 
 def left(source: str) -> list[str]:
-    return [each.told for each in ported(source).findings if not each.done]
+    return [found.message for found in port_source(source).findings if not found.done]
 
 
 @pytest.mark.parametrize(

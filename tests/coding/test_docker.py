@@ -114,10 +114,10 @@ def test_code_is_executed_inside(state: Path, tmp_path: Path) -> None:
 
 def test_a_timeout_restarts_the_container(state: Path, tmp_path: Path) -> None:
     with DockerCommandLineCodeExecutor(
-        container_name="box", timeout=1, work_dir=tmp_path / "w"
-    ) as executor:
+        container_name="box", timeout=6, work_dir=tmp_path / "w"
+    ) as executor:  # six seconds: on a busy machine a program needs some to start
         result = executor.execute_code_blocks(
-            python("print('begun', flush=True)\nimport time\ntime.sleep(60)")
+            python("print('begun', flush=True)\nimport time\ntime.sleep(600)")
         )
         assert calls(state)[-1] == "restart -t 0 box"
         assert executor.execute_code_blocks(python("print('again')")).output == "again\n"

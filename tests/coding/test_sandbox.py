@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import platform
 import socket
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from agentkit.coding.sandbox import SandboxCommandLineCodeExecutor
 from agentkit.core import seccomp
 from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import ExecutionError, NoIsolation, Stopped, WrongArgument
+from tests.coding.attacks import KEYRING, NASTY, OUTSIDE, SECRETS, SHARED_MEMORY, alive
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,9 +72,7 @@ def test_shell_and_files_in_the_folder_work(sandbox: SandboxCommandLineCodeExecu
     assert (sandbox.work_dir / "sub" / "made").read_text() == "hello\n"
 
 
-@pytest.mark.parametrize(
-    "path", ["/etc/shadow", "/etc/passwd", "/run", "/var", "/sys", "/root/.bashrc", "/boot"]
-)
+@pytest.mark.parametrize("path", SECRETS)
 def test_the_system_s_secrets_are_not_there(
     sandbox: SandboxCommandLineCodeExecutor, path: str
 ) -> None:
@@ -127,9 +125,7 @@ def test_abstract_unix_sockets_are_out_of_reach(sandbox: SandboxCommandLineCodeE
         cannot(sandbox, f"__import__('socket').socket(1).connect('\\0{name}')", "refused")
 
 
-@pytest.mark.parametrize(
-    "folder", ["/", "/usr", "/etc", "/dev", "/proc", "/usr/bin", sys.prefix, sys.base_prefix]
-)
+@pytest.mark.parametrize("folder", OUTSIDE)
 def test_nothing_outside_can_be_written(
     sandbox: SandboxCommandLineCodeExecutor, folder: str
 ) -> None:
@@ -234,24 +230,13 @@ def test_a_flood_of_output_is_cut(sandbox: SandboxCommandLineCodeExecutor) -> No
     assert "bytes of output left out" in output
 
 
-def _alive(mark: str) -> bool:
-    return mark.encode() in b"".join(_command(pid) for pid in os.listdir("/proc") if pid.isdigit())
-
-
-def _command(pid: str) -> bytes:
-    try:
-        return Path("/proc", pid, "cmdline").read_bytes()
-    except OSError:
-        return b""
-
-
 @pytest.mark.parametrize("ending", ["exit", "wait"])
 def test_a_process_that_left_the_session_dies_too(ending: str) -> None:
     mark = f"{time.monotonic_ns() % 10**9 + 10**6}"
     with SandboxCommandLineCodeExecutor(timeout=2) as brief:
         code, _ = run(brief, f"setsid sleep {mark} >/dev/null 2>&1 &\nsleep 0.2\n{ending}", "sh")
     assert code == (124 if ending == "wait" else 0)
-    assert not _alive(mark)
+    assert not alive(mark)
 
 
 def test_a_stop_kills_all_and_raises(sandbox: SandboxCommandLineCodeExecutor) -> None:
@@ -261,7 +246,7 @@ def test_a_stop_kills_all_and_raises(sandbox: SandboxCommandLineCodeExecutor) ->
     with stoppable(signal), pytest.raises(Stopped) as caught:
         run(sandbox, f"echo begun; setsid sleep {mark} & wait; echo over", "sh")
     assert caught.value.output == "begun\n"
-    assert not _alive(mark)
+    assert not alive(mark)
     stopper.join()
 
 
@@ -274,14 +259,14 @@ def test_the_death_of_the_program_is_the_death_of_the_code(tmp_path: Path) -> No
     )
     child = subprocess.Popen([sys.executable, "-B", "-c", program], cwd=ROOT)
     end = time.monotonic() + 120
-    while not _alive(f"sleep\0{mark}") and time.monotonic() < end:
+    while not alive(f"sleep\0{mark}") and time.monotonic() < end:
         time.sleep(0.05)
-    assert _alive(f"sleep\0{mark}")
+    assert alive(f"sleep\0{mark}")
     child.kill()
     child.wait()
-    while _alive(f"sleep\0{mark}") and time.monotonic() < end:
+    while alive(f"sleep\0{mark}") and time.monotonic() < end:
         time.sleep(0.05)
-    assert not _alive(f"sleep\0{mark}")
+    assert not alive(f"sleep\0{mark}")
 
 
 def test_other_processes_are_neither_seen_nor_signalled(
@@ -297,12 +282,7 @@ def test_other_processes_are_neither_seen_nor_signalled(
 def test_the_kernel_s_back_doors_are_shut(sandbox: SandboxCommandLineCodeExecutor) -> None:
     assert "not permitted" in run(sandbox, "unshare --user --map-root-user id", "sh")[1]
     cannot(sandbox, "__import__('socket').socket(40)", "not supported")  # AF_VSOCK
-    keyctl = 250 if platform.machine() == "x86_64" else 219
-    keyring = (
-        f"import ctypes\nc = ctypes.CDLL(None, use_errno=True)\nprint(c.syscall({keyctl}, 0, -3,"
-        " 1), ctypes.get_errno())"
-    )
-    assert run(sandbox, keyring) == (0, "-1 1\n")
+    assert run(sandbox, KEYRING) == (0, "-1 1\n")
 
 
 def test_a_sandbox_that_cannot_be_watched_is_ended(
@@ -314,18 +294,12 @@ def test_a_sandbox_that_cannot_be_watched_is_ended(
     monkeypatch.setattr(os, "pidfd_open", refuse)
     with pytest.raises(ExecutionError, match="Too many open files"):
         run(sandbox, "sleep 54.321", "sh")
-    assert not _alive("sleep\x0054.321")
+    assert not alive("sleep\x0054.321")
 
 
 def test_memory_that_no_process_shows_is_refused(sandbox: SandboxCommandLineCodeExecutor) -> None:
     cannot(sandbox, "os.memfd_create('hidden')", "not permitted")
-    calls = (
-        "[(c.shmget(0, 4096, 0o1600), c.semget(0, 9, 0o1600), c.msgget(0, 0o1600)),"
-        " ctypes.get_errno()]"
-    )
-    assert run(
-        sandbox, f"import ctypes\nc = ctypes.CDLL(None, use_errno=True)\nprint({calls})"
-    ) == (0, "[(-1, -1, -1), 1]\n")
+    assert run(sandbox, SHARED_MEMORY) == (0, "[(-1, -1, -1), 1]\n")
 
 
 def test_the_first_process_has_the_limits_and_no_more_rights_than_it_needs(
@@ -363,29 +337,6 @@ def test_the_temporary_folder_goes_with_the_executor(tmp_path: Path) -> None:
     with SandboxCommandLineCodeExecutor(work_dir=tmp_path / "kept") as kept:
         run(kept, "touch a", "sh")
     assert (tmp_path / "kept" / "a").exists()
-
-
-NASTY = {
-    "long path": (
-        "for i in range(30):\n    os.mkdir('n' * 250); os.chdir('n' * 250)\nopen('x',"
-        " 'w').write('x')"
-    ),
-    "deep": "for i in range(2_500):\n    os.mkdir('d'); os.chdir('d')\nopen('x', 'w').write('x')",
-    "shut": (
-        "os.makedirs('a/b'); os.mkdir('a/b/c', 0); os.chmod('a/b', 0); os.chmod('a', 0);"
-        " os.chmod('.', 0)"
-    ),
-    "many": "os.mkdir('m'); os.chdir('m')\nfor i in range(2_000):\n    open(str(i), 'w').close()",
-    "links": (
-        "os.symlink('.', 'self'); os.symlink('b', 'a'); os.symlink('a', 'b'); os.symlink('/',"
-        " 'root')"
-    ),
-    "pipes": (
-        "os.mkfifo('pipe'); os.mkfifo('functions.py'); os.mkdir(b'\\xff\\n');"
-        " open(b'\\xff\\n/\\xfe', 'w').close()"
-    ),
-}
-"""What code may leave in its folder."""
 
 
 @pytest.mark.parametrize("code", NASTY.values(), ids=NASTY)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentkit import ConversableAgent
-from agentkit.conversation.model import Voice, model_reply, offered_tools
+from agentkit.conversation.model import Binding, model_reply, offered_tools
 from agentkit.errors import WrongArgument
 from agentkit.events import Noted
 from agentkit.llm.cache import Cache
@@ -111,19 +111,19 @@ def test_calls_are_made_acceptable_to_servers() -> None:
 
 
 def test_configurations() -> None:
-    assert Voice("ann", False).client is None
+    assert Binding("ann", False).client is None
     nothing: list[dict[str, Any]] = [{}, {"config_list": []}, {"config_list": [{"model": ""}]}]
     for empty in nothing:
         with pytest.raises(WrongArgument, match="ann: llm_config names no model"):
-            Voice("ann", empty)
+            Binding("ann", empty)
     given: dict[str, Any] = {
         "config_list": [{"model": scripted_model([])}],
         "tools": [{"function": {"name": "f"}}],
     }
-    voice = Voice("ann", given)
-    assert offered_tools(voice.config) == {"tools": [{"function": {"name": "f"}}]}
-    assert isinstance(voice.config, dict)
-    voice.config["tools"].append({"function": {"name": "g"}})
+    binding = Binding("ann", given)
+    assert offered_tools(binding.config) == {"tools": [{"function": {"name": "f"}}]}
+    assert isinstance(binding.config, dict)
+    binding.config["tools"].append({"function": {"name": "g"}})
     assert len(given["tools"]) == 1
 
 

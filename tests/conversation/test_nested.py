@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentkit import ChatResult, ConversableAgent
-from agentkit.conversation.nested import chats_to_run
+from agentkit.conversation.nested import select_chats
 from agentkit.errors import AsyncReplyInSyncChat, WrongArgument
 from tests.conversation.cast import agent, call, chat, modelled, said, speaker
 
@@ -24,7 +24,7 @@ OUTER: list[dict[str, Any]] = [
 def run(
     queue: list[dict[str, Any]], recipient: Any = None, sender: Any = None
 ) -> list[dict[str, Any]]:
-    return chats_to_run(queue, recipient or agent("bob"), OUTER, sender or agent("ann"), None)
+    return select_chats(queue, recipient or agent("bob"), OUTER, sender or agent("ann"), None)
 
 
 def test_the_first_chat_takes_the_last_message_and_others_need_their_own() -> None:
@@ -234,7 +234,7 @@ def test_a_content_that_is_a_function_is_filled_in_before_it_goes_in() -> None:
         }
     ]
     queue = [{"recipient": agent("cid"), "carryover_config": {"summary_method": "all"}}]
-    (made,) = chats_to_run(queue, agent("bob"), outer, agent("ann"), None)
+    (made,) = select_chats(queue, agent("bob"), outer, agent("ann"), None)
     assert made["message"] == "about tea\nContext: \nabout tea"
 
 

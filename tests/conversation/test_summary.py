@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentkit.conversation.summary import carried, with_carryover
+from agentkit.conversation.summary import format_item, with_carryover
 from agentkit.errors import InvalidCarryOverType, RateLimited, WrongArgument
 from agentkit.llm.cache import Cache
 from tests.conversation.cast import agent, chat, hearing, modelled, speaker
@@ -163,7 +163,7 @@ def test_what_cannot_be_combined() -> None:
 
 def test_items_of_a_carryover() -> None:
     items = ("a", 5, None, {"content": "c"}, {"content": [{"type": "text", "text": "t"}]}, {"a": 1})
-    assert [carried(item) for item in items] == ["a", "5", "None", "c", "t", "{'a': 1}"]
+    assert [format_item(item) for item in items] == ["a", "5", "None", "c", "t", "{'a': 1}"]
 
 
 def test_reflecting_needs_a_model() -> None:

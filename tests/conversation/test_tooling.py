@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from agentkit import register_function, runs
-from agentkit.conversation.tooling import Signatures, check_name, normalized_name, wrapped
+from agentkit.conversation.tooling import Signatures, check_name, normalize_name, wrap
 from agentkit.core import stopping
 from agentkit.errors import NoModelConfig, Stopped, WrongArgument
 from agentkit.events import ToolCalled, ToolReturned
@@ -213,7 +213,7 @@ def test_names() -> None:
 
 @given(st.text(min_size=1))
 def test_normalized_names_are_names(text: str) -> None:
-    assert check_name("ann", normalized_name(text)) == normalized_name(text)
+    assert check_name("ann", normalize_name(text)) == normalize_name(text)
 
 
 def test_functions_are_added_replaced_and_removed_all_or_none() -> None:
@@ -251,11 +251,11 @@ def test_wrapping_keeps_the_name_and_the_kind_of_a_function() -> None:
         """Later."""
         return a
 
-    call_it: Any = wrapped(add)
+    call_it: Any = wrap(add)
     assert call_it(a=1) == "2"
-    assert (wrapped(add).__name__, wrapped(add).__doc__) == ("add", "Adds.")
-    assert asyncio.iscoroutinefunction(wrapped(later))
-    assert asyncio.run(wrapped(later)(a=5)) == "5"  # type: ignore[comparison-overlap]
+    assert (wrap(add).__name__, wrap(add).__doc__) == ("add", "Adds.")
+    assert asyncio.iscoroutinefunction(wrap(later))
+    assert asyncio.run(wrap(later)(a=5)) == "5"  # type: ignore[comparison-overlap]
 
 
 def test_partials_methods_and_built_ins_can_be_tools() -> None:

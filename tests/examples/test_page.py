@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,6 +41,17 @@ def test_a_person_answers_through_a_run(capsys: pytest.CaptureFixture[str]) -> N
     ]
 
 
+def test_a_kernel_keeps_its_variables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names, _ = played("A kernel for a chat")
+    names["pool"].end("chat-1")
+    (table,) = names["result"].outputs
+    assert table.columns == ("a",)
+    assert capsys.readouterr().out.startswith("ok (Table(")
+
+
 def test_failover_and_cache(capsys: pytest.CaptureFixture[str]) -> None:
     broken = Answer(status=500, error={"message": "out of order"})
     names, server = played("Models", broken, Answer("Paris"), broken)
@@ -57,7 +69,7 @@ def test_failover_and_cache(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_block_is_run_by_a_test() -> None:
-    here = {"How a reply is chosen", "A person in the chat", "Models"}
+    here = {"How a reply is chosen", "A person in the chat", "Models", "A kernel for a chat"}
     examples = {
         "Calling tools",
         "A group chat",

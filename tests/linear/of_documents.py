@@ -19,7 +19,8 @@ from agentkit.retrieval.store import exact_search
 from agentkit.teams import ending, research, task
 from agentkit.teams.extraction import forms, labels, literal, quoting, team, values
 from agentkit.teams.extraction import question as table_question
-from agentkit.teams.extraction.ask import _pieces
+from agentkit.teams.extraction.ask import _cut_pieces
+from agentkit.teams.extraction.names import split_words
 from agentkit.teams.werewolf import parsers as game
 from agentkit.ui.shared import passage
 from agentkit.ui.steps import chat, kind, turns
@@ -73,7 +74,7 @@ def _split(media: str) -> Any:
 
 
 def _ask_voter(text: str) -> object:
-    parser = game.choosing(
+    parser = game.for_choice(
         "vote", "who", ["Player3", "Player4"], ["Player1", "Player2", "Player3", "Player4"]
     )
     return [
@@ -83,7 +84,7 @@ def _ask_voter(text: str) -> object:
 
 
 def _extract_literally(text: str) -> object:
-    return literal.literal(SCHEMA, _paper(text))
+    return literal.read_literally(SCHEMA, _paper(text))
 
 
 EATERS = [
@@ -267,7 +268,9 @@ EATERS = [
         worst=["*", " ", "TERMINATE ", "\n", Worst("*", "TERMINATE")],
     ),
     Eater(
-        "teams.task.cited", lambda text: task.cited(text, ()), ["[1", ",", " ", "1", "]", "[1, "]
+        "teams.task.cited",
+        lambda text: task.cite_hits(text, ()),
+        ["[1", ",", " ", "1", "]", "[1, "],
     ),
     Eater("teams.research.split", research.split_question, QUESTIONS, worst=[" ", "and ", ", "]),
     Eater(
@@ -284,23 +287,23 @@ EATERS = [
     ),
     Eater(
         "teams.extraction.labels",
-        labels.pairs,
+        labels.find_pairs,
         TABLES,
         worst=["*", "|", "| ", " no", "a  ", ": ", "; "],
     ),
-    Eater("teams.extraction.bullets", lambda text: labels.bullets(text, 0), TABLES),
-    Eater("teams.extraction.words", labels.words, TABLES),
-    Eater("teams.extraction.style", values.style_of, TABLES),
-    Eater("teams.extraction.dates", lambda text: values.dates(text, STYLE), TABLES),
+    Eater("teams.extraction.bullets", lambda text: labels.find_bullets(text, 0), TABLES),
+    Eater("teams.extraction.words", split_words, TABLES),
+    Eater("teams.extraction.style", values.detect_style, TABLES),
+    Eater("teams.extraction.dates", lambda text: values.find_dates(text, STYLE), TABLES),
     Eater(
         "teams.extraction.numbers",
-        lambda text: values.numbers(text, STYLE),
+        lambda text: values.find_numbers(text, STYLE),
         TABLES,
         worst=["12 May 2025 ", "1", "111 ", "1.", "1 of ", Worst(" ", "1", "x")],
     ),
     Eater(
         "teams.extraction.members",
-        lambda text: list(values.members(text, ("open", "in progress", "not-open"))),
+        lambda text: list(values.find_choices(text, ("open", "in progress", "not-open"))),
         ["open ", "in ", "in progress", "_", "-", " ", "not-"],
         worst=["open ", Worst(" ", "in", "x"), "in"],
     ),
@@ -328,14 +331,14 @@ EATERS = [
     ),
     Eater(
         "teams.extraction.question",
-        table_question._stated,
+        table_question._read_stated,
         [*QUESTIONS, *JSON],
         worst=[Worst(",", "fields: (date)"), Worst(" ", "table", ":"), "table of"],
     ),
-    Eater("teams.extraction.plain", team.plain, [*MARKDOWN, ":a:", "+"]),
+    Eater("teams.extraction.plain", team.escape_cell, [*MARKDOWN, ":a:", "+"]),
     Eater(
         "teams.extraction.pieces",
-        lambda text: list(_pieces(text, 6000, "gpt-4o")),
+        lambda text: list(_cut_pieces(text, 6000, "gpt-4o")),
         ["\n\n", "\n", " ", "a", "中"],
     ),
     Eater("teams.werewolf", _ask_voter, VOTES),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentkit.agents.dialog.structured_reply import _REFUSAL
-from agentkit.agents.group import manager, said
+from agentkit.agents.group import manager, mentions
 from agentkit.agents.retrieve_chat import chunks as chat_chunks
 from agentkit.agents.retrieve_chat import files as chat_files
 from agentkit.agents.rewoo import inputs, plan, reading
@@ -55,7 +55,11 @@ def _tagged(text: str) -> object:
 
 def _citations(text: str) -> object:
     message = {"role": "user", "content": text}
-    return citing.cited([message]), citing.passages([message]), rendering.written([message])
+    return (
+        citing.find_cited([message]),
+        citing.find_passages([message]),
+        rendering.written([message]),
+    )
 
 
 def _meter() -> Any:
@@ -133,7 +137,7 @@ EATERS = [
         RegexTaggedContentParser(r"\[(?P<name>\w+)\](?P<content>.*?)\[/\1\]").parse,
         ["[a]", "[/a]", "[", "]"],
     ),
-    Eater("parsers.hints", hints.shape_of_hint, [*JSON, "true", "false", '"a": ', "bool"]),
+    Eater("parsers.hints", hints.infer_from_hint, [*JSON, "true", "false", '"a": ', "bool"]),
     # agentkit.coding
     Eater(
         "coding.MarkdownCodeExtractor",
@@ -211,8 +215,8 @@ EATERS = [
     ),
     # agentkit.agents
     Eater(
-        "agents.group.said clearing",
-        lambda text: said.clearing_in(text, ["Writer", "Editor"]),
+        "agents.group.mentions clearing",
+        lambda text: mentions.read_clearing(text, ["Writer", "Editor"]),
         ["CLEAR HISTORY ", "Writer ", "3 ", ",", "Editor;", "clear history", "\n"],
         worst=[
             Worst("Writer ", "CLEAR HISTORY "),
@@ -221,11 +225,11 @@ EATERS = [
         ],
     ),
     Eater(
-        "agents.group.said mentions",
-        lambda text: said.mentions(text, ["Writer_2", "Writer", "c++"]),
+        "agents.group.mentions mentions",
+        lambda text: mentions.count_mentions(text, ["Writer_2", "Writer", "c++"]),
         ["Writer", "_2", "c++", "\\_", " "],
     ),
-    Eater("agents.group.manager", manager.messages_in, JSON),
+    Eater("agents.group.manager", manager.read_messages, JSON),
     Eater("agents.dialog.structured_reply", _REFUSAL.search, ["response_format", "tool", "_"]),
     Eater(
         "agents.retrieve_chat.chunks",
@@ -262,7 +266,7 @@ EATERS = [
         ["```", "```python\n", "\n", " ", "\t"],
         [Worst("\n", "```\n", "x"), Worst(" ", "```\n", "x"), Worst("\n```", "```\n", "x")],
     ),
-    Eater("agents.rewoo.no_object", inputs._no_object, JSON),
+    Eater("agents.rewoo.no_object", inputs._is_no_object, JSON),
     # agentkit.conversation
     Eater(
         "conversation.compression.citations",
@@ -272,7 +276,7 @@ EATERS = [
     ),
     Eater(
         "conversation.compression.extraction lines",
-        lambda text: list(extraction._lines([{"role": "user", "content": text}])),
+        lambda text: list(extraction._read_lines([{"role": "user", "content": text}])),
         SENTENCES,
     ),
     Eater(
@@ -301,13 +305,13 @@ EATERS = [
     ),
     Eater(
         "llm.offline.extractive",
-        lambda text: extractive.taken_apart([{"role": "user", "content": text}]),
+        lambda text: extractive.parse_prompt([{"role": "user", "content": text}]),
         PASSAGES,
         worst=[Worst("\n ", "question: "), Worst(" ", "context:\n", "x\n"), "question:"],
     ),
     Eater(
         "llm.offline.units",
-        lambda text: units.cut([passages.Passage(1, "a.pdf, p. 3, A", text)]),
+        lambda text: units.cut_units([passages.Passage(1, "a.pdf, p. 3, A", text)]),
         [*SENTENCES, *TABLES],
         worst=[
             "A. ",
@@ -322,7 +326,7 @@ EATERS = [
     ),
     Eater(
         "llm.offline.units source",
-        lambda text: units.cut([passages.Passage(1, text, "A sentence.")]),
+        lambda text: units.cut_units([passages.Passage(1, text, "A sentence.")]),
         [", ", "p. ", "1", " | ", ": ", "page"],
         worst=[Worst("p. 1, ", "a, "), Worst("1", "a, p. ", "x,y")],
     ),
@@ -366,10 +370,10 @@ EATERS = [
         ["a", " ", "\n", "1", "中", "\u0301", "-", "é"],
     ),
     Eater(
-        "llm.failures.redacted",
+        "llm.failures.redact",
         lambda text: (
-            failures.redacted(text, "secret"),
-            failures._line(text),
+            failures.redact(text, "secret"),
+            failures._shorten(text),
             failures._TOO_LONG.search(text),
         ),
         ERRORS,

@@ -19,9 +19,9 @@ from agentkit import runs
 from agentkit.database import Database
 from agentkit.errors import AgentkitError, BadModelReply, ModelUnreachable
 from agentkit.ledger import Ledger
-from agentkit.llm.calls.checked import LONGEST_REPLY, MOST_CALLS
 from agentkit.llm.calls.client import call
 from agentkit.llm.calls.openai_client import OpenAIClient
+from agentkit.llm.calls.replies import LONGEST_REPLY, MOST_CALLS
 from agentkit.llm.model import Model, Reply
 from agentkit.messages import message
 from tests.servers.openai_server import Answer, OpenAIServer

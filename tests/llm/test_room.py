@@ -15,7 +15,7 @@ from agentkit.errors import ContextTooLong
 from agentkit.events import Compressed, Event, ModelCalled
 from agentkit.llm.calls.client import call
 from agentkit.llm.calls.openai_client import OpenAIClient
-from agentkit.llm.calls.room import STRATEGY, fitted, room_in, shortened
+from agentkit.llm.calls.room import STRATEGY, fit_messages, room_in, shortened
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import count_messages
@@ -49,7 +49,7 @@ def tokens(messages: Sequence[Message]) -> int:
 def fit(messages: Sequence[Message], window: int = WINDOW) -> tuple[list[Message], list[Event]]:
     heard: list[Event] = []
     with bus.listening(heard.append):
-        made = fitted(model(window), messages, [], {}, "A")
+        made = fit_messages(model(window), messages, [], {}, "A")
     return made, heard
 
 
@@ -57,7 +57,9 @@ def test_what_fits_is_sent_as_it_is() -> None:
     given_messages = [SYSTEM, *called(1, "42"), QUESTION]
     made, heard = fit(given_messages)
     assert (made, heard) == (given_messages, [])
-    assert fitted(model(None), [message("user", LINES)], [], {}, "A") == [message("user", LINES)]
+    assert fit_messages(model(None), [message("user", LINES)], [], {}, "A") == [
+        message("user", LINES)
+    ]
 
 
 def test_the_first_and_last_lines_of_a_long_result_are_sent() -> None:
@@ -120,7 +122,7 @@ def test_what_cannot_fit_is_not_sent() -> None:
 
 def test_room_is_kept_for_the_reply_that_was_asked_for() -> None:
     before = [SYSTEM, QUESTION, *called(1, LINES)]
-    long_reply = fitted(model(), before, [], {"max_tokens": 2_000}, "A")
+    long_reply = fit_messages(model(), before, [], {"max_tokens": 2_000}, "A")
     assert tokens(long_reply) + 2_000 < WINDOW
     room = room_in(model(), {"max_tokens": WINDOW * 2})
     assert room is not None
@@ -213,7 +215,7 @@ def test_any_history_ends_up_below_the_window_or_is_refused(
 ) -> None:
     before = json.dumps(messages)
     try:
-        made = fitted(model(window), messages, [], {}, "A")
+        made = fit_messages(model(window), messages, [], {}, "A")
     except ContextTooLong:
         words = [each for each in messages if each["role"] in ("user", "assistant", "system")]
         assert max(len(str(each.get("content"))) for each in words) > window // 2
@@ -259,9 +261,9 @@ def test_a_chat_of_two_thousand_messages_costs_little() -> None:
         message("user" if n % 2 == 0 else "assistant", f"{n}: " + "word " * 30)
         for n in range(2_000)
     ]
-    fitted(asked, [SYSTEM, *talk, QUESTION], [], {}, "A")
+    fit_messages(asked, [SYSTEM, *talk, QUESTION], [], {}, "A")
     texts_first = len(counted)
     for number in range(20):
         talk.append(message("assistant", f"And {number}."))
-        fitted(asked, [SYSTEM, *talk, QUESTION], [], {}, "A")
+        fit_messages(asked, [SYSTEM, *talk, QUESTION], [], {}, "A")
     assert (len(counted) - texts_first) / 20 < 20

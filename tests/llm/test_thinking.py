@@ -19,7 +19,7 @@ from agentkit.events import Event, ModelReplied, ThinkingDelta, TokenDelta
 from agentkit.llm.calls.client import call
 from agentkit.llm.calls.openai_client import OpenAIClient
 from agentkit.llm.calls.scripted import scripted_model
-from agentkit.llm.calls.thinking import Part, Splitter, split
+from agentkit.llm.calls.thinking import Part, Splitter, split_thinking
 from agentkit.llm.compatible.wrapper import OpenAIWrapper
 from agentkit.llm.model import Model, Reply
 from agentkit.messages import message
@@ -224,7 +224,7 @@ def test_tags_in_the_middle_are_words() -> None:
         "  A < B",
         "<thing>is no tag</thing>",
     ):
-        assert split(text) == ("", text)
+        assert split_thinking(text) == ("", text)
 
 
 @given(
@@ -237,7 +237,7 @@ def test_it_does_not_matter_how_a_text_is_cut(parts: list[str], data: st.DataObj
     pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
     splitter = Splitter()
     heard = [part for piece in pieces for part in splitter.feed(piece)] + splitter.close()
-    assert _put_together(heard) == split(text)
+    assert _put_together(heard) == split_thinking(text)
 
 
 def _put_together(parts: list[Part]) -> tuple[str, str]:
@@ -255,7 +255,7 @@ def _put_together(parts: list[Part]) -> tuple[str, str]:
 @pytest.mark.parametrize("text", ["<think></think>" * 100_000, "a\n```\n" + "</think>\n" * 200_000])
 def test_a_flood_of_tags_is_read_in_one_go(text: str) -> None:
     """Read by the square, this would take minutes."""
-    thinking, answer = split(text)
+    thinking, answer = split_thinking(text)
     assert len(thinking) + len(answer) > len(text) // 2
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.llm.tokens.images import image_size, image_tokens
+from agentkit.llm.tokens.images import count_image, read_image_size
 
 
 def url(data: bytes, kind: str = "png") -> str:
@@ -51,7 +51,7 @@ def part(width: int, height: int, detail: str | None = None) -> dict[str, Any]:
 def test_tiles_count_as_published(
     model: str, width: int, height: int, detail: str | None, tokens: int
 ) -> None:
-    assert image_tokens(part(width, height, detail), model) == (tokens, False)
+    assert count_image(part(width, height, detail), model) == (tokens, False)
 
 
 @pytest.mark.parametrize(
@@ -75,15 +75,15 @@ def test_tiles_count_as_published(
 def test_patches_count_as_published(
     model: str, width: int, height: int, detail: str | None, tokens: int
 ) -> None:
-    assert image_tokens(part(width, height, detail), model) == (tokens, True)
+    assert count_image(part(width, height, detail), model) == (tokens, True)
 
 
 @pytest.mark.parametrize(
     ("size", "tokens"), [((200, 200), 54), ((1092, 1092), 1590), ((8000, 6000), 1600)]
 )
 def test_other_models_count_by_area(size: tuple[int, int], tokens: int) -> None:
-    assert image_tokens(part(*size), "claude-sonnet-4-5") == (tokens, True)
-    assert image_tokens(part(*size), "llava") == (tokens, True)
+    assert count_image(part(*size), "claude-sonnet-4-5") == (tokens, True)
+    assert count_image(part(*size), "llava") == (tokens, True)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_other_models_count_by_area(size: tuple[int, int], tokens: int) -> None:
     [{"url": "https://example.org/cat.png"}, "https://example.org/cat.png", {"url": None}, None],
 )
 def test_a_picture_elsewhere_counts_as_a_photograph(image: Any) -> None:
-    assert image_tokens({"type": "image_url", "image_url": image}, "gpt-4o") == (1105, True)
+    assert count_image({"type": "image_url", "image_url": image}, "gpt-4o") == (1105, True)
 
 
 def test_a_small_detail_needs_no_size() -> None:
@@ -99,8 +99,8 @@ def test_a_small_detail_needs_no_size() -> None:
         "type": "image_url",
         "image_url": {"url": "https://example.org/cat.png", "detail": "low"},
     }
-    assert image_tokens(elsewhere, "gpt-4o") == (85, False)
-    assert image_tokens(
+    assert count_image(elsewhere, "gpt-4o") == (85, False)
+    assert count_image(
         {"type": "input_image", "image_url": "https://x", "detail": "low"}, "gpt-4o"
     ) == (85, False)
 
@@ -120,7 +120,7 @@ def test_sizes_are_read_from_the_heads_of_files(width: int, height: int, before:
         + (width - 1).to_bytes(3, "little")
         + (height - 1).to_bytes(3, "little"),
     ]
-    assert [image_size(url(data)) for data in files] == [(width, height)] * len(files)
+    assert [read_image_size(url(data)) for data in files] == [(width, height)] * len(files)
 
 
 @given(
@@ -128,7 +128,7 @@ def test_sizes_are_read_from_the_heads_of_files(width: int, height: int, before:
     start=st.sampled_from([b"", b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"GIF89a", b"RIFF0000WEBPVP8X"]),
 )
 def test_damaged_pictures_have_no_size_or_a_possible_one(data: bytes, start: bytes) -> None:
-    size = image_size(url(start + data))
+    size = read_image_size(url(start + data))
     assert size is None or min(size) >= 1
 
 
@@ -143,7 +143,7 @@ def test_damaged_pictures_have_no_size_or_a_possible_one(data: bytes, start: byt
     ],
 )
 def test_what_is_no_picture_has_no_size(given_url: str) -> None:
-    assert image_size(given_url) is None
+    assert read_image_size(given_url) is None
 
 
 @given(
@@ -153,4 +153,4 @@ def test_what_is_no_picture_has_no_size(given_url: str) -> None:
 )
 def test_no_picture_is_free_or_above_the_most(width: int, height: int, model: str) -> None:
     most = {"gpt-4o": 85 + 8 * 170, "o4-mini": 2642, "gpt-5.4": 3000, "x": 1600}[model]
-    assert 1 <= image_tokens(part(width, height), model)[0] <= most
+    assert 1 <= count_image(part(width, height), model)[0] <= most

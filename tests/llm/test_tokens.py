@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from agentkit.llm.calls.usage import estimated_usage, usage_from
+from agentkit.llm.calls.usage import estimate_usage, to_usage
 from agentkit.llm.tokens.counting import count_messages, count_text
-from agentkit.llm.tokens.families import encoding
+from agentkit.llm.tokens.families import load_encoding
 from agentkit.messages import message
 
 
 def test_known_encodings_give_known_tokens() -> None:
-    assert encoding("cl100k_base").encode_ordinary("hello world") == [15339, 1917]
-    assert encoding("o200k_base").encode_ordinary("hello world") == [24912, 2375]
+    assert load_encoding("cl100k_base").encode_ordinary("hello world") == [15339, 1917]
+    assert load_encoding("o200k_base").encode_ordinary("hello world") == [24912, 2375]
     assert count_text("tiktoken is great!", "gpt-4") == (6, False)
 
 
@@ -54,7 +54,7 @@ def test_server_usage_falls_into_exclusive_buckets() -> None:
         "prompt_tokens_details": {"cached_tokens": 400, "audio_tokens": 0},
         "completion_tokens_details": {"reasoning_tokens": 300},
     }
-    usage = usage_from(raw)
+    usage = to_usage(raw)
     assert (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.reasoning) == (
         600,
         400,
@@ -70,10 +70,10 @@ def test_server_usage_falls_into_exclusive_buckets() -> None:
     "raw", [{}, {"prompt_tokens": None, "completion_tokens": -4}, {"prompt_tokens_details": None}]
 )
 def test_missing_and_impossible_counts_are_nothing(raw: dict[str, object]) -> None:
-    assert usage_from(raw).total == 0
+    assert to_usage(raw).total == 0
 
 
 def test_own_counts_are_marked() -> None:
-    usage = estimated_usage([message("user", "hello world")], "hello", "gpt-4")
+    usage = estimate_usage([message("user", "hello world")], "hello", "gpt-4")
     assert usage.estimated
     assert (usage.prompt, usage.completion) == (9, 1)

@@ -12,7 +12,7 @@ import pytest
 
 from agentkit.llm.tokens.counting import TokenCounter, count_messages, count_text
 from agentkit.llm.tokens.families import family_of
-from agentkit.llm.tokens.images import image_size
+from agentkit.llm.tokens.images import read_image_size
 
 RECORDED = Path(__file__).parent / "recorded_usage"
 CALLS: list[dict[str, Any]] = [
@@ -48,7 +48,7 @@ def test_functions_are_counted_with_and_without_the_frame_of_a_tool() -> None:
 
 def test_the_recorded_picture_has_the_size_in_its_head() -> None:
     call = next(call for call in CALLS if call["name"] == "kiwi")
-    assert image_size(call["messages"][0]["content"][1]["image_url"]["url"]) == (597, 566)
+    assert read_image_size(call["messages"][0]["content"][1]["image_url"]["url"]) == (597, 566)
 
 
 def test_prompts_are_counted_the_same_in_any_order_by_one_counter() -> None:

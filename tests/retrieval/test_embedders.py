@@ -29,6 +29,7 @@ from agentkit.retrieval import Embedder, FakeEmbedder, Library
 from agentkit.retrieval.embedding.embedders import Embedders
 from agentkit.retrieval.embedding.folders import FolderEmbedder
 from agentkit.retrieval.embedding.servers import ServerEmbedder
+from tests.conftest import MODELS
 from tests.retrieval.conftest import OWNER, Shelf
 from tests.servers.openai_server import Answer, OpenAIServer
 from tests.servers.raw_server import RawServer, measured
@@ -60,7 +61,7 @@ def remote(server: OpenAIServer, model: str = "embedder") -> ServerEmbedder:
 
 @pytest.fixture(scope="session")
 def folder() -> FolderEmbedder:
-    return FolderEmbedder(Path(get_model_path()))
+    return FolderEmbedder(Path(get_model_path()), MODELS)
 
 
 def test_a_folder_gives_what_the_model_in_it_gives(
@@ -78,7 +79,7 @@ def test_a_folder_without_a_whole_model_is_refused(tmp_path: Path, damage: str) 
     shutil.copytree(get_model_path(), tmp_path / "model", symlinks=False)
     (tmp_path / "model" / damage).unlink()
     with pytest.raises(ConfigError, match=str(tmp_path)):
-        FolderEmbedder(tmp_path / "model").embed(["x"])
+        FolderEmbedder(tmp_path / "model", tmp_path / "kept").embed(["x"])
 
 
 def test_a_server_is_asked_in_batches_and_answers_in_any_order(server: OpenAIServer) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from agentkit.core import bus, stopping
@@ -27,6 +28,32 @@ LIONS = "# Lions\n\nLions live in prides in Africa.\n"
 
 def statuses(done: list[DocumentDone]) -> dict[str, str]:
     return {one.document: one.status for one in done}
+
+
+class SlowStarter(FakeEmbedder):
+    """Is ready after it was used once."""
+
+    used = False
+
+    @property
+    def is_ready(self) -> bool:
+        return self.used
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        self.used = True
+        return super().embed(texts)
+
+
+def test_a_model_that_has_to_be_prepared_first_is_told(shelf: Shelf) -> None:
+    library = Library(shelf.database, shelf.settings, SlowStarter())
+    heard: list[Event] = []
+    with bus.listening(heard.append):
+        for name in ("cats.md", "more.md"):
+            library.ingest(OWNER, "Docs", [shelf.source(name, f"{CATS}{name}")])
+    stages = [event.stage for event in heard if isinstance(event, DocumentProgress)]
+    assert stages.count("prepare") == 1
+    assert stages.index("prepare") < stages.index("embed")
+    library.close()
 
 
 def test_from_file_to_hit(shelf: Shelf) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from agentkit.retrieval.index.graph import Graph
 from agentkit.retrieval.index.vector_index import VectorIndex
-from tests.retrieval.vector_table import Table, vectors
+from tests.retrieval.vector_table import SIZE, Table, vectors
 from tests.soak import TIMES
 
 
@@ -96,3 +98,72 @@ def test_threads_that_add_remove_search_and_save_while_it_is_built_anew(tmp_path
     assert index.figures().removed < 0.45 * len(table.gone), "it was built anew"
     index.save()
     assert table.index(tmp_path).ids.tolist() == sorted(table.rows)
+
+
+class MeetingGraph:
+    """Passes searches on after so many of them have come together."""
+
+    def __init__(self, graph: Graph, parties: int) -> None:
+        self._graph, self._together = graph, threading.Barrier(parties)
+
+    def __len__(self) -> int:
+        return len(self._graph)
+
+    def search(self, queries: np.ndarray, k: int, ef: int) -> tuple[np.ndarray, np.ndarray] | None:
+        self._together.wait()
+        return self._graph.search(queries, k, ef)
+
+
+def test_searches_do_not_wait_for_each_other() -> None:
+    table = SharedTable()
+    ids = table.put(vectors(50, 1))
+    index = VectorIndex(table, SIZE, "cosine", None)
+    index.refresh()
+    index._graph = MeetingGraph(index._graph, 4)  # type: ignore[assignment]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda row: index.search(row, 1)[0][0], vectors(50, 1)[:4]))
+    assert found == ids[:4]
+
+
+class HaltingTable(SharedTable):
+    """Stops while it is read from after it was told to, until it may go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read, self.go_on = threading.Event(), threading.Event()
+        self.go_on.set()
+
+    def added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
+        self.read.set()
+        self.go_on.wait()
+        return super().added(after, until, limit)
+
+
+def test_a_search_does_not_wait_for_what_is_being_taken_in() -> None:
+    table = HaltingTable()
+    first = table.put(vectors(50, 1))
+    index = VectorIndex(table, SIZE, "cosine", None)
+    index.refresh()
+    table.read.clear()
+    table.go_on.clear()
+    second = table.put(vectors(50, 2))
+    with ThreadPoolExecutor(1) as pool:
+        taking_in = pool.submit(index.refresh)
+        table.read.wait()
+        assert index.search(vectors(50, 1)[0], 1)[0].tolist() == first[:1]
+        assert index.ids.tolist() == first
+        table.go_on.set()
+        taking_in.result()
+    assert index.ids.tolist() == first + second
+
+
+def test_a_search_with_fewer_candidates_takes_none_from_another() -> None:
+    graph = Graph(SIZE, "cosine")
+    graph.add(np.arange(50), vectors(50, 1))
+    with graph._candidates(40):
+        with graph._candidates(10):
+            assert graph._index.ef == 40
+        with graph._candidates(50):
+            assert graph._index.ef == 50
+    with graph._candidates(10):
+        assert graph._index.ef == 10

@@ -23,7 +23,7 @@ from agentkit.agents.retrieve_chat.vectordb import (
     default_embedding_function,
     embedding_function_of,
 )
-from agentkit.agents.retrieve_chat.vectordb.embedding import as_vectors, embedded
+from agentkit.agents.retrieve_chat.vectordb.embedding import embed_texts, to_vectors
 from agentkit.core import stopping
 from agentkit.errors import ConfigError, Stopped, StoreError, WrongArgument
 from agentkit.retrieval import FakeEmbedder
@@ -184,17 +184,17 @@ def test_texts_are_embedded_in_batches_that_can_be_stopped() -> None:
             signal.set()
         return [[float(len(text)), 1.0] for text in texts]
 
-    vectors = embedded(embed, ["x" * row for row in range(600)], "cosine")
+    vectors = embed_texts(embed, ["x" * row for row in range(600)], "cosine")
     assert sizes == [256, 256, 88]
     assert vectors[:, 0].tolist() == list(range(600))
     with stopping.stoppable(signal), pytest.raises(Stopped):
-        embedded(embed, ["x"] * 600, "cosine")
+        embed_texts(embed, ["x"] * 600, "cosine")
     assert len(sizes) == 4
 
 
 def test_batches_of_different_dimension_are_refused() -> None:
     with pytest.raises(WrongArgument, match="of 256 and of 44 numbers"):
-        embedded(lambda texts: [[1.0] * len(texts) for _ in texts], ["x"] * 300, "ip")
+        embed_texts(lambda texts: [[1.0] * len(texts) for _ in texts], ["x"] * 300, "ip")
 
 
 @given(
@@ -216,10 +216,10 @@ def test_vectors_are_finite_and_of_one_dimension_or_refused(
         whole and np.asarray(given_vectors).any(axis=1).all() and np.abs(given_vectors).max() < 1e18
     ):
         with pytest.raises(WrongArgument, match="document"):
-            as_vectors(given_vectors, "cosine", owners)
+            to_vectors(given_vectors, "cosine", owners)
     else:
         np.testing.assert_array_equal(
-            as_vectors(given_vectors, "cosine", owners), np.asarray(given_vectors, dtype=np.float32)
+            to_vectors(given_vectors, "cosine", owners), np.asarray(given_vectors, dtype=np.float32)
         )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
+from agentkit import runs
+from agentkit.errors import NotFound
 from agentkit.events import SpeakerSelected, ToolCalled
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.messages import message
@@ -137,3 +139,48 @@ def test_each_way_to_choose_is_a_team_of_its_own() -> None:
     ]
     assert {known.kind for known in group.TEAMS} == {"group"}
     assert group.TEAMS[1].title == "Group of three (in turn)"
+
+
+def speaking_up(part: str, text: str) -> Callable[[Mapping[str, Any]], Any]:
+    """The model of the group; while it speaks for this part first, the person says something."""
+    said: list[str] = []
+
+    def reply(request: Mapping[str, Any]) -> Any:
+        made, run = roles(request), runs.current()
+        speaks = f"you are the {part}" in str(request["messages"][0]["content"])
+        if run and speaks and isinstance(made, str) and not said:
+            said.append(text)
+            run.say(text)
+        return made
+
+    return reply
+
+
+def test_what_a_person_says_meanwhile_is_heard_by_the_next_speaker() -> None:
+    model = scripted_model(speaking_up("researcher", "Think of the delta, too."))
+    played = play("group:round_robin", model)
+    said = [(one.sender, one.recipient, one.content) for one in played.inner]
+    at = said.index(("User", "Group", "Think of the delta, too."))
+    assert said[at - 1] == ("Researcher", "Group", REPORT)
+    (critic,) = [each for each in asked(model) if "you are the critic" in each[0]["content"]]
+    told = [turn["content"] for turn in critic[-2:]]
+    assert told == [REPORT, "Think of the delta, too."]
+    assert played.final.content == "The Danube is 2,850 km long [1]."
+
+
+def test_nobody_ends_it_while_something_was_said_that_is_not_heard() -> None:
+    model = scripted_model(speaking_up("writer", "Wait, and the Volga?"))
+    played = play("group:round_robin", model)
+    said = [one.content for one in played.inner]
+    at = said.index("Wait, and the Volga?")
+    assert said[at - 1] == TEXT, "the writer had ended"
+    assert said[-1] == TEXT, "and wrote anew"
+    assert said.count(TEXT) == 2
+
+
+def test_nobody_hears_what_is_said_after_the_end() -> None:
+    run = runs.start(lambda: "done", kind="chat")
+    run.wait()
+    with pytest.raises(NotFound, match="has ended"):
+        run.say("Hello?")
+    assert run.unheard == []

@@ -322,3 +322,35 @@ def test_offline_the_length_of_the_chat_changes_nothing() -> None:
     )
     assert short.final.content == long.final.content
     assert long.of(Compressed) == []
+
+
+@pytest.mark.parametrize("team_id", ["answer", "research", "plan", "tools", "group:round_robin"])
+def test_every_team_knows_the_whole_chat_and_stays_below_the_window(team_id: str) -> None:
+    def answer(params: Params) -> str:
+        said = str(params["messages"][-1]["content"])
+        return f"{said[:20]} So it is. TERMINATE"
+
+    model = taking_notes("##USER## wanted to know about bridges.", answer)
+    played = play(team_id, model, "And the first?", history=about("bridge", 60))
+    assert [event.ok for event in played.of(Compressed)] == [True], "once for all of the team"
+    told = [" ".join(contents(messages)) for messages in sent(model)]
+    whole = [
+        text
+        for text in told
+        if "What is the bridge number 0 like?" in text
+        and f"{HEADING}\n##USER## wanted to know about bridges." in text
+        and "The bridge number 59 is" in text
+    ]
+    assert whole
+    assert whole[-1] == told[-1], "whoever writes the answer knows it"
+    keys = {key for messages in sent(model) for each in messages for key in each}
+    assert keys <= {"role", "content", "name"}, "nothing that is for agents alone"
+    assert max(sizes(model)) <= WINDOW
+
+
+def test_a_short_chat_is_told_to_every_team_as_a_whole() -> None:
+    model = scripted_model(["What else?", "So it is."])
+    play("answer", model, "And the first?", history=about("pier", 15))
+    for request in asked(model):
+        assert len(request) == 32
+        assert request[1]["content"] == "What is the pier number 0 like?"

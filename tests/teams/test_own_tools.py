@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentkit.errors import ConfigError
-from agentkit.teams.own_tools import own_tools
+from agentkit.teams.own_tools import load_tools
 
 GOOD = '''
 """Tools of ours."""
@@ -36,18 +36,18 @@ def test_the_public_functions_of_the_files(tmp_path: Path) -> None:
         'def price(product: str) -> float:\n    """What it costs."""\n    return 9.5\n',
         "other.py",
     )
-    found = own_tools(os.pathsep.join([file(tmp_path, GOOD), other]))
+    found = load_tools(os.pathsep.join([file(tmp_path, GOOD), other]))
     assert [(tool.__name__, tool("lamp")) for tool in found] == [("stock", 12), ("price", 9.5)]
-    assert own_tools("") == []
+    assert load_tools("") == []
 
 
 def test_a_file_that_changes_is_run_again(tmp_path: Path) -> None:
     path = file(tmp_path, GOOD)
-    first = own_tools(path)
-    assert own_tools(path)[0] is first[0]
+    first = load_tools(path)
+    assert load_tools(path)[0] is first[0]
     file(tmp_path, GOOD.replace("12", "13"))
     os.utime(path, ns=(1, 1))
-    assert own_tools(path)[0]("lamp") == 13
+    assert load_tools(path)[0]("lamp") == 13
 
 
 @pytest.mark.parametrize(
@@ -66,16 +66,16 @@ def test_a_file_that_changes_is_run_again(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_offered_is_told(tmp_path: Path, text: str, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
-        own_tools(file(tmp_path, text))
+        load_tools(file(tmp_path, text))
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
-        own_tools(str(tmp_path / "none.py"))
+        load_tools(str(tmp_path / "none.py"))
     with pytest.raises(ConfigError, match="is no Python file"):
-        own_tools(file(tmp_path, "x", "tools.txt"))
+        load_tools(file(tmp_path, "x", "tools.txt"))
 
 
 def test_two_of_the_same_name(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="stock, which there is already"):
-        own_tools(os.pathsep.join([file(tmp_path, GOOD), file(tmp_path, GOOD, "again.py")]))
+        load_tools(os.pathsep.join([file(tmp_path, GOOD), file(tmp_path, GOOD, "again.py")]))

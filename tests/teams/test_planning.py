@@ -287,7 +287,7 @@ def test_offline_each_part_is_looked_up_and_quoted() -> None:
 
 
 def test_offline_a_part_that_leans_on_the_one_before_is_looked_up_with_it() -> None:
-    steps = planning.plan_of("How long is the [old] Danube and where does it end?").steps
+    steps = planning.plan_lookups("How long is the [old] Danube and where does it end?").steps
     assert [step.arguments for step in steps] == [
         '{"query": "How long is the [old] Danube"}',
         '{"query": "How long is the [old] Danube where does it end?"}',

@@ -18,7 +18,7 @@ from agentkit.messages import message
 from agentkit.retrieval import Hit
 from agentkit.teams import Answer, Question, Task, answer, research, team, teams
 from agentkit.teams.findings import Findings
-from agentkit.teams.task import cited, numbered_by_use, source_line
+from agentkit.teams.task import cite_hits, describe_source, renumber_by_use
 from tests.teams.stage import play
 
 DANUBE = "The Danube is 2,850 kilometres long."
@@ -120,7 +120,7 @@ def test_the_answer_goes_out_once_with_its_citations() -> None:
     ],
 )
 def test_markers_that_name_a_hit_are_cited(text: str, markers: list[int]) -> None:
-    assert [citation.marker for citation in cited(text, HITS)] == markers
+    assert [citation.marker for citation in cite_hits(text, HITS)] == markers
 
 
 def test_an_embedding_model_that_fails_leaves_the_check_to_words() -> None:
@@ -144,8 +144,11 @@ def test_an_answer_without_a_marker_has_no_evidence() -> None:
 
 
 def test_a_source_is_named_by_what_is_known_of_it() -> None:
-    assert [source_line(one) for one in HITS] == ["doc1.pdf, p. 1, Rivers", "doc2.pdf, Rivers"]
-    assert source_line(replace(HITS[1], place="Sales!A2:F4", heading="")) == "doc2.pdf, Sales!A2:F4"
+    assert [describe_source(one) for one in HITS] == ["doc1.pdf, p. 1, Rivers", "doc2.pdf, Rivers"]
+    assert (
+        describe_source(replace(HITS[1], place="Sales!A2:F4", heading=""))
+        == "doc2.pdf, Sales!A2:F4"
+    )
 
 
 HISTORY = [message("user", "How long is the Danube?"), message("assistant", "2,850 km [1].")]
@@ -215,10 +218,10 @@ def test_the_numbers_that_a_language_model_wrote_are_left_alone() -> None:
 
 def test_markers_are_numbered_by_use() -> None:
     hits = [hit(number, f"Text {number}") for number in range(1, 5)]
-    text, ordered = numbered_by_use("A [4, 2], b [9] [4]. C [3].", hits)
+    text, ordered = renumber_by_use("A [4, 2], b [9] [4]. C [3].", hits)
     assert text == "A [1, 2], b [9] [1]. C [3]."
     assert [one.text for one in ordered] == ["Text 4", "Text 2", "Text 3", "Text 1"]
-    assert numbered_by_use("None.", hits) == ("None.", hits)
+    assert renumber_by_use("None.", hits) == ("None.", hits)
 
 
 def test_offline_what_the_documents_do_not_say_is_not_answered() -> None:

@@ -13,7 +13,7 @@ from agentkit.documents import Limits, read_document
 from agentkit.retrieval import FakeEmbedder, Hit, Library, sources_from_paths
 from agentkit.settings import Settings
 from agentkit.teams import Citation
-from agentkit.teams.task import cited
+from agentkit.teams.task import cite_hits
 from agentkit.ui.shared.passage import find_place, heading_at, leaning, mark, page_span, quoted
 
 OWNER = "local"
@@ -33,7 +33,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
 
 
 def citation(hit: Hit) -> Citation:
-    (made,) = cited("[1]", [hit])
+    (made,) = cite_hits("[1]", [hit])
     return made
 
 

@@ -49,12 +49,8 @@ class DialogAgent(AgentBase):
         """The arguments of AgentBase; with only two, the second may be the model's name. Raises
         NoModelConfig without a model.
         """
-        if (
-            model_config_name is None
-            and llm_config is None
-            and sys_prompt
-            and (is_known(sys_prompt) or " " not in sys_prompt)
-        ):
+        has_model = model_config_name is not None or llm_config is not None
+        if not has_model and sys_prompt and _is_model_name(sys_prompt):
             sys_prompt, model_config_name = None, sys_prompt
         if model_config_name is None and not llm_config:
             raise NoModelConfig(
@@ -63,6 +59,11 @@ class DialogAgent(AgentBase):
         super().__init__(
             name, sys_prompt, model_config_name, use_memory, llm_config=llm_config, **kwargs
         )
+
+
+def _is_model_name(text: str) -> bool:
+    """Whether a second argument is rather the name of a model than a prompt."""
+    return is_known(text) or " " not in text
 
 
 class DictDialogAgent(DialogAgent):
@@ -129,7 +130,7 @@ class DictDialogAgent(DialogAgent):
             model.
             """
             made = parser.parse(response)
-            kept[:] = [self._message(parser, made.parsed)]
+            kept[:] = [self._make_message(parser, made.parsed)]
             return made
 
         wish = Wish(
@@ -143,24 +144,24 @@ class DictDialogAgent(DialogAgent):
         )
         reply = await ask(mode, self, client, asked, wish)
         if not isinstance(reply, ModelResponse):
-            return self._calling(parser, reply)
-        return kept[0] if kept else self._message(parser, reply.parsed, allow_missing=True)
+            return self._to_call_message(parser, reply)
+        return kept[0] if kept else self._make_message(parser, reply.parsed, allow_missing=True)
 
-    def _calling(self, parser: ParserBase, reply: Stored) -> Stored:
+    def _to_call_message(self, parser: ParserBase, reply: Stored) -> Stored:
         """A message with calls: what stands beside them is remembered, and others hear of it what
         the parser lets them.
         """
         if not (text := text_of(reply.get("content"))):
             return reply
         try:
-            said = self._message(parser, parser.parse(text).parsed, allow_missing=True)
+            said = self._make_message(parser, parser.parse(text).parsed, allow_missing=True)
         except ResponseParsingError:
             said = Msg(self.name, "", "assistant")
         said.memory = text
         said.update(call_fields(reply))
         return cast(Stored, said)
 
-    def _message(self, parser: ParserBase, parsed: Any, *, allow_missing: bool = False) -> Msg:
+    def _make_message(self, parser: ParserBase, parsed: Any, *, allow_missing: bool = False) -> Msg:
         if not isinstance(parser, DictFilterMixin) or not isinstance(parsed, dict):
             return Msg(self.name, parsed, "assistant")
         content = parser.to_content(parsed, allow_missing=allow_missing)
@@ -199,26 +200,23 @@ class UserAgent(AgentBase):
         """
         self.observe(x)
 
-        async def asked(prompt: str) -> str:
-            given = (
-                mode.peer(self, "get_human_input", prompt)
-                if timeout is None
-                else mode.block(self._in_time, prompt, timeout)
-            )
-            return cast(str, await given)
+        async def ask_person(prompt: str) -> str:
+            if timeout is None:
+                return cast(str, await mode.peer(self, "get_human_input", prompt))
+            return cast(str, await mode.block(self._ask_in_time, prompt, timeout))
 
-        text = await asked(self.input_hint)
+        text = await ask_person(self.input_hint)
         keys = [required_keys] if isinstance(required_keys, str) else required_keys or ()
-        told = {key: await asked(f"{key}: ") for key in keys}
-        url = await asked("URL (or Enter to skip): ") if self.require_url else None
-        said = Msg(self.name, text, "user", told or None, url=url or None)
+        values = {key: await ask_person(f"{key}: ") for key in keys}
+        url = await ask_person("URL (or Enter to skip): ") if self.require_url else ""
+        said = Msg(self.name, text, "user", values or None, url=url or None)
         self.observe(said)
         self.speak(said)
         return said
 
     reply, a_reply = faces(_reply)
 
-    def _in_time(self, prompt: str, seconds: float) -> str:
+    def _ask_in_time(self, prompt: str, seconds: float) -> str:
         """The person's answer; the question is withdrawn when none comes. At a console, the next
         line is still taken for it.
         """
@@ -239,9 +237,8 @@ class UserAgent(AgentBase):
                 if answer.done():
                     raise
                 ending.set()
-                if (
-                    runs.current()
-                ):  # until the question has been withdrawn; at a console its line is read on
+                # Until the question has been withdrawn; at a console its line is read on.
+                if runs.current():
                     futures.wait([answer], _WITHDRAWN_S)
                 raise HumanTimedOut(
                     f"{self.name} was asked ({prompt.strip()!r}), and gave no answer in"

@@ -4,12 +4,14 @@ and has one memory.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any, Literal, cast
 
-from agentkit.agents.dialog.configs import llm_config_of
-from agentkit.agents.dialog.memory import TemporaryMemory, messages_in
-from agentkit.agents.dialog.model import DialogModel, as_heard, merged
+from agentkit.agents.dialog.configs import find_llm_config
+from agentkit.agents.dialog.memory import TemporaryMemory, list_messages
+from agentkit.agents.dialog.model import DialogModel, merge, show_to
 from agentkit.agents.dialog.msg import Msg
 from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
@@ -23,7 +25,7 @@ from agentkit.core.io import is_quiet
 from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import BadModelReply, NoModelConfig, ResponseParsingError, WrongType
 from agentkit.messages import AnyMessage, Stored, copied, has_calls, tool_responses_of
-from agentkit.parsers.reasoning import answer_start
+from agentkit.parsers.reasoning import find_answer
 
 CALLS = 20
 """Rounds of tool calls that one reply may take."""
@@ -52,18 +54,16 @@ class AgentBase(ConversableAgent):
         **kwargs: Any,
     ) -> None:
         if llm_config is None:
-            llm_config = llm_config_of(model_config_name) if model_config_name else False
+            llm_config = find_llm_config(model_config_name) if model_config_name else False
         kwargs = {"human_input_mode": "NEVER", "system_message": sys_prompt or "", **kwargs}
         super().__init__(name, llm_config=llm_config, **kwargs)
         self.memory = TemporaryMemory() if use_memory else None
         self._audience: list[AgentBase] | None = None
         # Calls of tools with their results, by the id of the message before them.
-        self._rounds: dict[str, list[Stored]] = {}
-        for old, new in (
-            (ConversableAgent.generate_oai_reply, AgentBase.generate_dialog_reply),
-            (ConversableAgent.a_generate_oai_reply, AgentBase.a_generate_dialog_reply),
-        ):
-            self.replace_reply_func(old, new)
+        self._rounds: defaultdict[str, list[Stored]] = defaultdict(list)
+        replace = self.replace_reply_func
+        replace(ConversableAgent.generate_oai_reply, AgentBase.generate_dialog_reply)
+        replace(ConversableAgent.a_generate_oai_reply, AgentBase.a_generate_dialog_reply)
 
     @property
     def name(self) -> str:
@@ -97,18 +97,14 @@ class AgentBase(ConversableAgent):
         stopped.
         """
         stopping.check()
-        overridden = (
-            mode.is_async
-            and core_of(type(self).reply) is None
-            and core_of(type(self).a_reply) is not None
-        )
-        if overridden:  # a `reply` of one's own counts in async calls, too
+        # A `reply` of one's own counts in async calls, too.
+        has_own_reply = core_of(type(self).reply) is None
+        if mode.is_async and has_own_reply and core_of(type(self).a_reply) is not None:
             said = await mode.block(self.reply, *args, **kwargs)
         else:
             said = await mode.peer(self, "reply", *args, **kwargs)
-        for listener in self._audience or ():
-            if listener is not self:
-                listener.observe(said)
+        for listener in self._listeners():
+            listener.observe(said)
         return said
 
     call, a_call = faces(_call)
@@ -123,17 +119,13 @@ class AgentBase(ConversableAgent):
 
         The model goes on knowing what it called and what came of it, as it does in a chat.
         """
-        if self.memory is not None:
-            self.memory.add(x)
-        heard = messages_in(x) if self.memory is None else self.memory.get_memory()
-        reply, rounds = await self._answer(mode, self._heard(heard))
-        if self.memory is not None and heard and rounds:
-            self._rounds[heard[-1].id] = [*self._rounds.get(heard[-1].id, ()), *rounds]
-        said = self._said(reply)
-        if self.memory is not None and said.memory != "":
-            kept = said if said.memory is None else Msg(self.name, said.memory, "assistant")
-            kept["id"] = said.id  # what it is told of its own words later is nothing new
-            self.memory.add(kept)
+        self._remember(x)
+        heard = list_messages(x) if self.memory is None else self.memory.get_memory()
+        reply, rounds = await self._answer(mode, self._to_stored(heard))
+        if heard and rounds and self.memory is not None:
+            self._rounds[heard[-1].id] += rounds
+        said = self._to_msg(reply)
+        self._remember_own(said)
         self.speak(said)
         return said
 
@@ -141,8 +133,20 @@ class AgentBase(ConversableAgent):
 
     def observe(self, x: Msg | Sequence[Msg] | None) -> None:
         """Remember what others said, without a reply."""
+        self._remember(x)
+
+    def _remember(self, x: Msg | Sequence[Msg] | None) -> None:
         if self.memory is not None:
             self.memory.add(x)
+
+    def _remember_own(self, said: Msg) -> None:
+        """Of its own words it remembers what their `memory` says: None is all, "" is nothing."""
+        if said.memory is None:
+            self._remember(said)
+        elif said.memory:
+            kept = Msg(self.name, said.memory, "assistant")
+            kept["id"] = said.id  # what it is told of its own words later is nothing new
+            self._remember(kept)
 
     def speak(self, content: Msg | str | Iterable[tuple[bool, str]] | None) -> None:
         """Show what is said, and tell it as MessageSent; of a `stream` each word as it comes. None
@@ -150,16 +154,16 @@ class AgentBase(ConversableAgent):
         """
         if content is None:
             return
-        others = [agent.name for agent in self._audience or () if agent is not self]
-        listeners = "everyone" if not others or len(others) > _NAMED else ", ".join(others)
+        names = [agent.name for agent in self._listeners()]
+        listeners = ", ".join(names) if 0 < len(names) <= _NAMED else "everyone"
         silent = is_quiet() or bool(self.silent)
-        if isinstance(content, Msg | str):
-            said = content if isinstance(content, Msg) else Msg(self.name, content, "assistant")
-            tell(said, listeners, silent=silent)
+        if isinstance(content, str):
+            content = Msg(self.name, content, "assistant")
+        if isinstance(content, Msg):
+            announce_once(content, listeners, silent=silent)
         else:
-            announcing.announce_streamed(
-                (text for _, text in content), self.name, listeners, silent
-            )
+            texts = map(itemgetter(1), content)
+            announcing.announce_streamed(texts, self.name, listeners, silent)
 
     # Hubs
 
@@ -167,6 +171,9 @@ class AgentBase(ConversableAgent):
     def audience(self) -> list[AgentBase] | None:
         """Who hears what this agent replies; None outside of hubs."""
         return self._audience
+
+    def _listeners(self) -> list[AgentBase]:
+        return self._audience or []
 
     def reset_audience(self, audience: Sequence[AgentBase]) -> None:
         """Let these agents hear what this one replies, itself left out."""
@@ -178,7 +185,7 @@ class AgentBase(ConversableAgent):
 
     def rm_audience(self, audience: AgentBase | Sequence[AgentBase]) -> None:
         """Let these agents hear it no longer."""
-        leaving = [audience] if isinstance(audience, AgentBase) else list(audience)
+        leaving = [audience] if isinstance(audience, AgentBase) else audience
         if self._audience is not None:
             self._audience = [agent for agent in self._audience if agent not in leaving]
 
@@ -196,7 +203,7 @@ class AgentBase(ConversableAgent):
         both.
         """
         if messages is not None or sender is not None:
-            messages = self._shown(conversation(self, messages, sender), sender)
+            messages = self._with_memory(conversation(self, messages, sender), sender)
         return await super()._generate_reply(mode, messages, sender, **kwargs)
 
     generate_reply, a_generate_reply = faces(_generate_reply)
@@ -216,7 +223,7 @@ class AgentBase(ConversableAgent):
             return False, None
         role = self._oai_system_message[:1] if self.system_message else []
         reply = await self._ask_model(
-            mode, client, [*role, *merged(conversation(self, messages, sender))]
+            mode, client, [*role, *merge(conversation(self, messages, sender))]
         )
         return (False, None) if reply is None else (True, reply)
 
@@ -229,27 +236,27 @@ class AgentBase(ConversableAgent):
         reply = await mode.block(
             model_reply, client, asked, self.client_cache, self, offered_tools(self.llm_config)
         )
-        return _spoken(reply) if isinstance(reply, str) else reply
+        return _without_reasoning(reply) if isinstance(reply, str) else reply
 
-    def _heard(self, messages: Sequence[Msg]) -> list[Stored]:
+    def _to_stored(self, messages: Sequence[Msg]) -> list[Stored]:
         """Messages as the model hears them, each on its own: what shortens histories finds again
         what it has shortened.
         """
-        heard: list[Stored] = []
-        for message, stored in zip(messages, as_heard(self.name, messages), strict=True):
-            heard += [stored, *self._rounds.get(message.id, ())]
-        return heard
+        stored: list[Stored] = []
+        for message in messages:
+            stored += [show_to(self.name, message), *self._rounds.get(message.id, ())]
+        return stored
 
-    def _shown(self, messages: list[Stored], sender: Agent | None) -> list[Stored]:
+    def _with_memory(self, messages: list[Stored], sender: Agent | None) -> list[Stored]:
         """What is remembered, then the chat; in calls the messages are all that is remembered.
 
         A message of one's own is copied: what is shown then differs from the stored history, which
         no summary with thoughts in it takes the place of, and nobody else gets one.
         """
-        chat = [_plain(message) for message in messages]
+        chat = [_copy_own(message) for message in messages]
         if sender is None or self.memory is None:
             return chat
-        return [*self._heard(self.memory.get_memory()), *chat]
+        return [*self._to_stored(self.memory.get_memory()), *chat]
 
     async def _answer(self, mode: Mode, messages: list[Stored]) -> tuple[Any, list[Stored]]:
         """The reply of the engine, with all its abilities, and the calls before it, which the agent
@@ -261,26 +268,27 @@ class AgentBase(ConversableAgent):
             reply = await mode.peer(self, "generate_reply", messages=messages, exclude=ending)
             if not _is_about_calls(reply):
                 return reply, messages[known:]
-            messages = [*messages, own(reply)]
+            messages = [*messages, as_author_knows(reply)]
         raise BadModelReply(
             f"{self.name}: its model still calls tools after {CALLS} rounds; ask again, or with"
             " fewer tools."
         )
 
-    def _said(self, reply: Any) -> Msg:
+    def _to_msg(self, reply: Any) -> Msg:
+        """The reply of the engine as a message; raises NoModelConfig and BadModelReply for none."""
         if isinstance(reply, Msg):
             return reply
         content = reply.get("content") if isinstance(reply, dict) else reply
+        if isinstance(content, str | list) and content:
+            return Msg(self.name, content, "assistant")
         if not content and self.client is None:
             raise NoModelConfig(
                 f"{self.name} has no model to reply with; give the model_config_name or an"
                 " llm_config."
             )
-        if not isinstance(content, str | list) or not content:
-            raise BadModelReply(
-                f"{self.name}: its model gave an empty reply; ask again, or choose another model."
-            )
-        return Msg(self.name, content, "assistant")
+        raise BadModelReply(
+            f"{self.name}: its model gave an empty reply; ask again, or choose another model."
+        )
 
     def _append_oai_message(
         self, message: AnyMessage | str, role: str, conversation_id: Agent, is_sending: bool = True
@@ -290,7 +298,9 @@ class AgentBase(ConversableAgent):
         """
         if not (is_sending and isinstance(message, Msg) and message.memory):
             return super()._append_oai_message(message, role, conversation_id, is_sending)
-        stored = super()._append_oai_message(own(message), role, conversation_id, is_sending)
+        stored = super()._append_oai_message(
+            as_author_knows(message), role, conversation_id, is_sending
+        )
         if stored:
             conversation = self._oai_messages[conversation_id]
             conversation[-1] = cast(Stored, _Own(conversation[-1], message.content))
@@ -301,11 +311,11 @@ class AgentBase(ConversableAgent):
         ConversableAgent's does.
         """
         last = super().last_message(agent)
-        return last and _as_told(last)
+        return last and _as_others_know(last)
 
     def chat_messages_for_summary(self, agent: Agent) -> list[Stored]:
         """The conversation as the other one knows it: a summary goes on to others."""
-        return [_as_told(message) for message in super().chat_messages_for_summary(agent)]
+        return [_as_others_know(message) for message in super().chat_messages_for_summary(agent)]
 
 
 class _Own(dict[str, Any]):
@@ -331,22 +341,24 @@ class _Own(dict[str, Any]):
         return _Own, (dict(self), self.told)
 
 
-def own(message: AnyMessage) -> Stored:
+def as_author_knows(message: AnyMessage) -> Stored:
     """A message as its author remembers it."""
     if isinstance(message, Msg) and message.memory:
         message = {**message, "content": message.memory}
     return cast(Stored, message)
 
 
-def _spoken(reply: str) -> str | None:
+def _without_reasoning(reply: str) -> str | None:
     """What a reply says behind its `<think>...</think>`, which is for nobody else; None when there
     is nothing behind it.
     """
     try:
-        start = answer_start(reply)
+        start = find_answer(reply)
     except ResponseParsingError:
         return None
-    return reply[start:].lstrip() or None if start else reply
+    if start == 0:
+        return reply
+    return reply[start:].lstrip() or None
 
 
 def _is_about_calls(reply: Any) -> bool:
@@ -356,24 +368,24 @@ def _is_about_calls(reply: Any) -> bool:
     return reply.get("role") == "function" or has_calls(reply) or bool(tool_responses_of(reply))
 
 
-def _plain(message: AnyMessage) -> Stored:
+def _copy_own(message: AnyMessage) -> Stored:
     return copied(message) if isinstance(message, _Own) else cast(Stored, message)
 
 
-def _as_told(message: AnyMessage) -> Stored:
+def _as_others_know(message: AnyMessage) -> Stored:
     if isinstance(message, _Own):
         message = {**message, "content": message.told}
     return cast(Stored, message)
 
 
-def tell(said: Msg, listeners: str, *, silent: bool) -> None:
-    """Tell of a message once, however often it is handed on."""
+def announce_once(said: Msg, listeners: str, *, silent: bool) -> None:
+    """Announce a message once, however often it is handed on."""
     if not said.told:
         said.told = True
         announcing.announce_spoken(said, said.name, listeners, silent)
 
 
-def agents_in(given: Any) -> list[AgentBase]:
+def list_agents(given: Any) -> list[AgentBase]:
     """One agent or several as a list; raises WrongType for what is none."""
     if isinstance(given, AgentBase):
         return [given]

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
-from agentkit.agents.dialog.base import AgentBase, agents_in, tell
-from agentkit.agents.dialog.memory import messages_in
+from agentkit.agents.dialog.base import AgentBase, announce_once, list_agents
+from agentkit.agents.dialog.memory import list_messages
 from agentkit.agents.dialog.msg import Msg
 from agentkit.conversation import announcing
 from agentkit.core.io import is_quiet
@@ -26,8 +26,8 @@ class MsgHub:
     def __init__(
         self, participants: Sequence[AgentBase], announcement: Msg | Sequence[Msg] | None = None
     ) -> None:
-        self.participants = list(dict.fromkeys(agents_in(participants)))
-        messages_in(announcement)  # what is none must not leave the hub half open
+        self.participants = list(dict.fromkeys(list_agents(participants)))
+        list_messages(announcement)  # raises before the hub is half open
         self.announcement = announcement
         self._before: dict[AgentBase, list[AgentBase] | None] = {}
 
@@ -48,7 +48,7 @@ class MsgHub:
 
     def add(self, new_participant: AgentBase | Sequence[AgentBase]) -> None:
         """Let agents join; they hear what is said from now on."""
-        for agent in agents_in(new_participant):
+        for agent in list_agents(new_participant):
             if agent in self.participants:
                 announcing.note(agent.name, "is in the hub already", is_quiet())
             else:
@@ -57,7 +57,7 @@ class MsgHub:
 
     def delete(self, participant: AgentBase | Sequence[AgentBase]) -> None:
         """Let agents leave."""
-        for agent in agents_in(participant):
+        for agent in list_agents(participant):
             if agent in self.participants:
                 self.participants.remove(agent)
                 self._leave(agent)
@@ -69,8 +69,8 @@ class MsgHub:
         """Let all participants hear something; what nobody was told of is told as MessageSent."""
         for agent in self.participants:
             agent.observe(msg)
-        for said in messages_in(msg):
-            tell(said, "everyone", silent=is_quiet())
+        for said in list_messages(msg):
+            announce_once(said, "everyone", silent=is_quiet())
 
     def _listen(self, agents: Sequence[AgentBase]) -> None:
         for agent in agents:
@@ -79,17 +79,16 @@ class MsgHub:
 
     def _leave(self, agent: AgentBase) -> None:
         before = self._before.pop(agent, None)
-        if before is None:
-            agent.clear_audience()
-        else:
+        agent.clear_audience()
+        if before is not None:
             agent.reset_audience(before)
 
 
 def msghub(
     participants: Sequence[AgentBase], announcement: Msg | Sequence[Msg] | None = None
 ) -> MsgHub:
-    """A hub for a `with` block; all participants hear the announcement first. Raises WrongType for
-    what is no dialog agent, WrongArgument for what is no message.
+    """A hub for a `with` block; all participants hear the announcement first. Raises WrongType
+    for participants that are not dialog agents, WrongArgument for an announcement of another type.
     """
     return MsgHub(participants, announcement)
 
@@ -99,7 +98,7 @@ def sequential_pipeline(operators: Sequence[Operator], x: Any = None) -> Any:
 
     Raises WrongArgument (a ValueError) without operators.
     """
-    for operator in _some(operators):
+    for operator in _check_operators(operators):
         x = operator(x)
     return x
 
@@ -108,7 +107,7 @@ async def a_sequential_pipeline(operators: Sequence[Operator], x: Any = None) ->
     """The same in an event loop: agents by `a_call`, results of other operators are awaited where
     they can be.
     """
-    for operator in _some(operators):
+    for operator in _check_operators(operators):
         x = operator.a_call(x) if isinstance(operator, AgentBase) else operator(x)
         x = await x if inspect.isawaitable(x) else x
     return x
@@ -126,7 +125,7 @@ class SequentialPipeline:
         return sequential_pipeline(self.operators, x)
 
 
-def _some(operators: Sequence[Operator]) -> Sequence[Operator]:
+def _check_operators(operators: Sequence[Operator]) -> Sequence[Operator]:
     if not operators:
         raise WrongArgument("A pipeline needs operators; give at least one agent.")
     return operators

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from itertools import compress, starmap
 from pathlib import Path
 
 from agentkit.agents.dialog.msg import Msg
@@ -28,9 +30,9 @@ class TemporaryMemory:
     def add(self, memories: Msg | Sequence[Msg] | None) -> None:
         """Remember messages; None and what is there already change nothing.
 
-        Raises WrongArgument (a ValueError) for what is no message.
+        Raises WrongArgument (a ValueError) for anything but messages.
         """
-        for message in messages_in(memories):
+        for message in list_messages(memories):
             if message.id not in self._ids:
                 self._messages.append(message)
                 self._ids.add(message.id)
@@ -45,16 +47,10 @@ class TemporaryMemory:
             raise WrongArgument(
                 f"recent_n is {recent_n}; give the number of newest messages, or None for all."
             )
-        recent = (
-            self._messages
-            if recent_n is None
-            else self._messages[len(self._messages) - min(recent_n, len(self._messages)) :]
-        )
-        return [
-            message
-            for index, message in enumerate(recent)
-            if filter_func is None or filter_func(index, message)
-        ]
+        recent = list(deque(self._messages, maxlen=recent_n))
+        if filter_func is None:
+            return recent
+        return list(compress(recent, starmap(filter_func, enumerate(recent))))
 
     def delete(self, index: int | Iterable[int]) -> None:
         """Forget the messages at these places, counted from 0; a place that is not there is noted
@@ -100,42 +96,35 @@ class TemporaryMemory:
         """Remember messages that are given, or that `export` wrote to a file (or its text);
         `overwrite` forgets the others first.
 
-        Raises WrongType and WrongArgument for what is none, before anything is forgotten.
+        Raises WrongType and WrongArgument for anything else, before anything is forgotten.
         """
-        loaded = (
-            _read(memories)
-            if isinstance(memories, str | Path)
-            else messages_in(memories, WrongType)
-        )
+        if isinstance(memories, str | Path):
+            loaded = _read(memories)
+        else:
+            loaded = list_messages(memories, WrongType)
         if overwrite:
             self.clear()
         self.add(loaded)
 
 
-def messages_in(given: object, kind: type[AgentkitError] = WrongArgument) -> list[Msg]:
+def list_messages(given: object, kind: type[AgentkitError] = WrongArgument) -> list[Msg]:
     """One message, several or none as a list; raises an error of this kind for what is no
     message.
     """
-    found = (
-        [given]
-        if isinstance(given, Msg)
-        else list(given)
-        if isinstance(given, list | tuple)
-        else given
-    )
-    if found is None:
+    if given is None:
         return []
-    if not isinstance(found, list) or not all(isinstance(each, Msg) for each in found):
+    messages = [given] if isinstance(given, Msg) else given
+    if not isinstance(messages, list | tuple) or not all(isinstance(x, Msg) for x in messages):
         raise kind(f"A message must be a Msg, a list of Msg or None, not {given!r:.200}.")
-    return found
+    return list(messages)
 
 
 def _read(source: str | Path) -> list[Msg]:
-    text = (
-        source
-        if isinstance(source, str) and source.lstrip().startswith("[")
-        else Path(source).read_text("utf-8")
-    )
+    """The messages in a JSON text, or in a file with one."""
+    if isinstance(source, str) and source.lstrip().startswith("["):
+        text = source
+    else:
+        text = Path(source).read_text("utf-8")
     try:
         values = json.loads(text)
     except json.JSONDecodeError as error:

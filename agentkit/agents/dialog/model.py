@@ -6,11 +6,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
-from itertools import takewhile
+from itertools import chain, groupby, takewhile
 from queue import SimpleQueue
 from typing import Any
 
-from agentkit.agents.dialog.memory import messages_in
+from agentkit.agents.dialog.memory import list_messages
 from agentkit.agents.dialog.msg import Msg
 from agentkit.agents.dialog.structured_reply import ParseFunction, Wish, ask
 from agentkit.conversation.conversable import ConversableAgent
@@ -34,15 +34,12 @@ class DialogModel:
         """Messages as the model is asked with them; a text is an instruction, None and nothing are
         left out.
         """
-        given = [Msg("system", each, "system") if isinstance(each, str) else each for each in args]
-        flat = [message for each in given for message in messages_in(each)]
-        leading = list(takewhile(lambda message: message.role == "system", flat))
-        heard = merged(as_heard(self._agent.name, flat[len(leading) :]))
-
+        messages = list(chain.from_iterable(map(_list_given, args)))
+        leading = list(takewhile(lambda message: message.role == "system", messages))
+        rest = [show_to(self._agent.name, message) for message in messages[len(leading) :]]
         system = "\n\n".join(text_of(message.content) for message in leading)
-        if not system:
-            return heard
-        return [{"role": "system", "content": system}, *heard]
+        heard = merge(rest)
+        return [{"role": "system", "content": system}, *heard] if system else heard
 
     async def _call(
         self,
@@ -65,24 +62,23 @@ class DialogModel:
         `stream`: the model is asked when that or `text` is first read. Async calls wait for the
         whole reply. `kwargs` are parameters of the chat API.
         """
-        asked: list[Stored] = (
-            [{"role": "user", "content": messages}] if isinstance(messages, str) else list(messages)
-        )
+        if isinstance(messages, str):
+            messages = [{"role": "user", "content": messages}]
+        asked = list(messages)
         config = self._agent.llm_config or {}
         if stream is None:
             stream = bool(config.get("stream")) and parse_func is None
         if stream and "stream" not in config:
             kwargs["stream"] = True
-        name = getattr(parse_func, "__qualname__", "none") if parse_func else "none"
         wish = Wish(
-            parse_func or _unread,
-            name,
+            parse_func or _leave_unread,
+            getattr(parse_func, "__qualname__", "none"),
             max_retries=max_retries,
             fault_handler=fault_handler,
             parameters=kwargs,
         )
         if stream and parse_func is None and not mode.is_async:
-            return ModelResponse(stream=self._streamed(asked, wish))
+            return ModelResponse(stream=self._stream(asked, wish))
         return await self._whole(mode, asked, wish)
 
     async def _whole(self, mode: Mode, /, asked: list[Stored], wish: Wish) -> ModelResponse:
@@ -93,7 +89,7 @@ class DialogModel:
 
     whole, a_whole = faces(_whole)
 
-    def _streamed(self, asked: list[Stored], wish: Wish) -> Iterator[str]:
+    def _stream(self, asked: list[Stored], wish: Wish) -> Iterator[str]:
         """The text so far, again and again; ends the call when nobody reads on. Raises what the
         call raises.
         """
@@ -132,29 +128,25 @@ class DialogModel:
         return self.call(*args, **kwargs)
 
 
-def as_heard(name: str, messages: Iterable[Msg]) -> list[Stored]:
-    """Remembered messages as the agent of that name hears them: its own as its own, others' with
-    their name in the text.
-
-    Servers seldom show a model the `name` of a message, so that it would not know who speaks.
-    """
-    return [_heard(name, message) for message in messages]
+def _list_given(given: Msg | Sequence[Msg] | str | None) -> list[Msg]:
+    """Messages as a list; a text is an instruction."""
+    return [Msg("system", given, "system")] if isinstance(given, str) else list_messages(given)
 
 
-def merged(messages: Iterable[Stored]) -> list[Stored]:
+def merge(messages: Iterable[Stored]) -> list[Stored]:
     """Texts that the model hears one after the other, as one message: many servers take no two of
     the same role in a row.
 
     Those of a chat stay apart: they have a `name`, and no author in the text.
     """
-    made: list[Stored] = []
-    for message in messages:
-        last = made[-1] if made else {}
-        if _is_plain(message) and _is_plain(last):
-            made[-1] = {**last, "content": f"{last['content']}\n\n{message['content']}"}
-        else:
-            made.append(message)
-    return made
+    merged: list[Stored] = []
+    for is_plain, group in groupby(messages, _is_plain):
+        run = list(group)
+        if is_plain:
+            text = "\n\n".join(message["content"] for message in run)
+            run = [{**run[0], "content": text}]
+        merged += run
+    return merged
 
 
 def _is_plain(message: Stored) -> bool:
@@ -165,7 +157,12 @@ def _is_plain(message: Stored) -> bool:
     )
 
 
-def _heard(name: str, message: Msg) -> Stored:
+def show_to(name: str, message: Msg) -> Stored:
+    """A remembered message as the agent of that name hears it: its own as its own, another's with
+    their name in the text.
+
+    Servers seldom show a model the `name` of a message, so that it would not know who speaks.
+    """
     if message.name == name and message.role == "assistant":
         return {"role": "assistant", "content": message.content}
     if message.role == "user" or not isinstance(message.content, str):
@@ -173,5 +170,5 @@ def _heard(name: str, message: Msg) -> Stored:
     return {"role": "user", "content": f"{message.name}: {message.content}"}
 
 
-def _unread(response: ModelResponse) -> ModelResponse:
+def _leave_unread(response: ModelResponse) -> ModelResponse:
     return response

@@ -50,7 +50,7 @@ class Msg(dict[str, Any]):
         super().__init__(
             name=name,
             role=role,
-            content=_with_pictures(as_text(content), url),
+            content=_add_pictures(as_text(content), url),
             metadata=metadata,
             id=new_id(),
             timestamp=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S"),
@@ -59,7 +59,7 @@ class Msg(dict[str, Any]):
             IOStream.get_default().print(f"{name}: {text_of(self.content)}", flush=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (dict(self), self.memory)
+        return _restore, (dict(self), self.memory)
 
     @property
     def id(self) -> str:
@@ -115,16 +115,12 @@ class Msg(dict[str, Any]):
         """The text of the content; None when there are only other parts."""
         if isinstance(self.content, str):
             return self.content
-        texts = [str(part.get("text", "")) for part in self.content if part.get("type") == "text"]
+        texts = [str(part.get("text", "")) for part in self.get_content_blocks("text")]
         return "".join(texts) if texts else None
 
     def get_content_blocks(self, block_type: str | None = None) -> list[dict[str, Any]]:
         """The content as parts, a text as one; with `block_type` only those of that type."""
-        parts = (
-            [{"type": "text", "text": self.content}]
-            if isinstance(self.content, str)
-            else list(self.content)
-        )
+        parts = _to_parts(self.content)
         return [part for part in parts if block_type in (None, part.get("type"))]
 
     def to_dict(self) -> dict[str, Any]:
@@ -146,9 +142,8 @@ class Msg(dict[str, Any]):
                 f"A message needs name, content and role; {missing} is missing in"
                 f" {serialized_dict!r:.200}."
             ) from None
-        made.update(
-            {key: serialized_dict[key] for key in ("id", "timestamp") if key in serialized_dict}
-        )
+        own = {"id": made.id, "timestamp": made["timestamp"]} | dict(serialized_dict)
+        made.update(id=own["id"], timestamp=own["timestamp"])
         return made
 
 
@@ -158,21 +153,25 @@ def as_text(content: Any) -> Any:
     """
     if content is None or content == []:
         return ""
-    if isinstance(content, str) or (
-        isinstance(content, list) and content and all(_is_part(part) for part in content)
-    ):
+    if isinstance(content, str) or _are_parts(content):
         return content
     return json.dumps(content, ensure_ascii=False, default=str)
 
 
-def _restored(values: dict[str, Any], memory: str | None) -> Msg:
+def _restore(values: dict[str, Any], memory: str | None) -> Msg:
     made = Msg.from_dict(values)
     made.memory = memory
     return made
 
 
-def _is_part(part: Any) -> bool:
-    return isinstance(part, Mapping) and "type" in part
+def _are_parts(content: Any) -> bool:
+    if not isinstance(content, list):
+        return False
+    return all(isinstance(part, Mapping) and "type" in part for part in content)
+
+
+def _to_parts(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
 def _is_json(value: Any) -> bool:
@@ -183,9 +182,9 @@ def _is_json(value: Any) -> bool:
     return True
 
 
-def _with_pictures(content: Any, url: str | Sequence[str] | None) -> Any:
+def _add_pictures(content: Any, url: str | Sequence[str] | None) -> Any:
     if not url:
         return content
-    parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
-    urls = [url] if isinstance(url, str) else list(url)
-    return [*parts, *({"type": "image_url", "image_url": {"url": each}} for each in urls)]
+    urls = [url] if isinstance(url, str) else url
+    pictures = [{"type": "image_url", "image_url": {"url": each}} for each in urls]
+    return _to_parts(content) + pictures

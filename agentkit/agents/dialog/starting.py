@@ -5,18 +5,20 @@ configurations.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from agentkit.agents.dialog.agents import DialogAgent, DictDialogAgent, UserAgent
 from agentkit.agents.dialog.base import AgentBase
-from agentkit.agents.dialog.configs import know, read
+from agentkit.agents.dialog.configs import Configs, know, read
 from agentkit.errors import ConfigError
 
-_CLASSES: tuple[type[AgentBase], ...] = (AgentBase, DialogAgent, DictDialogAgent, UserAgent)
-Configs = str | Path | Mapping[str, object] | Sequence[Mapping[str, object]]
-"""One configuration, several, or a JSON file with them."""
+_CLASSES: dict[Any, type[AgentBase]] = {
+    "AgentBase": AgentBase,
+    "DialogAgent": DialogAgent,
+    "DictDialogAgent": DictDialogAgent,
+    "UserAgent": UserAgent,
+}
 
 
 def init(
@@ -46,33 +48,31 @@ def init(
     `agentkit.record` keeps what is said and what it takes. Asking for a studio, or for saved calls,
     is warned of. Raises ConfigError.
     """
-    for argument, value in (("studio_url", studio_url), ("save_api_invoke", save_api_invoke)):
-        if value and not (argument == "save_api_invoke" and disable_saving):
+    unsupported = {
+        "studio_url": studio_url,
+        "save_api_invoke": save_api_invoke and not disable_saving,
+    }
+    for argument, value in unsupported.items():
+        if value:
             told = (
                 f"init({argument}={value!r}) has no effect here; record(...) keeps all calls, and"
                 " the app shows them."
             )
             warnings.warn(told, UserWarning, stacklevel=2)
     know(model_configs)
-    configs = (
-        read(agent_configs, "agents") if isinstance(agent_configs, str | Path) else agent_configs
-    )
-    return [
-        _agent(config) for config in ([configs] if isinstance(configs, Mapping) else configs or [])
-    ]
+    return [_make_agent(config) for config in read(agent_configs, "agents")]
 
 
-def _agent(config: object) -> AgentBase:
-    known: dict[Any, type[AgentBase]] = {each.__name__: each for each in _CLASSES}
+def _make_agent(config: object) -> AgentBase:
     if not isinstance(config, Mapping) or not isinstance(config.get("args", {}), Mapping):
         raise ConfigError(
             f"An agent's configuration is a dict with class and args, not {type(config).__name__}."
         )
-    if config.get("class") not in known:
+    if config.get("class") not in _CLASSES:
         raise ConfigError(
-            f"There is no agent class {config.get('class')!r}; known are {', '.join(known)}."
+            f"There is no agent class {config.get('class')!r}; known are {', '.join(_CLASSES)}."
         )
     try:
-        return known[config["class"]](**config.get("args", {}))
+        return _CLASSES[config["class"]](**config.get("args", {}))
     except TypeError as error:
         raise ConfigError(f"The args of the {config['class']} do not fit: {error}.") from error

@@ -69,28 +69,28 @@ async def ask(
     `max_retries` times; each try emits ReplyParsed. After that the `fault_handler` decides, without
     one the last error is raised. Raises what the client raises.
     """
-    told = instructed(messages, wish.instruction)
+    told = add_instruction(messages, wish.instruction)
     asked = told
     for attempt in count(1):
-        reply = await _reply(mode, agent, client, asked, wish)
+        reply = await _ask_model(mode, agent, client, asked, wish)
         if isinstance(reply, dict):
             return reply
         response = ModelResponse(text=reply)
         try:
-            return _parsed(agent, wish, response, attempt)
+            return _parse(agent, wish, response, attempt)
         except (ResponseParsingError, ValueError, KeyError) as error:
-            bus.emit(ReplyParsed(agent.name, wish.name, attempt, False, error=_reason(error)))
+            bus.emit(ReplyParsed(agent.name, wish.name, attempt, False, error=_tell_reason(error)))
             if attempt > wish.max_retries:
-                return _after_all(agent, wish, response, error, attempt)
+                return _give_up(agent, wish, response, error, attempt)
             asked = [
                 *told,
-                {"role": "assistant", "content": _shortened(reply, client)},
-                _feedback(error, wish),
+                {"role": "assistant", "content": _shorten(reply, client)},
+                _tell_problem(error, wish),
             ]
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
-def instructed(messages: Sequence[Stored], instruction: str) -> list[Stored]:
+def add_instruction(messages: Sequence[Stored], instruction: str) -> list[Stored]:
     """The messages with the instruction at their end: in the last one where a person or another
     agent speaks, else on its own.
 
@@ -104,7 +104,7 @@ def instructed(messages: Sequence[Stored], instruction: str) -> list[Stored]:
     return [*messages, {"role": "user", "content": instruction}]
 
 
-def _parsed(
+def _parse(
     agent: ConversableAgent, wish: Wish, response: ModelResponse, attempt: int
 ) -> ModelResponse:
     made = wish.parse(response)
@@ -112,79 +112,74 @@ def _parsed(
         response.parsed = made
         made = response
     heard = wish.heard(made.parsed)
-    bus.emit(ReplyParsed(agent.name, wish.name, attempt, True, _json_value(made.parsed), heard))
+    bus.emit(ReplyParsed(agent.name, wish.name, attempt, True, _to_json_value(made.parsed), heard))
     return made
 
 
-def _after_all(
+def _give_up(
     agent: ConversableAgent, wish: Wish, response: ModelResponse, error: Exception, tries: int
 ) -> ModelResponse:
-    after = f"after {tries} {'try' if tries == 1 else 'tries'}"
+    after = "after 1 try" if tries == 1 else f"after {tries} tries"
     if wish.fault_handler is not None:
         bus.emit(Noted(agent.name, f"no reply could be read {after}"))
         handled = wish.fault_handler(response)
         response.parsed = handled.parsed if isinstance(handled, ModelResponse) else handled
         return response
-    told = f"{agent.name}: the model's reply could not be read {after}. {_reason(error)}"
+    told = f"{agent.name}: the model's reply could not be read {after}. {_tell_reason(error)}"
     if not isinstance(error, ResponseParsingError):
         raise ResponseParsingError(told, response.text) from error
     error.message, error.raw_response, error.args = told, response.text, (told,)
     raise error
 
 
-def _shortened(reply: str, client: Any) -> str:
+def _shorten(reply: str, client: Any) -> str:
     """A refused reply as the model sees it again; of a very long one the two ends, so that there is
     room for a better one.
     """
-    if not reply:
-        return "(nothing)"
-
     window = model_asked_by(client)[1] or _LONGEST
     # As many characters as the window has tokens take about a quarter of it.
     longest = min(_LONGEST, window)
     cut, end = len(reply) - longest, longest // 2
     if cut <= 0:
-        return reply
+        return reply or "(nothing)"
     return f"{reply[:end]}\n({cut:,} characters)\n{reply[-end:]}"
 
 
-def _feedback(error: Exception, wish: Wish) -> Stored:
-    again = f"\n\n{wish.instruction}" if wish.instruction else ""
-    problem = f"Your reply could not be read: {_reason(error)}"
-    return {
-        "role": "user",
-        "content": (
-            f"{problem}\nReply to the same message again, complete and in the right form.{again}"
-        ),
-    }
+def _tell_problem(error: Exception, wish: Wish) -> Stored:
+    told = (
+        f"Your reply could not be read: {_tell_reason(error)}\n"
+        "Reply to the same message again, complete and in the right form."
+        f"\n\n{wish.instruction}"
+    )
+    return {"role": "user", "content": told.removesuffix("\n\n")}
 
 
-def _reason(error: Exception) -> str:
+def _tell_reason(error: Exception) -> str:
     if isinstance(error, ResponseParsingError):
         return error.message
     return str(error) or type(error).__name__
 
 
-def _json_value(parsed: Any) -> Any:
+def _to_json_value(parsed: Any) -> Any:
     return json.loads(json.dumps(parsed, default=str))
 
 
 # How the API is told
 
 
-async def _reply(
+async def _ask_model(
     mode: Mode, agent: ConversableAgent, client: Any, asked: Sequence[Stored], wish: Wish
 ) -> str | Stored:
     """A text, or a message with calls of functions."""
     offered = offered_tools(agent.llm_config)
-    for way, parameters in _ways(client, wish, bool(offered)):
+    for way, parameters in _list_ways(client, wish, bool(offered)):
         try:
             given = {**offered, **wish.parameters, **parameters}
-            reply = await mode.block(_unseen_reply, client, asked, agent.client_cache, agent, given)
+            reply = await mode.block(_reply_unseen, client, asked, agent.client_cache, agent, given)
         except ModelError as error:
             if not way or error.retry_after_s is not None or not _REFUSAL.search(str(error)):
                 raise
-            _refused.add((way, _models(client)))
+            _refused.add((way, _identify_models(client)))
             bus.emit(
                 Noted(
                     agent.name,
@@ -192,29 +187,36 @@ async def _reply(
                 )
             )
             continue
-        return _answer(agent, reply, forced=way == "forced tool")
+        return _read_reply(agent, reply, forced=way == "forced tool")
     raise AssertionError("unreachable: the last way returns or raises")
 
 
-def _ways(client: Any, wish: Wish, has_tools: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+def _list_ways(client: Any, wish: Wish, has_tools: bool) -> Iterator[tuple[str, dict[str, Any]]]:
     """How the API can hold the model to the form, strictest first; the parser checks in any
     case.
     """
-    models = _models(client)
-    if wish.api_format and models and ("response_format", models) not in _refused:
-        yield "response_format", {"response_format": dict(wish.api_format)}
-    schema = (wish.api_format or {}).get("json_schema", {}).get("schema")
-    if schema and models and not has_tools and ("forced tool", models) not in _refused:
-        function = {"name": _ANSWER, "description": "Give the answer.", "parameters": schema}
-        choice = {"type": "function", "function": {"name": _ANSWER}}
-        yield (
-            "forced tool",
-            {"tools": [{"type": "function", "function": function}], "tool_choice": choice},
-        )
+    models, form = _identify_models(client), wish.api_format or {}
+    schema = form.get("json_schema", {}).get("schema")
+    ways: dict[str, dict[str, Any]] = {}
+    if form:
+        ways["response_format"] = {"response_format": dict(form)}
+    if schema and not has_tools:
+        ways["forced tool"] = _force_tool(schema)
+    if models:
+        yield from ((way, ways[way]) for way in ways if (way, models) not in _refused)
     yield "", {}
 
 
-def _models(client: Any) -> tuple[Any, ...]:
+def _force_tool(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters of the chat API with which the model must answer by calling a function."""
+    function = {"name": _ANSWER, "description": "Give the answer.", "parameters": schema}
+    return {
+        "tools": [{"type": "function", "function": function}],
+        "tool_choice": {"type": "function", "function": {"name": _ANSWER}},
+    }
+
+
+def _identify_models(client: Any) -> tuple[Any, ...]:
     """The models behind the client if all of them may be told a form, else nothing."""
     models = getattr(client, "models", None) or ()
     if all(map(_takes_form, models)):
@@ -227,7 +229,7 @@ def _takes_form(model: Any) -> bool:
     return bool(getattr(client, "takes_response_format", False))
 
 
-def _unseen_reply(*asked: Any) -> Any:
+def _reply_unseen(*asked: Any) -> Any:
     """`model_reply` with nothing on the console, where a stream would show what only the parser may
     pass on.
     """
@@ -235,7 +237,7 @@ def _unseen_reply(*asked: Any) -> Any:
         return model_reply(*asked)
 
 
-def _answer(agent: ConversableAgent, reply: Any, *, forced: bool) -> str | Stored:
+def _read_reply(agent: ConversableAgent, reply: Any, *, forced: bool) -> str | Stored:
     """The text of a reply, or what a forced tool was called with; a message with other calls as it
     is.
 

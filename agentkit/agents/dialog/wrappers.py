@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, cast
 
-from agentkit.agents.dialog.memory import messages_in
+from agentkit.agents.dialog.memory import list_messages
 from agentkit.agents.dialog.msg import Msg
 from agentkit.errors import BadModelReply, WrongArgument, WrongType
 from agentkit.llm.calls.stream import delta
@@ -46,8 +47,8 @@ class ModelWrapperBase(ABC):
 
     def format(self, *args: Msg | Sequence[Msg] | None) -> Any:
         """The messages in the form that `__call__` takes."""
-        flat = [message for each in args for message in messages_in(each)]
-        return [{"role": message.role, "content": message.content} for message in flat]
+        messages = chain.from_iterable(map(list_messages, args))
+        return [{"role": message.role, "content": message.content} for message in messages]
 
 
 _registered: dict[str, type[ModelWrapperBase]] = {}
@@ -67,7 +68,7 @@ def register_model_wrapper_class(
             "A model wrapper must be a subclass of ModelWrapperBase, not"
             f" {model_wrapper_class!r:.200}."
         )
-    kind = getattr(model_wrapper_class, "model_type", None)
+    kind = getattr(model_wrapper_class, "model_type", "")
     if not isinstance(kind, str) or not kind:
         raise WrongArgument(
             f"{model_wrapper_class.__name__} has no model_type; write one, such as model_type ="
@@ -81,12 +82,12 @@ def register_model_wrapper_class(
     _registered[kind] = model_wrapper_class
 
 
-def registered() -> list[str]:
+def list_model_types() -> list[str]:
     """The model types of the classes that are registered."""
     return sorted(_registered)
 
 
-def wrapped_model(kind: str, config: Mapping[str, Any]) -> Model:
+def make_model(kind: str, config: Mapping[str, Any]) -> Model:
     """The model that a registered class asks; raises what the class raises for the
     configuration.
     """

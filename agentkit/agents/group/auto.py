@@ -7,7 +7,7 @@ from typing import Any
 
 from agentkit.agents.group import templates
 from agentkit.agents.group.members import Group
-from agentkit.agents.group.said import mentions
+from agentkit.agents.group.mentions import count_mentions
 from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent
@@ -41,7 +41,7 @@ async def ask_model(
     else:
         return None
     check = _Check(chat, candidates)
-    chooser = _chooser(
+    chooser = _make_chooser(
         chat, selector, chat.select_speaker_msg(candidates), {check.agent: transcript}
     )
     who = getattr(selector, "name", "")
@@ -66,12 +66,13 @@ async def ask_model(
     return check.chosen
 
 
-def _chooser(
+def _make_chooser(
     chat: Group, selector: Agent | None, system_message: str, history: dict[Agent, list[Stored]]
 ) -> ConversableAgent:
     """The agent that the model speaks for."""
-    given = chat.select_speaker_auto_model_client_cls or []
-    classes = given if isinstance(given, list) else [given]
+    classes = chat.select_speaker_auto_model_client_cls or []
+    if not isinstance(classes, list):
+        classes = [classes]
     config: Any = chat.select_speaker_auto_llm_config
     if config is None and classes:
         config = getattr(selector, "llm_config", False)
@@ -85,13 +86,20 @@ def _chooser(
     if config is None:
         chooser.client = getattr(selector, "client", None)
     if isinstance(config, dict):
-        wanted = {each.get("model_client_cls") for each in config.get("config_list") or [config]}
-        for client_class in classes:
-            if client_class.__name__ in wanted:
-                chooser.register_model_client(client_class)
+        _register_clients(chooser, config, classes)
     if chat.select_speaker_transform_messages is not None:
         chat.select_speaker_transform_messages.add_to_agent(chooser)
     return chooser
+
+
+def _register_clients(
+    chooser: ConversableAgent, config: dict[str, Any], classes: list[type]
+) -> None:
+    """Register the classes of clients that the entries of the config name."""
+    wanted = {each.get("model_client_cls") for each in config.get("config_list") or [config]}
+    for client_class in classes:
+        if client_class.__name__ in wanted:
+            chooser.register_model_client(client_class)
 
 
 class _Check:
@@ -112,28 +120,28 @@ class _Check:
         wrong with the answer.
         """
         self.attempt += 1
-        named = mentions(messages[-1].get("content"), [agent.name for agent in self.candidates])
+        named = list(
+            count_mentions(messages[-1].get("content"), [agent.name for agent in self.candidates])
+        )
         if len(named) == 1:
             self.chosen = next(agent for agent in self.candidates if agent.name in named)
-        self._tell(named)
+        self._show(named)
         if self.chosen is not None or self.attempt >= self.attempts:
             return True, None
         chat = self.chat
         template = chat.select_speaker_auto_none_template
         if named:
             template = chat.select_speaker_auto_multiple_template
-        content = templates.filled(template, self.candidates)
+        content = templates.fill(template, self.candidates)
         return True, {
             "content": content,
             "name": recipient.name,
             "override_role": chat.role_for_select_speaker_messages,
         }
 
-    def _tell(self, named: dict[str, int]) -> None:
-        if not self.chat.select_speaker_auto_verbose:
-            return
-        found = f"names {', '.join(named)}" if named else "names nobody"
-        IOStream.get_default().print(
-            f">>>>>>>> Choice of the next speaker, attempt {self.attempt} of {self.attempts}:"
-            f" {found}"
-        )
+    def _show(self, named: list[str]) -> None:
+        if self.chat.select_speaker_auto_verbose:
+            IOStream.get_default().print(
+                f">>>>>>>> Choice of the next speaker, attempt {self.attempt} of {self.attempts}:"
+                f" names {', '.join(named) or 'nobody'}"
+            )

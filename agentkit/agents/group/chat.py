@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from agentkit.agents.group import selection
 from agentkit.agents.group.auto import ask_model
 from agentkit.agents.group.members import Group
-from agentkit.agents.group.settings import checked
-from agentkit.agents.group.transitions import allowed_transitions
+from agentkit.agents.group.settings import check_settings
+from agentkit.agents.group.transitions import build_transitions
 from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
 from agentkit.core.twin import Mode, faces
@@ -31,9 +31,9 @@ class GroupChat(Group):
 
     def __post_init__(self) -> None:
         self.last_choice: selection.Choice | None = None
-        for name, value in checked(self).items():
+        for name, value in check_settings(self).items():
             setattr(self, name, value)
-        self.allowed_speaker_transitions_dict = allowed_transitions(
+        self.allowed_speaker_transitions_dict = build_transitions(
             self.agents,
             True if self.allow_repeat_speaker is None else self.allow_repeat_speaker,
             self.allowed_or_disallowed_speaker_transitions,
@@ -49,7 +49,7 @@ class GroupChat(Group):
         changed.
         """
         self.messages.append(
-            {**signed(message, speaker), "content": announcing.display_text(message)}
+            {**sign(message, speaker), "content": announcing.display_text(message)}
         )
 
     def agent_by_name(
@@ -60,17 +60,14 @@ class GroupChat(Group):
 
         Raises AgentNameConflict, if wanted, when several have the name.
         """
-        found = [
-            agent
-            for agent in (self.nested_agents() if recursive else self.agents)
-            if agent.name == name
-        ]
+        agents = self.nested_agents() if recursive else self.agents
+        found = [agent for agent in agents if agent.name == name]
         if raise_on_name_conflict and len(found) > 1:
             raise AgentNameConflict(
                 f"{len(found)} agents of the group are called {name!r}; give each a name of its"
                 " own."
             )
-        return found[0] if found else None
+        return next(iter(found), None)
 
     def nested_agents(self) -> list[Agent]:
         """The agents of the group, then those of the groups that its members manage, each once."""
@@ -107,14 +104,14 @@ class GroupChat(Group):
         among these agents (by default all); who comes next in the order of the group where it names
         none.
         """
-        candidates = self.agents if agents is None else agents
+        candidates = self._or_all(agents)
         chosen = await ask_model(mode, self, candidates, selector, messages)
         return self.next_agent(last_speaker, candidates) if chosen is None else chosen
 
     _auto_select_speaker, a_auto_select_speaker = faces(_ask_for_speaker)
 
 
-def signed(message: AnyMessage, speaker: Agent) -> Stored:
+def sign(message: AnyMessage, speaker: Agent) -> Stored:
     """A copy of the message with the speaker's name; the result of a function keeps the
     function's.
     """

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentkit.agents.group.transitions import Transitions, allowed_transitions, check_transitions
+from agentkit.agents.group.transitions import Transitions, build_transitions, check_transitions
 from agentkit.conversation.agent import Agent
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def has_self_loops(allowed_speaker_transitions: Mapping[Agent, Sequence[Agent]])
 def check_graph_validity(
     allowed_speaker_transitions_dict: Mapping[Agent, Sequence[Agent]], agents: Sequence[Agent]
 ) -> None:
-    """Raise WrongArgument (a ValueError) for what is no graph over these agents; warn of what is
+    """Raise WrongArgument (a ValueError) unless it is a graph over these agents; warn of what is
     odd in it.
     """
     check_transitions(allowed_speaker_transitions_dict, agents)
@@ -42,7 +42,7 @@ def invert_disallowed_to_allowed(
     disallowed_speaker_transitions_dict: Mapping[Agent, Sequence[Agent]], agents: Sequence[Agent]
 ) -> Transitions:
     """Everybody may follow everybody, themselves too, but for those given; raises WrongArgument."""
-    return allowed_transitions(agents, True, disallowed_speaker_transitions_dict, "disallowed")
+    return build_transitions(agents, True, disallowed_speaker_transitions_dict, "disallowed")
 
 
 def visualize_speaker_transitions_dict(
@@ -56,7 +56,7 @@ def visualize_speaker_transitions_dict(
     one it is shown, in a notebook below the cell. Raises OSError for a file that cannot be written,
     ValueError for an ending that says nothing.
     """
-    picture = _drawn(speaker_transitions_dict, agents)
+    picture = _draw(speaker_transitions_dict, agents)
     if export_path is not None:
         picture.save(export_path)
     elif "ipykernel" in sys.modules:
@@ -67,14 +67,14 @@ def visualize_speaker_transitions_dict(
         picture.show()
 
 
-def _drawn(transitions: Mapping[Agent, Sequence[Agent]], agents: Sequence[Agent]) -> Image:
+def _draw(transitions: Mapping[Agent, Sequence[Agent]], agents: Sequence[Agent]) -> Image:
     from PIL import Image, ImageDraw
 
     picture = Image.new("RGB", (_WIDTH, _HEIGHT), _PAPER)
     draw = ImageDraw.Draw(picture)
     names = [agent.name for agent in agents]
-    names += [each.name for each in _mentioned(transitions) if each.name not in names]
-    places = dict(zip(names, _circle(len(names)), strict=False))
+    names += [each.name for each in _list_agents(transitions) if each.name not in names]
+    places = dict(zip(names, _place_in_circle(len(names)), strict=False))
     for agent, followers in transitions.items():
         for follower in followers:
             _draw_arrow(draw, places[agent.name], places[follower.name])
@@ -83,13 +83,13 @@ def _drawn(transitions: Mapping[Agent, Sequence[Agent]], agents: Sequence[Agent]
     return picture
 
 
-def _mentioned(transitions: Mapping[Agent, Sequence[Agent]]) -> list[Agent]:
+def _list_agents(transitions: Mapping[Agent, Sequence[Agent]]) -> list[Agent]:
     return list(
         dict.fromkeys([*transitions, *(each for some in transitions.values() for each in some)])
     )
 
 
-def _circle(count: int) -> list[Point]:
+def _place_in_circle(count: int) -> list[Point]:
     """So many places around the middle, the first above it."""
     angles = [2 * math.pi * number / max(count, 1) - math.pi / 2 for number in range(count)]
     across, down = _MIDDLE[0] - 5 * _NODE, _MIDDLE[1] - 3 * _NODE
@@ -102,7 +102,7 @@ def _draw_arrow(draw: ImageDraw, start: Point, end: Point) -> None:
         size = _NODE * 0.6
         draw.ellipse((x - size, y - size, x + size, y + size), outline=_INK, width=2)
         return
-    tip, tail = _towards(end, start, _NODE), _towards(start, end, _NODE)
+    tip, tail = _move_towards(end, start, _NODE), _move_towards(start, end, _NODE)
     draw.line((tail, tip), fill=_INK, width=2)
     back = math.atan2(start[1] - end[1], start[0] - end[0])
     wings = [
@@ -112,7 +112,7 @@ def _draw_arrow(draw: ImageDraw, start: Point, end: Point) -> None:
     draw.polygon([tip, *wings], fill=_INK)
 
 
-def _towards(start: Point, end: Point, distance: float) -> Point:
+def _move_towards(start: Point, end: Point, distance: float) -> Point:
     """The point at that distance from the start on the way to the end."""
     length = math.dist(start, end) or 1.0
     return (

@@ -8,10 +8,12 @@ import json
 import sys
 from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
+from functools import partial
+from itertools import takewhile
 from typing import Any, cast
 
-from agentkit.agents.group import said
-from agentkit.agents.group.chat import GroupChat, signed
+from agentkit.agents.group.chat import GroupChat, sign
+from agentkit.agents.group.mentions import asks_to_clear, read_clearing
 from agentkit.agents.group.selection import Choice
 from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
@@ -106,8 +108,8 @@ class GroupChatManager(ConversableAgent):
         super()._prepare_chat(recipient, clear_history, prepare_recipient, reply_at_receive)
         if clear_history:
             self._groupchat.reset()
-        for agent in self._groupchat.agents:
-            if agent is recipient or not isinstance(agent, ConversableAgent):
+        for agent in list_conversable(self._groupchat):
+            if agent is recipient:
                 continue
             if clear_history and agent in self.chat_messages:
                 self.clear_history(agent)
@@ -138,21 +140,18 @@ class GroupChatManager(ConversableAgent):
         _check_start(self, mode, chat, sender)
         if sender is None or not messages:
             return True, None
-        message = messages[
-            -1
-        ]  # what comes first is what the sender said, also when introductions follow it
+        # What comes first is what the sender said, also when introductions follow it.
+        message = messages[-1]
         cache = self.client_cache
-        with (
-            nullcontext() if cache is None else cache_lent(chat.agents, cache)
-        ):  # the members use it, too
+        # The members use the cache, too.
+        with nullcontext() if cache is None else cache_lent(chat.agents, cache):
             if chat.send_introductions:
                 await _broadcast(self, mode, chat, chat.introductions_msg(), self)
-            end = await _rounds(self, mode, chat, message, sender)
+            end = await _run_rounds(self, mode, chat, message, sender)
         ended(self, sender, end)
         announcing.note(self.name, f"group chat over: {stop_reason(end)}", silent=True, end=end)
-        return True, (
-            _conclusion(self, chat, sender) if isinstance(sender, GroupChatManager) else None
-        )
+        is_from_group = isinstance(sender, GroupChatManager)
+        return True, _find_conclusion(self, chat, sender) if is_from_group else None
 
     run_chat, a_run_chat = faces(_run_chat)
 
@@ -162,20 +161,17 @@ class GroupChatManager(ConversableAgent):
         Right behind the words may stand names of agents (else all forget, and the transcript) and
         how many messages stay. A reply that answers a call leaves at least that call.
         """
-        wanted = said.clearing_in(reply["content"], groupchat.agent_names)
+        wanted = read_clearing(reply["content"], groupchat.agent_names)
         preserve = max(wanted.preserve, 1) if tool_responses_of(reply) else wanted.preserve
-        for agent in groupchat.agents:
-            if isinstance(agent, ConversableAgent) and (
-                not wanted.names or agent.name in wanted.names
-            ):
+        for agent in list_conversable(groupchat):
+            if agent.name in (wanted.names or groupchat.agent_names):
                 agent.clear_history(nr_messages_to_preserve=preserve)
         if not wanted.names:
             del groupchat.messages[: max(0, len(groupchat.messages) - preserve)]
-        who = ", ".join(wanted.names) or "all agents"
-        announcing.note(
-            self.name,
-            f"clears the history of {who}" + (f" but for {preserve} messages" if preserve else ""),
-        )
+        text = f"clears the history of {', '.join(wanted.names) or 'all agents'}"
+        if preserve:
+            text += f" but for {preserve} messages"
+        announcing.note(self.name, text)
         return wanted.text
 
     # Going on with an earlier chat
@@ -196,12 +192,12 @@ class GroupChatManager(ConversableAgent):
         """
         chat = self._groupchat
         read = self.messages_from_string(messages) if isinstance(messages, str) else messages
-        *earlier, last = resumable(read, chat.agent_names, self.name)
-        last = without_termination(last, remove_termination_string)
+        *earlier, last = check_resumable(read, chat.agent_names, self.name)
+        last = remove_termination(last, remove_termination_string)
         if chat.agents:
             self._prepare_chat(chat.agents[0], True)
         for message in earlier:
-            speaker = self._speaker_of(message)
+            speaker = self._find_speaker(message)
             if speaker is not self:
                 await mode.peer(speaker, "send", message, self, request_reply=False, silent=True)
             await _broadcast(self, mode, chat, message, speaker)
@@ -212,7 +208,7 @@ class GroupChatManager(ConversableAgent):
                 "the last message is a termination message; it will end the chat at once unless you"
                 " change it",
             )
-        speaker = self._speaker_of(last)
+        speaker = self._find_speaker(last)
         announcing.note(
             self.name,
             f"resumes a chat of {len(earlier) + 1} messages, the last by {speaker.name}",
@@ -222,22 +218,19 @@ class GroupChatManager(ConversableAgent):
 
     resume, a_resume = faces(_resume)
 
-    def _speaker_of(self, message: Message) -> Any:
+    def _find_speaker(self, message: Message) -> Any:
         """The agent of that name; the manager itself for its own messages. Results of functions
         bear the function's name.
         """
-        if message.get("role") == "function":
-            able = (
-                agent for agent in self._groupchat.agents if isinstance(agent, ConversableAgent)
-            )
-            return next(
-                (agent for agent in able if agent.can_execute_function(message["name"])), self
-            )
-        return self._groupchat.agent_by_name(message["name"]) or self
+        name = message["name"]
+        if message.get("role") != "function":
+            return self._groupchat.agent_by_name(name) or self
+        members = list_conversable(self._groupchat)
+        return next((agent for agent in members if agent.can_execute_function(name)), self)
 
     def messages_from_string(self, message_string: str) -> list[Message]:
         """The messages in a JSON text; raises WrongArgument for what is no list of messages."""
-        return messages_in(message_string)
+        return read_messages(message_string)
 
     def messages_to_string(self, messages: list[Message]) -> str:
         """The messages as a JSON text that `resume` takes."""
@@ -260,14 +253,14 @@ def _check_start(leader: Agent, mode: Mode, chat: GroupChat, sender: Agent | Non
     check_faces(mode, chat.agents)
 
 
-async def _rounds(
+async def _run_rounds(
     leader: Any, mode: Mode, chat: GroupChat, message: Message, speaker: Agent
 ) -> EndReason:
     """One message a round until the chat ends; gives the reason."""
     for number in range(1, chat.max_round + 1):
         leader._last_speaker = speaker
         chat.append(message, speaker)
-        await _broadcast(leader, mode, chat, signed(message, speaker), speaker)
+        await _broadcast(leader, mode, chat, sign(message, speaker), speaker)
         if leader._is_termination_msg(chat.messages[-1]):
             return EndReason("terminated", speaker.name)
         if number == chat.max_round:
@@ -277,9 +270,9 @@ async def _rounds(
         except NoEligibleSpeaker as error:
             return error.end or EndReason("speakers", told=str(error))
         if reply is None:
-            return _why_silent(leader, speaker)
-        if chat.enable_clear_history and said.asks_to_clear(reply):
-            reply = {**reply, "content": _cleared(leader, reply, chat)}
+            return why_ended(speaker, leader) or EndReason("silent", speaker.name)
+        if chat.enable_clear_history and asks_to_clear(reply):
+            reply = {**reply, "content": _clear_history(leader, reply, chat)}
         await mode.peer(
             speaker,
             "send",
@@ -310,7 +303,7 @@ async def _next_reply(
     try:
         chat.last_choice = None
         speaker = await mode.peer(chat, "select_speaker", last_speaker, leader)
-        _tell_choice(leader, chat.last_choice, speaker, number)
+        _announce_choice(leader, chat.last_choice, speaker, number)
         return speaker, await mode.peer(speaker, "generate_reply", sender=leader)
     except KeyboardInterrupt:
         admin = chat.agent_by_name(chat.admin_name)
@@ -319,42 +312,36 @@ async def _next_reply(
         return admin, await mode.peer(admin, "generate_reply", sender=leader)
 
 
-def _tell_choice(leader: Any, choice: Choice | None, speaker: Agent, number: int) -> None:
-    method, candidates = (
-        (choice.method, choice.candidates) if choice is not None else ("custom", [])
-    )
-    event = SpeakerSelected(leader.name, speaker.name, method, number, candidates)
+def _announce_choice(leader: Any, choice: Choice | None, speaker: Agent, number: int) -> None:
+    choice = choice or Choice(speaker, "custom", [])
+    event = SpeakerSelected(leader.name, speaker.name, choice.method, number, choice.candidates)
     announcing.announce(
         event, f"\nNext speaker: {speaker.name}\n", getattr(leader, "_silent", False)
     )
 
 
-def _why_silent(leader: Agent, speaker: Agent) -> EndReason:
-    return why_ended(speaker, leader) or EndReason("silent", speaker.name)
-
-
-def _conclusion(leader: Any, chat: GroupChat, sender: Agent) -> str | None:
+def _find_conclusion(leader: Any, chat: GroupChat, sender: Agent) -> str | None:
     """The last thing that was said after the sender's message and is no termination message."""
-    for message in reversed(chat.messages):
-        if message["name"] == sender.name:
-            break
+    for message in takewhile(lambda each: each["name"] != sender.name, reversed(chat.messages)):
         if message["content"] and not leader._is_termination_msg(message):
             return str(message["content"])
     return None
 
 
-def _cleared(leader: Any, reply: Message, chat: GroupChat) -> str:
-    clear = getattr(leader, "clear_agents_history", None)
-    return str(
-        GroupChatManager.clear_agents_history(leader, reply, chat)
-        if clear is None
-        else clear(reply, chat)
-    )
+def _clear_history(leader: Any, reply: Message, chat: GroupChat) -> str:
+    """Obey CLEAR HISTORY as the leader does, or as managers do, and give the rest of the text."""
+    as_managers_do = partial(GroupChatManager.clear_agents_history, leader)
+    return str(getattr(leader, "clear_agents_history", as_managers_do)(reply, chat))
 
 
-def messages_in(text: str) -> list[Stored]:
-    """The messages in a JSON text; raises WrongArgument for what is no list of messages, WrongType
-    for what is no text.
+def list_conversable(chat: GroupChat) -> list[ConversableAgent]:
+    """The agents of the group that keep a history."""
+    return [agent for agent in chat.agents if isinstance(agent, ConversableAgent)]
+
+
+def read_messages(text: str) -> list[Stored]:
+    """The messages in a JSON text; raises WrongArgument when it is another JSON value or none,
+    WrongType for anything but a text.
     """
     if not isinstance(text, str):
         raise WrongType(f"messages_from_string reads a JSON text, not {text!r:.80}.")
@@ -362,10 +349,10 @@ def messages_in(text: str) -> list[Stored]:
         messages = json.loads(text)
     except json.JSONDecodeError as error:
         raise WrongArgument(f"The messages are no valid JSON ({error}): {text!r:.80}.") from None
-    return _list_of_messages(messages)
+    return _check_messages(messages)
 
 
-def resumable(messages: Any, names: Collection[str], manager: str) -> list[Stored]:
+def check_resumable(messages: Any, names: Collection[str], manager: str) -> list[Stored]:
     """Copies of the messages, each with the name of an agent of the group or of the manager.
 
     Raises WrongType for no list, WrongArgument for an empty one and for names of strangers.
@@ -380,11 +367,11 @@ def resumable(messages: Any, names: Collection[str], manager: str) -> list[Store
             f"{manager}: there are no messages to resume; begin a new chat with initiate_chat."
         )
     copies: list[Stored] = [
-        {**message, "name": message.get("name") or manager}
-        for message in _list_of_messages(messages)
+        {**message, "name": message.get("name") or manager} for message in _check_messages(messages)
     ]
+    known = {*names, manager}
     for index, message in enumerate(copies):
-        if message["name"] not in (*names, manager) and message.get("role") != "function":
+        if message["name"] not in known and message.get("role") != "function":
             raise WrongArgument(
                 f"{manager}: message {index} is by {message['name']!r}, who is not in the group"
                 f" {[*names]}; add that agent first."
@@ -392,24 +379,23 @@ def resumable(messages: Any, names: Collection[str], manager: str) -> list[Store
     return copies
 
 
-def without_termination(message: Stored, remove: str | Callable[[str], str] | None) -> Stored:
+def remove_termination(message: Stored, remove: str | Callable[[str], str] | None) -> Stored:
     """The message without the termination string: the text to delete, or a function over the
     content.
     """
     content = message.get("content")
     if remove is None or not isinstance(content, str):
         return message
-    if not isinstance(remove, str) and not callable(remove):
-        raise WrongType(
-            f"remove_termination_string must be a text, a function or None, not {remove!r}."
-        )
-    return {
-        **message,
-        "content": content.replace(remove, "") if isinstance(remove, str) else remove(content),
-    }
+    if isinstance(remove, str):
+        return {**message, "content": content.replace(remove, "")}
+    if callable(remove):
+        return {**message, "content": remove(content)}
+    raise WrongType(
+        f"remove_termination_string must be a text, a function or None, not {remove!r}."
+    )
 
 
-def _list_of_messages(value: Any) -> list[Stored]:
+def _check_messages(value: Any) -> list[Stored]:
     if not isinstance(value, list) or not all(isinstance(message, dict) for message in value):
         raise WrongArgument(f"Messages must be a list of dicts, not {value!r:.80}.")
     return value

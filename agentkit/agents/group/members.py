@@ -59,44 +59,44 @@ class Group:
         Raises UndefinedNextAgent when nobody is.
         """
         after = self.agents.index(agent) + 1 if agent in self.agents else 0
-        wanted = self.agents if agents is None else agents
-        for candidate in self.agents[after:] + self.agents[:after]:
+        wanted = self._or_all(agents)
+        in_turn = self.agents[after:] + self.agents[:after]
+        for candidate in in_turn:
             if candidate in wanted:
                 return candidate
         raise UndefinedNextAgent(
             f"None of {[each.name for each in wanted]} is in the group {self.agent_names}."
         )
 
+    def _or_all(self, agents: list[Agent] | None) -> list[Agent]:
+        """These agents, by default all of the group."""
+        return self.agents if agents is None else agents
+
     def select_speaker_msg(self, agents: list[Agent] | None = None) -> str:
         """The system message of the model that chooses among these agents (by default all)."""
-        return templates.filled(
-            self.select_speaker_message_template, self.agents if agents is None else agents
-        )
+        return templates.fill(self.select_speaker_message_template, self._or_all(agents))
 
     def select_speaker_prompt(self, agents: list[Agent] | None = None) -> str | None:
         """What that model is asked behind the transcript; None without a template."""
         if self.select_speaker_prompt_template is None:
             return None
-        return templates.filled(
-            self.select_speaker_prompt_template, self.agents if agents is None else agents
-        )
+        return templates.fill(self.select_speaker_prompt_template, self._or_all(agents))
 
     def introductions_msg(self, agents: list[Agent] | None = None) -> str:
         """What everybody is told first when `send_introductions` is set."""
-        introduced = self.agents if agents is None else agents
-        return f"{self.DEFAULT_INTRO_MSG}\n\n{templates.roles_of(introduced)}"
+        return f"{self.DEFAULT_INTRO_MSG}\n\n{templates.list_roles(self._or_all(agents))}"
 
     def manual_select_speaker(self, agents: list[Agent] | None = None) -> Agent | None:
         """Let a person choose by number; None when nobody is chosen, or after three wrong
         answers.
         """
-        return asked_person(self.agents if agents is None else agents)
+        return ask_person(self._or_all(agents))
 
     def random_select_speaker(self, agents: list[Agent] | None = None) -> Agent | None:
         """One of the agents (by default of all) by chance; raises UndefinedNextAgent for an empty
         list.
         """
-        candidates = self.agents if agents is None else agents
+        candidates = self._or_all(agents)
         if not candidates:
             raise UndefinedNextAgent("There is no agent to choose from.")
         return random.choice(candidates)
@@ -105,7 +105,7 @@ class Group:
 _TRIES = 3
 
 
-def asked_person(agents: list[Agent]) -> Agent | None:
+def ask_person(agents: list[Agent]) -> Agent | None:
     """The agent whose number a person gives; None for an empty answer or `q`, and after three wrong
     ones.
     """

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agentkit.agents.group.auto import ask_model
 from agentkit.agents.group.members import Group
-from agentkit.agents.group.settings import method_named
+from agentkit.agents.group.settings import read_method
 from agentkit.conversation.agent import Agent
 from agentkit.core.twin import Mode
 from agentkit.errors import NoEligibleSpeaker, WrongArgument
-from agentkit.messages import AnyMessage, functions_of
+from agentkit.messages import functions_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +35,23 @@ async def choose(mode: Mode, chat: Group, last_speaker: Agent, selector: Agent |
     if callable(method):
         answer = await mode.invoke(method, last_speaker, chat)
         if isinstance(answer, Agent):
-            return _custom(chat, answer)
-        method = _method_of(answer)
+            return _check_member(chat, answer)
+        method = _read_answer(answer)
     if len(chat.agents) < 2:
         raise WrongArgument(
             f"A group chat needs at least two agents, this one has {len(chat.agents)}; add some, or"
             " let two agents talk directly."
         )
-    candidates, only = _candidates(chat, last_speaker)
+    candidates, only = _find_candidates(chat, last_speaker)
     if len(candidates) == 1:
         return Choice(candidates[0], only, [candidates[0].name])
-    speaker, method = await _by_method(
-        mode, chat, method_named(method), last_speaker, selector, candidates
+    speaker, method = await _choose_by(
+        mode, chat, read_method(method), last_speaker, selector, candidates
     )
     return Choice(speaker, method, [agent.name for agent in candidates])
 
 
-def _custom(chat: Group, agent: Agent) -> Choice:
+def _check_member(chat: Group, agent: Agent) -> Choice:
     if agent not in chat.agents:
         raise WrongArgument(
             f"speaker_selection_method returned {agent.name!r}, which is not in the group"
@@ -61,7 +60,7 @@ def _custom(chat: Group, agent: Agent) -> Choice:
     return Choice(agent, "custom", chat.agent_names)
 
 
-def _method_of(answer: object) -> str:
+def _read_answer(answer: object) -> str:
     if answer is None:
         raise NoEligibleSpeaker("speaker_selection_method returned None.")
     if not isinstance(answer, str):
@@ -69,23 +68,27 @@ def _method_of(answer: object) -> str:
             "speaker_selection_method must return an agent, the name of a method or None, not"
             f" {answer!r}."
         )
-    return method_named(answer)
+    return read_method(answer)
 
 
-def _candidates(chat: Group, last_speaker: Agent) -> tuple[list[Agent], str]:
+def _find_candidates(chat: Group, last_speaker: Agent) -> tuple[list[Agent], str]:
     """Who may speak now, in the order of the group, and what is to blame when it is only one."""
-    able = _able(chat)
-    allowed = _allowed(chat, last_speaker)
-    if able is not None:
+    followers = _find_followers(chat, last_speaker)
+    if called := _list_called(chat):
+        able = _find_executors(chat, called)
         # A call must be answered: when no transition leads to who can, the call goes first.
-        return [agent for agent in able if agent in allowed] or able, "function"
-    candidates = [agent for agent in chat.agents if agent in allowed]
+        return _select(able, followers) or able, "function"
+    candidates = _select(chat.agents, followers)
     if not candidates:
         raise NoEligibleSpeaker(f"No transition leads on from {last_speaker.name}.")
     return candidates, "transition"
 
 
-def _allowed(chat: Group, last_speaker: Agent) -> list[Agent]:
+def _select(agents: list[Agent], allowed: list[Agent]) -> list[Agent]:
+    return [agent for agent in agents if agent in allowed]
+
+
+def _find_followers(chat: Group, last_speaker: Agent) -> list[Agent]:
     """Who may follow; anybody may follow somebody from outside, or when nothing was said about
     transitions.
     """
@@ -96,39 +99,40 @@ def _allowed(chat: Group, last_speaker: Agent) -> list[Agent]:
     return chat.allowed_speaker_transitions_dict.get(last_speaker, [])
 
 
-def _able(chat: Group) -> list[Agent] | None:
-    """Who can execute what the last message calls: all of it, else some of it, else any function at
-    all, so that the model is told what went wrong; None when there is nothing to route.
+def _list_called(chat: Group) -> list[str]:
+    """The names of the functions that the last message calls, where that decides who speaks."""
+    if not chat.func_call_filter or not chat.messages:
+        return []
+    return [str(call["name"]) for call in functions_of(chat.messages[-1]) if call.get("name")]
+
+
+def _find_executors(chat: Group, called: list[str]) -> list[Agent]:
+    """Who can execute what is called: all of it, else some of it, else any function at all, so that
+    the model is told what went wrong. Raises WrongArgument when nobody can.
     """
-    called = _called(chat.messages[-1]) if chat.func_call_filter and chat.messages else []
-    if not called:
-        return None
-    executors: list[Any] = [
-        agent for agent in chat.agents if hasattr(agent, "can_execute_function")
-    ]
-    able = _executing(executors, called)
-    if not able:
+    abilities = [_rate_ability(agent, called) for agent in chat.agents]
+    best = max(abilities)
+    if best == 0:
         raise WrongArgument(
             f"No agent of the group {chat.agent_names} can execute {', '.join(called)}; register"
             " the functions for execution."
         )
-    return able
+    return [agent for agent, rate in zip(chat.agents, abilities, strict=True) if rate == best]
 
 
-def _executing(executors: Sequence[Any], called: Sequence[str]) -> list[Agent]:
-    all_of_it = [agent for agent in executors if agent.can_execute_function(called)]
-    if all_of_it:
-        return all_of_it
-    some = [agent for agent in executors if any(map(agent.can_execute_function, called))]
-    return some or [agent for agent in executors if getattr(agent, "function_map", None)]
+def _rate_ability(agent: Any, called: list[str]) -> int:
+    """How much of what is called the agent can execute: all 3, some 2, other functions 1."""
+    can_execute = getattr(agent, "can_execute_function", None)
+    if can_execute is None:
+        return 0
+    if can_execute(called):
+        return 3
+    if any(map(can_execute, called)):
+        return 2
+    return 1 if getattr(agent, "function_map", None) else 0
 
 
-def _called(message: AnyMessage) -> list[str]:
-    """Names of the functions that a message calls."""
-    return [str(call["name"]) for call in functions_of(message) if call.get("name")]
-
-
-async def _by_method(
+async def _choose_by(
     mode: Mode,
     chat: Group,
     method: str,

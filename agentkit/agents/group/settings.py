@@ -7,10 +7,15 @@ from agentkit.agents.group.members import Group
 from agentkit.conversation.agent import Agent
 from agentkit.errors import WrongArgument, WrongType
 
+_TEMPLATES = (
+    "select_speaker_message_template",
+    "select_speaker_auto_multiple_template",
+    "select_speaker_auto_none_template",
+)
 METHODS = ("auto", "manual", "random", "round_robin")
 
 
-def checked(chat: Group) -> dict[str, object]:
+def check_settings(chat: Group) -> dict[str, object]:
     """The settings in the form in which they count; raises WrongArgument or WrongType that name the
     argument.
     """
@@ -35,15 +40,15 @@ def checked(chat: Group) -> dict[str, object]:
         )
     _check_texts(chat)
     return {
-        "agents": _listed(chat.agents),
-        "speaker_selection_method": method if callable(method) else method_named(method),
-        "speaker_transitions_type": _transitions_type(chat),
-        "allow_repeat_speaker": _repeating(chat),
+        "agents": _to_list(chat.agents),
+        "speaker_selection_method": method if callable(method) else read_method(method),
+        "speaker_transitions_type": _read_transitions_type(chat),
+        "allow_repeat_speaker": _read_repeating(chat),
         "select_speaker_prompt_template": chat.select_speaker_prompt_template or None,
     }
 
 
-def method_named(name: object) -> str:
+def read_method(name: object) -> str:
     """The selection method of that name in any case; raises WrongArgument."""
     if not isinstance(name, str) or name.lower() not in METHODS:
         raise WrongArgument(
@@ -53,7 +58,7 @@ def method_named(name: object) -> str:
     return name.lower()
 
 
-def _listed(agents: object) -> object:
+def _to_list(agents: object) -> object:
     return list(agents) if isinstance(agents, tuple) else agents
 
 
@@ -73,32 +78,30 @@ def _check_count(name: str, value: object, error: type[Exception]) -> None:
 
 
 def _check_texts(chat: Group) -> None:
-    needed = (
-        "select_speaker_message_template",
-        "select_speaker_auto_multiple_template",
-        "select_speaker_auto_none_template",
-        "role_for_select_speaker_messages",
-    )
-    for name in (*needed, "select_speaker_prompt_template"):
-        text = getattr(chat, name)
-        if not text and name in needed:
+    for name in (*_TEMPLATES, "role_for_select_speaker_messages"):
+        if not getattr(chat, name):
             raise WrongArgument(f"GroupChat: {name} must not be empty or None.")
-        if text is not None and not isinstance(text, str):
-            raise WrongType(f"GroupChat: {name} must be a text, not {text!r}.")
-        if text and name != "role_for_select_speaker_messages":
-            templates.filled(text, [])
+        _check_text(name, getattr(chat, name))
+    _check_text("select_speaker_prompt_template", chat.select_speaker_prompt_template)
+    for name in (*_TEMPLATES, "select_speaker_prompt_template"):
+        templates.fill(getattr(chat, name) or "", [])
 
 
-def _transitions_type(chat: Group) -> str | None:
+def _check_text(name: str, text: object) -> None:
+    if not isinstance(text, str | None):
+        raise WrongType(f"GroupChat: {name} must be a text, not {text!r}.")
+
+
+def _read_transitions_type(chat: Group) -> str | None:
     kind: object = chat.speaker_transitions_type
     given = chat.allowed_or_disallowed_speaker_transitions
-    if kind is None:
-        if given is not None:
-            raise WrongArgument(
-                "GroupChat: allowed_or_disallowed_speaker_transitions needs"
-                " speaker_transitions_type 'allowed' or 'disallowed'."
-            )
+    if kind is None and given is None:
         return None
+    if kind is None:
+        raise WrongArgument(
+            "GroupChat: allowed_or_disallowed_speaker_transitions needs"
+            " speaker_transitions_type 'allowed' or 'disallowed'."
+        )
     if not isinstance(kind, str) or kind.lower() not in ("allowed", "disallowed"):
         raise WrongArgument(
             "GroupChat: speaker_transitions_type must be 'allowed', 'disallowed' or None, not"
@@ -107,7 +110,7 @@ def _transitions_type(chat: Group) -> str | None:
     return kind.lower()
 
 
-def _repeating(chat: Group) -> object:
+def _read_repeating(chat: Group) -> object:
     """True unless said otherwise; None where a graph of transitions says who may repeat."""
     repeat = chat.allow_repeat_speaker
     if chat.allowed_or_disallowed_speaker_transitions is not None:
@@ -117,19 +120,16 @@ def _repeating(chat: Group) -> object:
                 " exclude each other; leave out one."
             )
         return None
-    if repeat is None:
-        return True
-    if isinstance(repeat, bool):
-        return repeat
+    if isinstance(repeat, bool | None):
+        return repeat is not False
     if not isinstance(repeat, list):
         raise WrongArgument(
             f"GroupChat: allow_repeat_speaker must be a bool or a list of agents, not {repeat!r}."
         )
-    for agent in repeat:
-        if agent not in chat.agents:
-            name = getattr(agent, "name", agent)
-            raise WrongArgument(
-                f"GroupChat: allow_repeat_speaker names {name!r}, which is not among the agents of"
-                " the group."
-            )
+    if strangers := [agent for agent in repeat if agent not in chat.agents]:
+        name = getattr(strangers[0], "name", strangers[0])
+        raise WrongArgument(
+            f"GroupChat: allow_repeat_speaker names {name!r}, which is not among the agents of"
+            " the group."
+        )
     return repeat

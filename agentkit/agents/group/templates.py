@@ -34,18 +34,18 @@ as in this list: {agentlist}.
 Answer with the one of them that fits best, and nothing else."""
 
 
-def roles_of(agents: Iterable[Agent]) -> str:
+def list_roles(agents: Iterable[Agent]) -> str:
     """One line `name: description` for each agent."""
     return "\n".join(f"{agent.name}: {agent.description or ''}".strip() for agent in agents)
 
 
-def filled(template: str, agents: list[Agent]) -> str:
+def fill(template: str, agents: list[Agent]) -> str:
     """The template about these agents; raises WrongArgument for placeholders other than `{roles}`
     and `{agentlist}`.
     """
     try:
         return template.format(
-            roles=roles_of(agents), agentlist=str([agent.name for agent in agents])
+            roles=list_roles(agents), agentlist=str([agent.name for agent in agents])
         )
     except (KeyError, IndexError, ValueError, AttributeError) as error:
         raise WrongArgument(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from typing import TypeGuard
 
 from agentkit.conversation.agent import Agent
 from agentkit.errors import WrongArgument
@@ -12,7 +14,7 @@ from agentkit.errors import WrongArgument
 Transitions = dict[Agent, list[Agent]]
 
 
-def allowed_transitions(
+def build_transitions(
     agents: Sequence[Agent],
     allow_repeat: bool | Sequence[Agent],
     given: Mapping[Agent, Sequence[Agent]] | None,
@@ -25,7 +27,7 @@ def allowed_transitions(
     WrongArgument.
     """
     if given is None:
-        return _everybody_after_everybody(agents, _find_repeating(agents, allow_repeat))
+        return _allow_everybody(agents, _find_repeating(agents, allow_repeat))
 
     check_transitions(given, agents)
     if kind == "allowed":
@@ -43,14 +45,12 @@ def _find_repeating(
     agents: Sequence[Agent], allow_repeat: bool | Sequence[Agent]
 ) -> Sequence[Agent]:
     """The agents that may speak twice in a row."""
-    if allow_repeat is True:
-        return agents
-    if allow_repeat is False:
-        return ()
-    return list(allow_repeat)
+    if isinstance(allow_repeat, bool):
+        return agents if allow_repeat else ()
+    return allow_repeat
 
 
-def _everybody_after_everybody(agents: Sequence[Agent], repeating: Sequence[Agent]) -> Transitions:
+def _allow_everybody(agents: Sequence[Agent], repeating: Sequence[Agent]) -> Transitions:
     """Each agent is followed by all others, and last by itself if it is repeating."""
     allowed: Transitions = {}
     for agent in agents:
@@ -65,23 +65,21 @@ def _warn_of_oddities(allowed: Transitions, agents: Sequence[Agent]) -> None:
     """Warn of agents that no transition leads to or on from, and of followers that stand there
     twice.
     """
-    linked = [
-        *(agent for agent, followers in allowed.items() if followers),
-        *chain(*allowed.values()),
-    ]
+    linked = [*filter(allowed.get, allowed), *chain(*allowed.values())]
     if isolated := [agent.name for agent in agents if agent not in linked]:
         warnings.warn(f"No transition leads to or from {isolated}.", UserWarning, stacklevel=5)
     for agent, followers in allowed.items():
-        if repeated := sorted({each.name for each in followers if followers.count(each) > 1}):
+        if repeated := Counter(followers) - Counter(set(followers)):
+            names = sorted(each.name for each in repeated)
             warnings.warn(
-                f"The transitions of {_named(agent)} name {repeated} more than once.",
+                f"The transitions of {_show(agent)} name {names} more than once.",
                 UserWarning,
                 stacklevel=5,
             )
 
 
 def check_transitions(given: object, agents: Sequence[Agent]) -> None:
-    """Raise WrongArgument for what is no graph over these agents; warn of followers that are not in
+    """Raise WrongArgument unless it is a graph over these agents; warn of followers that are not in
     the group.
     """
     what = "allowed_or_disallowed_speaker_transitions"
@@ -90,21 +88,23 @@ def check_transitions(given: object, agents: Sequence[Agent]) -> None:
     for agent, followers in given.items():
         if agent not in agents:
             raise WrongArgument(
-                f"{what} has the key {_named(agent)}, which is not among the agents of the group."
+                f"{what} has the key {_show(agent)}, which is not among the agents of the group."
             )
-        if not isinstance(followers, list) or not all(
-            isinstance(follower, Agent) for follower in followers
-        ):
+        if not _is_list_of_agents(followers):
             raise WrongArgument(
-                f"{what} of {_named(agent)} must be a list of agents, not {followers!r}."
+                f"{what} of {_show(agent)} must be a list of agents, not {followers!r}."
             )
         if strangers := [follower.name for follower in followers if follower not in agents]:
             warnings.warn(
-                f"{what} of {_named(agent)} names {strangers}, who are not in the group.",
+                f"{what} of {_show(agent)} names {strangers}, who are not in the group.",
                 UserWarning,
                 stacklevel=5,
             )
 
 
-def _named(agent: object) -> str:
+def _is_list_of_agents(value: object) -> TypeGuard[list[Agent]]:
+    return isinstance(value, list) and all(isinstance(each, Agent) for each in value)
+
+
+def _show(agent: object) -> str:
     return repr(agent.name if isinstance(agent, Agent) else agent)

@@ -12,8 +12,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from agentkit.agents.retrieve_chat import filling, querying
-from agentkit.agents.retrieve_chat.config import RetrieveConfig, window_of
-from agentkit.agents.retrieve_chat.context import Context, as_query_results
+from agentkit.agents.retrieve_chat.config import RetrieveConfig, find_window
+from agentkit.agents.retrieve_chat.context import Context, to_query_results
 from agentkit.agents.retrieve_chat.prompts import ASK_AGAIN, ASKS_AGAIN, PROMPTS, filled
 from agentkit.agents.user_proxy import UserProxyAgent
 from agentkit.coding import legacy
@@ -44,7 +44,7 @@ _REFUSED = (
 )
 
 
-def _at(path: str, read: str = "") -> Any:
+def _alias(path: str, read: str = "") -> Any:
     """An attribute that lies in a part of the agent, under AutoGen's name for it; `read` is where
     what counts is read.
     """
@@ -68,37 +68,37 @@ class RetrieveUserProxyAgent(UserProxyAgent):
     no other package.
     """
 
-    customized_prompt: str | None = _at("_config.customized_prompt")
-    customized_answer_prefix: str = _at("_config.customized_answer_prefix")
-    custom_token_count_function: Callable[[str, str], int] = _at(
+    customized_prompt: str | None = _alias("_config.customized_prompt")
+    customized_answer_prefix: str = _alias("_config.customized_answer_prefix")
+    custom_token_count_function: Callable[[str, str], int] = _alias(
         "_config.custom_token_count_function"
     )
-    custom_text_split_function: Any = _at("_config.custom_text_split_function")
-    _task: str = _at("_config.task")
-    _model: str = _at("_config.model")
-    _docs_path: Any = _at("_config.docs_path")
-    _collection_name: str | None = _at("_config.collection_name")
-    _client: Any = _at("_config.client")
-    _new_docs: bool = _at("_config.new_docs")
-    _get_or_create: bool = _at("_config.get_or_create", "_config.may_exist")
-    _overwrite: bool = _at("_config.overwrite")
-    _extra_docs: bool = _at("_config.extra_docs")
-    _db_config: Any = _at("_config.db_config")
-    _recursive: bool = _at("_config.recursive")
-    _custom_text_types: Any = _at("_config.custom_text_types")
-    _embedding_model: str = _at("_config.embedding_model")
-    _embedding_function: Any = _at("_config.embedding_function")
-    _chunk_mode: str = _at("_config.chunk_mode")
-    _must_break_at_empty_line: bool = _at("_config.must_break_at_empty_line")
-    _chunk_token_size: int = _at("_config.chunk_token_size", "_config.chunk_tokens")
-    _context_max_tokens: float = _at("_config.context_max_tokens", "_config.context_tokens")
-    _max_tokens: int = _at("_config.max_tokens")
-    _distance_threshold: float = _at("_config.distance_threshold")
-    _results: Any = _at("_context.results")
-    _doc_idx: int = _at("_context.index")
-    _doc_contents: list[str] = _at("_context.contents")
-    _doc_ids: list[Any] = _at("_context.ids")
-    _current_docs_in_context: list[str] = _at("_context.sources")
+    custom_text_split_function: Any = _alias("_config.custom_text_split_function")
+    _task: str = _alias("_config.task")
+    _model: str = _alias("_config.model")
+    _docs_path: Any = _alias("_config.docs_path")
+    _collection_name: str | None = _alias("_config.collection_name")
+    _client: Any = _alias("_config.client")
+    _new_docs: bool = _alias("_config.new_docs")
+    _get_or_create: bool = _alias("_config.get_or_create", "_config.may_exist")
+    _overwrite: bool = _alias("_config.overwrite")
+    _extra_docs: bool = _alias("_config.extra_docs")
+    _db_config: Any = _alias("_config.db_config")
+    _recursive: bool = _alias("_config.recursive")
+    _custom_text_types: Any = _alias("_config.custom_text_types")
+    _embedding_model: str = _alias("_config.embedding_model")
+    _embedding_function: Any = _alias("_config.embedding_function")
+    _chunk_mode: str = _alias("_config.chunk_mode")
+    _must_break_at_empty_line: bool = _alias("_config.must_break_at_empty_line")
+    _chunk_token_size: int = _alias("_config.chunk_token_size", "_config.chunk_tokens")
+    _context_max_tokens: float = _alias("_config.context_max_tokens", "_config.context_tokens")
+    _max_tokens: int = _alias("_config.max_tokens")
+    _distance_threshold: float = _alias("_config.distance_threshold")
+    _results: Any = _alias("_context.results")
+    _doc_idx: int = _alias("_context.index")
+    _doc_contents: list[str] = _alias("_context.contents")
+    _doc_ids: list[Any] = _alias("_context.ids")
+    _current_docs_in_context: list[str] = _alias("_context.sources")
 
     def __init__(
         self,
@@ -114,20 +114,16 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         By default every message ends the chat that has no Python code and does not ask for other
         passages.
         """
-        ends = (
-            self._is_termination_msg_retrievechat
-            if is_termination_msg is None
-            else is_termination_msg
-        )
+        ends = is_termination_msg or self._is_termination_msg_retrievechat
         super().__init__(name, ends, human_input_mode=human_input_mode, **kwargs)
         self._config = RetrieveConfig.of(name, retrieve_config)
         self._retrieve_config = retrieve_config or {}
-        if (tokens := self.get_max_tokens(self._model)) != window_of(self._model):  # overridden
+        if (tokens := self.get_max_tokens(self._model)) != find_window(self._model):  # overridden
             self._max_tokens = tokens
         self._config.hear(self.client)
-        self._vector_db = (
-            None if self._config.vector_db is None else querying.database_of(name, self._config)
-        )
+        self._vector_db: VectorDB | None = None
+        if self._config.vector_db is not None:
+            self._database()
         self._collection = not self._config.docs_path
         self._told = False
         self.problem = ""
@@ -154,7 +150,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
     @staticmethod
     def get_max_tokens(model: str = "gpt-3.5-turbo") -> int:
         """Tokens that are allowed for a model of this name; override it to allow others."""
-        return window_of(model)
+        return find_window(model)
 
     def query_vector_db(
         self, query_texts: list[str], n_results: int = 10, search_string: str = "", **kwargs: Any
@@ -183,40 +179,36 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         if n_results == 0:
             raise WrongArgument(f"{self.name}: n_results must be 1 or more.")
         began = time.monotonic()
-        self._results = as_query_results(
-            self.name,
-            _awaited(
-                self.query_vector_db(
-                    query_texts=[problem], n_results=n_results, search_string=search_string
-                )
-            ),
+        found = self.query_vector_db(
+            query_texts=[problem], n_results=n_results, search_string=search_string
         )
+        self._results = to_query_results(self.name, _wait_for(found))
         self._search_string = search_string
-        self._tell(problem, began)
+        self._announce(problem, began)
 
     def _look_up(self, problem: str, n_results: int, search_string: str) -> QueryResults:
         """Retrieve, by whatever the user made of `retrieve_docs`; told as an event in any case."""
         self._told, began = False, time.monotonic()
         retrieve: Callable[..., Any] = self.retrieve_docs
-        _awaited(retrieve(problem, n_results, search_string))
-        self._results = as_query_results(self.name, self._results)
+        _wait_for(retrieve(problem, n_results, search_string))
+        self._results = to_query_results(self.name, self._results)
         if not self._told:
-            self._tell(problem, began)
+            self._announce(problem, began)
         return self._results  # type: ignore[no-any-return]  # just made so
 
-    def _tell(self, problem: str, began: float) -> None:
+    def _announce(self, problem: str, began: float) -> None:
         self._told = True
         place = self._collection_name or ""
         bus.emit(
             Retrieved(
-                problem, place, "dense", querying.hits_of(self._results), time.monotonic() - began
+                problem, place, "dense", querying.to_hits(self._results), time.monotonic() - began
             )
         )
 
     def _database(self) -> VectorDB:
         """The database; the one behind `client` is made when it is first needed."""
         if self._vector_db is None:
-            self._vector_db = querying.database_of(self.name, self._config)
+            self._vector_db = querying.open_database(self.name, self._config)
         return self._vector_db
 
     def _init_db(self) -> None:
@@ -236,7 +228,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
 
     def _get_context(self, results: Any) -> str:
         """The next passages that fit into a prompt, each on lines of its own."""
-        config, given = self._config, as_query_results(self.name, results)
+        config, given = self._config, to_query_results(self.name, results)
         return self._context.following(
             given, self.n_results, config.context_tokens, config.count, self._note
         )
@@ -277,11 +269,11 @@ class RetrieveUserProxyAgent(UserProxyAgent):
                 )
             return filled(prompt, self.problem, doc_contents, self._current_docs_in_context)
         if not self._exhausted:
-            self._note(f"no more context: {stop_reason(self._lacking())}")
+            self._note(f"no more context: {stop_reason(self._explain_lack())}")
         self._exhausted = True
         return END
 
-    def _lacking(self) -> EndReason:
+    def _explain_lack(self) -> EndReason:
         """Why there are no passages to send."""
         if self._doc_contents:
             return EndReason("passages", self.name)
@@ -291,20 +283,19 @@ class RetrieveUserProxyAgent(UserProxyAgent):
             )
         return EndReason("no passages", self.name)
 
-    def _left_without(self, recipient: Agent) -> EndReason | None:
+    def _find_lack(self, recipient: Agent) -> EndReason | None:
         """Why the chat had no passages to go on with, where that was its last word."""
-        said, end = self._oai_messages[recipient], engine.why_ended(self, recipient)
-        last = bool(said) and said[-1].get("role") == "assistant" and said[-1].get("content") == END
-        return (
-            self._lacking()
-            if self._exhausted and (last or (end and end.kind == self._lacking().kind))
-            else None
-        )
+        lacking, end = self._explain_lack(), engine.why_ended(self, recipient)
+        *_, last = [{}, *self._oai_messages[recipient]]
+        said_so = (last.get("role"), last.get("content")) == ("assistant", END)
+        if self._exhausted and (said_so or (end and end.kind == lacking.kind)):
+            return lacking
+        return None
 
     async def _converse(self, mode: Mode, recipient: ConversableAgent, *args: Any) -> EndReason:
         """As the others do; a chat that lacked passages ends because of that."""
         end = await super()._converse(mode, recipient, *args)
-        return self._left_without(recipient) or end
+        return self._find_lack(recipient) or end
 
     async def _summarized(
         self, mode: Mode, recipient: ConversableAgent, method: Any, *args: Any
@@ -312,18 +303,16 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         """The summary; where passages were lacking it says so, since there is nothing to
         summarise.
         """
-        lacking = self._left_without(recipient) if isinstance(method, str) else None
-        return (
-            stop_reason(lacking)
-            if lacking
-            else await super()._summarized(mode, recipient, method, *args)
-        )
+        lacking = self._find_lack(recipient) if isinstance(method, str) else None
+        if lacking:
+            return stop_reason(lacking)
+        return await super()._summarized(mode, recipient, method, *args)
 
     def _check_update_context(self, message: Any) -> tuple[bool, bool]:
         """Whether a message asks for other passages, and whether it lacks the prefix of an
         answer.
         """
-        text = _text(message).upper()
+        text = _read_text(message).upper()
         prefix = self.customized_answer_prefix.upper()
         return ASKS_AGAIN.search(text) is not None, bool(prefix) and prefix not in text
 
@@ -333,12 +322,10 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         """
         if isinstance(message, dict) and (message.get("content") is None or has_calls(message)):
             return False
-        has_code = any(
-            language.lower() in _PYTHONS for language, _ in legacy.extract_code(_text(message))
-        )
-        return not has_code and not (
-            self._config.update_context and any(self._check_update_context(message))
-        )
+        languages = {language.lower() for language, _ in legacy.extract_code(_read_text(message))}
+        if not languages.isdisjoint(_PYTHONS):
+            return False
+        return not (self._config.update_context and any(self._check_update_context(message)))
 
     async def _retrieve_user_reply(
         self,
@@ -357,32 +344,36 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         asked, incomplete = self._check_update_context(messages[-1])
         if not asked and not incomplete:
             return False, None
-        ended = self._exhausted
-        self.problem = self.problem or _text(
-            messages[0]
-        )  # the chat began without message_generator
-        contents = await mode.block(self._other_passages, _text(messages[-1]), asked)
-        if sender is not None and not contents and ended:
-            engine.ended(self, sender, self._lacking())
-            return True, None
+        was_exhausted = self._exhausted
+        # Without a problem, the chat began without message_generator.
+        self.problem = self.problem or _read_text(messages[0])
+        contents = await mode.block(self._find_other_passages, _read_text(messages[-1]), asked)
         if sender is not None:
-            self._note("other passages are looked up; the conversation begins anew")
-            self.clear_history(sender)
-            if isinstance(sender, ConversableAgent):
-                sender.clear_history(self)
+            if was_exhausted and not contents:
+                engine.ended(self, sender, self._explain_lack())
+                return True, None
+            self._begin_anew(sender)
         return True, self._generate_message(contents, self._task)
+
+    def _begin_anew(self, sender: Agent) -> None:
+        self._note("other passages are looked up; the conversation begins anew")
+        self.clear_history(sender)
+        if isinstance(sender, ConversableAgent):
+            sender.clear_history(self)
 
     _generate_retrieve_user_reply = faces(_retrieve_user_reply)[0]
 
-    def _other_passages(self, text: str, asked: bool) -> str:
+    def _find_other_passages(self, text: str, asked: bool) -> str:
         """Passages for the problem that were in no prompt yet; or, for an answer that is
         incomplete, for that answer, and all that were in prompts before. An incomplete answer
         without new passages is asked for once more. "" when there are none.
         """
         self._intermediate_answers.add(text)
         if asked:
-            return self._get_context(self._results) or self._widened(self.problem, 3 * self._wanted)
-        if new := self._widened(text, self._wanted):
+            return self._get_context(self._results) or self._search_further(
+                self.problem, 3 * self._wanted
+            )
+        if new := self._search_further(text, self._wanted):
             self._repeated = False
         elif self._repeated:
             return ""
@@ -393,7 +384,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
     def _wanted(self) -> int:
         return 20 if self.n_results is None else self.n_results
 
-    def _widened(self, problem: str, n_results: int) -> str:
+    def _search_further(self, problem: str, n_results: int) -> str:
         """Passages for the problem that were in no prompt yet, however many results that takes; ""
         when there are no others.
         """
@@ -402,7 +393,8 @@ class RetrieveUserProxyAgent(UserProxyAgent):
             self._reset(intermediate=True)
             results = self._look_up(problem, n_results, self._search_string)
             contents = self._get_context(results)
-            if contents or len(results[0] if results else []) < n_results:
+            found = results[0] if results else []
+            if contents or len(found) < n_results:
                 return contents
             n_results *= 2
 
@@ -413,13 +405,10 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         """Hook: what the person sends is `UPDATE CONTEXT`, so other passages go out in its
         place.
         """
-        if (
-            not self._config.update_context
-            or not self.problem
-            or not ASKS_AGAIN.fullmatch(_text(message).strip())
-        ):
+        is_request = ASKS_AGAIN.fullmatch(_read_text(message).strip()) is not None
+        if not (is_request and self.problem and self._config.update_context):
             return message
-        reply = self._generate_message(self._other_passages(ASK_AGAIN, asked=True), self._task)
+        reply = self._generate_message(self._find_other_passages(ASK_AGAIN, asked=True), self._task)
         return {**message, "content": reply} if isinstance(message, dict) else reply
 
     def run_code(self, code: str, **kwargs: Any) -> tuple[int, str, str | None]:
@@ -427,17 +416,16 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         counts as failed.
         """
         language = kwargs.get("lang")
-        if code.startswith(("!", "%pip", "pip ")) or (
-            language is not None and language.lower() not in _PYTHONS
-        ):
+        language = "python" if language is None else language
+        if code.startswith(("!", "%pip", "pip ")) or language.lower() not in _PYTHONS:
             return 1, _REFUSED, None
         return super().run_code(code, **kwargs)
 
 
-def _text(message: Any) -> str:
+def _read_text(message: Any) -> str:
     return text_of(message.get("content") if isinstance(message, dict) else message)
 
 
-def _awaited(result: Any) -> Any:
+def _wait_for(result: Any) -> Any:
     """What an override gave; an async one is waited for."""
     return wait_for(result) if inspect.isawaitable(result) else result

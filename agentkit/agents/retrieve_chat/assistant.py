@@ -10,6 +10,7 @@ from typing import Any
 from agentkit.agents.assistant import AssistantAgent
 from agentkit.agents.retrieve_chat.prompts import ASK_AGAIN, ASKS_AGAIN
 from agentkit.conversation.agent import Agent
+from agentkit.conversation.tooling import conversation
 from agentkit.messages import AnyMessage, text_of
 
 SUCCEEDED = "exitcode: 0 (execution succeeded)"
@@ -36,12 +37,8 @@ class RetrieveAssistantAgent(AssistantAgent):
         """Reply function: TERMINATE to code that ran well, the words for other passages to
         themselves.
         """
-        messages = (
-            (self._oai_messages[sender] if sender is not None else [])
-            if messages is None
-            else messages
-        )
-        text = text_of(messages[-1].get("content")) if messages else ""
+        *_, last = [{}, *conversation(self, messages, sender)]
+        text = text_of(last.get("content"))
         if SUCCEEDED in text:
             return True, "TERMINATE"
         ends = (text[:_NEAR_END].upper(), text[-_NEAR_END:].upper())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 
 from agentkit.core import bus
@@ -51,19 +51,19 @@ def split_text_to_chunks(
         raise WrongArgument(
             f"split_text_to_chunks: max_tokens must be 1 or more, not {max_tokens!r}."
         )
-    lines = [piece for line in text.split("\n") for piece in _fitting(line, max_tokens, count)]
+    lines = [piece for line in text.split("\n") for piece in _cut(line, max_tokens, count)]
     if chunk_mode == "one_line":
         return [line for line, _ in lines if line.strip()]
-    return list(_filled(lines, max_tokens, must_break_at_empty_line, overlap))
+    return list(_join(lines, max_tokens, must_break_at_empty_line, overlap))
 
 
-def _fitting(line: str, most: int, count: Counter) -> Iterator[Line]:
+def _cut(line: str, most: int, count: Counter) -> Iterator[Line]:
     """The line, in as many pieces as it takes."""
     if len(line) <= 2 * most and (tokens := count(line)) <= most:
         yield line, tokens
         return
     start = 0
-    while (end := _end(line, start, most, count)) < len(line):
+    while (end := _find_end(line, start, most, count)) < len(line):
         piece = line[start:end].strip()
         yield piece, count(piece)
         start = end
@@ -72,41 +72,47 @@ def _fitting(line: str, most: int, count: Counter) -> Iterator[Line]:
     yield line[start:], count(line[start:])
 
 
-def _end(line: str, start: int, most: int, count: Counter) -> int:
+def _find_end(line: str, start: int, most: int, count: Counter) -> int:
     """Where the longest piece ends that fits, at a space if there is one; behind one character at
     least.
     """
-    size, far = 2 * most, most * _LONGEST_TOKEN
-    while start + size < len(line) and size < far and count(line[start : start + size]) <= most:
+    longest = min(len(line) - start, most * _LONGEST_TOKEN)
+    size = 2 * most
+    while size < longest and count(line[start : start + size]) <= most:
         size *= 2
-    rest = line[start : start + min(size, far)]
-    if start + len(rest) == len(line) and count(rest) <= most:
+    piece = line[start : start + min(size, longest)]
+    fitting = _measure_fitting(piece, most, count)
+    if start + fitting == len(line):
         return len(line)
-    low, high = 1, max(1, len(truncated(rest, most)) if count is count_token else len(rest))
-    low = high if count(rest[:high]) <= most else low
-    while low < high:  # the most characters that fit, by halving
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if count(rest[:middle]) <= most else (low, middle - 1)
-    space = rest.rfind(" ", 1, low + 1)
-    return start + (space if space > 0 and low < len(rest) else low)
+    space = piece.rfind(" ", 1, fitting + 1)
+    return start + (fitting if space < 0 or fitting == len(piece) else space)
 
 
-def _filled(lines: Sequence[Line], most: int, at_empty: bool, overlap: int) -> Iterator[str]:
+def _measure_fitting(text: str, most: int, count: Counter) -> int:
+    """With how many characters the text fits; 1 at least."""
+    longest = len(truncated(text, most)) if count is count_token else len(text)
+    if count(text[:longest]) <= most:
+        return max(1, longest)
+    sizes = range(2, longest)
+    return 1 + bisect_left(sizes, True, key=lambda size: count(text[:size]) > most)
+
+
+def _join(lines: Sequence[Line], most: int, at_empty: bool, overlap: int) -> Iterator[str]:
     start = fresh = 0
-    texts = [index for index, (line, _) in enumerate(lines) if line.strip()]
+    with_text = [index for index, (line, _) in enumerate(lines) if line.strip()]
     # A line break may cost a token.
     sums = list(accumulate((tokens + 1 for _, tokens in lines), initial=0))
     while start < len(lines):
         end = max(start + 1, bisect_right(sums, sums[start] + most + 1) - 1)
         if at_empty and end < len(lines):
-            end = _empty_line(lines, texts, fresh, end) or end
+            end = _find_empty_line(lines, with_text, fresh, end)
         chunk = "\n".join(line for line, _ in lines[start:end]).strip("\n")
         if chunk.strip():
             yield chunk
         if end == len(lines):
             return
 
-        until = sums[_next_text(texts, end, default=end) + 1]
+        until = sums[_next_text(with_text, end, default=end) + 1]
         start = _next_start(lines, sums, start, end, until - most - 1, overlap)
         fresh = end
 
@@ -117,13 +123,11 @@ def _next_text(texts: Sequence[int], start: int, default: int) -> int:
     return texts[following] if following < len(texts) else default
 
 
-def _empty_line(lines: Sequence[Line], texts: Sequence[int], start: int, end: int) -> int:
-    """Index of the last empty line to break at; 0 when there is none behind some text."""
-    first = _next_text(texts, start, default=end)
-    for index in range(min(end, len(lines) - 1), first, -1):
-        if not lines[index][0].strip():
-            return index
-    return 0
+def _find_empty_line(lines: Sequence[Line], with_text: Sequence[int], start: int, end: int) -> int:
+    """Index of the last empty line to break at; `end` when there is none behind some text."""
+    first = _next_text(with_text, start, default=end)
+    candidates = range(min(end, len(lines) - 1), first, -1)
+    return next((index for index in candidates if not lines[index][0].strip()), end)
 
 
 def _next_start(
@@ -132,14 +136,9 @@ def _next_start(
     """Where the next chunk begins: so many lines back as overlap, as long as a new line fits behind
     them (from `least` on).
     """
-    back, index = end, end
-    while overlap > 0 and index - 1 > start:
-        index -= 1
-        if sums[index] < least:
-            break
-        if lines[index][0].strip():
-            back, overlap = index, overlap - 1
-    return back
+    earliest = max(start + 1, bisect_left(sums, least))
+    behind = (index for index in range(end - 1, earliest - 1, -1) if lines[index][0].strip())
+    return min(islice(behind, max(0, overlap)), default=end)
 
 
 def split_files_to_chunks(
@@ -171,26 +170,28 @@ def split_files_to_chunks(
         for file in files:
             path, source = file if isinstance(file, tuple) else (file, file)
             try:
-                text = _text(jail, path)
+                text = _read_text(jail, path)
             except DocumentError as error:
                 bus.emit(Noted("retrieval", f"{source} is left out: {error}"))
                 failed.append(error)
                 continue
-            found = split(text)
-            if isinstance(found, str):
-                raise WrongType(
-                    "custom_text_split_function must return a list of chunks, not the text"
-                    f" {found!r:.80}."
-                )
-            kept = [chunk for chunk in found if chunk.strip()]
-            chunks += kept
-            sources += [{"source": source}] * len(kept)
+            found = list(filter(str.strip, _check_chunks(split(text))))
+            chunks += found
+            sources += [{"source": source}] * len(found)
     if failed and not chunks:
         raise failed[0]
     return chunks, sources
 
 
-def _text(jail: Jail, path: str) -> str:
+def _check_chunks(chunks: Iterable[str]) -> Iterable[str]:
+    if isinstance(chunks, str):
+        raise WrongType(
+            f"custom_text_split_function must return a list of chunks, not the text {chunks!r:.80}."
+        )
+    return chunks
+
+
+def _read_text(jail: Jail, path: str) -> str:
     """What stands in a file; nothing when the file is empty, which is no error here."""
     try:
         return jail.read(Path(path), path).text

@@ -42,6 +42,7 @@ _KINDS: dict[str, tuple[Any, str]] = {
     "db_config": (Mapping, "a dict"),
     "custom_text_types": (list | tuple, "a list of extensions"),
 }
+_CHOICES = {"task": PROMPTS, "chunk_mode": CHUNK_MODES}
 
 
 @dataclass
@@ -76,7 +77,7 @@ class RetrieveConfig:
     recursive: bool = True
     distance_threshold: float = -1
     window: int | None = field(default=None, init=False)
-    """Tokens of the model's window, where somebody tells them who knows more than its name does."""
+    """Tokens of the model's window, where they are known better than from its name."""
 
     @classmethod
     def of(cls, owner: str, given: Mapping[str, Any] | None) -> RetrieveConfig:
@@ -86,7 +87,8 @@ class RetrieveConfig:
         check_kind(owner, "retrieve_config", given, Mapping | None, "a dict")
         given = given or {}
         known = [one.name for one in fields(cls) if one.init]
-        if unknown := sorted(set(given) - set(known), key=str):
+        unknown = sorted(set(given) - set(known), key=str)
+        if unknown:
             names = ", ".join(map(str, unknown))
             text = (
                 f"{owner}: retrieve_config has keys without a meaning: {names}. Known are"
@@ -95,12 +97,12 @@ class RetrieveConfig:
             warnings.warn(text, UserWarning, stacklevel=4)
         if given.get("client") is not None and "vector_db" not in given:
             given = {**given, "vector_db": None}  # a client that is given is to be used
-        # None is what leaves a key at its default, except where None itself says something.
-        settings = {key: value for key, value in given.items() if key in known}
-        for key in settings.keys() - {"vector_db", "collection_name"}:
-            if settings[key] is None:
-                del settings[key]
-
+        # None leaves a key at its default, except where None itself says something.
+        settings = {
+            key: value
+            for key, value in given.items()
+            if key in known and (value is not None or key in ("vector_db", "collection_name"))
+        }
         config = cls(**settings)
         config._check(owner)
         return config
@@ -108,7 +110,7 @@ class RetrieveConfig:
     def _check(self, owner: str) -> None:
         for key, (kind, what) in _KINDS.items():
             check_kind(owner, f"retrieve_config[{key!r}]", getattr(self, key), kind | None, what)
-        for key, allowed in (("task", list(PROMPTS)), ("chunk_mode", list(CHUNK_MODES))):
+        for key, allowed in _CHOICES.items():
             value = getattr(self, key)
             if value.lower() not in allowed:
                 raise WrongArgument(
@@ -127,7 +129,7 @@ class RetrieveConfig:
     @property
     def max_tokens(self) -> int:
         """The window of the model."""
-        return self.window or window_of(self.model)
+        return self.window or find_window(self.model)
 
     @max_tokens.setter
     def max_tokens(self, tokens: int) -> None:
@@ -136,9 +138,9 @@ class RetrieveConfig:
 
     def hear(self, client: object) -> None:
         """Take the window from a client that was told it of this very model."""
-        for one in getattr(client, "models", None) or ():
-            if getattr(one, "name", None) == self.model and one.context_window:
-                self.window = one.context_window
+        for model in getattr(client, "models", None) or ():
+            if getattr(model, "name", None) == self.model:
+                self.window = model.context_window or self.window
 
     @property
     def chunk_tokens(self) -> int:
@@ -174,12 +176,12 @@ _LARGEST = 32_000
 _OF_AUTOGEN = (("32k", 32_000), ("16k", 16_000), ("gpt-4", 8_000), ("gpt-3.5", 4_000))
 
 
-def window_of(model: str) -> int:
+def find_window(model: str) -> int:
     """Tokens for a model of this name: as registered, else what AutoGen takes from a name, else as
     listed, else 4,000.
     """
-    named = next((tokens for part, tokens in _OF_AUTOGEN if part in model), None)
+    by_name = next((tokens for part, tokens in _OF_AUTOGEN if part in model), None)
     try:
-        return registered_window(model) or named or get_max_token_limit(model)
+        return registered_window(model) or by_name or get_max_token_limit(model)
     except UnknownModel:
         return 4_000

@@ -43,13 +43,14 @@ class Context:
         self.sources = []
         taken: list[str] = []
         total = 0
-        for index, (document, _) in enumerate(results[0] if results else []):
+        first = results[0] if results else []
+        for index, (document, _) in enumerate(first):
             if index <= self.index or document["id"] in self.ids:
                 continue
             tokens = count(document["content"])
             if tokens > max_tokens:
                 note(
-                    f"{shown(document)} is left out: its {tokens} tokens do not fit into the"
+                    f"{describe(document)} is left out: its {tokens} tokens do not fit into the"
                     f" context ({max_tokens:g})."
                 )
                 self.index = index
@@ -65,38 +66,30 @@ class Context:
     def _take(self, document: Document) -> None:
         self.ids.append(document["id"])
         self.contents.append(document["content"])
-        source = (document.get("metadata") or {}).get("source")
-        if source and str(source) not in self.sources:
-            self.sources.append(str(source))
+        source = find_source(document)
+        if source and source not in self.sources:
+            self.sources.append(source)
 
 
-def shown(document: Document) -> str:
+def find_source(document: Document) -> str:
+    """Where a document is from; "" when it does not say so."""
+    return str((document.get("metadata") or {}).get("source") or "")
+
+
+def describe(document: Document) -> str:
     """How a document is spoken of."""
-    source = (document.get("metadata") or {}).get("source")
-    return f"passage {document['id']}" + (f" of {source}" if source else "")
+    name, source = f"passage {document['id']}", find_source(document)
+    return f"{name} of {source}" if source else name
 
 
-def as_query_results(owner: str, given: object) -> QueryResults:
+def to_query_results(owner: str, given: object) -> QueryResults:
     """Results as lists of (document, distance); those in Chroma's own form, a dict of lists, are
     turned into it.
 
     Raises WrongType for anything else.
     """
     if isinstance(given, Mapping) and "ids" in given:
-        return [
-            [
-                ({"id": id_, "content": content, "metadata": metadata}, float(distance))
-                for id_, content, metadata, distance in zip(
-                    ids,
-                    *(
-                        _row(given, key, row, len(ids))
-                        for key in ("documents", "metadatas", "distances")
-                    ),
-                    strict=True,
-                )
-            ]
-            for row, ids in enumerate(given["ids"])
-        ]
+        return [_read_row(given, row) for row in range(len(given["ids"]))]
     if not isinstance(given, list | tuple):
         raise WrongType(
             f"{owner}: what was retrieved must be a list with (document, distance) pairs for each"
@@ -106,11 +99,16 @@ def as_query_results(owner: str, given: object) -> QueryResults:
     return given  # type: ignore[return-value]  # a custom database answers for what it gives
 
 
-def _row(given: Mapping[str, Any], key: str, row: int, size: int) -> list[object]:
-    """The values of one query; where there are none, what stands for them."""
-    values = given.get(key)
-    return (
-        list(values[row])
-        if values
-        else [{"documents": "", "metadatas": None, "distances": 0.0}[key]] * size
-    )
+def _read_row(given: Mapping[str, Any], row: int) -> list[tuple[Document, float]]:
+    """The results of one query; where documents, metadata or distances are lacking, what stands for
+    them.
+    """
+    ids = given["ids"][row]
+    columns = []
+    for key, default in (("documents", ""), ("metadatas", None), ("distances", 0.0)):
+        values = given.get(key)
+        columns.append(values[row] if values else [default] * len(ids))
+    return [
+        ({"id": id_, "content": content, "metadata": metadata}, float(distance))
+        for id_, content, metadata, distance in zip(ids, *columns, strict=True)
+    ]

@@ -67,34 +67,42 @@ def get_files_from_dir(
         raise WrongType(
             f"docs_path must be a path, an address or a list of these, not {given!r:.200}."
         )
+    suffixes = tuple("." + kind.lower().lstrip(".") for kind in types)
     found: dict[str, File] = {}
-    for each in given:
-        for file in _files(str(each), {kind.lower().lstrip(".") for kind in types}, recursive):
-            found.setdefault(file[1] if isinstance(file, tuple) else os.path.realpath(file), file)
+    for path in map(str, given):
+        for file in _find_files(path, suffixes, recursive):
+            found.setdefault(_identify(file), file)
     return list(found.values())
 
 
-def _files(path: str, types: set[str], recursive: bool) -> Iterator[File]:
+def _identify(file: File) -> str:
+    """The same for every way to name the same file."""
+    return os.path.realpath(file) if isinstance(file, str) else file[1]
+
+
+def _find_files(path: str, suffixes: tuple[str, ...], recursive: bool) -> Iterator[File]:
     if is_url(path):
         yield get_file_from_url(path)
     elif os.path.isfile(path):
         yield path
     elif os.path.isdir(path):
-        yield from _in_folder(path, types, recursive)
+        yield from _walk(path, suffixes, recursive)
     else:
         raise WrongArgument(
             f"The path {path!r} in docs_path does not exist; give a file, a folder or an address."
         )
 
 
-def _in_folder(path: str, types: set[str], recursive: bool) -> Iterator[str]:
+def _walk(path: str, suffixes: tuple[str, ...], recursive: bool) -> Iterator[str]:
     for folder, folders, files in os.walk(path):
-        folders[:] = (
-            sorted(name for name in folders if not name.startswith(".")) if recursive else []
-        )
-        for name in sorted(files):
-            if not name.startswith(".") and name.rpartition(".")[2].lower() in types:
+        folders[:] = _list_visible(folders) if recursive else []
+        for name in _list_visible(files):
+            if f".{name}".lower().endswith(suffixes):
                 yield os.path.join(folder, name)
+
+
+def _list_visible(names: list[str]) -> list[str]:
+    return sorted(name for name in names if not name.startswith("."))
 
 
 def is_url(string: object) -> bool:
@@ -119,7 +127,7 @@ def get_file_from_url(url: str, save_path: str | None = None) -> tuple[str, str]
     target = Path(save_path)
     target.parent.mkdir(parents=True, exist_ok=True)
     if source.path.suffix == ".html":
-        target.write_text(_markdown(source.path.read_bytes()), encoding="utf-8")
+        target.write_text(_to_markdown(source.path.read_bytes()), encoding="utf-8")
     else:
         shutil.copyfile(source.path, target)
     return save_path, url
@@ -131,10 +139,10 @@ def parse_html_to_markdown(html: str, url: str | None = None) -> str:
 
     Raises DamagedDocument for one that is nested too deeply.
     """
-    return _markdown(html.encode("utf-8", "replace"))
+    return _to_markdown(html.encode("utf-8", "replace"))
 
 
-def _markdown(data: bytes) -> str:
+def _to_markdown(data: bytes) -> str:
     try:
         reading = read_html(data, "page.html", Limits())
     except RecursionError as error:

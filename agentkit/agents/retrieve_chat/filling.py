@@ -28,26 +28,21 @@ def fill(database: VectorDB, config: RetrieveConfig) -> None:
     WrongArgument (a ValueError) for a path that does not exist, and what the database raises, a
     ValueError when there is such a collection and it may not be.
     """
-    chunks = _chunks(config)
+    chunks = _read_chunks(config)
     name: Any = config.collection_name
     database.create_collection(name, overwrite=config.overwrite, get_or_create=config.may_exist)
     try:
-        documents = (
-            _numbered(database, config, chunks)
-            if config.vector_db is None
-            else _hashed(database, config, chunks)
-        )
-        if documents:
+        give_ids = _number if config.vector_db is None else _hash_ids
+        if documents := give_ids(database, config, chunks):
             database.insert_docs(documents, collection_name=name, upsert=True)
     except BaseException:
-        if (
-            not config.may_exist and not config.overwrite
-        ):  # it is new, and half of it would bar the way for the next try
+        is_new = not config.may_exist and not config.overwrite
+        if is_new:  # half of it would bar the way for the next try
             database.delete_collection(name)
         raise
 
 
-def _chunks(config: RetrieveConfig) -> list[Chunk]:
+def _read_chunks(config: RetrieveConfig) -> list[Chunk]:
     files = get_files_from_dir(config.docs_path or [], config.custom_text_types, config.recursive)
     split = config.custom_text_split_function
     texts, sources = split_files_to_chunks(
@@ -61,7 +56,9 @@ def _chunks(config: RetrieveConfig) -> list[Chunk]:
     return list(zip(texts, sources, strict=True))
 
 
-def _hashed(database: VectorDB, config: RetrieveConfig, chunks: Iterable[Chunk]) -> list[Document]:
+def _hash_ids(
+    database: VectorDB, config: RetrieveConfig, chunks: Iterable[Chunk]
+) -> list[Document]:
     """Documents whose ids are hashes of their content; with `new_docs` only those that are not
     there.
     """
@@ -69,7 +66,7 @@ def _hashed(database: VectorDB, config: RetrieveConfig, chunks: Iterable[Chunk])
         content: source for content, source in reversed(list(chunks))
     }  # of equal ones the first
     contents = list(reversed(wanted))
-    known = _known(
+    known = _find_known(
         database, config.collection_name, [_hash(content)[:_ID_LENGTH] for content in contents]
     )
     documents: list[Document] = []
@@ -83,7 +80,7 @@ def _hashed(database: VectorDB, config: RetrieveConfig, chunks: Iterable[Chunk])
     return documents
 
 
-def _known(database: VectorDB, name: str | None, ids: list[str]) -> dict[str, str]:
+def _find_known(database: VectorDB, name: str | None, ids: list[str]) -> dict[str, str]:
     """Those of the ids that are there, and their contents."""
     found: dict[str, str] = {}
     for start in range(0, len(ids), _AT_ONCE):
@@ -92,17 +89,13 @@ def _known(database: VectorDB, name: str | None, ids: list[str]) -> dict[str, st
     return found
 
 
-def _numbered(
-    database: VectorDB, config: RetrieveConfig, chunks: Iterable[Chunk]
-) -> list[Document]:
+def _number(database: VectorDB, config: RetrieveConfig, chunks: Iterable[Chunk]) -> list[Document]:
     """Documents with numbers for ids, as AutoGen gave them with `client`; `extra_docs` goes on
     behind those that are there.
     """
-    first = (
-        len(database.get_docs_by_ids(None, collection_name=config.collection_name))
-        if config.extra_docs
-        else 0
-    )
+    first = 0
+    if config.extra_docs:
+        first = len(database.get_docs_by_ids(None, collection_name=config.collection_name))
     return [
         {"id": f"doc_{number}", "content": content, "metadata": source}
         for number, (content, source) in enumerate(chunks, first)

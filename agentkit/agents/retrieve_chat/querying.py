@@ -5,7 +5,8 @@ hits as events tell them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from agentkit.agents.retrieve_chat.config import RetrieveConfig
@@ -23,41 +24,47 @@ _NEEDED = ("create_collection", "insert_docs", "retrieve_docs", "get_docs_by_ids
 _PACKAGED_MODEL = "all-MiniLM-L6-v2"
 
 
-def database_of(owner: str, config: RetrieveConfig) -> VectorDB:
+def open_database(owner: str, config: RetrieveConfig) -> VectorDB:
     """The database of the settings: the one that is given, one of the named type, or with None
     Chroma by its `client`.
 
     Raises ConfigError when a package is missing, WrongArgument (a ValueError) for an unknown type,
-    WrongType for what is none.
+    WrongType for anything else.
     """
     given = config.vector_db
-    if given is not None and not isinstance(given, str):
-        if lacking := [name for name in _NEEDED if not callable(getattr(given, name, None))]:
-            raise WrongType(
-                f"{owner}: vector_db must be the name of a database or a VectorDB, not"
-                f" {given!r:.200}; it lacks {', '.join(lacking)}."
-            )
-        return given
+    if isinstance(given, str | None):
+        return _make_database(given, config)
+    if lacking := [name for name in _NEEDED if not callable(getattr(given, name, None))]:
+        raise WrongType(
+            f"{owner}: vector_db must be the name of a database or a VectorDB, not"
+            f" {given!r:.200}; it lacks {', '.join(lacking)}."
+        )
+    return given
+
+
+def _make_database(kind: str | None, config: RetrieveConfig) -> VectorDB:
+    """A database of the named type; with None Chroma, in memory unless there is a client."""
     from agentkit.agents.retrieve_chat.vectordb.factory import VectorDBFactory
 
     settings = dict(config.db_config)
-    if function := config.embedding_function or _named(config.embedding_model):
+    if function := config.embedding_function or _load_embedding(config.embedding_model):
         settings.setdefault("embedding_function", function)
-    if given is None:  # in memory, unless there is a client
-        settings |= {"path": None} if config.client is None else {"client": config.client}
-    return VectorDBFactory.create_vector_db("chroma" if given is None else given, **settings)
+    if kind is not None:
+        return VectorDBFactory.create_vector_db(kind, **settings)
+    settings |= {"path": None} if config.client is None else {"client": config.client}
+    return VectorDBFactory.create_vector_db("chroma", **settings)
 
 
-def _named(model: str) -> EmbeddingFunction | None:
+def _load_embedding(model: str) -> EmbeddingFunction | None:
     """The embedding function of a sentence-transformers model; None for the packaged one, which
     databases use by themselves.
     """
     packaged = model.removeprefix("sentence-transformers/") == _PACKAGED_MODEL
-    return None if packaged else lambda texts: _loaded(model).encode(list(texts)).tolist()
+    return None if packaged else lambda texts: _load_model(model).encode(list(texts)).tolist()
 
 
 @cache
-def _loaded(model: str) -> Any:
+def _load_model(model: str) -> Any:
     try:
         from sentence_transformers import SentenceTransformer
 
@@ -96,26 +103,24 @@ def query(
             distance_threshold=config.distance_threshold,
             **options,
         )
-        kept = [
-            [hit for hit in row if _fits(hit, search_string, config.distance_threshold)][:n_results]
-            for row in found
-        ]
+        fits = partial(_fits, search_string, config.distance_threshold)
+        kept = [list(islice(filter(fits, row), n_results)) for row in found]
         # A database that cannot look for the string itself is asked for more until enough of its
         # documents contain it.
-        if not search_string or all(
-            len(few) == n_results or len(row) < asked for few, row in zip(kept, found, strict=True)
-        ):
+        lacking = (few for few, row in zip(kept, found, strict=True) if len(row) >= asked)
+        if not search_string or all(len(few) == n_results for few in lacking):
             return kept
         asked *= 4
 
 
-def _fits(hit: tuple[Document, float], search_string: str, threshold: float) -> bool:
+def _fits(search_string: str, threshold: float, hit: tuple[Document, float]) -> bool:
     document, distance = hit
     return search_string in document["content"] and (threshold < 0 or distance < threshold)
 
 
-def hits_of(results: QueryResults) -> list[dict[str, object]]:
+def to_hits(results: QueryResults) -> list[dict[str, object]]:
     """What was found for the first query, nearest first, as an event tells it."""
+    first = results[0] if results else []
     return [
         {
             "rank": rank,
@@ -124,5 +129,5 @@ def hits_of(results: QueryResults) -> list[dict[str, object]]:
             "text": document["content"],
             "distance": float(distance),
         }
-        for rank, (document, distance) in enumerate(results[0] if results else [], start=1)
+        for rank, (document, distance) in enumerate(first, start=1)
     ]

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from agentkit.agents.rewoo.actions import BaseAction
     from agentkit.agents.rewoo.agent import ReWOOAgent
     from agentkit.agents.rewoo.describing import tool_api
+    from agentkit.agents.rewoo.evidence import Evidence, still_known
     from agentkit.agents.rewoo.executor import ActionExecutor, get_tool, get_tool_cls, list_tools
-    from agentkit.agents.rewoo.graph import Evidence, Refusal, execute, still_known
+    from agentkit.agents.rewoo.graph import Refusal, execute
     from agentkit.agents.rewoo.inputs import BaseParser, JsonParser, TupleParser
     from agentkit.agents.rewoo.plan import Plan, Step
     from agentkit.agents.rewoo.prompts import (
@@ -44,7 +45,8 @@ _NAMES = {
     "agent": ("ReWOOAgent",),
     "describing": ("tool_api",),
     "executor": ("ActionExecutor", "get_tool", "get_tool_cls", "list_tools"),
-    "graph": ("Evidence", "Refusal", "execute", "still_known"),
+    "evidence": ("Evidence", "still_known"),
+    "graph": ("Refusal", "execute"),
     "inputs": ("BaseParser", "JsonParser", "TupleParser"),
     "plan": ("Plan", "Step"),
     "prompts": (

@@ -6,11 +6,11 @@ import functools
 import inspect
 from collections.abc import Callable, Coroutine
 from copy import deepcopy
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from agentkit.agents.rewoo.describing import Description, describe, text_of_class
+from agentkit.agents.rewoo.describing import Description, describe, read_purpose
 from agentkit.agents.rewoo.inputs import Arguments, BaseParser, JsonParser
-from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
+from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode, error_text
 from agentkit.core.tools import Effects, effects_of, load_arguments
 from agentkit.core.twin import wait_for
 from agentkit.errors import Stopped, WrongArgument, WrongType
@@ -40,7 +40,7 @@ class BaseAction:
         super().__init_subclass__(**kwargs)
         if "__tool_name__" not in cls.__dict__:
             cls.__tool_name__ = cls.__name__
-        cls.__tool_description__ = _description_of(cls)
+        cls.__tool_description__ = _describe_class(cls)
         cls._is_toolkit = "api_list" in cls.__tool_description__
 
     def __init__(
@@ -82,17 +82,17 @@ class BaseAction:
         Raises Stopped.
         """
         given = {"inputs": inputs, "name": name}
-        function = self._function(name) if name in self._apis() else None
+        function = self._find_api(name)
         if function is None:
-            known = ", ".join(self._apis()) or "none"
-            return self._failed(
+            known = ", ".join(self._list_apis()) or "none"
+            return self._fail(
                 given, f"invalid API: {name}; {self.name} has {known}.", ActionStatusCode.API_ERROR
             )
         try:
             arguments = self._parser.parse_inputs(inputs, name)
-            args, kwargs = _at_once(self._loader(name, function)(**arguments))
+            args, kwargs = _finish_loading(self._loader(name, function)(**arguments))
         except (WrongArgument, WrongType) as error:
-            return self._failed(given, str(error), ActionStatusCode.ARGS_ERROR)
+            return self._fail(given, str(error), ActionStatusCode.ARGS_ERROR)
         try:
             outputs = function(*args, **kwargs)
             outputs = wait_for(outputs) if inspect.isawaitable(outputs) else outputs
@@ -100,31 +100,32 @@ class BaseAction:
             raise
         except Exception as error:  # noqa: BLE001
             # Whatever an action raises is told to planner and solver.
-            return self._failed(
-                arguments, str(error) or type(error).__name__, ActionStatusCode.API_ERROR
-            )
-        return self._returned(arguments, outputs)
+            return self._fail(arguments, error_text(error), ActionStatusCode.API_ERROR)
+        return self._complete(arguments, outputs)
 
     def as_inputs(self, text: str, name: str = "run") -> Arguments:
         """A text that holds evidence, in a form in which it stays one text, whatever it
         contains.
         """
-        return self._parser.from_text(text, name) if name in self._apis() else text
+        return self._parser.from_text(text, name) if name in self._list_apis() else text
 
     def effects_of(self, name: str = "run") -> Effects:
         """What running it, or the API `name` of a toolkit, may change. Raises WrongArgument for
         another word than these.
         """
-        function = self._function(name) if name in self._apis() else None
+        function = self._find_api(name)
         return effects_of(function if hasattr(function, "effects") else self)
 
     def __repr__(self) -> str:
         return f"{self.description}"
 
-    def _apis(self) -> list[str]:
-        return (
-            [api["name"] for api in self._description["api_list"]] if self.is_toolkit else ["run"]
-        )
+    def _list_apis(self) -> list[str]:
+        if not self.is_toolkit:
+            return ["run"]
+        return [api["name"] for api in self._description["api_list"]]
+
+    def _find_api(self, name: str) -> Callable[..., object] | None:
+        return self._function(name) if name in self._list_apis() else None
 
     def _function(self, name: str) -> Callable[..., object] | None:
         function: Callable[..., object] | None = getattr(self, name, None)
@@ -135,7 +136,7 @@ class BaseAction:
             self._loaders[name] = _loader(function)
         return self._loaders[name]
 
-    def _returned(self, arguments: dict[str, object], outputs: object) -> ActionReturn:
+    def _complete(self, arguments: dict[str, object], outputs: object) -> ActionReturn:
         if not isinstance(outputs, ActionReturn):
             return ActionReturn(
                 arguments, type=self.name, result=self._parser.parse_outputs(outputs)
@@ -144,7 +145,7 @@ class BaseAction:
         outputs.type = outputs.type or self.name
         return outputs
 
-    def _failed(self, arguments: object, problem: str, state: ActionStatusCode) -> ActionReturn:
+    def _fail(self, arguments: object, problem: str, state: ActionStatusCode) -> ActionReturn:
         return ActionReturn(arguments, type=self.name, errmsg=problem, state=state)
 
 
@@ -165,7 +166,7 @@ def _loader(function: Callable[..., object]) -> _Loader:
     return load_arguments(given)
 
 
-def _at_once(made: _Given | Coroutine[object, None, _Given]) -> _Given:
+def _finish_loading(made: _Given | Coroutine[object, None, _Given]) -> _Given:
     """The result of a coroutine that waits for nothing: for async functions arguments are loaded in
     one.
     """
@@ -179,9 +180,10 @@ def _at_once(made: _Given | Coroutine[object, None, _Given]) -> _Given:
     raise AssertionError("unreachable: loading arguments waits for nothing")
 
 
-def _description_of(cls: type) -> Description:
-    told: Description = {"name": cls.__dict__["__tool_name__"], "description": text_of_class(cls)}
-    marked = {name: api for name, api in _marked(cls).items() if name != "run"}
+def _describe_class(cls: type) -> Description:
+    told: Description = {"name": cls.__dict__["__tool_name__"], "description": read_purpose(cls)}
+    marked = _find_marked(cls)
+    marked.pop("run", None)
     run = getattr(cls, "run", None)
     if marked and run is not None:
         raise WrongArgument(
@@ -192,21 +194,20 @@ def _description_of(cls: type) -> Description:
         return told | {"api_list": list(marked.values())}
     if run is None:
         return told | {"parameters": [], "required": []}
-    api = dict(getattr(run, "api_description", None) or describe(run))
-    return (
-        told
-        | {key: api[key] for key in ("parameters", "required", "return_data") if key in api}
-        | {"description": api["description"] or told["description"]}
-    )
+    api = getattr(run, "api_description", None) or describe(run)
+    description = api["description"] or told["description"]
+    return told | api | {"name": told["name"], "description": description}
 
 
-def _marked(cls: type) -> dict[str, Description]:
+def _find_marked(cls: type) -> dict[str, Description]:
     """The methods marked by `tool_api`, inherited ones included, in the order in which they were
     written.
     """
-    found: dict[str, Description | None] = {}
+    members: dict[str, Any] = {}
     for each in reversed(cls.__mro__):
-        found |= {
-            name: getattr(value, "api_description", None) for name, value in vars(each).items()
-        }
-    return {name: api for name, api in found.items() if api is not None}
+        members |= vars(each)
+    return {
+        name: value.api_description
+        for name, value in members.items()
+        if hasattr(value, "api_description")
+    }

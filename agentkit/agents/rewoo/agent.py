@@ -69,30 +69,20 @@ class ReWOOAgent(ConversableAgent):
 
         Raises WrongType and WrongArgument for what cannot be.
         """
-        told = (
-            description
-            or (system_message if isinstance(system_message, str) else None)
-            or DESCRIPTION
-        )
+        role = system_message if isinstance(system_message, str) else ""
         super().__init__(
             name,
             system_message,
             human_input_mode=human_input_mode,
             llm_config=llm_config,
-            description=told,
+            description=description or role or DESCRIPTION,
             **kwargs,
         )
         self._tools = tools if isinstance(tools, ActionExecutor) else ActionExecutor(tools)
         self._workers = [Worker(name, each) for each in workers]
         self._code = [] if self._code_execution_config is False else [CodeAction(self)]
-        _check_names(
-            name,
-            [
-                *self._tools.actions,
-                *(each.name for each in self._code),
-                *(each.name for each in self._workers),
-            ],
-        )
+        named: list[CodeAction | Worker] = [*self._code, *self._workers]
+        _check_names(name, [*self._tools.actions, *(each.name for each in named)])
         self._settings: dict[str, Any] = {
             "protocol": protocol,
             "max_turn": max_turn,
@@ -103,9 +93,8 @@ class ReWOOAgent(ConversableAgent):
             "replans": replans,
             "on_plan": on_plan,
         }
-        ReWOO(
-            str, self._tools, **self._settings
-        )  # raises for settings that cannot be; asked is the client, later
+        # Raises for settings that cannot be; it is the client that will be asked.
+        ReWOO(str, self._tools, **self._settings)
         self.last_return: AgentReturn | None = None
         """What the newest reply was made from: actions, evidence and what went wrong; None before
         the first.
@@ -139,10 +128,10 @@ class ReWOOAgent(ConversableAgent):
         messages = conversation(self, messages, sender)
         if client is None or not messages:
             return False, None
-        executor = self._executor(mode)
+        executor = self._make_executor(mode)
         if not executor.tool_names():
             return await self._generate_oai_reply(mode, messages, sender, config)
-        asked = as_told(messages, text_of(self.system_message))
+        asked = show_chat(messages, text_of(self.system_message))
         work = ReWOO(client, executor, **self._settings)
         options = {} if self.client_cache is None else {"cache": self.client_cache}
         self.last_return = await mode.block(work.answer, asked, **options)
@@ -150,7 +139,7 @@ class ReWOOAgent(ConversableAgent):
 
     generate_plan_reply, a_generate_plan_reply = faces(_generate_plan_reply)
 
-    def _executor(self, mode: Mode) -> ActionExecutor:
+    def _make_executor(self, mode: Mode) -> ActionExecutor:
         """All that plans can use now; a registered function replaces what has the same name."""
         given = self._tools
         actions: list[BaseAction] = [
@@ -159,29 +148,24 @@ class ReWOOAgent(ConversableAgent):
             *(each.action(mode) for each in self._workers),
         ]
         special = given.invalid_action, given.no_action, given.finish_action
-        return ActionExecutor([*actions, *self._registered()], *special)
+        return ActionExecutor([*actions, *self._wrap_registered()], *special)
 
-    def _registered(self) -> Iterator[RegisteredFunction]:
+    def _wrap_registered(self) -> Iterator[RegisteredFunction]:
         offered = offered_tools(self.llm_config)
-        told = [each["function"] for each in offered.get("tools", ())] + list(
-            offered.get("functions", ())
-        )
-        for schema in told:
+        tools = [each["function"] for each in offered.get("tools", ())]
+        for schema in [*tools, *offered.get("functions", ())]:
             function = self.function_map.get(schema["name"])
             if function is not None:
                 yield RegisteredFunction(function, schema)
                 continue
-            bus.emit(
-                Noted(
-                    self.name,
-                    f"Plans cannot use {schema['name']}: register it for execution by {self.name},"
-                    " too.",
-                )
+            text = (
+                f"Plans cannot use {schema['name']}: register it for execution by {self.name}, too."
             )
+            bus.emit(Noted(self.name, text))
 
 
 def _check_names(owner: str, names: Sequence[str]) -> None:
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
+    if twice := Counter(names) - Counter(set(names)):
         raise WrongArgument(
             f"{owner}: {', '.join(twice)} is there twice among tools and workers; give each its own"
             " name."
@@ -194,7 +178,7 @@ MOST_OF_ONE = 4_000
 """Of a single earlier turn; of a longer one beginning and end are told."""
 
 
-def as_told(messages: Sequence[Stored], role: str) -> list[ChatMessage]:
+def show_chat(messages: Sequence[Stored], role: str) -> list[ChatMessage]:
     """The role as a system message (none when it is empty), earlier turns, and the last message,
     which is never cut.
 
@@ -203,23 +187,25 @@ def as_told(messages: Sequence[Stored], role: str) -> list[ChatMessage]:
     told: list[ChatMessage] = [{"role": "user", "content": text_of(content_of(messages[-1]))}]
     left = MOST_CHARACTERS
     for message in reversed(messages[:-1]):
-        if not (text := _shortened(text_of(content_of(message)).strip())):
-            continue
+        text = _shorten(text_of(content_of(message)).strip())
         left -= len(text)
         if left < 0:
             break
-        told.append(_turn(message, text))
-    return [*([{"role": "system", "content": role}] if role else []), *reversed(told)]
+        if text:
+            told.append(_to_turn(message, text))
+    if role:
+        told.append({"role": "system", "content": role})
+    return told[::-1]
 
 
-def _turn(message: Stored, text: str) -> ChatMessage:
+def _to_turn(message: Stored, text: str) -> ChatMessage:
     if message.get("role") == "assistant":
         return {"role": "assistant", "content": text}
     name = message.get("name")
     return {"role": "user", "content": f"{name}: {text}" if name else text}
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     if len(text) <= MOST_OF_ONE:
         return text
     half = MOST_OF_ONE // 2

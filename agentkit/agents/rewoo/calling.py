@@ -7,11 +7,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from agentkit.agents.rewoo.evidence import Evidence
 from agentkit.agents.rewoo.executor import ActionExecutor
-from agentkit.agents.rewoo.graph import Evidence
 from agentkit.agents.rewoo.inputs import Arguments
 from agentkit.agents.rewoo.plan import Step
-from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
+from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode, error_text
 from agentkit.core import bus, stopping
 from agentkit.core.tools import Given, collecting, to_text
 from agentkit.events import ToolCalled, ToolReturned
@@ -31,27 +31,26 @@ class ActionCall:
         """Run the action; a text is taken as one text, whatever evidence stands in it. Raises
         Stopped.
         """
-        told = _Told(self.agent, tool)
-        told.called(arguments)
-        with stopping.current().on_stop(lambda: told.returned(False, "Error: stopped")):
+        listeners = _Announcer(self.agent, tool)
+        listeners.announce_call(to_text(arguments))
+        with stopping.current().on_stop(lambda: listeners.announce_error("stopped")):
             try:
-                given = (
-                    self.executor.as_inputs(tool, arguments)
-                    if isinstance(arguments, str)
-                    else arguments
-                )
+                if isinstance(arguments, str):
+                    arguments = self.executor.as_inputs(tool, arguments)
                 with collecting() as passages:
-                    returned = self.executor(tool, given)
-                ok = returned.state == ActionStatusCode.SUCCESS
-                content = returned.format_result() if ok else f"Error: {returned.errmsg}"
+                    returned = self.executor(tool, arguments)
+                content = returned.format_result() if returned.succeeded else ""
             except BaseException as error:  # the call is over for those who listen, too
-                told.returned(False, f"Error: {str(error) or type(error).__name__}")
+                listeners.announce_error(error_text(error))
                 raise
-            told.returned(ok, content, passages)
+            if returned.succeeded:
+                listeners.announce_return(True, content, passages)
+            else:
+                listeners.announce_error(returned.errmsg, passages)
         return returned
 
 
-def action_return(step: Step, evidence: Evidence) -> ActionReturn:
+def to_action_return(step: Step, evidence: Evidence) -> ActionReturn:
     """What a step gave as an ActionReturn: its action's own where there is one."""
     if isinstance(evidence.value, ActionReturn):
         return replace(evidence.value, thought=evidence.value.thought or step.thought)
@@ -63,29 +62,22 @@ def action_return(step: Step, evidence: Evidence) -> ActionReturn:
     return replace(made, errmsg=evidence.error or evidence.text, state=ActionStatusCode.API_ERROR)
 
 
-class _Told:
+class _Announcer:
     """One call for those who listen: it ends once, by a stop or late, whichever comes first."""
 
     def __init__(self, agent: str, tool: str) -> None:
         self.id, self.agent, self.tool = new_id(), agent, tool
         self.began = time.monotonic()
-        self._lock, self._over = threading.Lock(), False
+        self._first_end = threading.Semaphore()
 
-    def called(self, arguments: Arguments) -> None:
-        if bus.heard():
-            bus.emit(
-                ToolCalled(
-                    self.id,
-                    self.agent,
-                    self.tool,
-                    arguments if isinstance(arguments, str) else to_text(arguments),
-                )
-            )
+    def announce_call(self, arguments: str) -> None:
+        bus.emit(ToolCalled(self.id, self.agent, self.tool, arguments))
 
-    def returned(self, ok: bool, content: str, passages: Sequence[Given] = ()) -> None:
-        with self._lock:
-            over, self._over = self._over, True
-        if not over and bus.heard():
+    def announce_error(self, problem: str | None, passages: Sequence[Given] = ()) -> None:
+        self.announce_return(False, f"Error: {problem}", passages)
+
+    def announce_return(self, ok: bool, content: str, passages: Sequence[Given] = ()) -> None:
+        if self._first_end.acquire(blocking=False):
             seconds = time.monotonic() - self.began
             bus.emit(
                 ToolReturned(self.id, self.agent, self.tool, ok, content, seconds, list(passages))

@@ -58,54 +58,48 @@ class Region:
         last one counts.
         """
         closing = _CLOSING[opened]
-        sure = self._after_json(start, closing)
-        if sure is None:
-            sure = self._after_whole(start, closing)
-        end = sure
-        if end is None:
-            end = self._closed(start, opened)
+        sure = self._find_sure_end(start, closing)
+        end = self._find_closing(start, opened) if sure is None else sure
         if end is None:
             return Ending(None)
         following = action.search(self.text, end + 1)
         until = following.start() if following else len(self.text)
-        line = self.text.find("\n", end, until)
-        line = until if line < 0 else line
-        last, stray = self._strays(end, line, until, opened)
-        doubtful = stray or (
-            (sure is None or last != end) and self._may_go_on(start, last, line, until)
-        )
+        line = end + len(self.text[end:until].partition("\n")[0])
+        last, stray = self._find_strays(end, line, until, opened)
+        doubtful = stray or (last != sure and self._may_go_on(start, last, line, until))
         return Ending(last, doubtful)
 
-    def _after_json(self, start: int, closing: str) -> int | None:
-        begin = self._after_space(start)
-        if not self.tries_json or self.text[begin : begin + 1] not in ("{", "[", '"'):
+    def _find_sure_end(self, start: int, closing: str) -> int | None:
+        after_json = self._find_after_json(start, closing)
+        return self._find_after_whole(start, closing) if after_json is None else after_json
+
+    def _find_after_json(self, start: int, closing: str) -> int | None:
+        begin = self._skip_space(start)
+        if not (self.tries_json and self.text.startswith(("{", "[", '"'), begin)):
             return None
         try:
-            end = self._after_space(json.JSONDecoder(strict=False).raw_decode(self.text, begin)[1])
+            end = self._skip_space(json.JSONDecoder(strict=False).raw_decode(self.text, begin)[1])
         except (ValueError, RecursionError):
             end = len(self.text)
         self.tries_json = self.text[end : end + 1] == closing
         return end if self.tries_json else None
 
-    def _after_whole(self, start: int, closing: str) -> int | None:
+    def _find_after_whole(self, start: int, closing: str) -> int | None:
         """Behind an input that is one text in quotes, which may take several lines."""
-        begin = self._after_space(start)
-        if not self.tries_whole or self.text[begin : begin + 1] not in ('"', "'", "“"):
+        begin = self._skip_space(start)
+        if not (self.tries_whole and self.text.startswith(('"', "'", "“"), begin)):
             return None
         found = _WHOLE.match(self.text, begin)
-        end = self._after_space(found.end()) if found else len(self.text)
+        end = self._skip_space(found.end()) if found else len(self.text)
         self.tries_whole = self.text[end : end + 1] == closing
         return end if self.tries_whole else None
 
-    def _closed(self, start: int, opened: str) -> int | None:
-        if self.tries_quotes:
-            end = self._balanced(start, opened, _QUOTED)
-            if end is not None:
-                return end
-            self.tries_quotes = False
-        return self._balanced(start, opened, _BRACKET)
+    def _find_closing(self, start: int, opened: str) -> int | None:
+        end = self._find_balanced(start, opened, _QUOTED) if self.tries_quotes else None
+        self.tries_quotes = end is not None
+        return self._find_balanced(start, opened, _BRACKET) if end is None else end
 
-    def _balanced(self, start: int, opened: str, pattern: re.Pattern[str]) -> int | None:
+    def _find_balanced(self, start: int, opened: str, pattern: re.Pattern[str]) -> int | None:
         depth = 1
         for found in pattern.finditer(self.text, start):
             depth += (found[0] == opened) - (found[0] == _CLOSING[opened])
@@ -113,7 +107,7 @@ class Region:
                 return found.start()
         return None
 
-    def _strays(self, end: int, line: int, until: int, opened: str) -> tuple[int, bool]:
+    def _find_strays(self, end: int, line: int, until: int, opened: str) -> tuple[int, bool]:
         """The last bracket on the line that closes the input, and whether one on a later line does
         so, too.
         """
@@ -131,17 +125,21 @@ class Region:
         written = self.text[start:end].strip()
         rest = _STRING.sub("", written)
         is_open = _OPEN_QUOTE.search(rest) is not None
-        if written.startswith("'") and is_open and self.goes_on:  # else it may be an apostrophe
+        if is_open and self.goes_on and written.startswith("'"):  # else it may be an apostrophe
             return True
-        if written.startswith(_BEGINS_WHOLE) and (
-            is_open or any(rest.count(a) > rest.count(b) for a, b in ("{}", "[]"))
-        ):
+        is_complete = not is_open and _brackets_match(rest)
+        if written.startswith(_BEGINS_WHOLE) and not is_complete:
             return True
+        if is_open:
+            return _LINE_CLOSED.search(self.text, end + 1, until) is not None
         ends_there = "\n" not in written and not self.text[end:line].strip(_SLIP + ".")
-        return (is_open or not ends_there) and _LINE_CLOSED.search(
-            self.text, end + 1 if is_open else line, until
-        ) is not None
+        return not ends_there and _LINE_CLOSED.search(self.text, line, until) is not None
 
-    def _after_space(self, start: int) -> int:
+    def _skip_space(self, start: int) -> int:
         space = _SPACE.match(self.text, start)
         return space.end() if space else start
+
+
+def _brackets_match(text: str) -> bool:
+    """Whether no bracket of JSON is open at the end."""
+    return text.count("{") <= text.count("}") and text.count("[") <= text.count("]")

@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, overload
 
-from docstring_parser import Docstring, ParseError, parse
+from docstring_parser import Docstring, DocstringParam, ParseError, parse
 
 from agentkit.core.tools.signature import NOTHING, name_of, parameters_of
 
@@ -19,6 +19,7 @@ Description = dict[str, Any]
 
 _ROLE = re.compile(r":[\w:]{1,40}:`([^`\n]{1,200})`")
 _ITEM = re.compile(r"\*{0,2}(\w+)\s*(?:\(([^)\n]*)\))?\s*:\s*(.*)")
+_LISTED = re.compile(r"[-+*#]")
 _WORDS = (
     ("list", "Array"),
     ("str", "STRING"),
@@ -70,14 +71,12 @@ def describe(
     docstring.
     """
     doc = _read(inspect.getdoc(function) or "")
-    documented = {
-        each.arg_name: (each.type_name or "", each.description or "") for each in doc.params
-    }
+    documented = {each.arg_name: each for each in doc.params}
     taken = list(filter(_is_described, parameters_of(function)))
     made: Description = {
         "name": name_of(function),
         "description": (doc.description or "").strip(),
-        "parameters": [_parameter(each, documented.get(each.name, ("", ""))) for each in taken],
+        "parameters": [_describe_parameter(each, documented.get(each.name)) for each in taken],
         "required": [each.name for each in taken if each.default is NOTHING],
     }
     data = []
@@ -85,9 +84,7 @@ def describe(
         data = _read_list(doc)
     elif returns_named_value:
         data = _read_named_values(doc)
-    if data:
-        made["return_data"] = data
-    return made
+    return made | {"return_data": data} if data else made
 
 
 def _is_described(parameter: inspect.Parameter) -> bool:
@@ -95,7 +92,7 @@ def _is_described(parameter: inspect.Parameter) -> bool:
     return parameter.name != "self" and parameter.kind not in variadic
 
 
-def text_of_class(cls: type) -> str:
+def read_purpose(cls: type) -> str:
     """The first part of the class's own docstring."""
     return (_read(inspect.cleandoc(cls.__dict__.get("__doc__") or "")).description or "").strip()
 
@@ -105,24 +102,27 @@ def _read(text: str) -> Docstring:
     plain = _ROLE.sub(r"\1", text)
     try:
         return parse(plain)
-    except (
-        ParseError,
-        LookupError,
-        ValueError,
-    ):  # an underline of NumPy's with nothing under it is an IndexError
+    # An underline of NumPy's with nothing under it is an IndexError.
+    except (ParseError, LookupError, ValueError):
         whole = Docstring()
         whole.short_description = plain
         return whole
 
 
-def _parameter(parameter: inspect.Parameter, documented: tuple[str, str]) -> dict[str, str]:
-    kind, text = documented
-    annotation = parameter.annotation
-    if get_origin(annotation) is Annotated:
-        annotation, *extras = get_args(annotation)
-        text = next((extra for extra in extras if isinstance(extra, str)), text)
-    named = type_named(kind) if annotation is NOTHING else type_of(annotation)
-    return {"name": parameter.name, "type": named, "description": text}
+def _describe_parameter(
+    parameter: inspect.Parameter, documented: DocstringParam | None
+) -> dict[str, str]:
+    described = {"name": parameter.name, "type": "STRING", "description": ""}
+    if documented is not None:
+        described["type"] = parse_type(documented.type_name or "")
+        described["description"] = documented.description or ""
+    if parameter.annotation is not NOTHING:
+        described["type"] = type_of(parameter.annotation)
+    extras = getattr(parameter.annotation, "__metadata__", ())  # of Annotated
+    texts = [extra for extra in extras if isinstance(extra, str)]
+    if texts:
+        described["description"] = texts[0]
+    return described
 
 
 def type_of(annotation: object) -> str:
@@ -130,31 +130,29 @@ def type_of(annotation: object) -> str:
     STRING where there is none.
     """
     if isinstance(annotation, str):  # a name that is unknown here
-        return type_named(annotation)
+        return parse_type(annotation)
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return type_of(args[0])
     if origin in (Union, types.UnionType):
-        return _common_word({type_of(each) for each in args if each is not type(None)})
+        return _agree_on_word(each for each in args if each is not type(None))
     if origin is Literal:
-        return _common_word({type_of(type(each)) for each in args})
-    plain = origin or annotation
-    return _word_for_class(plain) if isinstance(plain, type) else "STRING"
+        return _agree_on_word(map(type, args))
+    return _find_word(origin or annotation)
 
 
-def _word_for_class(cls: type) -> str:
-    for kind, word in _KINDS.items():
-        if issubclass(cls, kind):
-            return word
-    return "STRING"
+def _find_word(plain: object) -> str:
+    bases = plain.__mro__ if isinstance(plain, type) else ()
+    return next((_KINDS[base] for base in bases if base in _KINDS), "STRING")
 
 
-def _common_word(words: set[str]) -> str:
+def _agree_on_word(annotations: Iterable[object]) -> str:
     """The word on which all parts of an annotation agree, else STRING."""
+    words = set(map(type_of, annotations))
     return words.pop() if len(words) == 1 else "STRING"
 
 
-def type_named(text: str) -> str:
+def parse_type(text: str) -> str:
     """The same for a type as docstrings write it."""
     lowered = text.lower()
     for part, word in _WORDS:
@@ -166,7 +164,8 @@ def type_named(text: str) -> str:
 def _read_list(doc: Docstring) -> list[dict[str, str]]:
     """The items of a list under Returns: `* name (type): text`."""
     text = (doc.returns and doc.returns.description) or ""
-    return _read_items(line.lstrip("-+*#. ") for line in text.splitlines() if line[:1] in "-+*#")
+    listed = filter(_LISTED.match, text.splitlines())
+    return _read_items(line.lstrip("-+*#. ") for line in listed)
 
 
 def _read_named_values(doc: Docstring) -> list[dict[str, str]]:
@@ -195,5 +194,5 @@ def _describe_value(name: str | None, kind: str | None, text: str) -> dict[str, 
         described["name"] = name
     described["description"] = text
     if kind:
-        described["type"] = type_named(kind)
+        described["type"] = parse_type(kind)
     return described

@@ -37,21 +37,18 @@ class ActionExecutor:
         self.invalid_action = invalid_action or InvalidAction()
         self.no_action = no_action or NoAction()
         self.finish_action = finish_action or FinishAction()
-        given: list[Any] = list(actions) if isinstance(actions, list | tuple) else [actions]
-        if finish_in_action:
-            given.append(self.finish_action)
+        given: Any = actions if isinstance(actions, list | tuple) else [actions]
         for action in given:
             self.add_action(action)
+        if finish_in_action:
+            self.add_action(self.finish_action)
 
     def get_actions_info(self) -> list[Description]:
         """The descriptions of what may be used; the APIs of a toolkit one by one, as
         `toolkit.api`.
         """
-        descriptions: list[Description] = []
-        for name, action in self.actions.items():
-            if action.enable:
-                descriptions += _describe_tools(name, action)
-        return descriptions
+        enabled = self.action_names()
+        return [api for name in enabled for api in _describe_tools(name, self.actions[name])]
 
     def is_valid(self, name: str) -> bool:
         """Whether there is an enabled action of that name."""
@@ -69,14 +66,14 @@ class ActionExecutor:
         """What calling the action `name` or `toolkit.api` may change; of an unknown one `none`, as
         it only gives an error.
         """
-        own, api = self._found(name)
-        return self.actions[own].effects_of(api) if self.is_valid(own) else "none"
+        action, api = self._find(name)
+        return "none" if action is None else action.effects_of(api)
 
     def add_action(self, action: Action) -> None:
         """Add or replace an action; raises WrongArgument for what is no action, or has a name that
         plans cannot write.
         """
-        made = _as_action(action)
+        made = _to_action(action)
         if not can_be_called(made.name):
             raise WrongArgument(
                 f"plans cannot write the name {made.name!r:.80} of an action; give it one of"
@@ -92,16 +89,16 @@ class ActionExecutor:
         """A text that holds evidence, in a form in which this action takes it as one text, whatever
         it contains.
         """
-        own, api = self._found(name)
-        return self.actions[own].as_inputs(text, api) if self.is_valid(own) else text
+        action, api = self._find(name)
+        return text if action is None else action.as_inputs(text, api)
 
     def __call__(self, name: str, command: Arguments) -> ActionReturn:
         """Run the action `name` or `toolkit.api`; an unknown name is answered by the invalid
         action. Raises Stopped.
         """
-        own, api = self._found(name)
-        if self.is_valid(own):
-            returned = self.actions[own](command, api)
+        action, api = self._find(name)
+        if action is not None:
+            returned = action(command, api)
             returned.valid = ActionValidCode.OPEN
             return returned
         for special in (self.no_action, self.finish_action):
@@ -110,10 +107,14 @@ class ActionExecutor:
         known = ", ".join(self.tool_names()) or "none"
         return self.invalid_action(f"There is no action {name!r:.80}; the actions are {known}.")
 
-    def _found(self, name: str) -> tuple[str, str]:
-        """The names of the action and of its API; an action's own name may have a dot, too."""
-        own, _, api = (name, "", "") if name in self.actions else name.rpartition(".")
-        return (own, api or "run") if own else (name, "run")
+    def _find(self, name: str) -> tuple[BaseAction | None, str]:
+        """The enabled action `name` or `toolkit.api`, and its API; an action's own name may have a
+        dot, too.
+        """
+        own, api = name, ""
+        if name not in self.actions:
+            own, _, api = name.rpartition(".")
+        return (self.actions[own] if self.is_valid(own) else None, api or "run")
 
 
 def _describe_tools(name: str, action: BaseAction) -> list[Description]:
@@ -123,7 +124,7 @@ def _describe_tools(name: str, action: BaseAction) -> list[Description]:
     return [{**api, "name": f"{name}.{api['name']}"} for api in action.description["api_list"]]
 
 
-def _as_action(action: Action) -> BaseAction:
+def _to_action(action: Action) -> BaseAction:
     if isinstance(action, BaseAction):
         return action
     if isinstance(action, type) or not callable(action):
@@ -146,7 +147,7 @@ def list_tools(with_class: bool = False) -> list[str] | list[tuple[str, type[Bas
     """The names of all action classes, as written so far; with `with_class` pairs of name and
     class.
     """
-    found = _tools()
+    found = _find_tools()
     return list(found.items()) if with_class else list(found)
 
 
@@ -154,7 +155,7 @@ def get_tool_cls(specifier: str) -> type[BaseAction]:
     """The action class of that name, the newest of several; raises UnknownAction (a KeyError) with
     the names that there are.
     """
-    found = _tools()
+    found = _find_tools()
     if specifier not in found:
         known = ", ".join(found)
         raise UnknownAction(f"There is no action class {specifier!r:.80}; there are: {known}.")
@@ -166,13 +167,12 @@ def get_tool(specifier: str, *args: Any, **kwargs: Any) -> BaseAction:
     return get_tool_cls(specifier)(*args, **kwargs)
 
 
-def _tools() -> dict[str, type[BaseAction]]:
+def _find_tools() -> dict[str, type[BaseAction]]:
     """All but those that only this package makes."""
     found: dict[str, type[BaseAction]] = {}
     classes = list(BaseAction.__subclasses__())
     for each in classes:  # grows meanwhile
         classes += each.__subclasses__()
-        name = each.__tool_name__
-        if name in _SPECIAL or not each.__module__.startswith("agentkit."):
-            found[name] = each
+        if each.__tool_name__ in _SPECIAL or not each.__module__.startswith("agentkit."):
+            found[each.__tool_name__] = each
     return found

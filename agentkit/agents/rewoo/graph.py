@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import contextvars
 import json
+import math
 import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from graphlib import TopologicalSorter
+from typing import NamedTuple
 
+from agentkit.agents.rewoo.evidence import Cache, Evidence, Known, still_known
 from agentkit.agents.rewoo.inputs import Arguments
-from agentkit.agents.rewoo.plan import LABEL, Plan, Step, fill
-from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode, ActionValidCode
+from agentkit.agents.rewoo.plan import Plan, Step, fill
+from agentkit.agents.rewoo.schema import ActionReturn, error_text
 from agentkit.core import bus, stopping
 from agentkit.core.stopping import StopSignal
 from agentkit.core.tools import Effects, Given, collecting, to_text
@@ -43,55 +47,10 @@ EffectsOf = Callable[[str], Effects]
 """What calling the tool of this name may change."""
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.1, 2.0
-_NOT_STORED = ("value", "passages")
 _GRACE_S = 0.2
 """How long steps that were told to stop are waited for, so that they can let go of files and
 connections.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What a step gave, or why it failed."""
-
-    label: str
-    ok: bool
-    text: str
-    """What dependents and the solver read; of a failed step `[failed: why]`."""
-    seconds: float = 0.0
-    """Over all attempts."""
-    attempts: int = 1
-    cached: bool = False
-    """Whether another step with the same tool and arguments gave it."""
-    error: str = ""
-    arguments: str = ""
-    """As the tool got them, with the evidence of other steps put in."""
-    value: object = field(default=None, compare=False, repr=False)
-    """What the call returned; not stored."""
-    passages: tuple[Given, ...] = field(default=(), compare=False, repr=False)
-    """The passages in `text`, as the tool told them; not stored."""
-
-    def to_json(self) -> dict[str, object]:
-        """As it can be stored, without `value` and `passages`."""
-        return {name: getattr(self, name) for name in self.__slots__ if name not in _NOT_STORED}
-
-    @classmethod
-    def from_json(cls, data: object) -> Evidence:
-        """The evidence that `to_json` gave, or as much of it as label, ok and text; raises
-        WrongArgument for less.
-        """
-        if not isinstance(data, Mapping) or not data.keys() >= {"label", "ok", "text"}:
-            raise WrongArgument(
-                f"Evidence is an object with at least label, ok and text, but it is {data!r:.200}."
-            )
-        names = [name for name in cls.__slots__ if name not in _NOT_STORED]
-        return cls(**{name: data[name] for name in names if name in data})
-
-
-Known = Mapping[str, Evidence | str]
-"""What is known by label, as evidence or as a text that somebody gives for it."""
-Cache = MutableMapping[str, Evidence]
-"""Evidence of successful steps by tool and arguments."""
 
 
 @takes_long
@@ -123,51 +82,15 @@ def execute(
     `anyway`. Emits StepDone. Raises WrongType, WrongArgument for a plan that cannot run, and
     Stopped.
     """
-    given = still_known(plan, known or {})
-    if problems := [] if not plan.steps else plan.problems(known=given):
-        raise WrongArgument(f"The plan cannot run: {'; '.join(problems)}.")
     limits = Limits(at_once, timeout_s, retries)
+    given = still_known(plan, known or {})
+    if plan.steps and (problems := plan.problems(known=given)):
+        raise WrongArgument(f"The plan cannot run: {'; '.join(problems)}.")
     policy = _Policy(effects or (lambda tool: "some"), approve)
-    return _Execution(
-        plan, call, limits, policy, given, {} if cache is None else cache, agent, plan_id
-    ).run()
-
-
-def still_known(
-    plan: Plan, evidence: Known, changed: str | Iterable[str] = ()
-) -> dict[str, Evidence]:
-    """The evidence that stays when steps have failed, or are changed or to run again: of all that
-    do not depend on them.
-
-    Given as `known`, the run begins again from there. A text stands for the evidence of a step that
-    succeeded. Raises WrongArgument for a label that is not in the plan or cannot be one, and
-    WrongType for what is neither evidence nor text.
-    """
-    if not isinstance(evidence, Mapping):
-        raise WrongType(
-            "What is known must be evidence or texts by label, such as {'#E1': 'text'}, not"
-            f" {evidence!r:.200}."
-        )
-    given = {label: _as_evidence(label, each) for label, each in evidence.items()}
-    again = {changed} if isinstance(changed, str) else set(changed)
-    again |= {label for label in plan.labels if label in given and not given[label].ok}
-    lost = {label for each in again for label in plan.after(each)}
-    return {label: each for label, each in given.items() if label not in lost}
-
-
-def _as_evidence(label: object, given: object) -> Evidence:
-    if not isinstance(label, str) or not LABEL.fullmatch(label):
-        raise WrongArgument(
-            f"Evidence is known by labels such as #E1, but this is given for {label!r:.80}."
-        )
-    if isinstance(given, str):
-        return Evidence(label, True, given, attempts=0)
-    if not isinstance(given, Evidence):
-        raise WrongType(
-            f"What is known of {label} must be evidence or a text, but it is {given!r:.200}; see"
-            " Evidence.from_json."
-        )
-    return given if given.label == label else replace(given, label=label)
+    evidence_by_key = {} if cache is None else cache
+    execution = _Execution(plan, call, limits, policy, given, evidence_by_key)
+    execution.agent, execution.plan_id = agent, plan_id
+    return execution.run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,12 +106,13 @@ class Limits:
         told = "at_once={!r}, retries={!r}, timeout_s={!r}: must be".format(*given)
         if not all(map(isinstance, given, (int, int, int | float | None))):
             raise WrongType(f"{told} an integer, an integer, and a number or None.")
-        if (
-            self.at_once < 1
-            or self.retries < 0
-            or not (self.timeout_s is None or self.timeout_s > 0)
-        ):
+        if self.at_once < 1 or self.retries < 0 or not self.longest_s > 0:
             raise WrongArgument(f"{told} >= 1, >= 0, and > 0 or None.")
+
+    @property
+    def longest_s(self) -> float:
+        """Seconds that an attempt gets, perhaps without end."""
+        return math.inf if self.timeout_s is None else self.timeout_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,16 +122,25 @@ class _Policy:
     effects: EffectsOf
     approve: Approve | None
 
-    def asks(self, tool: str) -> bool:
-        """Whether somebody looks at calls of the tool before they are made."""
-        return self.approve is not None and self.effects(tool) == "some"
+    def find_reviewer(self, tool: str) -> Approve | None:
+        """Who looks at calls of the tool before they are made."""
+        if self.approve is None or self.effects(tool) == "none":
+            return None
+        return self.approve
 
-    def blocked(self, step: Step, evidence: Mapping[str, Evidence]) -> str:
+    def find_obstacle(self, step: Step, evidence: Mapping[str, Evidence]) -> str:
         """Why the step does not run on its evidence; nothing when it may."""
         failed = [need for need in step.needs if not evidence[need].ok]
         if not failed or step.anyway or self.effects(step.tool) == "none":
             return ""
         return f"not run, because {' and '.join(failed)} failed"
+
+
+class _Failure(NamedTuple):
+    """Why an attempt failed, and whether another one may help."""
+
+    problem: str
+    may_help: bool
 
 
 @dataclass(eq=False, slots=True)
@@ -218,39 +151,49 @@ class _Attempt:
     arguments: Arguments
     key: str
     began: float
+    reviewer: Approve | None
+    """Who has to approve the call; None once it is approved."""
     number: int = 1
-    starts_at: float = 0.0
-    """Monotonic seconds; later than now while it waits to be tried again."""
-    deadline: float | None = None
-    ending: StopSignal = field(default_factory=StopSignal)
-    thread: threading.Thread | None = None
-    approved: bool = False
-    """Whether it may run as it stands."""
-    result: object = None
-    passages: list[Given] = field(default_factory=list)
+    due: float = math.inf
+    """Monotonic seconds: when it starts, if it waits to be tried again; then when its time ends."""
+    ending: StopSignal = field(default_factory=StopSignal, init=False)
+    thread: threading.Thread | None = field(default=None, init=False)
+    result: object = field(default=None, init=False)
+    passages: list[Given] = field(default_factory=list, init=False)
     """Those in the result."""
-    error: BaseException | None = None
+    error: BaseException | None = field(default=None, init=False)
 
-    def work(self, call: Call, approve: Approve | None, limit_s: float | None, done: _Done) -> None:
+    def work(self, call: Call, limit_s: float, done: _Done) -> None:
         """Let the call be approved, and make it; its time begins after that."""
         with stopping.stoppable(self.ending):
             try:
-                if not self.approved and approve is not None:
-                    given = approve(self.step.tool, self.arguments)
-                    if isinstance(given, Refusal):
-                        self.result = given
-                        done.put(self)
-                        return
-                    self.arguments, self.approved = given, True
-                if limit_s is not None:
-                    self.deadline = time.monotonic() + limit_s
-                    done.put(None)  # so that the deadline is seen
-                with collecting() as self.passages:
-                    self.result = call(self.step.tool, self.arguments)
+                self.result = self._review_and_call(call, limit_s, done)
             except BaseException as error:  # noqa: BLE001
                 # A tool may raise anything; the step tells it.
                 self.error = error
         done.put(self)
+
+    def _review_and_call(self, call: Call, limit_s: float, done: _Done) -> object:
+        if self.reviewer is not None:
+            reviewed = self.reviewer(self.step.tool, self.arguments)
+            if isinstance(reviewed, Refusal):
+                return reviewed
+            self.arguments, self.reviewer = reviewed, None
+        self.due = time.monotonic() + limit_s
+        done.put(None)  # so that the deadline is seen
+        with collecting() as self.passages:
+            return call(self.step.tool, self.arguments)
+
+    def find_failure(self) -> _Failure | None:
+        """Why it failed; None when it did not."""
+        error, result = self.error, self.result
+        if error is not None:
+            return _Failure(error_text(error), not isinstance(error, WrongArgument | WrongType))
+        if isinstance(result, Refusal):
+            return _Failure(result.reason, may_help=False)
+        if isinstance(result, ActionReturn) and not result.succeeded:
+            return _Failure(result.problem, may_help=not result.is_bad_call)
+        return None
 
     def end(self) -> None:
         """Tell the step to stop; if what its tool does then fails, that changes nothing for the
@@ -267,6 +210,9 @@ _Done = queue.SimpleQueue[_Attempt | None]
 class _Execution:
     """One run of a plan; only the thread that runs it touches its state."""
 
+    agent = plan_id = ""
+    """As events name them."""
+
     def __init__(
         self,
         plan: Plan,
@@ -275,44 +221,30 @@ class _Execution:
         policy: _Policy,
         known: dict[str, Evidence],
         cache: Cache,
-        agent: str,
-        plan_id: str,
     ) -> None:
-        self.plan, self.call, self.limits, self.policy, self.cache = (
-            plan,
-            call,
-            limits,
-            policy,
-            cache,
-        )
-        self.agent, self.plan_id = agent, plan_id
-        self.given = known
+        self.call, self.limits, self.policy, self.cache = call, limits, policy, cache
+        self.labels = dict.fromkeys([*known, *plan.labels])
+        self.steps = {step.label: step for step in plan.steps_without(known)}
         self.evidence = dict(known)
-        self.tools = {step.label: step.tool for step in plan.steps}
         self.done: _Done = queue.SimpleQueue()
         self.active: list[_Attempt] = []
         """Steps that run or wait to be tried again."""
         self.alike: dict[str, list[tuple[Step, str]]] = {}
         """Steps that wait for one of the same tool and arguments, which runs."""
-        todo = [step for step in plan.steps if step.label not in known]
-        self.missing = {
-            step.label: {need for need in step.needs if need not in known} for step in todo
-        }
-        self.users: dict[str, list[Step]] = {}
-        for step in todo:
-            for need in self.missing[step.label]:
-                self.users.setdefault(need, []).append(step)
-        self.ready = deque(step for step in todo if not self.missing[step.label])
+        self.order = TopologicalSorter[str](dict.fromkeys(self.steps, ()))
+        for step in self.steps.values():
+            self.order.add(step.label, *(need for need in step.needs if need not in known))
+        self.order.prepare()
+        self.ready = deque(self.order.get_ready())
 
     def run(self) -> dict[str, Evidence]:
         with self._stoppable():
-            while self.ready or self.active:
+            while self.order.is_active():
                 stopping.check()
-                self._start_ready()
+                self._begin_ready()
                 if self.active:
                     self._wait()
-        order = dict.fromkeys([*self.given, *self.plan.labels])
-        return {label: self.evidence[label] for label in order}
+        return {label: self.evidence[label] for label in self.labels}
 
     @contextmanager
     def _stoppable(self) -> Iterator[None]:
@@ -324,176 +256,122 @@ class _Execution:
             for attempt in self.active:
                 attempt.end()
             until = time.monotonic() + _GRACE_S
-            for attempt in self.active:
-                if attempt.thread is not None:
-                    attempt.thread.join(max(0.0, until - time.monotonic()))
+            for thread in filter(None, (attempt.thread for attempt in self.active)):
+                thread.join(max(0.0, until - time.monotonic()))
 
-    def _start_ready(self) -> None:
+    def _begin_ready(self) -> None:
         while self.ready and len(self.active) < self.limits.at_once:
-            step = self.ready.popleft()
-            texts = {need: self.evidence[need].text for need in step.needs}
-            arguments = fill(step.arguments, texts)
-            shown = (
-                arguments
-                if isinstance(arguments, str)
-                else json.dumps(arguments, ensure_ascii=False)
-            )
-            key = json.dumps([step.tool, arguments], sort_keys=True)
-            if problem := self.policy.blocked(step, self.evidence):
-                text = f"[failed: {problem}]"
-                self._settle(
-                    Evidence(step.label, False, text, attempts=0, error=problem, arguments=shown)
-                )
-            elif key in self.cache:
-                self._settle(self._again(step, self.cache[key], shown))
-            elif key in self.alike:
-                self.alike[key].append((step, shown))
-            else:
-                self.alike[key] = []
-                now = time.monotonic()
-                self._start(_Attempt(step, arguments, key, began=now, starts_at=now))
+            self._begin(self.steps[self.ready.popleft()])
+
+    def _begin(self, step: Step) -> None:
+        """Start the step, or find its evidence without running it."""
+        texts = {need: self.evidence[need].text for need in step.needs}
+        arguments = fill(step.arguments, texts)
+        key = json.dumps([step.tool, arguments], sort_keys=True)
+        if problem := self.policy.find_obstacle(step, self.evidence):
+            failed = Evidence.of_failure(step.label, problem, to_text(arguments))
+            self._settle(failed)
+        elif key in self.cache:
+            self._settle(self.cache[key].copy_for(step.label, to_text(arguments)))
+        elif key in self.alike:
+            self.alike[key].append((step, to_text(arguments)))
+        else:
+            self.alike[key] = []
+            reviewer = self.policy.find_reviewer(step.tool)
+            attempt = _Attempt(step, arguments, key, time.monotonic(), reviewer)
+            self.active.append(attempt)
+            self._start(attempt)
 
     def _start(self, attempt: _Attempt) -> None:
-        if attempt not in self.active:
-            self.active.append(attempt)
-        approve = self.policy.approve if self.policy.asks(attempt.step.tool) else None
-        given = (self.call, approve, self.limits.timeout_s, self.done)
+        attempt.due = math.inf
         context = contextvars.copy_context()
-        name = f"agentkit-step-{attempt.step.label}"
         attempt.thread = threading.Thread(
-            target=context.run, args=(attempt.work, *given), name=name, daemon=True
+            target=context.run,
+            args=(attempt.work, self.call, self.limits.longest_s, self.done),
+            name=f"agentkit-step-{attempt.step.label}",
+            daemon=True,
         )
         attempt.thread.start()
 
     def _wait(self) -> None:
         """Until an attempt ends, one is late, one is to begin again, or the run is stopped."""
-        now = time.monotonic()
-        moments = [each.starts_at if each.thread is None else each.deadline for each in self.active]
-        first = min((moment for moment in moments if moment is not None), default=None)
+        first = min(attempt.due for attempt in self.active)
+        timeout = max(0.0, min(first - time.monotonic(), threading.TIMEOUT_MAX))
         try:
-            ended = self.done.get(
-                timeout=None if first is None else min(max(0.0, first - now), threading.TIMEOUT_MAX)
-            )
+            ended = self.done.get(timeout=timeout)
         except queue.Empty:
             self._look_at_clock()
             return
         if ended is not None and ended in self.active:
-            self._ended(ended)
+            self._end(ended)
 
     def _look_at_clock(self) -> None:
         now = time.monotonic()
-        for attempt in list(self.active):
-            if attempt.thread is None and attempt.starts_at <= now:
+        for attempt in [each for each in self.active if each.due <= now]:
+            if attempt.thread is None:
                 self._start(attempt)
-            elif (
-                attempt.deadline is not None
-                and attempt.thread is not None
-                and attempt.deadline <= now
-            ):
-                attempt.end()
-                self._failed(
-                    attempt, f"no result within {self.limits.timeout_s:g} s", may_help=True
-                )
+                continue
+            attempt.end()
+            late = f"no result within {self.limits.timeout_s:g} s"
+            self._fail(attempt, _Failure(late, may_help=True))
 
-    def _ended(self, attempt: _Attempt) -> None:
-        error, result = attempt.error, attempt.result
-        if isinstance(error, Stopped):
-            raise error
-        if error is not None:
-            self._failed(
-                attempt,
-                str(error) or type(error).__name__,
-                not isinstance(error, WrongArgument | WrongType),
-            )
-        elif isinstance(result, Refusal):
-            self._failed(attempt, result.reason, may_help=False)
-        elif isinstance(result, ActionReturn) and result.state != ActionStatusCode.SUCCESS:
-            useless = (
-                result.state == ActionStatusCode.ARGS_ERROR
-                or result.valid == ActionValidCode.INVALID
-            )
-            self._failed(
-                attempt, str(result.errmsg or "the action gives no reason"), may_help=not useless
-            )
+    def _end(self, attempt: _Attempt) -> None:
+        if isinstance(attempt.error, Stopped):
+            raise attempt.error
+        failure = attempt.find_failure()
+        if failure is not None:
+            self._fail(attempt, failure)
+        elif isinstance(attempt.result, ActionReturn):
+            self._finish(attempt, True, attempt.result.format_result())
         else:
-            self._finish(
-                attempt,
-                True,
-                result.format_result() if isinstance(result, ActionReturn) else to_text(result),
-            )
+            self._finish(attempt, True, to_text(attempt.result))
 
-    def _failed(self, attempt: _Attempt, problem: str, may_help: bool) -> None:
-        if not may_help or attempt.number > self.limits.retries:
-            self._finish(attempt, False, f"[failed: {problem}]", problem)
+    def _fail(self, attempt: _Attempt, failure: _Failure) -> None:
+        """Try the step again where that may help, else let its failure be its evidence."""
+        if not failure.may_help or attempt.number > self.limits.retries:
+            self._finish(attempt, False, f"[failed: {failure.problem}]", failure.problem)
             return
         wait = min(_FIRST_WAIT_S * 2 ** (attempt.number - 1), _LONGEST_WAIT_S)
-        again = _Attempt(
-            attempt.step,
-            attempt.arguments,
-            attempt.key,
-            attempt.began,
-            attempt.number + 1,
-            time.monotonic() + wait,
-            approved=attempt.approved,
-        )
+        again = replace(attempt, number=attempt.number + 1, due=time.monotonic() + wait)
         self.active[self.active.index(attempt)] = again
 
     def _finish(self, attempt: _Attempt, ok: bool, text: str, error: str = "") -> None:
         self.active.remove(attempt)
-        shown = (
-            attempt.arguments
-            if isinstance(attempt.arguments, str)
-            else json.dumps(attempt.arguments, ensure_ascii=False)
-        )
-        seconds = time.monotonic() - attempt.began
         made = Evidence(
             attempt.step.label,
-            ok,
-            text,
-            seconds,
-            attempt.number,
-            False,
-            error,
-            shown,
-            attempt.result,
-            tuple(attempt.passages),
+            ok=ok,
+            text=text,
+            seconds=time.monotonic() - attempt.began,
+            attempts=attempt.number,
+            error=error,
+            arguments=to_text(attempt.arguments),
+            value=attempt.result,
+            passages=tuple(attempt.passages),
         )
         if ok:
             self.cache[attempt.key] = made
         self._settle(made)
         for step, arguments in self.alike.pop(attempt.key):
-            self._settle(self._again(step, made, arguments))
-
-    @staticmethod
-    def _again(step: Step, evidence: Evidence, arguments: str) -> Evidence:
-        """The same evidence for another step."""
-        return replace(
-            evidence, label=step.label, seconds=0.0, attempts=0, cached=True, arguments=arguments
-        )
+            self._settle(made.copy_for(step.label, arguments))
 
     def _settle(self, made: Evidence) -> None:
-        """Keep the evidence, tell it, and make ready what waited for it."""
+        """Keep the evidence, announce it, and make ready what waited for it."""
         self.evidence[made.label] = made
-        if bus.heard():
-            tool = self.tools[made.label]
-            bus.emit(
-                StepDone(
-                    self.agent,
-                    self.plan_id,
-                    made.label,
-                    tool,
-                    made.arguments,
-                    made.ok,
-                    made.text,
-                    made.seconds,
-                    made.attempts,
-                    made.cached,
-                    list(made.passages),
-                    made.error,
-                )
+        bus.emit(
+            StepDone(
+                self.agent,
+                self.plan_id,
+                made.label,
+                self.steps[made.label].tool,
+                made.arguments,
+                made.ok,
+                made.text,
+                made.seconds,
+                made.attempts,
+                made.cached,
+                list(made.passages),
+                made.error,
             )
-        for step in self.users.get(made.label, ()):
-            missing = self.missing[step.label]
-            missing.discard(made.label)
-            if not missing:
-                self.ready.append(step)
+        )
+        self.order.done(made.label)
+        self.ready.extend(self.order.get_ready())

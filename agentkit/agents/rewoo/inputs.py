@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from ast import literal_eval
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from agentkit.agents.rewoo.describing import Description
@@ -46,13 +47,9 @@ class BaseParser:
         self._required: dict[str, list[str]] = {}
         for api in action.description.get("api_list", [action.description]):
             name = api["name"] if action.is_toolkit else "run"
-            self._parameters[name] = {
-                each["name"]: each.get("type", "STRING") for each in api["parameters"]
-            }
-            self._required[name] = list(api["required"])
-            if unknown := [
-                each for each in self._required[name] if each not in self._parameters[name]
-            ]:
+            known = {each["name"]: each.get("type", "STRING") for each in api["parameters"]}
+            self._parameters[name], self._required[name] = known, list(api["required"])
+            if unknown := _without(self._required[name], known):
                 raise WrongArgument(
                     f"{action.name}: {name} requires {unknown}, which are not among its parameters;"
                     " list them."
@@ -83,20 +80,18 @@ class BaseParser:
 
     def _fits(self, arguments: Mapping[str, object], name: str) -> bool:
         """Whether all names are known, and none that is required is missing."""
-        return arguments.keys() <= self._parameters[name].keys() and arguments.keys() >= set(
-            self._required[name]
-        )
+        return set(self._required[name]) <= arguments.keys() <= self._parameters[name].keys()
 
-    def _checked(self, arguments: Mapping[str, object], name: str) -> dict[str, object]:
+    def _check(self, arguments: Mapping[str, object], name: str) -> dict[str, object]:
         known = self._parameters[name]
-        if unknown := [key for key in arguments if key not in known]:
+        if unknown := _without(arguments, known):
             raise WrongArgument(
-                f"unknown arguments: {_listed(unknown)}; {self.action.name} takes"
-                f" {_listed(known) or 'none'}."
+                f"unknown arguments: {_join_names(unknown)}; {self.action.name} takes"
+                f" {_join_names(known) or 'none'}."
             )
-        if missing := [key for key in self._required[name] if key not in arguments]:
+        if missing := _without(self._required[name], arguments):
             raise WrongArgument(
-                f"missing required arguments: {_listed(missing)}; give them as a JSON object."
+                f"missing required arguments: {_join_names(missing)}; give them as a JSON object."
             )
         return dict(arguments)
 
@@ -114,63 +109,63 @@ class JsonParser(BaseParser):
         told apart.
         """
         if isinstance(inputs, Mapping):
-            return self._named(inputs, name)
-        only = self._only(name)
-        if isinstance(inputs, str):
-            if not inputs.strip():
-                return self._checked({}, name)
-            if only is None or inputs.lstrip()[:1] in ("{", "`"):
-                return self._by_name(inputs, name, only)
+            return self._load_all(inputs, name)
+        if isinstance(inputs, str) and not inputs.strip():
+            return self._check({}, name)
+        only = self._find_only(name)
+        if isinstance(inputs, str) and (only is None or inputs.lstrip().startswith(("{", "`"))):
+            return self._read_named(inputs, name, only)
         if only is None:
             raise WrongArgument(
                 f"{inputs!r:.200} must be a JSON object with"
-                f" {_listed(self._parameters[name]) or 'no names'}."
+                f" {_join_names(self._parameters[name]) or 'no names'}."
             )
-        is_text = self._parameters[name][only] == "STRING"
-        return {only: to_text(inputs) if is_text else self._typed(inputs, name, only)}
+        if self._parameters[name][only] == "STRING":
+            return {only: to_text(inputs)}
+        return {only: self._load_typed(inputs, name, only)}
 
     def from_text(self, text: str, name: str = "run") -> Arguments:
         """Arguments by name only if the text is a JSON object of exactly such; else the value of
         the one parameter it can be.
         """
-        value = _load_json(text, None) if text.lstrip().startswith("{") else None
+        value = _load_json(text, default=None)
         if isinstance(value, dict) and value and self._fits(value, name):
             return value
-        only = self._only(name)
+        only = self._find_only(name)
         if only is None or not text.strip():
             return text
-        return {only: self._typed(text, name, only)}
+        return {only: self._load_typed(text, name, only)}
 
-    def _named(self, arguments: Mapping[str, object], name: str) -> dict[str, object]:
+    def _load_all(self, arguments: Mapping[str, object], name: str) -> dict[str, object]:
         return {
-            key: self._typed(value, name, key)
-            for key, value in self._checked(arguments, name).items()
+            key: self._load_typed(value, name, key)
+            for key, value in self._check(arguments, name).items()
         }
 
-    def _by_name(self, text: str, name: str, only: str | None) -> dict[str, object]:
+    def _read_named(self, text: str, name: str, only: str | None) -> dict[str, object]:
         try:
-            return self._named(parse_arguments(text), name)
+            return self._load_all(parse_arguments(text), name)
         except WrongArgument as error:
-            if not _no_object(text):
+            if not _is_no_object(text):
                 raise
             if only is None:
                 raise WrongArgument(f"invalid json format: {text:.200}; {error}") from error
-            return {only: self._typed(text, name, only)}
+            return {only: self._load_typed(text, name, only)}
 
-    def _only(self, name: str) -> str | None:
+    def _find_only(self, name: str) -> str | None:
         """The parameter that an input without a name must mean."""
         required, known = self._required[name], self._parameters[name]
         if len(required) == 1:
             return required[0]
         return next(iter(known)) if len(known) == 1 else None
 
-    def _typed(self, value: object, name: str, parameter: str) -> object:
+    def _load_typed(self, value: object, name: str, parameter: str) -> object:
         """A text where a list or an object is wanted may be its JSON, as evidence is; the action
         checks the type.
         """
         wanted = self._parameters[name][parameter]
         if isinstance(value, str) and wanted in ("Array", "OBJECT"):
-            return _load_json(value, value)
+            return _load_json(value, default=value)
         return value
 
 
@@ -186,9 +181,8 @@ class TupleParser(BaseParser):
         """The arguments by name; raises WrongArgument for what is no tuple, and for too few or too
         many values.
         """
-        values = _read_literal(inputs) if isinstance(inputs, str) else inputs
-        if not isinstance(values, list | tuple):
-            values = (values,)
+        given = _read_literal(inputs) if isinstance(inputs, str) else inputs
+        values = given if isinstance(given, list | tuple) else (given,)
         known, required = list(self._parameters[name]), self._required[name]
         if not len(required) <= len(values) <= len(known):
             raise WrongArgument(
@@ -215,7 +209,7 @@ def _read_literal(text: str) -> object:
         ) from error
 
 
-def _no_object(text: str) -> bool:
+def _is_no_object(text: str) -> bool:
     """Whether the text is not the JSON object that it might have been."""
     try:
         parse_arguments(text)
@@ -225,12 +219,16 @@ def _no_object(text: str) -> bool:
 
 
 def _load_json(text: str, default: object) -> object:
-    try:
-        value: object = json.loads(text)
-    except (ValueError, RecursionError):
-        return default
+    value = default
+    with suppress(ValueError, RecursionError):
+        value = json.loads(text)
     return value
 
 
-def _listed(names: Iterable[str]) -> str:
+def _without(names: Iterable[str], others: Container[str]) -> list[str]:
+    """The names that are not among the others, in their order."""
+    return [name for name in names if name not in others]
+
+
+def _join_names(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names))

@@ -84,22 +84,22 @@ class Mistake(str):
     def of(cls, kind: str, **values: object) -> Mistake:
         """A mistake of this kind."""
         english, chinese = _TEXTS[kind]
-        return cls._made(english.format(**values), chinese.format(**values))
+        return cls._make(english.format(**values), chinese.format(**values))
 
     @classmethod
     def joined(cls, mistakes: Sequence[str]) -> Mistake:
         """Several as one."""
-        return cls._made(
+        return cls._make(
             "; ".join(mistakes), "；".join(getattr(each, "chinese", each) for each in mistakes)
         )
 
     @classmethod
-    def _made(cls, english: str, chinese: str) -> Mistake:
+    def _make(cls, english: str, chinese: str) -> Mistake:
         made = cls(english)
         made.chinese = chinese
         return made
 
 
-def told_in(prompt: str, mistake: str) -> str:
+def choose_language(prompt: str, mistake: str) -> str:
     """The mistake in the language of the prompt that it is to be put into."""
     return str(getattr(mistake, "chinese", mistake)) if _IS_CHINESE.search(prompt) else mistake

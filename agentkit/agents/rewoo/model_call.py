@@ -1,11 +1,12 @@
-"""Asking whatever somebody has as a language model: a model of ours, an OpenAIWrapper, a model of
-lagent's kind, a function.
+"""Asking a language model of any kind: a Model, an OpenAIWrapper, a model with lagent's methods, a
+function.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from agentkit.core.twin import wait_for
@@ -15,15 +16,13 @@ from agentkit.llm.model import Model
 from agentkit.messages import Message, text_of
 
 Messages = Sequence[Mapping[str, Any]]
+_Asked = list[dict[str, Any]]
+_Way = Callable[[Any, _Asked, str, Mapping[str, object]], object]
 
 
 def check_model(llm: object) -> None:
     """Raise WrongType for what `ask` could not ask."""
-    if not (
-        isinstance(llm, Model)
-        or callable(llm)
-        or any(callable(getattr(llm, way, None)) for way in _WAYS)
-    ):
+    if _find_way(llm) is None:
         raise WrongType(
             f"{llm!r:.200} is no language model; give a Model, an OpenAIWrapper, an object with"
             " chat(messages), or a function of the messages that returns a text."
@@ -35,44 +34,43 @@ def ask(llm: Any, messages: Messages, agent: str, options: Mapping[str, object])
 
     Raises what the model raises, BadModelReply for a reply that is no text, and Stopped.
     """
-    asked = acceptable(messages)
-    if isinstance(llm, Model):
-        return _of_model(llm, asked, agent, options)
-    if hasattr(llm, "extract_text_or_completion_object"):
-        replies = llm.extract_text_or_completion_object(
-            llm.create(messages=asked, agent=agent, **options)
-        )
-        return _text(replies[0] if replies else None)
-    if way := next((way for way in _WAYS[1:3] if callable(getattr(llm, way, None))), ""):
-        return _text(getattr(llm, way)(asked, **options))
-    if callable(getattr(llm, "generate", None)):
-        return _text(
-            llm.generate("\n\n".join(text_of(message["content"]) for message in asked), **options)
-        )
-    return _text(llm(asked, **options))
+    way = _find_way(llm) or _ask_function
+    reply = way(llm, to_acceptable(messages), agent, options)
+    return _to_text(wait_for(reply) if inspect.isawaitable(reply) else reply)
 
 
-def acceptable(messages: Messages) -> list[dict[str, Any]]:
+def to_acceptable(messages: Messages) -> list[dict[str, Any]]:
     """The messages with one system message, at the beginning; later ones are the user's. Many chat
     templates take no others.
     """
-    leading = next(
-        (place for place, each in enumerate(messages) if each.get("role") != "system"),
-        len(messages),
-    )
-    system = "\n\n".join(text_of(each["content"]) for each in messages[:leading])
-    first = [{"role": "system", "content": system}] if leading else []
-    return first + [
-        {**each, "role": "user"} if each.get("role") == "system" else dict(each)
-        for each in messages[leading:]
-    ]
+    leading = list(itertools.takewhile(_is_system, messages))
+    asked = [dict(each) for each in messages[len(leading) :]]
+    for message in filter(_is_system, asked):
+        message["role"] = "user"
+    if not leading:
+        return asked
+    system = "\n\n".join(text_of(each["content"]) for each in leading)
+    return [{"role": "system", "content": system}, *asked]
 
 
-_WAYS = ("extract_text_or_completion_object", "chat", "generate_from_template", "generate")
+def _is_system(message: Mapping[str, Any]) -> bool:
+    return message.get("role") == "system"
 
 
-def _of_model(model: Model, messages: Messages, agent: str, options: Mapping[str, object]) -> str:
-    reply = call(model, cast(Sequence[Message], messages), agent=agent, params=options)
+# The ways to ask: a reply of any kind, or what is to be waited for to get it.
+
+
+def _find_way(llm: object) -> _Way | None:
+    if isinstance(llm, Model):
+        return _ask_our_model
+    for method, way in _BY_METHOD.items():
+        if callable(getattr(llm, method, None)):
+            return way
+    return _ask_function if callable(llm) else None
+
+
+def _ask_our_model(model: Any, asked: _Asked, agent: str, options: Mapping[str, object]) -> str:
+    reply = call(model, cast(Sequence[Message], asked), agent=agent, params=options)
     if reply.stopped:
         stopped = Stopped("stopped by the user")
         stopped.partial = reply.text
@@ -80,10 +78,40 @@ def _of_model(model: Model, messages: Messages, agent: str, options: Mapping[str
     return reply.text
 
 
-def _text(reply: object) -> str:
-    if inspect.isawaitable(reply):
-        reply = wait_for(reply)
-    content = _content(reply)
+def _ask_wrapper(llm: Any, asked: _Asked, agent: str, options: Mapping[str, object]) -> object:
+    reply = llm.create(messages=asked, agent=agent, **options)
+    replies = llm.extract_text_or_completion_object(reply)
+    return replies[0] if replies else None
+
+
+def _chat(llm: Any, asked: _Asked, agent: str, options: Mapping[str, object]) -> object:
+    return llm.chat(asked, **options)
+
+
+def _fill_template(llm: Any, asked: _Asked, agent: str, options: Mapping[str, object]) -> object:
+    return llm.generate_from_template(asked, **options)
+
+
+def _complete(llm: Any, asked: _Asked, agent: str, options: Mapping[str, object]) -> object:
+    text = "\n\n".join(text_of(message["content"]) for message in asked)
+    return llm.generate(text, **options)
+
+
+def _ask_function(llm: Any, asked: _Asked, agent: str, options: Mapping[str, object]) -> object:
+    return llm(asked, **options)
+
+
+_BY_METHOD: dict[str, _Way] = {
+    "extract_text_or_completion_object": _ask_wrapper,
+    "chat": _chat,
+    "generate_from_template": _fill_template,
+    "generate": _complete,
+}
+"""How to ask what has a method of this name; the first that is there counts."""
+
+
+def _to_text(reply: object) -> str:
+    content = _content_of(reply)
     if not isinstance(content, str | list):
         raise BadModelReply(
             f"The model replied {reply!r:.200}, which is no text; give a model that returns one."
@@ -91,7 +119,7 @@ def _text(reply: object) -> str:
     return text_of(content)
 
 
-def _content(reply: object) -> object:
+def _content_of(reply: object) -> object:
     """The content of a message, a dict or an object; a batch of one is its text."""
     if isinstance(reply, str):
         return reply

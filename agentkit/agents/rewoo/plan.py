@@ -4,11 +4,15 @@ stored and run.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, TypeGuard
 
 from agentkit.agents.rewoo.inputs import Arguments
 from agentkit.agents.rewoo.mistakes import Mistake
@@ -18,7 +22,9 @@ from agentkit.errors import WrongArgument, WrongType
 REFERENCE = re.compile(r"#E[0-9]{1,9}(?![0-9A-Za-z_])")
 LABEL = re.compile(r"#E[0-9]{1,9}")
 # A text that is never closed goes to the end: no JSON can come of it.
-_IN_JSON = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|' + REFERENCE.pattern, re.DOTALL)
+_STRING_OR_REFERENCE = re.compile(
+    r'(?P<string>"(?:[^"\\]|\\.)*+(?:"|\\?\Z))|' + REFERENCE.pattern, re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +54,14 @@ class Step:
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored and shown; `needs` follows from the arguments and is only told."""
-        told = {
+        data: dict[str, Any] = {
             "label": self.label,
             "thought": self.thought,
             "tool": self.tool,
             "arguments": self.arguments,
+            "needs": list(self.needs),
         }
-        return {**told, "needs": list(self.needs), **({"anyway": True} if self.anyway else {})}
+        return data | {"anyway": True} if self.anyway else data
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,10 @@ class Plan:
     def __post_init__(self) -> None:
         """A list of steps will do, too."""
         object.__setattr__(self, "steps", tuple(self.steps))
+
+    def steps_without(self, known: Collection[str]) -> list[Step]:
+        """The steps that are to run when there is evidence for the labels in `known`."""
+        return [step for step in self.steps if step.label not in known]
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -88,7 +99,7 @@ class Plan:
             raise WrongArgument(
                 f'A plan is an object like {{"steps": [...]}}, but it is {data!r:.200}.'
             )
-        return cls(tuple(_step(number, each) for number, each in enumerate(steps, start=1)))
+        return cls(tuple(_read_step(number, each) for number, each in enumerate(steps, start=1)))
 
     def problems(
         self, tools: Collection[str] | None = None, known: Collection[str] = ()
@@ -98,37 +109,30 @@ class Plan:
         `tools`: the names that may be called, None when any may; `known`: labels whose evidence is
             there already.
         """
-        found: list[str] = [] if self.steps else [Mistake.of("empty")]
-        found += [
-            Mistake.of("no label", label=each) for each in self.labels if not LABEL.fullmatch(each)
+        return [
+            *_find_bad_labels(self.labels),
+            *_find_unknown_tools(self, tools),
+            *_find_missing_steps(self, known),
+            *_find_cycles(self, known),
         ]
-        found += _repeated(self.labels)
-        found += _unknown_tools(self, tools)
-        there = {*self.labels, *known}
-        for step in self.steps:
-            if step.label in known:  # it will not run
-                continue
-            if missing := [need for need in step.needs if need not in there]:
-                found.append(Mistake.of("no step", label=step.label, others=_listed(missing)))
-        return found + _cycles(self, known)
 
     def after(self, label: str) -> set[str]:
         """The step of this label with all steps that need its evidence, also through others; raises
         WrongArgument for no step.
         """
-        if label not in self.labels:
+        return self.after_all({label})
+
+    def after_all(self, labels: set[str]) -> set[str]:
+        """The same for several steps."""
+        if unknown := labels.difference(self.labels):
             raise WrongArgument(
-                f"The plan has no step {label!r}; its steps are {_listed(self.labels)}."
+                f"The plan has no step {min(unknown)!r}; its steps are {', '.join(self.labels)}."
             )
-        users: dict[str, list[str]] = {}
-        for step in self.steps:
-            for need in step.needs:
-                users.setdefault(need, []).append(step.label)
-        found, fresh = {label}, [label]
-        while fresh:
-            more = [user for user in users.get(fresh.pop(), ()) if user not in found]
-            found.update(more)
-            fresh += more
+        needs = {step.label: step.needs for step in self.steps}
+        found, newest = set(labels), set(labels)
+        while newest:
+            newest = {user for user in needs if not newest.isdisjoint(needs[user])} - found
+            found |= newest
         return found
 
     def redone(self, fresh: Plan, known: Collection[str]) -> Plan:
@@ -138,11 +142,9 @@ class Plan:
         `known` are the labels of this plan whose evidence is there. What the fresh steps themselves
         need is not done again.
         """
-        users = {
-            label for each in fresh.labels if each in self.labels for label in self.after(each)
-        }
-        users -= {*fresh.labels, *(need for step in fresh.steps for need in step.needs)}
-        both = Plan((*fresh.steps, *(step for step in self.steps if step.label in users)))
+        again = self.after_all(set(fresh.labels) & set(self.labels))
+        again.difference_update(fresh.labels, *(step.needs for step in fresh.steps))
+        both = Plan((*fresh.steps, *(step for step in self.steps if step.label in again)))
         return fresh if both.problems(known=set(known) - set(both.labels)) else both
 
 
@@ -153,67 +155,57 @@ def fill(arguments: str, evidence: Mapping[str, str]) -> Arguments:
     A JSON object or array is filled string by string, so that no evidence can break its form; all
     else is one text.
     """
-    value = _json_of(arguments)
-    if isinstance(value, list):
-        return [_filled(each, evidence) for each in value]
-    if isinstance(value, dict):
-        return _filled_object(value, evidence)
-    return _filled_text(arguments, evidence)
+    value = _parse_json(arguments)
+    filled: Arguments = _fill(arguments if value is None else value, evidence)
+    return filled
 
 
-def _filled_text(text: str, evidence: Mapping[str, str]) -> str:
-    return REFERENCE.sub(lambda found: evidence.get(found[0], found[0]), text)
-
-
-def _filled(value: object, evidence: Mapping[str, str]) -> object:
+def _fill(value: Any, evidence: Mapping[str, str]) -> Any:
     if isinstance(value, str):
-        return _filled_text(value, evidence)
+        return REFERENCE.sub(lambda found: evidence.get(found[0], found[0]), value)
     if isinstance(value, list):
-        return [_filled(each, evidence) for each in value]
-    return _filled_object(value, evidence) if isinstance(value, dict) else value
+        return [_fill(each, evidence) for each in value]
+    if isinstance(value, dict):
+        return {key: _fill(each, evidence) for key, each in value.items()}
+    return value
 
 
-def _filled_object(value: Mapping[str, object], evidence: Mapping[str, str]) -> dict[str, object]:
-    return {key: _filled(each, evidence) for key, each in value.items()}
-
-
-def _json_of(text: str) -> object:
+def _parse_json(text: str) -> object:
     """The JSON object or array that the text is, also with references that lack their quotes; None
     for other texts.
     """
-    fenced = unfenced(text)
-    text = fenced[1] if fenced else text
-    if text.lstrip()[:1] not in ("{", "["):
+    _, text = unfenced(text) or ("", text)
+    if not text.lstrip().startswith(("{", "[")):
         return None
-    quoted = _IN_JSON.sub(
-        lambda found: found[0] if found[0].startswith('"') else f'"{found[0]}"', text
-    )
-    for written in dict.fromkeys((text, quoted)):
-        try:
-            return json.loads(written, strict=False)
-        except (ValueError, RecursionError):
-            continue
-    return None
+    quoted = _STRING_OR_REFERENCE.sub(lambda found: found["string"] or f'"{found[0]}"', text)
+    value: object = None
+    with suppress(ValueError, RecursionError):
+        value = json.loads(quoted, strict=False)
+    return value
 
 
-def _step(number: int, data: object) -> Step:
+def is_label(value: object) -> TypeGuard[str]:
+    """Whether the value can be the label of a step."""
+    return isinstance(value, str) and LABEL.fullmatch(value) is not None
+
+
+def _read_step(number: int, data: object) -> Step:
     if not isinstance(data, Mapping):
         raise WrongArgument(
             f"Step {number} of the plan must be an object, but it is {data!r:.200}."
         )
-    label, tool, arguments = data.get("label"), data.get("tool"), data.get("arguments")
-    if not isinstance(label, str) or not LABEL.fullmatch(label):
+    label, tool, anyway = data.get("label"), data.get("tool"), data.get("anyway", False)
+    if not is_label(label):
         raise WrongArgument(
             f"Step {number} of the plan has the label {label!r:.80}; write #E and a number, such as"
             f" #E{number}."
         )
     if not isinstance(tool, str) or not tool.strip():
         raise WrongArgument(f"Step {label} names no tool; its tool is {tool!r:.80}.")
-    written = _write_arguments(label, arguments)
-    anyway = data.get("anyway", False)
     if not isinstance(anyway, bool):
         raise WrongArgument(f"Step {label}: anyway is true or false, not {anyway!r:.80}.")
-    return Step(label, str(data.get("thought") or ""), tool.strip(), written, anyway)
+    arguments = _write_arguments(label, data.get("arguments"))
+    return Step(label, str(data.get("thought") or ""), tool.strip(), arguments, anyway)
 
 
 def _write_arguments(label: str, arguments: object) -> str:
@@ -230,55 +222,37 @@ def _write_arguments(label: str, arguments: object) -> str:
         ) from error
 
 
-def _repeated(labels: tuple[str, ...]) -> Iterator[str]:
-    seen: set[str] = set()
-    for label in labels:
-        if label in seen:
-            yield Mistake.of("twice", label=label)
-        seen.add(label)
+def _find_bad_labels(labels: Sequence[str]) -> Iterator[str]:
+    if not labels:
+        yield Mistake.of("empty")
+    for label in itertools.filterfalse(is_label, labels):
+        yield Mistake.of("no label", label=label)
+    repeated = Counter(labels) - Counter(set(labels))
+    for label in repeated.elements():
+        yield Mistake.of("twice", label=label)
 
 
-def _unknown_tools(plan: Plan, tools: Collection[str] | None) -> list[str]:
-    if tools is None:
-        return []
-    unknown = [step for step in plan.steps if step.tool not in tools]
-    if not unknown:
-        return []
-    found = [Mistake.of("unknown tool", label=step.label, tool=step.tool) for step in unknown]
-    return [*found, Mistake.of("tools", tools=_listed(tools) or "none")]
+def _find_unknown_tools(plan: Plan, tools: Collection[str] | None) -> Iterator[str]:
+    used = {step.tool for step in plan.steps}
+    if tools is None or used.issubset(tools):
+        return
+    for step in plan.steps:
+        if step.tool not in tools:
+            yield Mistake.of("unknown tool", label=step.label, tool=step.tool)
+    yield Mistake.of("tools", tools=", ".join(tools) or "none")
 
 
-def _cycles(plan: Plan, known: Collection[str]) -> list[str]:
-    """The steps that wait for one another, in one sentence; steps are taken away from the front as
-    long as any can run.
-    """
-    steps = {step.label: step for step in plan.steps if step.label not in known}
-    left = {label: {need for need in step.needs if need in steps} for label, step in steps.items()}
-    users: dict[str, list[str]] = {}
-    for label, needs in left.items():
-        for need in needs:
-            users.setdefault(need, []).append(label)
-    ready = [label for label, needs in left.items() if not needs]
-    while ready:
-        label = ready.pop()
-        del left[label]
-        for user in users.get(label, ()):
-            left[user].discard(label)
-            if not left[user]:
-                ready.append(user)
-    return [_cycle(left)] if left else []
+def _find_missing_steps(plan: Plan, known: Collection[str]) -> Iterator[str]:
+    """Steps that are to run, and need what neither the plan nor what is known has."""
+    available = {*plan.labels, *known}
+    for step in plan.steps_without(known):
+        if missing := [need for need in step.needs if need not in available]:
+            yield Mistake.of("no step", label=step.label, others=", ".join(missing))
 
 
-def _cycle(left: Mapping[str, set[str]]) -> str:
-    """Every step that is left needs another of them, so that following the needs leads round."""
-    label = next(iter(left))
-    path: dict[str, None] = {}
-    while label not in path:
-        path[label] = None
-        label = next(iter(sorted(left[label])))
-    round_trip = [*list(path)[list(path).index(label) :], label]
-    return Mistake.of("circle", steps=" -> ".join(round_trip))
-
-
-def _listed(names: Collection[str]) -> str:
-    return ", ".join(names)
+def _find_cycles(plan: Plan, known: Collection[str]) -> Iterator[str]:
+    """One circle of steps that wait for one another, if there is any."""
+    try:
+        TopologicalSorter({step.label: step.needs for step in plan.steps_without(known)}).prepare()
+    except CycleError as error:
+        yield Mistake.of("circle", steps=" -> ".join(reversed(error.args[1])))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from agentkit.agents.rewoo.executor import ActionExecutor
-from agentkit.agents.rewoo.mistakes import Mistake, told_in
+from agentkit.agents.rewoo.mistakes import Mistake, choose_language
 from agentkit.agents.rewoo.plan import Plan, Step
 from agentkit.agents.rewoo.prompts import (
     PLANNER_PROMPT_EN,
@@ -16,7 +16,7 @@ from agentkit.agents.rewoo.prompts import (
     WORKER_PROMPT_EN,
 )
 from agentkit.agents.rewoo.reading import parse_plan
-from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
+from agentkit.agents.rewoo.schema import ActionReturn, error_text
 from agentkit.errors import ResponseParsingError, WrongArgument
 
 ChatMessage = dict[str, Any]
@@ -54,7 +54,7 @@ class ReWOOProtocol:
         self.reformat_prompt = reformat_prompt
         self.replan_prompt = replan_prompt
         for name, placeholders in _PLACEHOLDERS.items():
-            _check(name, getattr(self, name), placeholders)
+            _check_template(name, getattr(self, name), placeholders)
 
     def format_planner(
         self,
@@ -73,7 +73,7 @@ class ReWOOProtocol:
             *inner_step,
         ]
         if reformat_request:
-            wrong = told_in(self.reformat_prompt, reformat_request)
+            wrong = choose_language(self.reformat_prompt, reformat_request)
             asked.append({"role": "system", "content": self.reformat_prompt.format(err_msg=wrong)})
         return asked
 
@@ -104,14 +104,13 @@ class ReWOOProtocol:
             return parse_plan(message, tools, known)
         try:
             parts = zip(*self.parse_worker(message), strict=True)
-            plan = Plan(
-                tuple(
-                    Step(f"#E{number}", str(thought), str(tool), str(arguments))
-                    for number, (thought, tool, arguments) in enumerate(parts, start=1)
-                )
-            )
+            steps = [
+                Step(f"#E{number}", str(thought), str(tool), str(arguments))
+                for number, (thought, tool, arguments) in enumerate(parts, start=1)
+            ]
         except Exception as error:
-            raise ResponseParsingError(str(error) or type(error).__name__, message) from error
+            raise ResponseParsingError(error_text(error), message) from error
+        plan = Plan(tuple(steps))
         if problems := plan.problems(tools, known):
             raise ResponseParsingError(Mistake.joined(problems), message)
         return plan
@@ -122,10 +121,9 @@ class ReWOOProtocol:
         """The prompt for the solver, and the log of the workers in it; failed actions stand there
         as `[failed: why]`.
         """
-        pairs = zip(thought_list, action_return_list, strict=False)
         log = "".join(
-            self.worker_prompt.format(thought=thought, action_resp=_told(given))
-            for thought, given in pairs
+            self.worker_prompt.format(thought=thought, action_resp=_to_evidence(given))
+            for thought, given in zip(thought_list, action_return_list, strict=False)
         )
         return self.solver_prompt.format(question=question, worker_log=log), log
 
@@ -134,13 +132,11 @@ class ReWOOProtocol:
         return [{"role": "user", "content": self.replan_prompt.format(worker_log=worker_log)}]
 
 
-def _told(given: ActionReturn) -> str:
-    if given.state == ActionStatusCode.SUCCESS:
-        return given.format_result()
-    return f"[failed: {given.errmsg or 'the action gives no reason'}]"
+def _to_evidence(given: ActionReturn) -> str:
+    return given.format_result() if given.succeeded else f"[failed: {given.problem}]"
 
 
-def _check(name: str, template: str, placeholders: Sequence[str]) -> None:
+def _check_template(name: str, template: str, placeholders: Sequence[str]) -> None:
     values: Mapping[str, str] = dict.fromkeys(placeholders, "")
     try:
         str.format(template, **values)

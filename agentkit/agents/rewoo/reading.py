@@ -50,26 +50,27 @@ class _Reading:
     """Whether the current plan line has its action."""
     plans: int = 0
 
-    def plan(self, thought: str) -> None:
+    def begin_plan(self, thought: str) -> None:
+        """Go on with the next plan line."""
         self.close()
-        if (
-            self.thought or self.used or not self.plans
-        ):  # an empty line `Plan:` is a heading above the plans
+        # An empty line `Plan:` is a heading above the plans.
+        if self.thought or self.used or not self.plans:
             self.plans += 1
         self.thought, self.used = thought, False
 
     def close(self) -> None:
+        """End the current plan line, which needs an action."""
         if self.thought and not self.used:
             self.problems.append(
-                Mistake.of("no action", number=self.plans, thought=_short(self.thought))
+                Mistake.of("no action", number=self.plans, thought=_shorten(self.thought))
             )
 
-    def action(self, label: str) -> str:
-        """The thought that the action belongs to."""
+    def begin_action(self, label: str) -> str:
+        """Give the current plan line an action; returns its thought."""
         if self.thought is None:
             self.problems.append(Mistake.of("no plan line", label=label))
         elif self.used:
-            thought = _short(self.thought)
+            thought = _shorten(self.thought)
             self.problems.append(
                 Mistake.of("second action", label=label, number=self.plans, thought=thought)
             )
@@ -91,15 +92,15 @@ def parse_plan(
     may be referred to. Labels are bound by name. Raises ResponseParsingError that tells all that is
     wrong.
     """
-    read = _read(_relevant(text))
-    plan = Plan(tuple(_canonical(read.steps, tools, {*known, *read.broken})))
+    read = _read(_select_relevant(text))
+    plan = Plan(tuple(_normalize(read.steps, tools, {*known, *read.broken})))
     steps, others = plan.steps, {*known, *read.broken}.difference(plan.labels)
     if not steps and not read.problems:
         read.problems.append(Mistake.of("no plan"))
     elif len(steps) > MOST_STEPS:
         read.problems.append(Mistake.of("too many", steps=len(steps), most=MOST_STEPS))
     elif steps:
-        read.problems += [*plan.problems(tools, others), *_forward(plan, others)]
+        read.problems += [*plan.problems(tools, others), *_find_forward(plan, others)]
     if read.problems:
         more = len(read.problems) - _MOST_TOLD
         rest = [Mistake.of("more", more=more)] if more > 0 else []
@@ -107,11 +108,11 @@ def parse_plan(
     return plan
 
 
-def _relevant(text: str) -> str:
+def _select_relevant(text: str) -> str:
     """Without the reasoning; only what stands in code fences where all actions stand in them."""
-    rest = _after_reasoning(text)
+    rest = _drop_reasoning(text)
     text = rest if _ACTION.search(rest) else text
-    inside, outside = _fenced(text)
+    inside, outside = _split_fences(text)
     if any(map(_ACTION.search, inside)) and not any(
         _ACTION.search(each) or _GOES_ON.match(each) for each in outside
     ):
@@ -119,7 +120,7 @@ def _relevant(text: str) -> str:
     return text
 
 
-def _after_reasoning(text: str) -> str:
+def _drop_reasoning(text: str) -> str:
     """What follows the last `</think>`; one with a closing bracket before the next mark stands in
     the input of an action.
     """
@@ -132,7 +133,7 @@ def _after_reasoning(text: str) -> str:
     return text[end:]
 
 
-def _fenced(text: str) -> tuple[list[str], list[str]]:
+def _split_fences(text: str) -> tuple[list[str], list[str]]:
     """The parts in code fences, and those outside; within a fence, only one without a language
     closes it.
     """
@@ -157,12 +158,12 @@ def _read(text: str) -> _Reading:
         if mark["plan"] is not None:
             inline = _find_inline(region.text)
             thought = region.text[: inline.found.start()] if inline else region.text
-            read.plan(_tidy(thought))
-            _actions(read, region, inline)
+            read.begin_plan(_tidy(thought))
+            _read_actions(read, region, inline)
         elif found := _AFTER_EQUALS.match(region.text):
-            _actions(read, region, _Call(_name(mark["label"]), found))
+            _read_actions(read, region, _Call(_normalize_label(mark["label"]), found))
         else:
-            _malformed(read, _name(mark["label"]), region.text)
+            _add_malformed(read, _normalize_label(mark["label"]), region.text)
     read.close()
     return read
 
@@ -178,13 +179,13 @@ class _Call:
 def _find_inline(text: str, start: int = 0) -> _Call | None:
     """The next call that stands in a line with other text."""
     found = _INLINE.search(text, start)
-    return _Call(_name(found["label"]), found) if found else None
+    return _Call(_normalize_label(found["label"]), found) if found else None
 
 
-def _actions(read: _Reading, region: Region, call: _Call | None) -> None:
+def _read_actions(read: _Reading, region: Region, call: _Call | None) -> None:
     """The action that begins a region, and those that follow it on the same lines."""
     while call is not None:
-        thought, tool = read.action(call.label), call.found["tool"]
+        thought, tool = read.begin_action(call.label), call.found["tool"]
         start = call.found.end()
         end, doubtful = region.ending(start, call.found["open"], _INLINE)
         if end is None:
@@ -197,60 +198,55 @@ def _actions(read: _Reading, region: Region, call: _Call | None) -> None:
         call = _find_inline(region.text, end + 1)
 
 
-def _malformed(read: _Reading, label: str, region: str) -> None:
-    read.action(label)
+def _add_malformed(read: _Reading, label: str, region: str) -> None:
+    read.begin_action(label)
     read.broken.add(label)
     line = region.strip().partition("\n")[0]
-    read.problems.append(Mistake.of("no form", label=label, line=_short(line)))
+    read.problems.append(Mistake.of("no form", label=label, line=_shorten(line)))
 
 
-def _canonical(
+def _normalize(
     steps: Sequence[Step], tools: Collection[str] | None, known: Collection[str]
 ) -> list[Step]:
     """With references and tools by their exact names, where what was written can mean only one of
     them.
     """
     labels = {*known, *(step.label for step in steps)}
-    by_fold: dict[str, list[str]] = {}
-    for tool in tools or ():
-        by_fold.setdefault(tool.casefold(), []).append(tool)
 
-    def reference(found: re.Match[str]) -> str:
-        name = _name(found[0])
-        meant = (
-            name in labels or found[0][1] in "EＥ"
-        )  # a small letter may as well begin a colour such as #e10
-        return name if meant else found[0]
+    def normalize_reference(found: re.Match[str]) -> str:
+        name = _normalize_label(found[0])
+        # A small letter may as well begin a colour such as #e10.
+        is_meant = name in labels or found[0][1] in "EＥ"
+        return name if is_meant else found[0]
 
     return [
         replace(
             step,
-            tool=_tool(step.tool, tools, by_fold),
-            arguments=_MENTION.sub(reference, step.arguments),
+            tool=_normalize_tool(step.tool, tools or ()),
+            arguments=_MENTION.sub(normalize_reference, step.arguments),
         )
         for step in steps
     ]
 
 
-def _tool(name: str, tools: Collection[str] | None, by_fold: dict[str, list[str]]) -> str:
-    alike = by_fold.get(name.casefold(), [])
-    return alike[0] if tools is not None and name not in tools and len(alike) == 1 else name
+def _normalize_tool(name: str, tools: Collection[str]) -> str:
+    """The one tool of this name when upper and lower case do not count; else the name as it is."""
+    if name in tools:
+        return name
+    alike = [tool for tool in tools if tool.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else name
 
 
-def _forward(plan: Plan, known: Collection[str]) -> Iterator[str]:
+def _find_forward(plan: Plan, known: Collection[str]) -> Iterator[str]:
     """References to steps that only come later; those in a circle are told as such."""
-    seen = set(known)
-    later = set(plan.labels)
+    later = set(plan.labels).difference(known)
     for step in plan.steps:
-        ahead = [
-            need for need in step.needs if need in later and need not in seen and need != step.label
-        ]
-        if ahead:
+        later.discard(step.label)
+        if ahead := [need for need in step.needs if need in later]:
             yield Mistake.of("later", label=step.label, others=", ".join(ahead))
-        seen.add(step.label)
 
 
-def _name(label: str) -> str:
+def _normalize_label(label: str) -> str:
     """`#E1` for every way of writing it."""
     digits = "".join(str(int(each)) for each in label if each.isdecimal())
     return "#E" + (digits.lstrip("0") or "0")
@@ -260,5 +256,5 @@ def _tidy(thought: str) -> str:
     return " ".join(_FENCE.sub("", thought).split())
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 60 else text[:59] + "…"

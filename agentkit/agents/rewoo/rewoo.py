@@ -7,19 +7,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
-from agentkit.agents.rewoo.calling import ActionCall, action_return
+from agentkit.agents.rewoo.calling import ActionCall, to_action_return
+from agentkit.agents.rewoo.evidence import Cache, Evidence, Known, still_known
 from agentkit.agents.rewoo.executor import Action, ActionExecutor
-from agentkit.agents.rewoo.graph import (
-    Approve,
-    Cache,
-    Evidence,
-    Known,
-    Limits,
-    execute,
-    still_known,
-)
+from agentkit.agents.rewoo.graph import Approve, Limits, execute
 from agentkit.agents.rewoo.model_call import ask, check_model
 from agentkit.agents.rewoo.plan import Plan
 from agentkit.agents.rewoo.protocol import ChatMessage, ReWOOProtocol
@@ -127,7 +120,7 @@ class ReWOO(BaseAgent):
         """
         talk = _Talk.about(message)
         try:
-            return self._answered(talk, self._carried_out(talk, kwargs), kwargs)
+            return self._answer(talk, self._carry_out(talk, kwargs), kwargs)
         except Stopped:
             raise
         except Exception as error:  # noqa: BLE001
@@ -139,7 +132,7 @@ class ReWOO(BaseAgent):
         result.
         """
         talk = _Talk.about(message)
-        return self._answered(talk, self._carried_out(talk, kwargs), kwargs)
+        return self._answer(talk, self._carry_out(talk, kwargs), kwargs)
 
     async def a_chat(self, message: Question, **kwargs: object) -> AgentReturn:
         """`chat` on a thread, so that the event loop goes on; cancelling the task stops it."""
@@ -151,7 +144,7 @@ class ReWOO(BaseAgent):
         Raises ResponseParsingError when none of `max_turn` plans can, what the model raises, and
         Stopped.
         """
-        return self._planned(_Talk.about(message), (), kwargs)[1]
+        return self._make_plan(_Talk.about(message), (), kwargs)[1]
 
     def run(
         self, plan: Plan, message: Question, *, known: Known | None = None, **kwargs: object
@@ -169,23 +162,22 @@ class ReWOO(BaseAgent):
                 " to_json gave."
             )
         known = still_known(plan, known or {})
-        if problems := plan.problems(self._action_executor.tool_names(), known):
-            raise WrongArgument(f"{self.name}: the plan cannot run: {'; '.join(problems)}.")
+        self._check_can_run(plan, known, "the plan")
         talk, plan_id = _Talk.about(message), new_id()
-        bus.emit(PlanMade(self.name, plan_id, 1, [step.to_json() for step in plan.steps]))
-        talk.follow(plan, self._evidence(plan, plan_id, known, talk.cache))
+        self._announce(plan, plan_id, 1)
+        talk.follow(plan, self._gather(plan, plan_id, known, talk.cache))
         try:
             self._replan(talk, kwargs)
-            return self._answered(talk, "", kwargs)
+            return self._answer(talk, "", kwargs)
         except Stopped:
             raise
         except Exception as error:  # noqa: BLE001 (as in chat)
             return talk.failed(error)
 
-    def _carried_out(self, talk: _Talk, options: Mapping[str, object]) -> str:
+    def _carry_out(self, talk: _Talk, options: Mapping[str, object]) -> str:
         """Plan and gather evidence; why there is no plan, in words, or nothing."""
         try:
-            plan_id, plan = self._planned(talk, (), options)
+            plan_id, plan = self._make_plan(talk, (), options)
         except ResponseParsingError as error:
             problem = (
                 f"No plan could be made in {self.max_turn} tries, so the answer has no evidence."
@@ -193,7 +185,7 @@ class ReWOO(BaseAgent):
             )
             bus.emit(Noted(self.name, problem))
             return problem
-        talk.follow(plan, self._evidence(plan, plan_id, {}, talk.cache))
+        talk.follow(plan, self._gather(plan, plan_id, {}, talk.cache))
         self._replan(talk, options)
         return ""
 
@@ -202,24 +194,23 @@ class ReWOO(BaseAgent):
         is kept.
         """
         for _ in range(self.replans):
-            known = {label: each for label, each in talk.evidence.items() if each.ok}
+            known = talk.successes
             if len(known) == len(talk.evidence):
                 return
-            talk.messages += self._protocol.format_replan(self._solver(talk)[1])
+            talk.messages += self._protocol.format_replan(self._format_solver(talk)[1])
             try:
-                plan_id, fresh = self._planned(talk, known, options)
+                plan_id, fresh = self._make_plan(talk, known, options)
             except ResponseParsingError as error:
-                bus.emit(
-                    Noted(
-                        self.name, f"No better plan could be made in {self.max_turn} tries: {error}"
-                    )
-                )
+                problem = f"No better plan could be made in {self.max_turn} tries: {error}"
+                bus.emit(Noted(self.name, problem))
                 return
-            kept = {label: each for label, each in known.items() if label not in fresh.labels}
-            plan = Plan((*(step for step in talk.plan.steps if step.label in kept), *fresh.steps))
-            talk.follow(plan, self._evidence(plan, plan_id, kept, talk.cache))
+            for label in fresh.labels:
+                known.pop(label, None)
+            kept = [step for step in talk.plan.steps if step.label in known]
+            plan = Plan((*kept, *fresh.steps))
+            talk.follow(plan, self._gather(plan, plan_id, known, talk.cache))
 
-    def _planned(
+    def _make_plan(
         self, talk: _Talk, known: Collection[str], options: Mapping[str, object]
     ) -> tuple[str, Plan]:
         """The plan's id and the first plan that can run; every try stays in the talk's messages."""
@@ -233,28 +224,35 @@ class ReWOO(BaseAgent):
                 plan = talk.plan.redone(self._protocol.parse_plan(reply, tools, known), known)
             except ResponseParsingError as error:
                 wrong = error.message
-                bus.emit(PlanMade(self.name, plan_id, attempt, [], str(wrong)))
+                self._announce(Plan(), plan_id, attempt, str(wrong))
                 continue
-            bus.emit(PlanMade(self.name, plan_id, attempt, [step.to_json() for step in plan.steps]))
-            return plan_id, self._looked_at(plan, plan_id, attempt, known)
+            self._announce(plan, plan_id, attempt)
+            return plan_id, self._let_change(plan, plan_id, attempt, known)
         raise ResponseParsingError(wrong, reply)
 
-    def _looked_at(self, plan: Plan, plan_id: str, attempt: int, known: Collection[str]) -> Plan:
+    def _let_change(self, plan: Plan, plan_id: str, attempt: int, known: Collection[str]) -> Plan:
         """The plan as `on_plan` wants it, told once more where that changed it."""
-        wanted = None if self._on_plan is None else self._on_plan(plan)
+        if self._on_plan is None:
+            return plan
+        wanted = self._on_plan(plan)
         wanted = wait_for(wanted) if inspect.isawaitable(wanted) else wanted
         if wanted is None or wanted == plan:
             return plan
         if not isinstance(wanted, Plan):
             raise WrongType(f"{self.name}: on_plan must give a Plan or None, not {wanted!r:.200}.")
-        if problems := wanted.problems(self._action_executor.tool_names(), known):
-            raise WrongArgument(
-                f"{self.name}: the plan that on_plan gave cannot run: {'; '.join(problems)}."
-            )
-        bus.emit(PlanMade(self.name, plan_id, attempt, [step.to_json() for step in wanted.steps]))
+        self._check_can_run(wanted, known, "the plan that on_plan gave")
+        self._announce(wanted, plan_id, attempt)
         return wanted
 
-    def _evidence(
+    def _check_can_run(self, plan: Plan, known: Collection[str], called: str) -> None:
+        if problems := plan.problems(self._action_executor.tool_names(), known):
+            raise WrongArgument(f"{self.name}: {called} cannot run: {'; '.join(problems)}.")
+
+    def _announce(self, plan: Plan, plan_id: str, attempt: int, problem: str = "") -> None:
+        steps = [step.to_json() for step in plan.steps]
+        bus.emit(PlanMade(self.name, plan_id, attempt, steps, problem))
+
+    def _gather(
         self, plan: Plan, plan_id: str, known: Mapping[str, Evidence], cache: Cache
     ) -> dict[str, Evidence]:
         return execute(
@@ -271,12 +269,12 @@ class ReWOO(BaseAgent):
             approve=self._approve,
         )
 
-    def _solver(self, talk: _Talk) -> tuple[str, str]:
+    def _format_solver(self, talk: _Talk) -> tuple[str, str]:
         thoughts = [step.thought for step in talk.plan.steps]
         return self._protocol.format_solver(talk.question, thoughts, talk.actions)
 
-    def _answered(self, talk: _Talk, problem: str, options: Mapping[str, object]) -> AgentReturn:
-        prompt, log = self._solver(talk)
+    def _answer(self, talk: _Talk, problem: str, options: Mapping[str, object]) -> AgentReturn:
+        prompt, log = self._format_solver(talk)
         talk.messages.append({"role": "system", "content": log})
         talk.answer = self._ask(
             [*talk.earlier, {"role": "user", "content": prompt}], "solver", options
@@ -307,13 +305,9 @@ class _Talk:
 
     @classmethod
     def about(cls, message: object) -> _Talk:
-        messages = [{"role": "user", "content": message}] if isinstance(message, str) else message
-        messages = [messages] if isinstance(messages, Mapping) else messages
-        if (
-            not isinstance(messages, list)
-            or not messages
-            or not all(isinstance(each, Mapping) for each in messages)
-        ):
+        given = {"content": message} if isinstance(message, str) else message
+        messages = [given] if isinstance(given, Mapping) else given
+        if not _is_conversation(messages):
             raise WrongType(
                 "A message must be a text, a dict or a non-empty list of dicts, but it is"
                 f" {message!r:.200}."
@@ -327,7 +321,11 @@ class _Talk:
 
     @property
     def actions(self) -> list[ActionReturn]:
-        return [action_return(step, self.evidence[step.label]) for step in self.plan.steps]
+        return [to_action_return(step, self.evidence[step.label]) for step in self.plan.steps]
+
+    @property
+    def successes(self) -> dict[str, Evidence]:
+        return {label: each for label, each in self.evidence.items() if each.ok}
 
     def follow(self, plan: Plan, evidence: dict[str, Evidence]) -> None:
         self.plan, self.evidence = plan, {label: evidence[label] for label in plan.labels}
@@ -335,16 +333,14 @@ class _Talk:
     def result(
         self, problem: str = "", state: AgentStatusCode = AgentStatusCode.END
     ) -> AgentReturn:
-        planned = bool(self.plan.steps)
+        needs = {step.label: list(step.needs) for step in self.plan.steps}
         return AgentReturn(
             state=state,
             actions=self.actions,
             response=self.answer,
             inner_steps=self.messages[self.given :],
-            nodes=dict(self.evidence) if planned else None,
-            adjacency_list=(
-                {step.label: list(step.needs) for step in self.plan.steps} if planned else None
-            ),
+            nodes=dict(self.evidence) or None,
+            adjacency_list=needs or None,
             errmsg=problem or None,
         )
 
@@ -352,20 +348,34 @@ class _Talk:
         return self.result(f"{type(error).__name__}: {error}", AgentStatusCode.SERVER_ERR)
 
 
+def _is_conversation(value: object) -> TypeGuard[list[Mapping[str, Any]]]:
+    if not isinstance(value, list) or not value:
+        return False
+    return all(isinstance(each, Mapping) for each in value)
+
+
+def _is_function_or_none(value: object) -> bool:
+    return value is None or callable(value)
+
+
+def _is_at_least(least: int, value: object) -> bool:
+    return isinstance(value, int) and value >= least
+
+
 def _check_settings(
     name: str, protocol: object, max_turn: object, replans: object, on_plan: object, approve: object
 ) -> None:
-    if isinstance(protocol, type) or not (on_plan is None or callable(on_plan)):
+    if isinstance(protocol, type) or not _is_function_or_none(on_plan):
         raise WrongType(
             f"{name}: give a protocol such as ReWOOProtocol() and a function on_plan, not"
             f" {protocol!r}, {on_plan!r}."
         )
-    if not (approve is None or callable(approve)):
+    if not _is_function_or_none(approve):
         raise WrongType(
             f"{name}: approve must be a function of a tool's name and its arguments, not"
             f" {approve!r:.200}."
         )
-    if not (isinstance(max_turn, int) and isinstance(replans, int)) or max_turn < 1 or replans < 0:
+    if not (_is_at_least(1, max_turn) and _is_at_least(0, replans)):
         raise WrongArgument(
             f"{name}: max_turn={max_turn!r} and replans={replans!r}, but they must be integers >= 1"
             " and >= 0."

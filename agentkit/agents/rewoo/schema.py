@@ -66,13 +66,28 @@ class ActionReturn:
     """What the planner wanted it for."""
     valid: ActionValidCode | int | None = ActionValidCode.OPEN
 
+    @property
+    def succeeded(self) -> bool:
+        """Whether there is a result."""
+        return self.state == ActionStatusCode.SUCCESS
+
+    @property
+    def is_bad_call(self) -> bool:
+        """Whether the call was wrong, so that the same call would fail again."""
+        return self.state == ActionStatusCode.ARGS_ERROR or self.valid == ActionValidCode.INVALID
+
+    @property
+    def problem(self) -> str:
+        """Why there is no result, in words."""
+        return str(self.errmsg or "the action gives no reason")
+
     def format_result(self) -> str:
         """The items line by line: texts as they are, others as `[type](content)`; raises WrongType
         for another form.
         """
-        return "\n".join(map(self._line, self.result or []))
+        return "\n".join(map(self._format_item, self.result or []))
 
-    def _line(self, item: Any) -> str:
+    def _format_item(self, item: Any) -> str:
         if not isinstance(item, dict) or not item.keys() >= {"type", "content"}:
             raise WrongType(
                 f"{self.type or 'The action'} gave the result {self.result!r:.200}; give a list of"
@@ -104,3 +119,8 @@ class AgentReturn:
     references: dict[str, Any] = field(default_factory=dict)
     errmsg: str | None = None
     """What went wrong on the way, in words."""
+
+
+def error_text(error: BaseException) -> str:
+    """What an error says; its kind when it says nothing."""
+    return str(error) or type(error).__name__

@@ -62,7 +62,7 @@ class InvalidAction(BaseAction):
         Args:
             err_msg (str): what was wrong, where it is known.
         """
-        return _invalid(self.name, err_msg, self._err_msg)
+        return _refuse(self.name, err_msg, self._err_msg)
 
 
 class NoAction(BaseAction):
@@ -86,7 +86,7 @@ class NoAction(BaseAction):
         Args:
             err_msg (str): what was wrong, where it is known.
         """
-        return _invalid(self.name, err_msg, self._err_msg)
+        return _refuse(self.name, err_msg, self._err_msg)
 
 
 class FinishAction(BaseAction):
@@ -112,7 +112,7 @@ class FinishAction(BaseAction):
         )
 
 
-def _invalid(name: str, said: str | None, default: str) -> ActionReturn:
+def _refuse(name: str, said: str | None, default: str) -> ActionReturn:
     return ActionReturn(
         {"text": said},
         type=name,

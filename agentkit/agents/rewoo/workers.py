@@ -48,7 +48,7 @@ class RegisteredFunction(BaseAction):
     def __init__(self, function: Callable[..., object], schema: Mapping[str, object]) -> None:
         """`schema` has `name`, `description` and the JSON schema `parameters`."""
         self.function = function
-        super().__init__(_described(schema))
+        super().__init__(_to_description(schema))
 
     def _function(self, name: str) -> Callable[..., object]:
         return self.function
@@ -110,7 +110,7 @@ class Worker:
     """
 
     def __init__(self, owner: str, agent: ConversableAgent) -> None:
-        """Raises WrongType for what is no ConversableAgent."""
+        """Raises WrongType for anything but a ConversableAgent."""
         if not isinstance(agent, ConversableAgent):
             raise WrongType(f"{owner}: a worker must be a ConversableAgent, not {agent!r:.200}.")
         self.agent = agent
@@ -139,13 +139,13 @@ class Worker:
             settings = {"message": question, "silent": True, "summary_method": None}
             chat = await mode.peer(self._asker, "initiate_chat", self.agent, **settings)
             messages = self.agent.chat_messages_for_summary(self._asker)
-            if answer := next(filter(None, map(self._said, reversed(messages[1:]))), ""):
+            if answer := next(filter(None, map(self._find_words, reversed(messages[1:]))), ""):
                 return answer
             raise AgentkitError(f"{self.agent.name} gave no answer: {chat.stop_reason}")
 
     ask, a_ask = faces(_ask)
 
-    def _said(self, message: Stored) -> str:
+    def _find_words(self, message: Stored) -> str:
         """What the worker, or somebody in its group, said in this message."""
         if message.get("role") in ("tool", "function") or message.get("name") == self._asker.name:
             return ""
@@ -204,18 +204,20 @@ def _is_answer(message: Mapping[str, object]) -> bool:
     return not has_calls(message)
 
 
-def _described(schema: Mapping[str, Any]) -> Description:
+def _to_description(schema: Mapping[str, Any]) -> Description:
     taken = schema.get("parameters") or {}
+    properties = taken.get("properties") or {}
     parameters = [
         {
             "name": name,
             "type": _KINDS.get(str(each.get("type")), "STRING"),
             "description": str(each.get("description") or ""),
         }
-        for name, each in (taken.get("properties") or {}).items()
+        for name, each in properties.items()
     ]
-    required = [
-        name for name in taken.get("required") or () if name in (taken.get("properties") or {})
-    ]
-    described = {"name": schema["name"], "description": schema.get("description") or ""}
-    return {**described, "parameters": parameters, "required": required}
+    return {
+        "name": schema["name"],
+        "description": schema.get("description") or "",
+        "parameters": parameters,
+        "required": [name for name in taken.get("required") or () if name in properties],
+    }

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentkit.conversation import announcing
-from agentkit.conversation.compression.citing import cited, room_needed, with_passages
+from agentkit.conversation.compression.citing import add_passages, estimate_room, find_cited
 from agentkit.conversation.compression.meter import Meter
-from agentkit.conversation.compression.shape import Messages, broken, divide, is_summary
+from agentkit.conversation.compression.shape import Messages, divide, find_damage, is_summary
 from agentkit.conversation.compression.strategy import Scope, Strategy
 from agentkit.core import bus
 from agentkit.core.io import is_quiet
@@ -87,41 +87,36 @@ class Attempt:
         with spending() as spent:
             try:
                 made = await shorten()
-                error = self.wrong(before, made)
+                error = self.find_fault(before, made)
             except Stopped:
                 raise
             except Exception as raised:  # noqa: BLE001
                 # Strategies and clients of others raise anything.
-                error = (
-                    str(raised)
-                    if isinstance(raised, AgentkitError)
-                    else f"{type(raised).__name__}: {raised}"
-                )
-        after = made if made is not None and not error else before
-        self._tell(before, after, error, spent, time.monotonic() - began)
-        return None if error else made
+                error = describe_failure(raised)
+        if error:
+            made = None
+        self._announce(before, made, error, spent, time.monotonic() - began)
+        return made
 
-    def wrong(self, before: Sequence[Stored], after: Sequence[Stored]) -> str:
+    def find_fault(self, before: Sequence[Stored], after: Sequence[Stored]) -> str:
         """Why the result cannot take the place of the history; empty when it can."""
-        if found := broken(before, after):
-            return found
         taken, was = self.tokens(after), self.tokens(before)
+        if found := find_damage(before, after):
+            return found
         if taken > self.limit:
             return f"the shortened history takes {taken} tokens, {self.limit} are allowed"
-        return (
-            f"the shortened history takes {taken} tokens, no less than the {was} before"
-            if taken >= was
-            else ""
-        )
+        if taken >= was:
+            return f"the shortened history takes {taken} tokens, no less than the {was} before"
+        return ""
 
-    def _tell(
-        self, before: Messages, after: Messages, error: str, spent: Spending, seconds: float
+    def _announce(
+        self, before: Messages, made: Messages | None, error: str, spent: Spending, seconds: float
     ) -> None:
+        after = before if made is None else made
         was, taken = self.tokens(before), self.tokens(after)
         stayed = set(map(id, before))  # a message that stays may look like a summary, too
-        summaries = [
-            each["content"] for each in after if is_summary(each) and id(each) not in stayed
-        ]
+        new = (each for each in after if id(each) not in stayed)
+        summaries = [each["content"] for each in new if is_summary(each)]
         event = Compressed(
             self.agent,
             self.strategy,
@@ -137,13 +132,18 @@ class Attempt:
             "\n\n".join(summaries),
             error,
         )
-        line = f">>>> {self.agent}: the history of {len(before)} messages ({was} tokens) "
-        line += (
-            f"was not shortened: {error}"
-            if error
-            else f"was shortened to {len(after)} ({taken} tokens), {self.strategy}"
-        )
-        announcing.announce(event, line, is_quiet())
+        outcome = f"was shortened to {len(after)} ({taken} tokens), {self.strategy}"
+        if error:
+            outcome = f"was not shortened: {error}"
+        history = f"the history of {len(before)} messages ({was} tokens)"
+        announcing.announce(event, f">>>> {self.agent}: {history} {outcome}", is_quiet())
+
+
+def describe_failure(error: Exception) -> str:
+    """What went wrong, for a person to read; of an error that is not ours, its kind too."""
+    if isinstance(error, AgentkitError):
+        return str(error)
+    return f"{type(error).__name__}: {error}"
 
 
 def assembled(
@@ -176,10 +176,10 @@ def assembled(
             " summary"
         )
     meter = attempt.meter
-    needed = room_needed(middle, kept, room, meter)
-    scope = Scope(meter, room - needed, frozenset(cited([*kept, *middle])), client, agent)
+    needed = estimate_room(middle, kept, room, meter)
+    scope = Scope(meter, room - needed, frozenset(find_cited([*kept, *middle])), client, agent)
     made = middle
     for strategy in strategies:
         if made is middle or meter.count(made) > scope.room:
             made = strategy.shorten(made, scope)
-    return [*head, *with_passages(made, middle, kept, needed, meter), *tail]
+    return [*head, *add_passages(made, middle, kept, needed, meter), *tail]

@@ -4,15 +4,17 @@ several in turn.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from agentkit.conversation.agent import Agent
-from agentkit.conversation.checks import check_count, check_flag
+from agentkit.conversation.checks import check_count, check_flag, is_number
 from agentkit.conversation.compression.attempt import Attempt, assembled
 from agentkit.conversation.compression.meter import Meter, model_of, window_named
 from agentkit.conversation.compression.model_summary import ModelSummary
-from agentkit.conversation.compression.recall import Conversations, Failure, goes_on
+from agentkit.conversation.compression.recall import NO_FAILURE, Conversations, Failure, goes_on
+from agentkit.conversation.compression.settings import is_trigger
 from agentkit.conversation.compression.shape import Messages, divide
 from agentkit.conversation.compression.sharing import broadcast, keep
 from agentkit.conversation.compression.strategy import Strategy
@@ -24,6 +26,28 @@ from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.llm.tokens.windows import DEFAULT_MODEL, how_to_set_window
 from agentkit.messages import Given
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """Whose model is asked; the defaults stand for nobody's, whose messages are counted only."""
+
+    model: str
+    window: int | None
+    """Tokens; None when unknown."""
+    name: str = ""
+    agent: ConversableAgent | None = None
+    client: Any = None
+    system: Messages = field(default_factory=list)
+    offered: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _describe(agent: ConversableAgent) -> _Asker:
+    model, window = model_of(agent)
+    offered = offered_tools(agent.llm_config)
+    return _Asker(
+        model, window, agent.name, agent, agent.client, agent._oai_system_message, offered
+    )
 
 
 class Compression:
@@ -55,14 +79,10 @@ class Compression:
         broadcast: bool = False,
         model: str = DEFAULT_MODEL,
     ) -> None:
-        self._strategies = _checked_strategies(strategy)
+        self._strategies = _parse_strategies(strategy)
         self._trigger = checked_trigger("Compression", "trigger", trigger)
         check_count("Compression", "keep_last", keep_last)
-        check_count("Compression", "limit", 1 if limit is None else limit)
-        if limit == 0:
-            raise WrongArgument(
-                "Compression: limit=0 leaves room for nothing; give a number of tokens, or None."
-            )
+        _check_limit(limit)
         check_flag("Compression", "broadcast", broadcast)
         self._keep_last = max(1, keep_last)
         self._limit = limit
@@ -70,7 +90,7 @@ class Compression:
         self._model = model
         self._meters: dict[str, Meter] = {}
         self._views: Conversations[tuple[Messages, Messages]] = Conversations()
-        self._failures: Conversations[Failure | None] = Conversations()
+        self._failures: Conversations[Failure] = Conversations()
         self._reply = faces(self._reply_function())[0]
 
     @property
@@ -94,7 +114,7 @@ class Compression:
         if any(entry["reply_func"] is self._reply for entry in entries):
             raise WrongArgument(f"{agent.name}: this compression is added already.")
         if agent.client is not None:
-            self._bounds(*model_of(agent))
+            self._find_bounds(*model_of(agent))
         agent.register_reply([Agent, None], self._reply, position=before_the_model(agent))
 
     async def _compress(
@@ -103,44 +123,50 @@ class Compression:
         """The messages, shortened when they reach the trigger; those given when they do not, or
         when that fails.
         """
-        return await self._shorter(mode, messages, agent, None)
+        if agent is None:
+            asker = _Asker(self._model, window_named(self._model))
+        else:
+            asker = _describe(agent)
+        return await self._shorten_if_due(mode, messages, asker, None)
 
     compress = faces(_compress)[0]
 
-    async def _shorter(
-        self, mode: Mode, messages: Messages, agent: ConversableAgent | None, peer: Agent | None
+    async def _shorten_if_due(
+        self, mode: Mode, messages: Messages, asker: _Asker, peer: Agent | None
     ) -> Messages:
-        name, window = (
-            model_of(agent) if agent is not None else (self._model, window_named(self._model))
-        )
-        trigger, limit = self._bounds(name, window)
-        meter = self._meters.get(name) or self._meters.setdefault(
-            name, Meter(name, agent and agent.client)
-        )
-        fixed = (
-            0
-            if agent is None
-            else meter.fixed(agent._oai_system_message, offered_tools(agent.llm_config))
-        )
-        attempt = Attempt(agent.name if agent is not None else "", self.name, meter, fixed, limit)
+        trigger, limit = self._find_bounds(asker.model, asker.window)
+        meter = self._find_meter(asker)
+        fixed = 0
+        if asker.agent is not None:
+            fixed = meter.fixed(asker.system, asker.offered)
+        attempt = Attempt(asker.name, self.name, meter, fixed, limit)
         tokens = attempt.tokens(messages)
-        if tokens < trigger or tokens < (trigger := attempt.due_at(trigger, messages)):
+        due = attempt.due_at(trigger, messages)
+        if tokens < due:
             return messages
-        failure = self._failures.get(agent, peer)
-        if failure is not None and failure.rests(messages, tokens, self._limit or window):
+        failure = self._failures.get(asker.agent, peer) or NO_FAILURE
+        if failure.rests(messages, tokens, self._limit or asker.window):
             return messages
         made = await attempt.run(
-            messages, lambda: mode.block(self._shortened, messages, attempt, trigger, agent)
+            messages, lambda: mode.block(self._shorten, messages, attempt, due, asker)
         )
-        self._failures.put(agent, peer, Failure(list(messages), tokens) if made is None else None)
-        return messages if made is None else made
+        if made is None:
+            self._failures.put(asker.agent, peer, Failure(list(messages), tokens))
+            return messages
+        self._failures.put(asker.agent, peer, NO_FAILURE)
+        return made
+
+    def _find_meter(self, asker: _Asker) -> Meter:
+        if asker.model not in self._meters:
+            self._meters[asker.model] = Meter(asker.model, asker.client)
+        return self._meters[asker.model]
 
     def apply_transform(self, messages: list[Given]) -> list[Given]:
         """The same as a message transform, for `TransformMessages`; without an agent a strategy may
         lack a model.
         """
         shown = cast(Messages, messages)
-        made = self.compress(self._as_before(None, None, shown))
+        made = self.compress(self._renew(None, None, shown))
         self._views.put(None, None, (shown[:-1], made[:-1]))
         return cast(list[Given], list(made))
 
@@ -163,36 +189,38 @@ class Compression:
             config: object = None,
         ) -> tuple[bool, Any]:
             """Reply function: never final; those asked after it see the shortened history."""
-            stored = list(recipient.chat_messages.get(sender) or ()) if sender is not None else []
+            stored = _copy_stored(recipient, sender)
             shown = list(conversation(recipient, messages, sender))
-            before = self._as_before(recipient, sender, shown)
-            made = await self._shorter(mode, before, recipient, sender)
+            before = self._renew(recipient, sender, shown)
+            made = await self._shorten_if_due(mode, before, _describe(recipient), sender)
             if made is shown:
                 return False, None
             if not keep(recipient, sender, stored, shown, made):
-                self._views.put(
-                    recipient, sender, (shown[:-1], made[:-1])
-                )  # hooks change the last message
+                # Hooks change the last message.
+                self._views.put(recipient, sender, (shown[:-1], made[:-1]))
             elif self._broadcast:
                 broadcast(recipient, sender, stored)
             return Continued(made)
 
         return _compress_history
 
-    def _as_before(
+    def _renew(
         self, agent: ConversableAgent | None, peer: Agent | None, shown: Messages
     ) -> Messages:
         """A history that is not stored shorter: what was made of its beginning the last time, and
         what is new.
         """
         old, made = self._views.get(agent, peer) or ([], [])
-        return [*made, *shown[len(old) :]] if old and goes_on(shown, old) else shown
+        if not old or not goes_on(shown, old):
+            return shown
+        return [*made, *shown[len(old) :]]
 
-    def _bounds(self, model: str, window: int | None) -> tuple[int, int]:
+    def _find_bounds(self, model: str, window: int | None) -> tuple[int, int]:
         """Tokens from which on it is shortened, and those that may be sent at most."""
         limit = self._limit or window
         if isinstance(self._trigger, int):
-            return min(self._trigger, limit or self._trigger), limit or self._trigger
+            limit = limit or self._trigger
+            return min(self._trigger, limit), limit
         if limit is None:
             raise WrongArgument(
                 f"Compression: trigger={self._trigger} is a share of the window of {model!r}, which"
@@ -201,14 +229,13 @@ class Compression:
             )
         return int(self._trigger * limit), limit
 
-    def _shortened(
-        self, messages: Messages, attempt: Attempt, trigger: int, agent: ConversableAgent | None
+    def _shorten(
+        self, messages: Messages, attempt: Attempt, trigger: int, asker: _Asker
     ) -> Messages:
-        parts = self._divided(messages, attempt, trigger)
-        client = agent.client if agent is not None else None
-        return assembled(parts, self._strategies, attempt, trigger, client, agent)
+        parts = self._divide(messages, attempt, trigger)
+        return assembled(parts, self._strategies, attempt, trigger, asker.client, asker.agent)
 
-    def _divided(
+    def _divide(
         self, messages: Messages, attempt: Attempt, trigger: int
     ) -> tuple[Messages, Messages, Messages]:
         """Head, middle and tail; of the newest messages fewer stay where they alone would fill the
@@ -221,40 +248,53 @@ class Compression:
         return head, middle, tail
 
 
-def _checked_strategies(strategy: Any) -> list[Strategy]:
-    given = (
-        list(strategy)
-        if isinstance(strategy, list | tuple)
-        else [ModelSummary() if strategy is None else strategy]
-    )
-    for each in given or [None]:
+def _parse_strategies(given: Any) -> list[Strategy]:
+    strategy = ModelSummary() if given is None else given
+    strategies = list(strategy) if isinstance(strategy, list | tuple) else [strategy]
+    for each in strategies or [None]:
         if not isinstance(each, Strategy):
             raise WrongType(
                 f"Compression: strategy must be a strategy or a list of them, not {each!r:.80}."
             )
-    return given
+    return strategies
+
+
+def _check_limit(limit: int | None) -> None:
+    if limit is not None:
+        check_count("Compression", "limit", limit)
+    if limit == 0:
+        raise WrongArgument(
+            "Compression: limit=0 leaves room for nothing; give a number of tokens, or None."
+        )
+
+
+def _copy_stored(agent: ConversableAgent, peer: Agent | None) -> Messages:
+    """The agent's conversation with the peer as it is now; empty without one."""
+    if peer is None:
+        return []
+    return list(agent.chat_messages.get(peer, ()))
 
 
 def before_the_model(agent: ConversableAgent) -> int:
     """The position in the agent's reply table right before its model is asked; the first one when
     it is not there.
     """
-    cores = [core_of(entry["reply_func"]) for entry in agent._reply_func_list]
-    return next(
-        (place for place, core in enumerate(cores) if getattr(core, "asks_model", False)), 0
-    )
+    for place, entry in enumerate(agent._reply_func_list):
+        if getattr(core_of(entry["reply_func"]), "asks_model", False):
+            return place
+    return 0
 
 
 def checked_trigger(owner: str, argument: str, value: object) -> float:
     """A trigger: a share (float up to 1) or tokens (int); raises WrongType or WrongArgument for
     what is neither.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         raise WrongType(
             f"{owner}: {argument} must be a share up to 1.0 or a number of tokens, not"
             f" {value!r:.80}."
         )
-    if not 0 < value < float("inf"):
+    if not is_trigger(value):
         raise WrongArgument(
             f"{owner}: {argument}={value!r} must be above 0: a share up to 1.0, or a number of"
             " tokens."

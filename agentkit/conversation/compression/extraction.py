@@ -21,7 +21,7 @@ from agentkit.llm.offline.words import stems
 _NUMBER = re.compile(r"\d")
 _NAME = re.compile(r"(?<=[^.!?:\s] )[A-Z][\w-]+")
 _CITATION = re.compile(r"\[\d{1,6}\]")
-_EARLIER = re.compile(r"- (?:(?P<label>[^:\n]{1,80}): )?(?P<text>.+)")
+_EARLIER = re.compile(r"(?:- (?:(?P<label>[^:\n]{1,80}): )?)?(?P<text>.+)")
 _LONGEST = 600
 _ALIKE = 0.7
 
@@ -39,6 +39,11 @@ class _Line:
     @property
     def shown(self) -> str:
         return f"- {self.label}: {self.text}" if self.label else f"- {self.text}"
+
+    @property
+    def length(self) -> float:
+        """What it takes to read, in a measure that spares long lines."""
+        return math.sqrt(8 + len(self.text) / 4)
 
 
 class Extraction:
@@ -60,10 +65,10 @@ class Extraction:
 
 def extract(messages: Messages, room: int, meter: Meter) -> str:
     """The best lines that fit into so many tokens together, in the order of the messages."""
-    lines = list(_lines(messages))
+    lines = list(_read_lines(messages))
     chosen: list[int] = []
     seen: dict[str, list[frozenset[str]]] = {}
-    for place in _by_worth(lines):
+    for place in _rank(lines):
         line = lines[place]
         cost = meter.text(line.shown) + 1
         if cost > room or _repeats(line, seen):
@@ -77,51 +82,50 @@ def extract(messages: Messages, room: int, meter: Meter) -> str:
     return "\n".join(lines[place].shown for place in sorted(chosen))
 
 
-def _lines(messages: Messages) -> Iterator[_Line]:
+def _read_lines(messages: Messages) -> Iterator[_Line]:
     for message in messages:
-        for label, text in said(
-            message, passages=False
-        ):  # those that are cited are kept beside the summary
+        # Passages that are cited are kept beside the summary.
+        for label, text in said(message, passages=False):
             if label == "SUMMARY":
-                for raw in text.splitlines():
-                    if found := _EARLIER.fullmatch(raw.strip()):
-                        yield _line(found["label"] or "", found["text"])
-                    elif raw.strip():
-                        yield _line("", raw.strip())
-                continue
-            who = label.split(" ", 1)[-1]
-            for start, end in sentences(text):
-                yield _line(who, " ".join(text[start:end].split())[:_LONGEST])
+                yield from _read_summary(text)
+            else:
+                yield from _read_sentences(label.split(" ", 1)[-1], text)
 
 
-def _line(label: str, text: str) -> _Line:
+def _read_summary(text: str) -> Iterator[_Line]:
+    """The lines of an earlier summary, with the labels that they have there."""
+    for line in text.splitlines():
+        for label, said_before in _EARLIER.findall(line.strip()):
+            yield _weigh(label, said_before)
+
+
+def _read_sentences(label: str, text: str) -> Iterator[_Line]:
+    for start, end in sentences(text):
+        yield _weigh(label, " ".join(text[start:end].split())[:_LONGEST])
+
+
+def _weigh(label: str, text: str) -> _Line:
     facts = (
         0.5 * bool(_NUMBER.search(text))
         + 0.25 * min(2, len(_NAME.findall(text)))
         + 0.5 * bool(_CITATION.search(text))
     )
-    return _Line(
-        label, text, frozenset(stems(text)), (1 + facts) * (0.5 if text.endswith("?") else 1.0)
-    )
+    doubt = 0.5 if text.endswith("?") else 1.0
+    return _Line(label, text, frozenset(stems(text)), (1 + facts) * doubt)
 
 
-def _by_worth(lines: Sequence[_Line]) -> list[int]:
+def _rank(lines: Sequence[_Line]) -> list[int]:
     """Places of the lines, those first that say most for their length; words that all say weigh
     little.
     """
     counts = Counter(one for line in lines for one in line.stems)
     rarity = {one: math.log(1 + len(lines) / count) for one, count in counts.items()}
-
-    def worth(line: _Line) -> float:
-        informed = sum(rarity[one] for one in line.stems)
-        return line.weight * informed / math.sqrt(8 + len(line.text) / 4)
-
-    worths = [worth(line) for line in lines]
-    return [
-        place
-        for place in sorted(range(len(lines)), key=lambda place: (-worths[place], place))
-        if lines[place].stems
-    ]
+    worths = {
+        place: line.weight * sum(map(rarity.__getitem__, line.stems)) / line.length
+        for place, line in enumerate(lines)
+        if line.stems
+    }
+    return sorted(worths, key=worths.__getitem__, reverse=True)
 
 
 def _repeats(line: _Line, seen: dict[str, list[frozenset[str]]]) -> bool:

@@ -5,6 +5,7 @@ once is remembered.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from agentkit.errors import UnknownModel
@@ -16,11 +17,9 @@ from agentkit.llm.tokens.windows import (
     get_max_token_limit,
     how_to_set_window,
     truncated,
+    window_of,
 )
 from agentkit.messages import AnyMessage, Message, content_of, sendable_form
-
-_PLAIN = {"role", "name", "content"}
-"""A message with no other keys is sent as it is stored."""
 
 
 class Meter:
@@ -29,22 +28,15 @@ class Meter:
     """
 
     def __init__(self, model: str, client: Any = None) -> None:
-        asked = _first(client)
+        asked = _find_first(client)
         self.model = model
-        self._counter: TokenCounter = (
-            counter_of(asked) if isinstance(asked, Model) else counter(model)
-        )
+        self._counter: TokenCounter = counter(model) if asked is None else counter_of(asked)
         self.estimated = self._counter.prompt([])[1]
 
     def count(self, messages: Iterable[AnyMessage]) -> int:
         """Tokens of these messages, without the opening of the reply."""
-        count = self._counter.message
-        return sum(
-            count(message)[0]
-            if message.keys() <= _PLAIN
-            else sum(count(each)[0] for each in _sent(message))
-            for message in messages
-        )
+        sent = chain.from_iterable(map(_to_sent, messages))
+        return sum(self._counter.message(message)[0] for message in sent)
 
     def text(self, text: str) -> int:
         """Tokens of a text."""
@@ -60,10 +52,9 @@ class Meter:
 
         `offered` holds the definitions under `tools` and `functions`, as an `llm_config` does.
         """
-        said = sendable_form([each for each in system if each.get("content")])
-        return self._counter.prompt(
-            said, [*offered.get("tools", ()), *offered.get("functions", ())]
-        )[0]
+        said = sendable_form(each for each in system if each.get("content"))
+        tools = [*offered.get("tools", ()), *offered.get("functions", ())]
+        return self._counter.prompt(said, tools)[0]
 
 
 def model_of(agent: Any) -> tuple[str, int | None]:
@@ -77,16 +68,18 @@ def model_of(agent: Any) -> tuple[str, int | None]:
 
 def model_asked_by(client: Any, config: object = None) -> tuple[str, int | None]:
     """The same of a client; `config` is looked into for a client that does not say."""
-    model = _first(client) or _named_in(config)
-    name = getattr(model, "name", model)
-    if not isinstance(name, str) or not name:
+    first = _find_first(client)
+    name = _find_name(config) if first is None else first.name
+    if not name:
         return DEFAULT_MODEL, None
-    others = [one for one in getattr(client, "models", None) or () if isinstance(one, Model)]
-    windows = [
-        getattr(one, "context_window", None) or window_named(getattr(one, "name", name))
-        for one in others or [model]
-    ]
-    return name, min((window for window in windows if window), default=None)
+    windows = [window_of(model) for model in models_of(client)] or [window_named(name)]
+    return name, min(filter(None, windows), default=None)
+
+
+def models_of(client: Any) -> list[Model]:
+    """The models that a client may ask, in order; those that it does not tell are left out."""
+    told = getattr(client, "models", None) or ()
+    return [model for model in told if isinstance(model, Model)]
 
 
 def no_window(client: Any, model: str) -> str:
@@ -106,21 +99,22 @@ def window_named(name: str) -> int | None:
         return None
 
 
-def _sent(message: AnyMessage) -> list[Message]:
+def _to_sent(message: AnyMessage) -> list[Message]:
     """A message as the API takes it; a content that is a function is what it gives."""
-    return sendable_form(
-        [
-            {**message, "content": content_of(message)}
-            if callable(message.get("content"))
-            else message
-        ]
-    )
+    if callable(message.get("content")):
+        message = {**message, "content": content_of(message)}
+    return sendable_form([message])
 
 
-def _first(client: Any) -> Any:
-    return next(iter(getattr(client, "models", None) or ()), None)
+def _find_first(client: Any) -> Model | None:
+    """The model that is asked first, if the client tells it."""
+    first = next(iter(getattr(client, "models", None) or ()), None)
+    return first if isinstance(first, Model) else None
 
 
-def _named_in(config: Any) -> Any:
-    entries = config.get("config_list") or [config] if isinstance(config, Mapping) else []
-    return entries[0].get("model") or config.get("model") if entries else None
+def _find_name(config: Any) -> str | None:
+    """The name of the first model in an `llm_config`."""
+    if not isinstance(config, Mapping):
+        return None
+    first, *_ = config.get("config_list") or [config]
+    return first.get("model") or config.get("model")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from agentkit.conversation.compression.extraction import Extraction
-from agentkit.conversation.compression.meter import Meter, model_asked_by
+from agentkit.conversation.compression.meter import Meter, model_asked_by, models_of
 from agentkit.conversation.compression.rendering import written
 from agentkit.conversation.compression.shape import HEADING, Messages, summary_message
 from agentkit.conversation.compression.strategy import Scope
+from agentkit.conversation.model import make_client
 from agentkit.errors import AgentkitError, BadModelReply
 from agentkit.llm.calls.room import room_in
-from agentkit.llm.model import Model
 from agentkit.messages import Message
 
 INSTRUCTION = """You shorten conversations. Somebody goes on with this one and will read your \
@@ -29,6 +31,7 @@ showed.
 """
 _LONGEST = 1_500
 _SHORTEST_PART = 64
+_NO_LIMIT = sys.maxsize
 _SEAMS = 16  # tokens: where texts are joined, they may be split otherwise
 
 
@@ -49,15 +52,7 @@ class ModelSummary:
         self._instruction = instruction
         self._client: Any = None
         if llm_config is not None:
-            from agentkit.llm.compatible.wrapper import OpenAIWrapper
-
-            self._client = OpenAIWrapper(
-                **{
-                    key: value
-                    for key, value in llm_config.items()
-                    if key not in ("tools", "functions")
-                }
-            )
+            self._client = make_client(llm_config)
 
     def shorten(self, messages: Messages, scope: Scope) -> Messages:
         """The summary; raises AgentkitError without a model, BadModelReply for an empty one, and
@@ -69,34 +64,31 @@ class ModelSummary:
                 "there is no model that could summarise; give the agent or the strategy an"
                 " llm_config"
             )
-        if not all(
-            getattr(model, "is_language_model", True) for model in getattr(client, "models", ())
-        ):
+        if not all(model.is_language_model for model in models_of(client)):
             return Extraction().shorten(messages, scope)
-        return [summary_message(self._summary(messages, client, scope))]
+        return [summary_message(self._summarize(messages, client, scope))]
 
-    def _summary(self, messages: Messages, client: Any, scope: Scope) -> str:
+    def _summarize(self, messages: Messages, client: Any, scope: Scope) -> str:
         """Part by part, each with the summary of those before."""
-        longest = max(16, min(_LONGEST, scope.room - scope.meter.count([summary_message("")])))
         name, window = model_asked_by(client)
+        window = window or scope.window or _NO_LIMIT
         reader = Meter(name, client)
-        window = window or scope.window
-        taken = min(_rooms(client), default=window)
-        if taken is not None:
-            longest = min(longest, max(16, taken // 4))
-        around = reader.fixed(self._request(" ", " ", longest), {}) + _SEAMS
-        room = None if taken is None else taken - 2 * longest - around
-        if room is not None and room < _SHORTEST_PART:
+        most = min(_find_limits(client), default=window)
+        free = scope.room - scope.meter.count([summary_message("")])
+        longest = max(16, min(_LONGEST, free, most // 4))
+        around = reader.fixed(self._make_request(" ", " ", longest), {}) + _SEAMS
+        room = most - 2 * longest - around
+        if room < _SHORTEST_PART:
             raise AgentkitError(
                 f"the window of the summarising model {name!r} ({window} tokens) is too small to"
                 " summarise with"
             )
         summary = ""
-        for part in _parts(written(messages), room, reader):
-            summary = reader.cut(self._asked(client, part, summary, longest, scope), 2 * longest)
+        for part in _join_to_parts(written(messages), room, reader):
+            summary = reader.cut(self._ask(client, part, summary, longest, scope), 2 * longest)
         return summary
 
-    def _request(self, part: str, before: str, longest: int) -> list[Message]:
+    def _make_request(self, part: str, before: str, longest: int) -> list[Message]:
         known = f"##SUMMARY## {before}\n\n" if before else ""
         limit = f"Write at most {max(10, longest // 2)} words."
         return [
@@ -104,49 +96,44 @@ class ModelSummary:
             {"role": "user", "content": f"To be shortened:\n{known}{part}"},
         ]
 
-    def _asked(self, client: Any, part: str, before: str, longest: int, scope: Scope) -> str:
+    def _ask(self, client: Any, part: str, before: str, longest: int, scope: Scope) -> str:
         response = client.create(
             context=None,
-            messages=self._request(part, before, longest),
+            messages=self._make_request(part, before, longest),
             cache=getattr(scope.agent, "client_cache", None),
             agent=scope.agent,
         )
         replies = client.extract_text_or_completion_object(response)
-        text = replies[0] if replies and isinstance(replies[0], str) else ""
-        text = text.strip().removeprefix(HEADING).strip()
+        texts = [reply for reply in replies[:1] if isinstance(reply, str)]
+        text = "".join(texts).strip().removeprefix(HEADING).strip()
         if not text:
             raise BadModelReply("the model gave an empty summary")
         # The next part needs its room whatever the model made of the limit.
         return scope.meter.cut(text, 2 * longest)
 
 
-def _rooms(client: Any) -> list[int]:
+def _find_limits(client: Any) -> list[int]:
     """What the models of a client may be sent at most, as far as their windows are known."""
-    models = [one for one in getattr(client, "models", None) or () if isinstance(one, Model)]
-    return [room.most for model in models if (room := room_in(model, {}))]
+    return [room.most for model in models_of(client) if (room := room_in(model, {}))]
 
 
-def _parts(texts: Sequence[str], room: int | None, reader: Meter) -> Iterator[str]:
+def _join_to_parts(texts: Sequence[str], room: int, reader: Meter) -> Iterator[str]:
     """The texts joined to as few parts of at most `room` tokens as their order allows; one that is
     longer is cut up.
     """
-    if room is None:
-        yield "\n".join(texts)
-        return
     part: list[str] = []
     left = room
-    for piece in (piece for text in texts for piece in _pieces(text, room, reader)):
+    for piece in chain.from_iterable(_cut_up(text, room, reader) for text in texts):
         size = reader.text(piece) + 1
         if part and size > left:
             yield "\n".join(part)
             part, left = [], room
         part.append(piece)
         left -= size
-    if part:
-        yield "\n".join(part)
+    yield "\n".join(part)
 
 
-def _pieces(text: str, room: int, reader: Meter) -> Iterator[str]:
+def _cut_up(text: str, room: int, reader: Meter) -> Iterator[str]:
     while text:
         piece = reader.cut(text, room - 1) or text[:1]
         yield piece

@@ -34,12 +34,14 @@ class Conversations(Generic[T]):
 
     def get(self, agent: object, peer: object) -> T | None:
         """What is known of theirs; either may be None."""
-        known = self._by_agent.get(_key(agent))
-        return None if known is None else known.get(_key(peer))
+        return self._of(agent).get(_key(peer))
 
     def put(self, agent: object, peer: object, value: T) -> None:
         """Know this of theirs, instead of what was known."""
-        self._by_agent.setdefault(_key(agent), WeakKeyDictionary())[_key(peer)] = value
+        self._of(agent)[_key(peer)] = value
+
+    def _of(self, agent: object) -> WeakKeyDictionary[Any, T]:
+        return self._by_agent.setdefault(_key(agent), WeakKeyDictionary())
 
 
 def goes_on(messages: Messages, earlier: Messages) -> bool:
@@ -72,3 +74,7 @@ class Failure:
             and not grown(self.tokens, tokens)
             and (limit is None or tokens < limit)
         )
+
+
+NO_FAILURE = Failure([], 0)
+"""What never keeps anybody from trying."""

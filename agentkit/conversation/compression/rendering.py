@@ -24,25 +24,16 @@ def said(message: AnyMessage, *, passages: bool = True) -> Iterator[Said]:
     Passages of documents are told with their number, or left out.
     """
     if is_summary(message):
-        yield (
-            "SUMMARY",
-            without_passages(str(message["content"]).partition("\n")[2])
-            .replace(STILL_CITED, "")
-            .strip(),
-        )
+        yield "SUMMARY", _read_summary(str(message["content"]))
         return
     responses = responses_of(message)
     for response in responses:
-        name = response.get("name") or ""
-        yield _labelled("FUNCTION_RETURN", name), _plain(text_of(response.get("content")), passages)
+        text = text_of(response.get("content"))
+        yield _label("FUNCTION_RETURN", response), _format(text, passages)
     text = "" if responses else text_of(content_of(message))
     if text.strip():
-        role = (
-            "USER"
-            if message.get("role") == "user"
-            else str(message.get("role", "assistant")).upper()
-        )
-        yield _labelled(role, str(message.get("name") or "")), _plain(text, passages)
+        role = str(message.get("role", "assistant")).upper()
+        yield _label(role, message), _format(text, passages)
     for call in functions_of(message):
         yield "FUNCTION_CALL", f"{call.get('name')}({call.get('arguments') or ''})"
 
@@ -52,12 +43,20 @@ def written(messages: Sequence[AnyMessage]) -> list[str]:
     return [f"##{label}## {text}" for message in messages for label, text in said(message)]
 
 
-def _labelled(role: str, name: str) -> str:
-    return f"{role} {name}".rstrip()
+def _read_summary(content: str) -> str:
+    """What was summarised before, without the heading and the passages."""
+    text = without_passages(content.partition("\n")[2])
+    return text.replace(STILL_CITED, "").strip()
 
 
-def _plain(text: str, passages: bool) -> str:
+def _label(role: str, speaker: AnyMessage) -> str:
+    return f"{role} {speaker.get('name') or ''}".rstrip()
+
+
+def _format(text: str, passages: bool) -> str:
     if "<passage" not in text:
         return text
-    shown = [f"[{each.marker}] {each.text}" for each in parse_passages(text)] if passages else []
-    return "\n".join([without_passages(text).strip(), *shown]).strip()
+    parts = [without_passages(text).strip()]
+    if passages:
+        parts += [f"[{each.marker}] {each.text}" for each in parse_passages(text)]
+    return "\n".join(parts).strip()

@@ -4,14 +4,15 @@ back.
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeGuard
 
-from agentkit.conversation.checks import check_count
+from agentkit.conversation.checks import check_count, check_kind, is_number
 from agentkit.conversation.compression.shape import Messages
 from agentkit.errors import AgentkitError, WrongArgument, WrongType
-from agentkit.messages import Stored, copied, has_calls, tool_responses_of
+from agentkit.messages import copied, has_calls, tool_responses_of
 
 MODES = ("TERMINATE", "COMPRESS", "CUSTOMIZED")
 DEFAULT: dict[str, Any] = {
@@ -60,10 +61,7 @@ def completed(owner: str, given: object) -> dict[str, Any]:
             f" {', '.join(MODES)}."
         )
     for key in ("async", "broadcast", "verbose"):
-        if not isinstance(config[key], bool):
-            raise WrongType(
-                f"{owner}: {key} of compress_config must be True or False, not {config[key]!r:.80}."
-            )
+        check_kind(owner, f"{key} of compress_config", config[key], bool, "True or False")
     _check_leave_last_n(owner, config["leave_last_n"])
     _check_function(owner, config)
     return config
@@ -76,11 +74,7 @@ def trigger_tokens(owner: str, trigger: object, window: int | None, why: str) ->
     Raises WrongArgument for what is no positive number, and for a share of a window that is not
     known.
     """
-    if (
-        isinstance(trigger, bool)
-        or not isinstance(trigger, int | float)
-        or not 0 < trigger < float("inf")
-    ):
+    if not is_trigger(trigger):
         raise WrongArgument(
             f"{owner}: trigger_count of compress_config must be a share up to 1.0 or a number of"
             f" tokens, not {trigger!r:.80}."
@@ -95,6 +89,11 @@ def trigger_tokens(owner: str, trigger: object, window: int | None, why: str) ->
     return int(trigger * window)
 
 
+def is_trigger(value: object) -> TypeGuard[float]:
+    """Whether it is a positive number that is not infinite: a share up to 1, or tokens."""
+    return is_number(value) and 0 < value < math.inf
+
+
 def result(function: object, given: object) -> Messages:
     """The messages that a compressing function gave; raises AgentkitError when it failed or gave
     something else.
@@ -107,19 +106,21 @@ def result(function: object, given: object) -> Messages:
         raise AgentkitError(getattr(given, "reason", f"{name} reported no success"))
     if not isinstance(messages, list | tuple):
         raise AgentkitError(f"{name} must give a list of messages, not {messages!r:.80}")
-    return [_message(name, message) for message in messages]
+    for message in messages:
+        if not _is_message(message):
+            raise AgentkitError(
+                f"{name} gave no message of a chat, which has a role and content or a call:"
+                f" {message!r:.80}"
+            )
+    return [copied({"content": None, **message}) for message in messages]
 
 
-def _message(name: str, message: Any) -> Stored:
-    fits = isinstance(message, Mapping) and isinstance(message.get("role"), str)
-    if not fits or (
-        message.get("content") is None and not has_calls(message) and not tool_responses_of(message)
-    ):
-        raise AgentkitError(
-            f"{name} gave no message of a chat, which has a role and content or a call:"
-            f" {message!r:.80}"
-        )
-    return copied({"content": None, **message})
+def _is_message(message: object) -> bool:
+    """Whether it has a role, and content, a call or a result."""
+    if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
+        return False
+    has_content = message.get("content") is not None
+    return has_content or has_calls(message) or bool(tool_responses_of(message))
 
 
 def _check_leave_last_n(owner: str, value: object) -> None:
@@ -131,15 +132,13 @@ def _check_leave_last_n(owner: str, value: object) -> None:
 
 def _check_function(owner: str, config: Mapping[str, Any]) -> None:
     function = config["compress_function"]
-    if function is not None and not callable(function):
-        raise WrongType(
-            f"{owner}: compress_function of compress_config must be callable, not {function!r:.80}."
-        )
-    if config["mode"] == "CUSTOMIZED" and function is None:
+    wanted = config["mode"] == "CUSTOMIZED"
+    check_kind(owner, "compress_function of compress_config", function, Callable | None, "callable")
+    if wanted and function is None:
         raise WrongArgument(
             f"{owner}: compress_config with mode CUSTOMIZED needs a compress_function."
         )
-    if config["mode"] != "CUSTOMIZED" and function is not None:
+    if function is not None and not wanted:
         warnings.warn(
             f"{owner}: compress_function is only used with mode CUSTOMIZED, not with"
             f" {config['mode']}.",

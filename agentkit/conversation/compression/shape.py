@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
-from agentkit.messages import AnyMessage, Stored, function_call_of, tool_calls_of, tool_responses_of
+from agentkit.messages import AnyMessage, Stored, function_call_of, responses_of, tool_calls_of
 
 Messages = list[Stored]
+CallKey = tuple[str, str]
+"""What a call and its result have in common: `tool` and the id, or (the older form) `function` and
+the name.
+"""
 HEADING = "Summary of the earlier conversation:"
 """The first line of a message that stands for others, for the model that reads it."""
 _MARK = "stands_for_others"
@@ -32,53 +37,52 @@ def is_summary(message: AnyMessage) -> bool:
     return isinstance(metadata, Mapping) and metadata.get(_MARK) is True
 
 
-def called(message: AnyMessage) -> list[tuple[str, str]]:
-    """The calls in a message, each as its kind and its id (tools) or name (functions of the older
-    form).
-    """
+def find_calls(message: AnyMessage) -> list[CallKey]:
+    """The calls in a message."""
     calls = [("tool", str(call.get("id"))) for call in tool_calls_of(message)]
-    older = function_call_of(message)
-    return [*calls, ("function", str(older.get("name")))] if older else calls
+    if older := function_call_of(message):
+        calls.append(("function", str(older.get("name"))))
+    return calls
 
 
-def answered(message: AnyMessage) -> list[tuple[str, str]]:
+def find_results(message: AnyMessage) -> list[CallKey]:
     """The calls that a message holds the results of."""
-    if responses := tool_responses_of(message):
-        return [("tool", str(each.get("tool_call_id"))) for each in responses]
-    if message.get("role") == "tool":
-        return [("tool", str(message.get("tool_call_id")))]
-    return [("function", str(message.get("name")))] if message.get("role") == "function" else []
+    return [_key_of_result(result) for result in responses_of(message)]
 
 
-def blocks(messages: Sequence[Stored]) -> list[Messages]:
+def _key_of_result(result: AnyMessage) -> CallKey:
+    if result.get("role") == "function":
+        return "function", str(result.get("name"))
+    return "tool", str(result.get("tool_call_id"))
+
+
+def split_into_blocks(messages: Sequence[Stored]) -> list[Messages]:
     """The messages in order; a call is in one block with its results and whatever stands between
     them.
     """
-    made: list[Messages] = []
-    ends = _ends(messages)
-    start = 0
-    while start < len(messages):
-        place, end = start, ends[start]
-        while place <= end:
-            end = max(end, ends[place])
-            place += 1
-        made.append(list(messages[start : end + 1]))
-        start = end + 1
-    return made
+    blocks: list[Messages] = []
+    end = -1
+    for place, (message, last) in enumerate(zip(messages, _find_ends(messages), strict=True)):
+        if place > end:
+            blocks.append([])
+        blocks[-1].append(message)
+        end = max(end, last)
+    return blocks
 
 
-def _ends(messages: Sequence[Stored]) -> list[int]:
+def _find_ends(messages: Sequence[Stored]) -> list[int]:
     """For each message the place of the last one that must stay with it."""
     ends = list(range(len(messages)))
-    waiting: dict[tuple[str, str], int] = {}
+    waiting: dict[CallKey, int] = {}
+    follows_call = False
     for place, message in enumerate(messages):
-        results = answered(message)
-        for key in results:
-            if key in waiting:
-                ends[waiting[key]] = place
-        if results and place and (called(messages[place - 1]) or answered(messages[place - 1])):
+        calls, results = find_calls(message), find_results(message)
+        for key in waiting.keys() & results:
+            ends[waiting[key]] = place
+        if results and follows_call:
             ends[place - 1] = place
-        waiting.update(dict.fromkeys(called(message), place))
+        follows_call = bool(calls or results)
+        waiting.update(dict.fromkeys(calls, place))
     return ends
 
 
@@ -88,41 +92,41 @@ def divide(messages: Sequence[Stored], keep_last: int) -> tuple[Messages, Messag
 
     Calls are never parted from their results. Of a short history everything is head or tail.
     """
-    system = 1 if messages and messages[0].get("role") == "system" else 0
-    parts = blocks(messages[system:])
-    head = [*messages[:system], *(parts.pop(0) if parts else [])]
+    has_system = _count_system(messages[:1])
+    system, rest = messages[:has_system], messages[has_system:]
+    first, *middle = split_into_blocks(rest) or [[]]
     tail: Messages = []
-    while parts and len(tail) < keep_last:
-        tail = parts.pop() + tail
-    return head, [message for part in parts for message in part], tail
+    while middle and len(tail) < keep_last:
+        tail = middle.pop() + tail
+    return [*system, *first], list(chain.from_iterable(middle)), tail
 
 
-def broken(before: Sequence[AnyMessage], after: Sequence[AnyMessage]) -> str:
+def find_damage(before: Sequence[AnyMessage], after: Sequence[AnyMessage]) -> str:
     """What is wrong with a history that is to stand for another one; empty when a model can go on
     with it.
     """
     if not after:
         return "nothing would be left of the conversation"
-    if sum(each.get("role") == "system" for each in after) > sum(
-        each.get("role") == "system" for each in before
-    ):
+    if _count_system(after) > _count_system(before):
         return "there would be one more system message"
-    if lost := sorted(set(_unpaired(after)) - set(_unpaired(before))):
-        return f"the {lost[0][0]} call {lost[0][1]!r} would be parted from its result"
+    if lost := sorted(_find_unpaired(after) - _find_unpaired(before)):
+        kind, name = lost[0]
+        return f"the {kind} call {name!r} would be parted from its result"
     return ""
 
 
-def _unpaired(messages: Sequence[AnyMessage]) -> Iterator[tuple[str, str]]:
-    """Calls without a result behind them, and results without a call before them; a call in the
-    last message waits for its.
-    """
-    open_calls: set[tuple[str, str]] = set()
-    known: set[tuple[str, str]] = set()
+def _count_system(messages: Iterable[AnyMessage]) -> int:
+    return sum(message.get("role") == "system" for message in messages)
+
+
+def _find_unpaired(messages: Iterable[AnyMessage]) -> set[CallKey]:
+    """Calls without a result behind them, and results without a call before them."""
+    called: set[CallKey] = set()
+    waiting: set[CallKey] = set()
+    unpaired: set[CallKey] = set()
     for message in messages:
-        results = answered(message)
-        yield from (key for key in results if key not in known)
-        open_calls.difference_update(results)
-        made = called(message)
-        known.update(made)
-        open_calls.update(made)
-    yield from open_calls
+        calls, results = set(find_calls(message)), set(find_results(message))
+        unpaired |= results - called
+        waiting = (waiting - results) | calls
+        called |= calls
+    return unpaired | waiting

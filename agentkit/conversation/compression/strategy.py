@@ -27,7 +27,7 @@ class Scope:
     @property
     def window(self) -> int | None:
         """The window of the model behind the client in tokens, if known."""
-        return model_asked_by(self.client)[1] if self.client is not None else None
+        return model_asked_by(self.client)[1]
 
 
 @runtime_checkable

@@ -43,7 +43,7 @@ class ToolOutput:
     def _text(self, content: object, scope: Scope) -> str:
         text, meter = text_of(content), scope.meter
         kept = [found for found in parse_passages(text) if found.marker in scope.cited]
-        rest = without_passages(text) if "<passage" in text else text
+        rest = without_passages(text)
         start = meter.cut(rest, self._keep).rstrip()
         lost = meter.text(rest) - meter.text(start)
         note = f" … [{lost} more tokens of this result were dropped]"

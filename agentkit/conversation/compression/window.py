@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 from agentkit.conversation.compression.extraction import Extraction
-from agentkit.conversation.compression.shape import Messages, blocks
+from agentkit.conversation.compression.shape import Messages, split_into_blocks
 from agentkit.conversation.compression.strategy import Scope, Strategy
 from agentkit.errors import WrongArgument
 
@@ -27,16 +28,12 @@ class SlidingWindow:
 
     def shorten(self, messages: Messages, scope: Scope) -> Messages:
         """The running summary, then the newest messages; raises what the summary raises."""
-        older = blocks(messages)
+        older = split_into_blocks(messages)
         left = int(self._share * scope.room)
         newer: Messages = []
         while len(older) > 1 and (size := scope.meter.count(older[-1])) <= left:
             left -= size
             newer = older.pop() + newer
-        room = scope.room - scope.meter.count(newer)
-        return (
-            self._summary.shorten(
-                [each for block in older for each in block], replace(scope, room=room)
-            )
-            + newer
-        )
+        narrower = replace(scope, room=scope.room - scope.meter.count(newer))
+        summary = self._summary.shorten(list(chain.from_iterable(older)), narrower)
+        return summary + newer

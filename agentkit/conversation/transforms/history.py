@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from agentkit.conversation.transforms.base import Messages
-from agentkit.conversation.transforms.groups import head_and_rest
-from agentkit.errors import WrongArgument, WrongType
+from agentkit.conversation.transforms.groups import check_limit, split_head
 
 
 class MessageHistoryLimiter:
@@ -17,14 +16,7 @@ class MessageHistoryLimiter:
     """
 
     def __init__(self, max_messages: int | None = None, keep_first_message: bool = False) -> None:
-        if max_messages is not None and not isinstance(max_messages, int):
-            raise WrongType(
-                f"MessageHistoryLimiter: max_messages={max_messages!r} is no whole number."
-            )
-        if max_messages is not None and max_messages < 1:
-            raise WrongArgument(
-                f"MessageHistoryLimiter: max_messages={max_messages} must be None or at least 1."
-            )
+        check_limit("MessageHistoryLimiter", "max_messages", max_messages, 1)
         self._max_messages = max_messages
         self._keep_first_message = keep_first_message
 
@@ -32,17 +24,16 @@ class MessageHistoryLimiter:
         """The messages that remain, in order, as a new list of the same dicts."""
         if self._max_messages is None or len(messages) <= self._max_messages:
             return list(messages)
-        head, rest = head_and_rest(messages, keep_first=self._keep_first_message)
+        head, rest = split_head(messages, keep_first=self._keep_first_message)
         if rest and len(head) > self._max_messages:
             head = []
         room = self._max_messages - len(head)
-        kept: list[Messages] = []
-        for group in reversed(rest):
-            if room <= 0 or (kept and len(group) > room):
+        kept: Messages = []
+        while rest and room > len(kept):
+            if kept and len(kept) + len(rest[-1]) > room:
                 break
-            kept.append(group)
-            room -= len(group)
-        return head + [message for group in reversed(kept) for message in group]
+            kept = rest.pop() + kept
+        return head + kept
 
     def get_logs(
         self, pre_transform_messages: Messages, post_transform_messages: Messages
@@ -51,10 +42,5 @@ class MessageHistoryLimiter:
         before, after = len(pre_transform_messages), len(post_transform_messages)
         if before <= after:
             return "No messages were removed.", False
-        return (
-            (
-                f"Removed {before - after} messages. Number of messages reduced from {before} to"
-                f" {after}."
-            ),
-            True,
-        )
+        told = f"Number of messages reduced from {before} to {after}."
+        return f"Removed {before - after} messages. {told}", True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentkit.conversation.transforms.base import Messages
-from agentkit.conversation.transforms.groups import applies
+from agentkit.conversation.transforms.groups import MessageFilter, has_text
 from agentkit.errors import WrongArgument
 from agentkit.messages import Given
 
@@ -15,7 +15,8 @@ class TextMessageContentName:
     `format_string` holds `{name}` and no other field. With `deduplicate` a text that has it there
     already is left alone, as are messages without a name or a text; of a list of parts, the first
     or the last text gets it. For `filter_dict` see
-    `agentkit.conversation.transforms.groups.applies`. Raises WrongArgument for other arguments.
+    `agentkit.conversation.transforms.groups.MessageFilter`. Raises WrongArgument for other
+    arguments.
     """
 
     def __init__(
@@ -42,19 +43,11 @@ class TextMessageContentName:
         self._at_start = position == "start"
         self._format_string = format_string
         self._deduplicate = deduplicate
-        self._filter_dict = filter_dict
-        self._exclude_filter = exclude_filter
+        self._filter = MessageFilter(filter_dict, exclude_filter)
 
     def apply_transform(self, messages: Messages) -> Messages:
         """All messages, as a new list; those that are changed are new dicts."""
-        return [
-            (
-                self._named(message)
-                if applies(message, self._filter_dict, self._exclude_filter)
-                else message
-            )
-            for message in messages
-        ]
+        return self._filter.change(messages, self._add_name)
 
     def get_logs(
         self, pre_transform_messages: Messages, post_transform_messages: Messages
@@ -66,29 +59,24 @@ class TextMessageContentName:
             return "No messages changed to incorporate name.", False
         return f"{changed} message(s) changed to incorporate name.", True
 
-    def _named(self, message: Given) -> Given:
+    def _add_name(self, message: Given) -> Given:
         content, name = message.get("content"), message.get("name")
         if not content or not name:
             return message
         label = self._format_string.format(name=name)
         if isinstance(content, str):
-            return {**message, "content": self._labelled(content, label)}
-        places = [
-            index
-            for index, part in enumerate(content)
-            if isinstance(part, dict) and part.get("text")
-        ]
-        if not places:
-            return message
-        place = places[0 if self._at_start else -1]
-        part = {**content[place], "text": self._labelled(content[place]["text"], label)}
-        return {**message, "content": [*content[:place], part, *content[place + 1 :]]}
+            return {**message, "content": self._add_label(content, label)}
+        places = range(len(content))
+        for place in places if self._at_start else reversed(places):
+            part = content[place]
+            if has_text(part):
+                part = {**part, "text": self._add_label(part["text"], label)}
+                return {**message, "content": [*content[:place], part, *content[place + 1 :]]}
+        return message
 
-    def _labelled(self, text: str, label: str) -> str:
-        if self._deduplicate and (
-            text.startswith(label) if self._at_start else text.endswith(label)
-        ):
-            return text
+    def _add_label(self, text: str, label: str) -> str:
+        if self._deduplicate:
+            text = text.removeprefix(label) if self._at_start else text.removesuffix(label)
         return label + text if self._at_start else text + label
 
 

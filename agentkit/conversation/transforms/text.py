@@ -6,10 +6,11 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.conversation.transforms.base import Messages
-from agentkit.conversation.transforms.groups import applies
+from agentkit.conversation.transforms.groups import MessageFilter, change_texts, find_texts
 from agentkit.core.text import sentences
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.llm.offline.words import stems
@@ -45,19 +46,15 @@ class SentenceCompressor:
             raise WrongArgument(
                 f"SentenceCompressor: share={share!r} must be above 0 and at most 1."
             )
-        spans = [span for span in sentences(text) if text[slice(*span)].strip()]
-        worth = _worth([text[slice(*span)] for span in spans])
+        said = list(filter(str.strip, (text[start:end] for start, end in sentences(text))))
+        worth = _weigh(said)
         room, kept = share * len(text), set[int]()
-        for place in sorted(range(len(spans)), key=lambda place: (-worth[place], place)):
-            start, end = spans[place]
-            if not kept or end - start <= room:
+        for place in sorted(range(len(said)), key=worth.__getitem__, reverse=True):
+            length = len(said[place])
+            if not kept or length <= room:
                 kept.add(place)
-                room -= end - start
-        shorter = (
-            " ".join(text[slice(*spans[place])].strip() for place in sorted(kept))
-            if spans
-            else text
-        )
+                room -= length
+        shorter = " ".join(said[place].strip() for place in sorted(kept)) or text
         return {
             "compressed_prompt": shorter,
             "origin_tokens": count_text(text, DEFAULT_MODEL)[0],
@@ -71,7 +68,7 @@ class TextMessageCompressor:
 
     Below `min_tokens` in all nothing is done. `compression_params` go to the compressor; a `cache`
     keeps what it gave (AutoGen's default is a cache on disk, here there is none). For `filter_dict`
-    see `agentkit.conversation.transforms.groups.applies`.
+    see `agentkit.conversation.transforms.groups.MessageFilter`.
     Raises WrongArgument for `min_tokens` below 1, WrongType for what is no compressor.
     """
 
@@ -98,23 +95,15 @@ class TextMessageCompressor:
         self._min_tokens = min_tokens or 0
         self._params: dict[str, Any] = dict(compression_params or {})
         self._cache = cache
-        self._filter_dict = filter_dict
-        self._exclude_filter = exclude_filter
+        self._filter = MessageFilter(filter_dict, exclude_filter)
         self._saved = 0
 
     def apply_transform(self, messages: Messages) -> Messages:
         """The messages in order, as a new list; those that are shortened are new dicts."""
         self._saved = 0
-        if self._min_tokens and _tokens(messages) < self._min_tokens:
+        if self._min_tokens and _count_tokens(messages) < self._min_tokens:
             return list(messages)
-        return [
-            (
-                self._of(message)
-                if applies(message, self._filter_dict, self._exclude_filter)
-                else message
-            )
-            for message in messages
-        ]
+        return self._filter.change(messages, self._compress)
 
     def get_logs(
         self, pre_transform_messages: Messages, post_transform_messages: Messages
@@ -124,62 +113,55 @@ class TextMessageCompressor:
             return f"{self._saved} tokens saved with text compression.", True
         return "No tokens saved with text compression.", False
 
-    def _of(self, message: Given) -> Given:
-        content = message.get("content")
-        if isinstance(content, str) and content.strip():
-            return {**message, "content": self._shorter(content)}
-        if isinstance(content, list):
-            parts = [
-                (
-                    {**part, "text": self._shorter(part["text"])}
-                    if isinstance(part, dict) and part.get("text")
-                    else part
-                )
-                for part in content
-            ]
-            return {**message, "content": parts}
-        return message
+    def _compress(self, message: Given) -> Given:
+        if not message.get("content"):
+            return message
+        return {**message, "content": change_texts(message["content"], self._compress_text)}
 
-    def _shorter(self, text: str) -> str:
+    def _compress_text(self, text: str) -> str:
+        if not text.strip():
+            return text
+        shorter, saved = self._look_up(text)
+        self._saved += saved
+        return str(shorter)
+
+    def _look_up(self, text: str) -> tuple[str, int]:
+        """The shorter text, and how many tokens it saves; from the cache where that knows it."""
+        if self._cache is None:
+            return self._ask(text)
         key = hashlib.sha256(json.dumps([text, self._params], default=repr).encode()).hexdigest()
-        found = self._cache.get(key) if self._cache is not None else None
+        found = self._cache.get(key)
         if found is None:
-            made: Any = self._compressor.compress_text(text, **self._params)
-            if not isinstance(made, Mapping) or not isinstance(made.get("compressed_prompt"), str):
-                raise WrongType(
-                    f"The text compressor gave {made!r:.200}; it must be a dict with a text as"
-                    " compressed_prompt."
-                )
-            saved = (
-                made["origin_tokens"] - made["compressed_tokens"]
-                if {"origin_tokens", "compressed_tokens"} <= made.keys()
-                else 0
+            found = list(self._ask(text))
+            self._cache.set(key, found)
+        shorter, saved = found
+        return shorter, saved
+
+    def _ask(self, text: str) -> tuple[str, int]:
+        made: Any = self._compressor.compress_text(text, **self._params)
+        if not isinstance(made, Mapping) or not isinstance(made.get("compressed_prompt"), str):
+            raise WrongType(
+                f"The text compressor gave {made!r:.200}; it must be a dict with a text as"
+                " compressed_prompt."
             )
-            found = [made["compressed_prompt"], saved]
-            if self._cache is not None:
-                self._cache.set(key, found)
-        self._saved += found[1]
-        return str(found[0])
+        saved = 0
+        if made.keys() >= {"origin_tokens", "compressed_tokens"}:
+            saved = made["origin_tokens"] - made["compressed_tokens"]
+        return made["compressed_prompt"], saved
 
 
-def _tokens(messages: Messages) -> int:
-    texts = [message["content"] for message in messages if isinstance(message.get("content"), str)]
-    parts = [
-        part
-        for message in messages
-        if isinstance(message.get("content"), list)
-        for part in message["content"]
-    ]
-    texts += [part["text"] for part in parts if isinstance(part, dict) and part.get("text")]
+def _count_tokens(messages: Messages) -> int:
+    texts = chain.from_iterable(find_texts(message.get("content")) for message in messages)
     return sum(count_text(text, DEFAULT_MODEL)[0] for text in texts)
 
 
-def _worth(said: Sequence[str]) -> list[float]:
+def _weigh(said: Sequence[str]) -> list[float]:
     """How much each sentence says: rare words count more, and half as much again with a figure."""
     words = [set(stems(sentence)) for sentence in said]
-    counts = Counter(word for each in words for word in each)
-    rarity = [sum(1 / counts[word] for word in each) / (1 + len(each)) ** 0.5 for each in words]
-    has_figure = [any(sign.isdigit() for sign in sentence) for sentence in said]
-    return [
-        value * 1.5 if figure else value for value, figure in zip(rarity, has_figure, strict=True)
-    ]
+    counts = Counter(chain.from_iterable(words))
+    worths = []
+    for sentence, own in zip(said, words, strict=True):
+        rarity = sum(1 / counts[word] for word in own) / (1 + len(own)) ** 0.5
+        has_figure = any(map(str.isdigit, sentence))
+        worths.append(1.5 * rarity if has_figure else rarity)
+    return worths

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from agentkit.conversation.transforms.base import Messages
-from agentkit.conversation.transforms.groups import applies, head_and_rest
-from agentkit.errors import UnknownModel, WrongArgument, WrongType
+from agentkit.conversation.transforms.groups import (
+    MessageFilter,
+    check_limit,
+    find_texts,
+    split_head,
+)
+from agentkit.errors import UnknownModel, WrongArgument
 from agentkit.llm.tokens.counting import count_text
 from agentkit.llm.tokens.windows import DEFAULT_MODEL, get_max_token_limit, truncated
-from agentkit.messages import Given, functions_of, tool_responses_of, with_responses
+from agentkit.messages import AnyMessage, Given, functions_of, tool_responses_of, with_responses
 
 log = logging.getLogger(__name__)
+_OWNER = "MessageTokenLimiter"
 
 
 class MessageTokenLimiter:
@@ -29,7 +36,7 @@ class MessageTokenLimiter:
     call and its results stay or go together; a system message at the head stays, and counts. A call
     is never cut: only where the newest one alone exceeds `max_tokens`, the limit is exceeded, since
     a model cannot go on without it. Messages that the filter spares are not cut, but may be
-    dropped; for `filter_dict` see `agentkit.conversation.transforms.groups.applies`.
+    dropped; for `filter_dict` see `agentkit.conversation.transforms.groups.MessageFilter`.
 
     Raises WrongArgument for negative limits and for `min_tokens` above `max_tokens`, WrongType for
     no whole numbers.
@@ -45,39 +52,38 @@ class MessageTokenLimiter:
         exclude_filter: bool = True,
     ) -> None:
         self._model = model
-        self._max_tokens_per_message = _within_window(
+        self._max_tokens_per_message = _fit_window(
             "max_tokens_per_message", max_tokens_per_message, model
         )
-        self._max_tokens = _within_window("max_tokens", max_tokens, model)
-        self._min_tokens = _checked("min_tokens", min_tokens) or 0
+        self._max_tokens = _fit_window("max_tokens", max_tokens, model)
+        check_limit(_OWNER, "min_tokens", min_tokens, 0)
+        self._min_tokens = min_tokens or 0
         if self._max_tokens is not None and self._min_tokens > self._max_tokens:
             raise WrongArgument(
                 f"MessageTokenLimiter: min_tokens={min_tokens} is above"
                 f" max_tokens={self._max_tokens}; lower it."
             )
-        self._filter_dict = filter_dict
-        self._exclude_filter = exclude_filter
+        self._filter = MessageFilter(filter_dict, exclude_filter)
 
     def apply_transform(self, messages: Messages) -> Messages:
         """The messages that remain, in order, as a new list; those that are cut are new dicts."""
         if self._count(messages) < self._min_tokens:
             return list(messages)
-        shortened = [self._cut(message, self._max_tokens_per_message) for message in messages]
+        shortened = list(messages)
+        if self._max_tokens_per_message is not None:
+            shortened = self._cut_each(messages, self._max_tokens_per_message)
         if self._max_tokens is None or self._count(shortened) <= self._max_tokens:
             return shortened
-        head, rest = head_and_rest(shortened)
-        head = self._fitted(head, self._max_tokens)
+        head, rest = split_head(shortened)
+        head = self._fit(head, self._max_tokens)
         room = self._max_tokens - self._count(head)
-        kept: list[Messages] = []
-        for group in reversed(rest):
-            whole = self._count(group)
-            if kept and room < whole and room <= self._least(group):
-                break
-            kept.append(group if whole <= room else self._fitted(group, room))
-            room -= whole
-            if room < 0:
-                break
-        return head + [message for group in reversed(kept) for message in group]
+        kept: Messages = []
+        while rest and (size := self._count(rest[-1])) <= room:
+            kept = rest.pop() + kept
+            room -= size
+        if rest and (not kept or room > self._count_least(rest[-1])):
+            kept = self._fit(rest[-1], room) + kept
+        return head + kept
 
     def get_logs(
         self, pre_transform_messages: Messages, post_transform_messages: Messages
@@ -91,36 +97,36 @@ class MessageTokenLimiter:
             True,
         )
 
-    def _fitted(self, group: Messages, room: int) -> Messages:
+    def _fit(self, group: Messages, room: int) -> Messages:
         """The group cut to so many tokens as far as that is possible, its newest message last."""
-        room -= self._least(group)
+        room -= self._count_least(group)
         fitted: Messages = []
         for message in reversed(group):
-            fixed = self._least([message])
-            fitted.append(self._cut(message, max(0, room)))
-            room -= self._count(fitted[-1:]) - fixed
+            cut = self._cut_each([message], max(0, room))
+            room -= self._count(cut) - self._count_least([message])
+            fitted += cut
         return fitted[::-1]
 
-    def _least(self, group: Messages) -> int:
+    def _count_least(self, group: Messages) -> int:
         """Tokens of what cannot be cut."""
-        return self._count([self._cut(message, 0) for message in group])
+        return self._count(self._cut_each(group, 0))
 
-    def _cut(self, message: Given, tokens: int | None) -> Given:
-        """The message with at most so many tokens of text, unless the filter spares it."""
-        if tokens is None or not applies(message, self._filter_dict, self._exclude_filter):
-            return message
+    def _cut_each(self, messages: Messages, tokens: int) -> Messages:
+        """The messages with at most so many tokens of text each; those that the filter spares stay
+        whole.
+        """
+        return self._filter.change(messages, lambda message: self._cut(message, tokens))
+
+    def _cut(self, message: Given, tokens: int) -> Given:
         if responses := tool_responses_of(message):
             return dict(with_responses(message, self._cut_all(responses, "content", tokens)))
         content = message.get("content")
         if isinstance(content, list):
             return {**message, "content": self._cut_all(content, "text", tokens)}
-        return (
-            {**message, "content": truncated(content, tokens, self._model)}
-            if isinstance(content, str)
-            else message
-        )
+        (cut,) = self._cut_all([message], "content", tokens)
+        return dict(cut)
 
-    def _cut_all(self, parts: list[Any], key: str, tokens: int) -> list[Any]:
+    def _cut_all(self, parts: Sequence[Any], key: str, tokens: int) -> list[Any]:
         """The parts of one message, their texts cut to so many tokens together; the first ones keep
         most.
         """
@@ -133,44 +139,30 @@ class MessageTokenLimiter:
         return cut
 
     def _count(self, messages: Messages) -> int:
-        return sum(
-            count_text(text, self._model)[0] for message in messages for text in _texts(message)
-        )
+        pieces = chain.from_iterable(map(_find_pieces, messages))
+        return sum(count_text(piece, self._model)[0] for piece in pieces)
 
 
-def _texts(message: Given) -> list[str]:
-    """The pieces of a message that cost tokens."""
-    parts: list[Any] = [message.get("content")]
-    if responses := tool_responses_of(message):
-        parts = [response.get("content") for response in responses]
-    elif isinstance(parts[0], list):
-        parts = [part.get("text") if isinstance(part, dict) else part for part in parts[0]]
-    calls = [json.dumps(call, ensure_ascii=False) for call in functions_of(message)]
-    return [part for part in parts if isinstance(part, str)] + calls
+def _find_pieces(message: Given) -> Iterator[str]:
+    """The texts and the calls of a message: what costs tokens."""
+    parts: Sequence[AnyMessage] = tool_responses_of(message) or [message]
+    for part in parts:
+        yield from find_texts(part.get("content"))
+    for call in functions_of(message):
+        yield json.dumps(call, ensure_ascii=False)
 
 
-def _checked(name: str, value: int | None) -> int | None:
-    if value is not None and not isinstance(value, int):
-        raise WrongType(f"MessageTokenLimiter: {name}={value!r} is no whole number.")
-    if value is not None and value < 0:
-        raise WrongArgument(f"MessageTokenLimiter: {name}={value} must be None or at least 0.")
-    return value
-
-
-def _within_window(name: str, value: int | None, model: str) -> int | None:
-    if _checked(name, value) is None:
-        return None
+def _fit_window(argument: str, limit: int | None, model: str) -> int | None:
+    """The limit, or the model's window where that is smaller; raises WrongType and WrongArgument
+    for what is no limit.
+    """
+    check_limit(_OWNER, argument, limit, 0)
     try:
         window = get_max_token_limit(model)
     except UnknownModel:
-        return value
-    if value is not None and value > window:
-        log.warning(
-            "MessageTokenLimiter: %s=%d is lowered to %d, the window of %s.",
-            name,
-            value,
-            window,
-            model,
-        )
-        return window
-    return value
+        return limit
+    if limit is None or limit <= window:
+        return limit
+    what = "%s: %s=%d is lowered to %d, the window of %s."
+    log.warning(what, _OWNER, argument, limit, window, model)
+    return window

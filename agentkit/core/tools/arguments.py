@@ -24,10 +24,11 @@ def parse_arguments(text: str | Mapping[str, object] | None) -> dict[str, Any]:
     """
     if isinstance(text, Mapping):
         return dict(text)
-    if text is not None and not isinstance(text, str):
+    if not isinstance(text, str | None):
         raise WrongArgument(f"The arguments must be a JSON object, but they are {text!r}.")
-    fenced = unfenced(text or "")
-    value = _decoded(fenced[1] if fenced else text or "")
+    text = text or ""
+    fenced = unfenced(text)
+    value = _decode(fenced[1] if fenced else text)
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -41,7 +42,7 @@ def parse_arguments(text: str | Mapping[str, object] | None) -> dict[str, Any]:
 _KINDS = {list: "an array", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
 
 
-def _decoded(text: str) -> Any:
+def _decode(text: str) -> Any:
     if not text.strip():
         return None
     try:
@@ -50,18 +51,17 @@ def _decoded(text: str) -> Any:
         if error.msg.startswith(("Invalid \\escape", "Invalid \\u")):
             repaired = _ESCAPE.sub(lambda found: found[0] if len(found[0]) > 1 else "\\\\", text)
             if repaired != text:
-                return _decoded(repaired)
-        raise WrongArgument(_complaint(error)) from error
+                return _decode(repaired)
+        raise WrongArgument(_describe_error(error)) from error
     except (ValueError, RecursionError) as error:
         raise WrongArgument(
             f"The arguments cannot be read as JSON: {error}. Write a smaller JSON object."
         ) from error
 
 
-def _complaint(error: json.JSONDecodeError) -> str:
+def _describe_error(error: json.JSONDecodeError) -> str:
     text, at = error.doc, error.pos
-    cut_off = error.msg.startswith("Unterminated string") or not text[at:].strip()
-    if cut_off:
+    if error.msg.startswith("Unterminated string") or not text[at:].strip():  # cut off
         return (
             "The arguments are not valid JSON: they end too early, at line"
             f" {text.count(chr(10)) + 1} after {text[-_AROUND:]!r}. Write the whole JSON object,"

@@ -52,7 +52,7 @@ class _Arguments:
         parameters = parameters_of(f)
         self._signature = inspect.Signature(parameters)
         self._positional = [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY]
-        self._adapters = {p.name: _adapter(p) for p in parameters}
+        self._adapters = {p.name: _make_adapter(p) for p in parameters}
 
     def load(self, args: Sequence[object], kwargs: Mapping[str, object]) -> inspect.BoundArguments:
         bound = self._bind(list(args), dict(kwargs))
@@ -82,7 +82,7 @@ class _Arguments:
             ) from None
 
 
-def _adapter(parameter: inspect.Parameter) -> TypeAdapter[list[Any]] | None:
+def _make_adapter(parameter: inspect.Parameter) -> TypeAdapter[list[Any]] | None:
     """What turns a list of one JSON value into a list of one object; None where the value passes as
     it is.
     """
@@ -112,11 +112,13 @@ def _load(adapter: TypeAdapter[list[Any]], name: str, value: object, problems: l
         # only then.
         return list(loaded) if isinstance(loaded, Iterator) and isinstance(value, list) else loaded
     except ValidationError as error:
-        problems += [_problem(name, details) for details in error.errors(include_url=False)]
+        problems += [
+            _describe_problem(name, details) for details in error.errors(include_url=False)
+        ]
         return value
 
 
-def _problem(name: str, details: ErrorDetails) -> str:
+def _describe_problem(name: str, details: ErrorDetails) -> str:
     place = "".join(
         f"[{step}]" if isinstance(step, int) else f".{step}" for step in details["loc"][1:]
     )

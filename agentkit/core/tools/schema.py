@@ -8,7 +8,7 @@ import inspect
 import json
 import logging
 from collections.abc import Callable
-from typing import Annotated, Any, get_args, get_origin
+from typing import Any
 
 from agentkit.core.tools.signature import NOTHING, name_of, parameters_of
 from agentkit.errors import WrongArgument, WrongType
@@ -31,18 +31,19 @@ def function_schema(
     has no JSON schema, and WrongArgument when a description is no text.
     """
     tool = name or name_of(f)
-    parameters = _annotated(parameters_of(f), tool)
+    parameters = _select_annotated(parameters_of(f), tool)
+    named = [each for each in parameters if each.kind is not each.VAR_POSITIONAL]
     return {
         "type": "function",
         "function": {
             "description": description,
             "name": tool,
-            "parameters": _parameters_schema(parameters, tool),
+            "parameters": _parameters_schema(named, tool),
         },
     }
 
 
-def _annotated(parameters: list[inspect.Parameter], tool: str) -> list[inspect.Parameter]:
+def _select_annotated(parameters: list[inspect.Parameter], tool: str) -> list[inspect.Parameter]:
     """The parameters that have an annotation; the others must have a default and are hidden from
     the model.
     """
@@ -67,20 +68,18 @@ def _parameters_schema(parameters: list[inspect.Parameter], tool: str) -> Schema
     required: list[str] = []
     whole: Schema = {"type": "object", "properties": properties, "required": required}
     for parameter in parameters:
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            continue
-        schema = _with_shared_definitions(
-            _type_schema(parameter, tool), definitions, parameter.name
-        )
+        name = parameter.name
+        schema = _share_definitions(_type_schema(parameter, tool), definitions, name)
         if parameter.kind is parameter.VAR_KEYWORD:
             whole["additionalProperties"] = schema
             continue
-        properties[parameter.name] = (
-            schema | _default(parameter) | {"description": _description(parameter, tool)}
-        )
+        description = {"description": _find_description(parameter, tool)}
+        properties[name] = schema | _to_default(parameter.default) | description
         if parameter.default is NOTHING:
-            required.append(parameter.name)
-    return whole | ({"$defs": definitions} if definitions else {})
+            required.append(name)
+    if definitions:
+        whole["$defs"] = definitions
+    return whole
 
 
 def _type_schema(parameter: inspect.Parameter, tool: str) -> Schema:
@@ -103,39 +102,33 @@ def _type_schema(parameter: inspect.Parameter, tool: str) -> Schema:
         ) from error
 
 
-def _default(parameter: inspect.Parameter) -> Schema:
-    """The default as JSON; one that has no JSON form, or is not there, is left out."""
+def _to_default(value: object) -> Schema:
+    """The default as JSON; one that has no JSON form is left out, as NOTHING is."""
     from pydantic_core import to_jsonable_python
 
-    if parameter.default is NOTHING:
-        return {}
     try:
-        value = to_jsonable_python(parameter.default)
+        value = to_jsonable_python(value)
         json.dumps(value, allow_nan=False)  # infinity is refused by every server
     except ValueError:
         return {}
     return {"default": value}
 
 
-def _description(parameter: inspect.Parameter, tool: str) -> str:
-    extras = (
-        get_args(parameter.annotation)[1:] if get_origin(parameter.annotation) is Annotated else ()
-    )
-    texts = [
-        extra if isinstance(extra, str) else getattr(extra, "description", None) for extra in extras
-    ]
-    found = next((text for text in texts if isinstance(text, str)), None)
-    if found is None and extras and type(extras[0]).__module__ == "builtins":
+def _find_description(parameter: inspect.Parameter, tool: str) -> str:
+    extras = getattr(parameter.annotation, "__metadata__", ())  # of Annotated
+    for extra in extras:
+        text = getattr(extra, "description", extra)
+        if isinstance(text, str):
+            return text
+    if extras and type(extras[0]).__module__ == "builtins":
         raise WrongArgument(
             f"The tool '{tool}': parameter '{parameter.name}' has the description {extras[0]!r}; a"
             " description must be a text."
         )
-    return parameter.name if found is None else found
+    return parameter.name
 
 
-def _with_shared_definitions(
-    schema: Schema, definitions: dict[str, Schema], parameter: str
-) -> Schema:
+def _share_definitions(schema: Schema, definitions: dict[str, Schema], parameter: str) -> Schema:
     """Move the schema's `$defs` to the shared ones: `#/$defs/X` means the top of the document, not
     the parameter's place.
     """

@@ -21,7 +21,7 @@ def is_async(f: Callable[..., Any]) -> bool:
     """Whether calling `f` gives a coroutine: also through `partial`, `wraps` and an async
     `__call__`.
     """
-    return any(inspect.iscoroutinefunction(layer) for layer in _layers(f))
+    return any(inspect.iscoroutinefunction(layer) for layer in _unwrap(f))
 
 
 def name_of(f: Callable[..., object]) -> str:
@@ -56,20 +56,20 @@ def parameters_of(f: Callable[..., object]) -> list[inspect.Parameter]:
             f"{f!r} has an annotation that is unknown: {error}; define or import it before the"
             " function."
         ) from error
-    layers = _layers(f)
+    layers = _unwrap(f)
     # What a partial has bound by name is settled, and may be a secret: no model needs to know of
     # it.
     settled = {
         name for layer in layers if isinstance(layer, functools.partial) for name in layer.keywords
     }
     return [
-        parameter.replace(annotation=_resolved(parameter.annotation, layers[-1]))
+        parameter.replace(annotation=_resolve(parameter.annotation, layers[-1]))
         for parameter in parameters
         if parameter.name not in settled
     ]
 
 
-def _layers(f: Callable[..., object]) -> list[Any]:
+def _unwrap(f: Callable[..., object]) -> list[Any]:
     """The callable, and what it wraps, from outside in; the last one is the plain function where
     there is one.
     """
@@ -77,11 +77,11 @@ def _layers(f: Callable[..., object]) -> list[Any]:
     inner: Any = f
     while inner is not None and not any(inner is layer for layer in layers):
         layers.append(inner)
-        inner = _inner(inner)
+        inner = _unwrap_once(inner)
     return layers
 
 
-def _inner(f: object) -> Any:
+def _unwrap_once(f: object) -> Any:
     if isinstance(f, functools.partial):
         return f.func
     if inspect.ismethod(f):
@@ -95,7 +95,7 @@ def _inner(f: object) -> Any:
     )
 
 
-def _resolved(annotation: object, function: object) -> Any:
+def _resolve(annotation: object, function: object) -> Any:
     if annotation is NOTHING:
         return annotation
     # One at a time: a name that exists only for type checkers must not spoil the other parameters.
@@ -104,14 +104,14 @@ def _resolved(annotation: object, function: object) -> Any:
         return get_type_hints(
             holder,
             getattr(function, "__globals__", {}),
-            _enclosing_names(function),
+            _find_enclosing_names(function),
             include_extras=True,
         )["it"]
     except (NameError, AttributeError, SyntaxError, TypeError):
         return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
-def _enclosing_names(function: Any) -> dict[str, Any]:
+def _find_enclosing_names(function: Any) -> dict[str, Any]:
     """Local names of the functions around `function` that still run: where it is defined and
     registered in one of them.
     """

@@ -23,71 +23,71 @@ def to_text(value: object) -> str:
     the same text. Never raises.
     """
     try:
-        return _encodable(_text(value))
+        return _make_encodable(_dump(value))
     except Exception:  # noqa: BLE001 (a foreign object's methods, or a structure that holds itself)
-        return _encodable(_described(value))
+        return _make_encodable(_describe(value))
 
 
-def _text(value: Any) -> str:
+def _dump(value: Any) -> str:
     if callable(getattr(value, "model_dump_json", None)):
         return str(value.model_dump_json())
-    plain = _plain(value)
+    plain = _to_plain(value)
     return str.__str__(plain) if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
 
-def _plain(value: object) -> Any:
+def _to_plain(value: object) -> Any:
     """The value made of what JSON knows."""
     if isinstance(value, type):
         return str(value)
     if isinstance(value, enum.Enum):
-        return _plain(value.value)
+        return _to_plain(value.value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     for kind, plain in _FORMS:
         if isinstance(value, kind):
             return plain(value)
-    return _plain_foreign(value)
+    return _foreign_to_plain(value)
 
 
-def _plain_foreign(value: object) -> Any:
+def _foreign_to_plain(value: object) -> Any:
     if dataclasses.is_dataclass(value):
         return {
-            field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)
+            field.name: _to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)
         }
     if hasattr(value, "model_dump"):  # a pydantic model inside something else
-        return _plain(value.model_dump())
+        return _to_plain(value.model_dump())
     if hasattr(value, "to_string"):  # a frame or a series of pandas, whose str() leaves rows out
         return str(value.to_string())
     if hasattr(value, "tolist"):  # an array or a scalar of numpy
-        return _plain(value.tolist())
+        return _to_plain(value.tolist())
     return str(value)
 
 
-def _plain_set(value: Set[Any]) -> list[Any]:
-    return sorted(map(_plain, value), key=lambda item: json.dumps(item, sort_keys=True))
+def _set_to_plain(value: Set[Any]) -> list[Any]:
+    return sorted(map(_to_plain, value), key=lambda item: json.dumps(item, sort_keys=True))
 
 
 _FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
     ((bytes, bytearray), lambda value: bytes(value).decode(errors="backslashreplace")),
     ((datetime.date, datetime.time), lambda value: value.isoformat()),
-    (Mapping, lambda value: {_key(key): _plain(item) for key, item in value.items()}),
-    (Set, _plain_set),
-    ((Sequence, ValuesView), lambda value: [_plain(item) for item in value]),
+    (Mapping, lambda value: {_key_to_text(key): _to_plain(item) for key, item in value.items()}),
+    (Set, _set_to_plain),
+    ((Sequence, ValuesView), lambda value: [_to_plain(item) for item in value]),
 )
 
 
-def _key(key: object) -> str:
-    return str.__str__(key) if isinstance(key, str) else _text(key)
+def _key_to_text(key: object) -> str:
+    return str.__str__(key) if isinstance(key, str) else _dump(key)
 
 
-def _described(value: object) -> str:
+def _describe(value: object) -> str:
     try:
         return str(value)
     except Exception:  # noqa: BLE001 (even str() of a foreign object may fail)
         return f"<{type(value).__name__}>"
 
 
-def _encodable(text: str) -> str:
+def _make_encodable(text: str) -> str:
     """The text without lone surrogates, which no request could carry."""
     return text.encode(errors="backslashreplace").decode()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 from agentkit.documents.assembly import Outline, Part, Reading
@@ -15,8 +16,8 @@ from agentkit.documents.readers.package import local, parse_xml
 from agentkit.documents.refusals import AS_TEXT
 from agentkit.errors import DamagedDocument
 
-_LINE = 600
-"""A record that is shorter when written on one line stays on one line."""
+_SHORT = re.compile(r"(?=.*\S).{1,600}")
+"""A record of so few characters on one line stays on it."""
 _LONGEST_PATH = 300
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TITLE = re.compile(r"(#{1,6})( .*)", re.DOTALL)
@@ -27,88 +28,79 @@ def read_json(data: bytes, name: str, limits: Limits) -> Reading:
     """Read JSON as "path: value" lines; `place` is the path of the value, or "$.items[0-41]" for
     short records.
     """
-    return Reading(_values(_load(decode(data), name), "$"))
+    return Reading(_cut_value(_parse(decode(data), name), "$"))
 
 
 def read_jsonl(data: bytes, name: str, limits: Limits) -> Reading:
     """Read one JSON value a line; `place` is the range of lines."""
-    return Reading(_lines(decode(data).split("\n"), name))
+    return Reading(_cut_lines(decode(data).split("\n"), name))
 
 
 def read_xml(data: bytes, name: str, limits: Limits) -> Reading:
     """Read XML: one part for each child of the root, "tag: text" lines."""
-    text = _DECLARATION.sub("", decode(data, _declared(data)))
+    text = _DECLARATION.sub("", decode(data, _find_encoding(data)))
     root = parse_xml(text.encode(), name)
-    return Reading(_elements(root))
+    return Reading(_cut_element(root))
 
 
 def read_notebook(data: bytes, name: str, limits: Limits) -> Reading:
     """Read a notebook's cells with their textual outputs; `place` is the number of the cell."""
-    book = _load(decode(data), name)
-    cells = book.get("cells") if isinstance(book, dict) else None
+    cells = _get(_parse(decode(data), name), "cells")
     if not isinstance(cells, list):
         raise DamagedDocument(
             f"{name} has no cells (format 3 and older is not read). Open it in Jupyter and save it"
             " again."
         )
-    return Reading(_cells([cell for cell in cells if isinstance(cell, dict)]))
+    return Reading(_cut_cells([cell for cell in cells if isinstance(cell, dict)]))
 
 
-def _load(text: str, name: str) -> Any:
+def _parse(text: str, name: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise DamagedDocument(f"{name} is not valid JSON ({error}). {AS_TEXT}") from error
 
 
-def _values(value: object, path: str) -> Iterator[Part]:
-    if isinstance(value, dict) and _holds_containers(value.values()):
-        simple: list[str] = []
-        nested: dict[str, object] = {}
-        for key, item in value.items():
-            if _nested(item):
-                nested[key] = item
-            else:
-                simple.append(f"{key}: {_scalar(item)}")
-
-        yield Part("\n".join(simple), _heading(path), place=path)
-        for key, item in nested.items():
-            yield from _values(item, _below(path, f".{key}"))
-    elif isinstance(value, list):
-        yield from _items(value, path)
+def _cut_value(value: object, path: str) -> Iterator[Part]:
+    if isinstance(value, list):
+        yield from _cut_list(value, path)
+    elif isinstance(value, dict) and _holds_containers(value.values()):
+        yield from _cut_object(value, path)
     else:
-        yield Part("\n".join(_flat(value, "")), _heading(path), place=path)
+        yield _make_part(_flatten(value, ""), path, path)
 
 
-def _items(items: list[Any], path: str) -> Iterator[Part]:
+def _cut_object(fields: dict[str, Any], path: str) -> Iterator[Part]:
+    """The simple fields share one part."""
+    nested = {key: item for key, item in fields.items() if _is_nested(item)}
+    simple = (f"{key}: {_to_text(fields[key])}" for key in fields if key not in nested)
+    yield _make_part(simple, path, path)
+    for key, item in nested.items():
+        yield from _cut_value(item, _go_below(path, f".{key}"))
+
+
+def _cut_list(items: list[Any], path: str) -> Iterator[Part]:
     """Consecutive short records share one part, a line each; a long one is a part of its own."""
-    short: list[str] = []
-    for index, item in enumerate(items):
-        lines = _flat(item, "")
-        line = "; ".join(lines)
-        if len(line) <= _LINE and "\n" not in line and line.strip():
-            short.append(line)
+    records = enumerate(list(_flatten(item, "")) for item in items)
+    for short, run in groupby(records, key=lambda record: _is_short(record[1])):
+        indexes, texts = zip(*run, strict=True)
+        if short:
+            place = span(f"{path}[", indexes[0], indexes[-1], "]")
+            yield _make_part(map("; ".join, texts), path, place)
             continue
-        yield from _records(short, path, index - len(short))
-        short = []
-        yield Part("\n".join(lines), _heading(path), place=_below(path, f"[{index}]"))
-    yield from _records(short, path, len(items) - len(short))
+        for index, lines in zip(indexes, texts, strict=True):
+            yield _make_part(lines, path, _go_below(path, f"[{index}]"))
 
 
-def _records(lines: list[str], path: str, first: int) -> Iterator[Part]:
-    if lines:
-        yield Part(
-            "\n".join(lines),
-            _heading(path),
-            place=span(f"{path}[", first, first + len(lines) - 1, "]"),
-        )
+def _make_part(lines: Iterable[str], path: str, place: str) -> Part:
+    return Part("\n".join(lines), path.removeprefix("$").removeprefix("."), place=place)
 
 
-def _heading(path: str) -> str:
-    return path.removeprefix("$").removeprefix(".")
+def _is_short(lines: list[str]) -> bool:
+    return _SHORT.fullmatch("; ".join(lines)) is not None
 
 
-def _nested(value: object) -> bool:
+def _is_nested(value: object) -> bool:
     if isinstance(value, list):
         return _holds_containers(value)
     return isinstance(value, dict)
@@ -118,23 +110,20 @@ def _holds_containers(items: Iterable[object]) -> bool:
     return any(isinstance(item, (dict, list)) for item in items)
 
 
-def _flat(value: Any, path: str) -> list[str]:
+def _flatten(value: Any, path: str) -> Iterator[str]:
     """Lines "path: value" for everything below."""
-    lines: list[str] = []
     if isinstance(value, dict):
-        prefix = "." if path else ""
+        dot = "." if path else ""
         for key, item in value.items():
-            lines += _flat(item, _below(path, f"{prefix}{key}"))
-    elif _nested(value):
+            yield from _flatten(item, _go_below(path, f"{dot}{key}"))
+    elif _is_nested(value):
         for index, item in enumerate(value):
-            lines += _flat(item, _below(path, f"[{index}]"))
+            yield from _flatten(item, _go_below(path, f"[{index}]"))
     else:
-        prefix = f"{path}: " if path else ""
-        lines.append(prefix + _scalar(value))
-    return lines
+        yield f"{path}: {_to_text(value)}" if path else _to_text(value)
 
 
-def _below(path: str, step: str) -> str:
+def _go_below(path: str, step: str) -> str:
     """The path one step further; of a very long one, which every line below it would repeat, the
     end is kept.
     """
@@ -144,114 +133,116 @@ def _below(path: str, step: str) -> str:
     return "\N{HORIZONTAL ELLIPSIS}" + path[1 - _LONGEST_PATH :]
 
 
-def _scalar(value: object) -> str:
+def _to_text(value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(map(_scalar, value))
+        return ", ".join(map(_to_text, value))
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _lines(lines: list[str], name: str) -> Iterator[Part]:
-    block: list[str] = []
-    first = 1
-    for number, line in enumerate([*lines, ""], 1):
-        if line.strip():
-            block.append("; ".join(_flat(_record(line, number, name), "")).replace("\n", " "))
-            continue
-        if block:
-            yield Part("\n".join(block), place=span("lines ", first, number - 1))
-        block, first = [], number + 1
+def _cut_lines(lines: list[str], name: str) -> Iterator[Part]:
+    """One part for all lines up to a blank one."""
+    for filled, run in groupby(enumerate(lines, 1), key=lambda line: bool(line[1].strip())):
+        if filled:
+            records = [(number, _read_record(line, number, name)) for number, line in run]
+            text = "\n".join(record for _, record in records)
+            yield Part(text, place=span("lines ", records[0][0], records[-1][0]))
 
 
-def _record(line: str, number: int, name: str) -> Any:
+def _read_record(line: str, number: int, name: str) -> str:
+    """The values of one line of JSON, on one line."""
     try:
-        return json.loads(line)
+        record = json.loads(line)
     except json.JSONDecodeError as error:
         raise DamagedDocument(
             f"{name}, line {number}: not valid JSON ({error.msg}). {AS_TEXT}"
         ) from error
+    return "; ".join(_flatten(record, "")).replace("\n", " ")
 
 
-def _declared(data: bytes) -> str:
+def _find_encoding(data: bytes) -> str:
+    """The encoding that an XML declaration names, or ""."""
     found = re.match(rb"""\s*<\?xml[^>]{0,200}encoding\s*=\s*["']([\w.:-]+)""", data)
     return found[1].decode("ascii") if found else ""
 
 
-def _elements(root: Any) -> Iterator[Part]:
-    children = [node for node in root if isinstance(node.tag, str)]
-    if _mixed(root) or not children:
-        yield Part("\n".join(_element_lines(root)), local(root), place=local(root))
+def _cut_element(root: Any) -> Iterator[Part]:
+    tag = local(root)
+    children = list(root.iterchildren("*"))
+    if _is_mixed(root) or not children:
+        yield Part("\n".join(_walk_elements(root)), tag, place=tag)
         return
-    yield Part("\n".join(_own_lines(root)), local(root), place=local(root))
+    yield Part("\n".join(_write_element(root)), tag, place=tag)
     for number, child in enumerate(children, 1):
-        yield Part("\n".join(_element_lines(child)), local(root), place=f"{local(child)} {number}")
+        yield Part("\n".join(_walk_elements(child)), tag, place=f"{local(child)} {number}")
 
 
-def _element_lines(top: Any) -> Iterator[str]:
+def _walk_elements(top: Any) -> Iterator[str]:
     """Lines of an element and all below; the words of a mixed one (text between tags) stay
     together.
     """
     pending = [top]
     while pending:
         node = pending.pop()
-        if not isinstance(node.tag, str):
-            continue
-        yield from _own_lines(node)
-        if not _mixed(node):
-            pending.extend(reversed(node))
+        yield from _write_element(node)
+        if not _is_mixed(node):
+            pending.extend(node.iterchildren("*", reversed=True))
 
 
-def _own_lines(node: Any) -> Iterator[str]:
+def _write_element(node: Any) -> Iterator[str]:
+    """Lines of the element itself: its attributes and its text."""
     tag = local(node)
     for key, value in node.attrib.items():
         yield f"{tag} {key.rpartition('}')[2]}: {value}"
 
-    written = "".join(node.itertext()) if _mixed(node) else node.text or ""
+    written = "".join(node.itertext()) if _is_mixed(node) else node.text or ""
     if text := " ".join(written.split()):
         yield f"{tag}: {text}"
 
 
-def _mixed(node: Any) -> bool:
+def _is_mixed(node: Any) -> bool:
+    """Whether there is text between the elements below the node."""
     return any((child.tail or "").strip() for child in node)
 
 
-def _cells(cells: list[dict[str, Any]]) -> Iterator[Part]:
+def _cut_cells(cells: list[dict[str, Any]]) -> Iterator[Part]:
     outline = Outline()
     for number, cell in enumerate(cells, 1):
         outline.place = f"cell {number}"
-        source = _joined(cell.get("source"))
+        source = _join_lines(cell.get("source"))
         if cell.get("cell_type") == "markdown":
-            _markdown_cell(source, outline)
+            _add_markdown(source, outline)
         else:
             outline.add(source)
             for output in cell.get("outputs") or []:
-                outline.add(_output(output))
+                outline.add(_read_output(output))
         outline.cut()
     yield from outline.parts()
 
 
-def _markdown_cell(source: str, outline: Outline) -> None:
+def _add_markdown(source: str, outline: Outline) -> None:
     for line in source.split("\n"):
         if title := _TITLE.match(line):
             outline.heading(len(title[1]), title[2])
         else:
-            outline.add(line or "\n", "\n")
+            outline.add(line, "\n")
 
 
-def _output(output: object) -> str:
+def _read_output(output: object) -> str:
     """The textual form of an output; pictures have none."""
-    if not isinstance(output, dict):
-        return ""
-    if output.get("output_type") == "error":
-        return _ANSI.sub("", f"{output.get('ename')}: {output.get('evalue')}")
-
-    text = _joined(output.get("text"))
-    data = output.get("data")
-    if not text and isinstance(data, dict):
-        text = _joined(data.get("text/plain"))
+    if _get(output, "output_type") == "error":
+        text = f"{_get(output, 'ename')}: {_get(output, 'evalue')}"
+    else:
+        shown = _join_lines(_get(_get(output, "data"), "text/plain"))
+        text = _join_lines(_get(output, "text")) or shown
     return _ANSI.sub("", text)
 
 
-def _joined(value: object) -> str:
+def _get(value: object, key: str) -> object:
+    """The field of an object; None when there is none, or the value is no object."""
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _join_lines(value: object) -> str:
     """Notebooks keep texts as one string or as a list of lines."""
     if isinstance(value, list):
         return "".join(map(str, value))

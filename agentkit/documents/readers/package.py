@@ -7,6 +7,7 @@ from __future__ import annotations
 import io
 import posixpath
 import zipfile
+import zlib
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -19,6 +20,16 @@ _MAX_RATIO = 100
 _SMALL = 10 * 2**20
 """Below this size a high ratio is harmless."""
 _MAX_ENTRIES = 10_000
+_BROKEN = (
+    KeyError,
+    OSError,
+    EOFError,
+    ValueError,
+    NotImplementedError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What zipfile raises for a member that is missing or broken."""
 _ENTITY = tuple("<!ENTITY".encode(encoding) for encoding in ("ascii", "utf-16-le", "utf-16-be"))
 
 
@@ -32,18 +43,7 @@ class Package:
         except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
             raise DamagedDocument(f"{name} is a damaged package ({error}). {AGAIN}") from error
         infos = self._zip.infolist()
-        total = sum(info.file_size for info in infos)
-        packed = max(1, sum(info.compress_size for info in infos))
-        if (
-            len(infos) > _MAX_ENTRIES
-            or total > _MAX_TOTAL
-            or (total > _SMALL and total > _MAX_RATIO * min(packed, len(data)))
-        ):
-            raise DocumentTooLarge(
-                f"{name} would unpack to {total / 2**20:,.0f} MB in {len(infos):,} parts, which is"
-                f" over the limit ({_MAX_TOTAL // 2**20} MB, {_MAX_RATIO} times its size,"
-                f" {_MAX_ENTRIES:,} parts). Split it, or remove what it embeds."
-            )
+        self._check_size(infos, len(data))
         if any(info.flag_bits & 1 for info in infos):
             raise locked(name)
         self.members = frozenset(info.filename for info in infos)
@@ -52,56 +52,54 @@ class Package:
         """The content of a member; DamagedDocument when it is missing or broken."""
         try:
             return self._zip.read(member)
-        except (
-            KeyError,
-            zipfile.BadZipFile,
-            OSError,
-            EOFError,
-            ValueError,
-            NotImplementedError,
-        ) as error:
-            raise self._damaged(member, error) from error
-        except zipfile.zlib.error as error:  # type: ignore[attr-defined]
-            # Zipfile lets it pass through.
-            raise self._damaged(member, error) from error
+        except _BROKEN as error:
+            raise DamagedDocument(
+                f"{self.name} is damaged: its part {member} cannot be read ({error}). {AGAIN}"
+            ) from error
 
     def xml(self, member: str) -> Any:
         """The root element of an XML member (lxml)."""
         return parse_xml(self.bytes(member), f"{self.name} ({member})")
+
+    def xml_if_there(self, member: str) -> Any:
+        """The root element of an XML member; one without content when there is no such member."""
+        return self.xml(member) if member in self.members else parse_xml(b"<none/>", self.name)
 
     def relations(self, member: str) -> list[Relation]:
         """What a member of an OOXML package refers to, in file order; empty when it refers to
         nothing.
         """
         folder, file = posixpath.split(member)
-        listing = posixpath.join(folder, "_rels", file + ".rels")
-        if listing not in self.members:
-            return []
+        listing = self.xml_if_there(posixpath.join(folder, "_rels", file + ".rels"))
         return [
             Relation(
                 node.get("Id", ""),
-                node.get("Type", "").rsplit("/", 1)[-1],
+                node.get("Type", "").rpartition("/")[2],
                 resolve(folder, node.get("Target", "")),
             )
-            for node in self.xml(listing)
-            if isinstance(node.tag, str) and node.get("TargetMode") != "External"
+            for node in listing.iterchildren("*")
+            if node.get("TargetMode") != "External"
         ]
 
     def main(self, usual: str) -> str:
         """The member that an OOXML package begins with."""
-        for relation in self.relations(""):
-            if relation.kind == "officeDocument":
-                return relation.target
-        return usual
+        kinds = {relation.kind: relation.target for relation in reversed(self.relations(""))}
+        return kinds.get("officeDocument", usual)
 
     def has_pictures(self) -> bool:
         """Whether the package holds pictures."""
         return any("/media/" in member or member.startswith("Pictures/") for member in self.members)
 
-    def _damaged(self, member: str, error: Exception) -> DamagedDocument:
-        return DamagedDocument(
-            f"{self.name} is damaged: its part {member} cannot be read ({error}). {AGAIN}"
-        )
+    def _check_size(self, infos: list[zipfile.ZipInfo], size: int) -> None:
+        total = sum(info.file_size for info in infos)
+        packed = max(1, sum(info.compress_size for info in infos))
+        allowed = min(_MAX_TOTAL, max(_SMALL, _MAX_RATIO * min(packed, size)))
+        if len(infos) > _MAX_ENTRIES or total > allowed:
+            raise DocumentTooLarge(
+                f"{self.name} would unpack to {total / 2**20:,.0f} MB in {len(infos):,} parts,"
+                f" which is over the limit ({_MAX_TOTAL // 2**20} MB, {_MAX_RATIO} times its size,"
+                f" {_MAX_ENTRIES:,} parts). Split it, or remove what it embeds."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,3 +165,9 @@ def local(node: Any) -> str:
 def attribute(node: Any, name: str) -> str:
     """The value of the attribute with that local name, in any namespace, or ""."""
     return next((value for key, value in node.attrib.items() if key.rpartition("}")[2] == name), "")
+
+
+def find_attribute(node: Any, path: str, name: str) -> str:
+    """The attribute of the first element at that path; "" when either is missing."""
+    found = node.find(path)
+    return "" if found is None else attribute(found, name)

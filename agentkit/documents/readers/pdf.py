@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import io
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from agentkit.documents.assembly import Part, Reading
@@ -29,6 +32,7 @@ _CHANGED = re.compile(
     "\r\n?|[\ufb00-\ufb06]|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff\ufffe\uffff]"
 )
 _PASSWORD = 4
+_MOST_BOOKMARKS = 10_001
 Mark = tuple[int, int, bool]
 """Characters of a page's text, from and to, and whether they are marked strongly."""
 _LIGHT, _STRONG = (255, 240, 186), (255, 214, 92)
@@ -41,7 +45,7 @@ def read_pdf(data: bytes, name: str, limits: Limits) -> Reading:
     count = len(document)
     check_pages(name, count, "pages", limits)
     title = document.get_metadata_value("Title") or ""
-    return Reading(_pages(document, count), title, pages=count, pictures=True)
+    return Reading(_read_pages(document, count), title, pages=count, pictures=True)
 
 
 def _open(data: bytes, name: str) -> Any:
@@ -61,33 +65,31 @@ def _open(data: bytes, name: str) -> Any:
     return document
 
 
-def _pages(document: Any, count: int) -> Iterator[Part]:
-    headings = _headings(document)
+def _read_pages(document: Any, count: int) -> Iterator[Part]:
+    headings = _find_headings(document)
     heading = ""
     for index in range(count):
-        starting = headings.get(index, [])
-        text = _substitute(_raw_text(document, index))[0].rstrip()
-        yield Part(text, starting[0] if starting else heading, index + 1)
-        heading = starting[-1] if starting else heading
+        starting = headings.get(index, [heading])
+        text = _substitute(_read_raw(document, index))[0].rstrip()
+        yield Part(text, starting[0], index + 1)
+        heading = starting[-1]
     document.close()
 
 
-def _headings(document: Any) -> dict[int, list[str]]:
+def _find_headings(document: Any) -> dict[int | None, list[str]]:
     """Page index -> paths of the outline entries that begin there."""
-    found: dict[int, list[str]] = {}
+    found: dict[int | None, list[str]] = {}
     path: list[str] = []
-    for number, bookmark in enumerate(document.get_toc(max_depth=6)):
-        if number > 10_000:
-            break
+    for bookmark in islice(document.get_toc(max_depth=6), _MOST_BOOKMARKS):
+        title = " ".join(clean(bookmark.get_title() or "").split())[:120]
+        path = [*path[: bookmark.level], title]
         target = bookmark.get_dest()
-        path = [*path[: bookmark.level], " ".join(clean(bookmark.get_title() or "").split())[:120]]
-        index = target.get_index() if target else None
-        if index is not None and path[-1]:
-            found.setdefault(index, []).append(" > ".join(filter(None, path)))
+        if target and title:
+            found.setdefault(target.get_index(), []).append(" > ".join(filter(None, path)))
     return found
 
 
-def _raw_text(document: Any, index: int) -> str:
+def _read_raw(document: Any, index: int) -> str:
     import pypdfium2
 
     try:
@@ -106,7 +108,7 @@ def _substitute(raw: str) -> tuple[str, list[tuple[int, int]]]:
     index) behind each change.
     """
     pieces: list[str] = []
-    shifts: list[tuple[int, int]] = []
+    shifts = [(0, 0)]
     at = length = 0
     for match in _CHANGED.finditer(raw):
         found = match.group()
@@ -119,13 +121,9 @@ def _substitute(raw: str) -> tuple[str, list[tuple[int, int]]]:
     return "".join(pieces), shifts
 
 
-def _raw_index(shifts: list[tuple[int, int]], index: int) -> int:
+def _find_raw_index(shifts: list[tuple[int, int]], index: int) -> int:
     """pdfium's text index of our index."""
-    ours, theirs = 0, 0
-    for after, raw in shifts:
-        if after > index:
-            break
-        ours, theirs = after, raw
+    ours, theirs = shifts[bisect_right(shifts, index, key=itemgetter(0)) - 1]
     return theirs + index - ours
 
 
@@ -151,12 +149,12 @@ def _mark(image: Any, sheet: Any, span: tuple[int, int], colour: tuple[int, int,
     """
     from PIL import Image, ImageChops
 
-    for left, top, right, bottom in _boxes(image, sheet, span):
+    for left, top, right, bottom in _find_boxes(image, sheet, span):
         region = image.crop((left, top, right, bottom))
         image.paste(ImageChops.multiply(region, Image.new("RGB", region.size, colour)), (left, top))
 
 
-def _boxes(
+def _find_boxes(
     image: Any, sheet: Any, highlight: tuple[int, int]
 ) -> Iterator[tuple[int, int, int, int]]:
     """Pixel boxes (left, top, right, bottom) of the passage, one a line; page rotation is taken
@@ -168,7 +166,7 @@ def _boxes(
 
     text_page = sheet.get_textpage()
     shifts = _substitute(str(text_page.get_text_range()))[1]
-    ends = (_raw_index(shifts, at) for at in (highlight[0], highlight[1] - 1))
+    ends = (_find_raw_index(shifts, at) for at in (highlight[0], highlight[1] - 1))
     first, last = (pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, at) for at in ends)
     if first < 0 or last < first:
         return

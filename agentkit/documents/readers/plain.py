@@ -8,27 +8,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from agentkit.documents.assembly import Part, Reading
+from agentkit.documents.assembly import HeadingPath, Part, Reading
 from agentkit.documents.decoding import decode
 from agentkit.documents.document import Limits
 from agentkit.documents.places import span
 
-Found = tuple[int, int, str]
-"""A heading: index of its first line, level from 1, title."""
+
+class Heading(NamedTuple):
+    """A heading in a file: the index of its first line, its level from 1, its title."""
+
+    line: int
+    level: int
+    title: str
+
+
+FindHeadings = Callable[[list[str]], Iterator[Heading]]
 
 _ATX = re.compile(r" {0,3}(#{1,6})[ \t]++(.*+)\Z")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*\Z")
+_SETEXT_LEVELS = {"=": 1, "-": 2}
+_CAN_BE_SETEXT = re.compile(r"(?! {4})\s*+[^-*+>|#`]")
+"""A line of text, neither code nor an item of a list, a quote, a table or a fence."""
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_RULE = re.compile(r"([^\w\s])\1{2,}\s*\Z")
+_RST_RULE = re.compile(r"([^\w\s])\1{2,}\s*\Z")
+_RST_TITLE = re.compile(rf"(?!{_RST_RULE.pattern})\S")
 _ORG = re.compile(r"(\*+)[ \t]+(.+)")
 _ADOC = re.compile(r"(={1,6})[ \t]+(.+)")
 _TEX = re.compile(
-    r"\s*\\(part|chapter|section|subsection|subsubsection|paragraph)\*?(?:\[[^\]]*\])?\{([^}]*)\}"
+    r"\s*+\\(part|chapter|section|subsection|subsubsection|paragraph)\*?(?:\[[^\]]*\])?\{([^}]*)\}"
 )
 _LINK_OR_MARK = re.compile(r"\[([^\[\]]*)\]\([^)]*\)|[*`]")
 _LONGEST_TITLE = 1_000
 """Characters of a line that are looked at for a title."""
+_LONGEST_FRONT_MATTER = 200
 _DEEPEST = 12
 """Levels of headings; what is marked as deeper than that counts as being on the last one."""
 _TEX_LEVELS = {
@@ -43,131 +57,129 @@ _TEX_LEVELS = {
 
 def read_plain(data: bytes, name: str, limits: Limits) -> Reading:
     """Read text without any structure but lines."""
-    return _sectioned(data, lambda lines: iter(()))
+    return _read(data, lambda lines: iter(()))
 
 
 def read_markdown(data: bytes, name: str, limits: Limits) -> Reading:
-    """Read Markdown; headings inside fenced code are none."""
-    return _sectioned(data, _markdown)
+    """Read Markdown; what looks like a heading inside fenced code is none."""
+    return _read(data, _find_markdown)
 
 
 def read_rst(data: bytes, name: str, limits: Limits) -> Reading:
     """Read reStructuredText; a level is known by its underline's character, in order of
     appearance.
     """
-    return _sectioned(data, _rst)
+    return _read(data, _find_rst)
 
 
 def read_org(data: bytes, name: str, limits: Limits) -> Reading:
     """Read Org mode."""
-    return _sectioned(data, lambda lines: _matching(lines, _ORG))
+    return _read(data, lambda lines: _find_marked(lines, _ORG, len))
 
 
 def read_asciidoc(data: bytes, name: str, limits: Limits) -> Reading:
     """Read AsciiDoc."""
-    return _sectioned(data, lambda lines: _matching(lines, _ADOC))
+    return _read(data, lambda lines: _find_marked(lines, _ADOC, len))
 
 
 def read_tex(data: bytes, name: str, limits: Limits) -> Reading:
     """Read LaTeX sources; sections follow its sectioning commands."""
-    return _sectioned(data, _tex)
+    return _read(data, lambda lines: _find_marked(lines, _TEX, _TEX_LEVELS.__getitem__))
 
 
-def _sectioned(data: bytes, find: Callable[[list[str]], Iterator[Found]]) -> Reading:
+def _read(data: bytes, find_headings: FindHeadings) -> Reading:
+    """A file with its headings; the first of them is its title."""
     lines = decode(data).split("\n")
-    found = list(find(lines))
-    title = next((title[:_LONGEST_TITLE] for _, level, title in found if level == found[0][1]), "")
-    return Reading(_parts(lines, found), title)
+    headings = list(find_headings(lines))
+    title = headings[0].title[:_LONGEST_TITLE] if headings else ""
+    return Reading(_cut_at_headings(lines, headings), title)
 
 
-def _parts(lines: list[str], found: list[Found]) -> Iterator[Part]:
-    path: list[tuple[int, str]] = []
-    borders = [index for index, _, _ in found] + [len(lines)]
-    yield from _part(lines, 0, borders[0], "")
-    for (first, level, title), last in zip(found, borders[1:], strict=True):
-        level = min(level, _DEEPEST)
-        path = [entry for entry in path if entry[0] < level] + [(level, title[:120])]
-        yield from _part(lines, first, last, " > ".join(title for _, title in path))
+def _cut_at_headings(lines: list[str], headings: list[Heading]) -> Iterator[Part]:
+    borders = [heading.line for heading in headings] + [len(lines)]
+    yield from _make_part(lines, 0, borders[0], "")
+    path = HeadingPath()
+    for heading, end in zip(headings, borders[1:], strict=True):
+        path.enter(min(heading.level, _DEEPEST), heading.title)
+        yield from _make_part(lines, heading.line, end, str(path))
 
 
-def _part(lines: list[str], first: int, last: int, heading: str) -> Iterator[Part]:
-    while first < last and not lines[first].strip():
-        first += 1
-    while first < last and not lines[last - 1].strip():
-        last -= 1
-    if first < last:
-        yield Part("\n".join(lines[first:last]), heading, place=span("lines ", first + 1, last))
+def _make_part(lines: list[str], start: int, end: int, heading: str) -> Iterator[Part]:
+    """The lines without the blank ones around them, if others are left."""
+    filled = [index for index in range(start, end) if lines[index].strip()]
+    if filled:
+        first, last = filled[0], filled[-1]
+        text = "\n".join(lines[first : last + 1])
+        yield Part(text, heading, place=span("lines ", first + 1, last + 1))
 
 
-def _markdown(lines: list[str]) -> Iterator[Found]:
-    fence = ""
-    begin = _front_matter(lines)
-    for index in range(begin, len(lines)):
-        line = lines[index]
-        mark = _FENCE.match(line)
-        if mark and (not fence or mark[1].startswith(fence)):
-            fence = "" if fence else mark[1]
-        elif fence:
+def _find_markdown(lines: list[str]) -> Iterator[Heading]:
+    start = _end_of_front_matter(lines)
+    for index in _outside_fences(lines, start):
+        if atx := _ATX.match(lines[index]):
+            marks, title = atx.groups()
+            yield Heading(index, len(marks), _plain_title(title.rstrip("#").rstrip(" \t")))
             continue
-        elif atx := _ATX.match(line):
-            yield index, len(atx[1]), _plain(atx[2].rstrip("#").rstrip(" \t"))
-        elif index > begin and (under := _SETEXT.match(line)) and _paragraph_line(lines, index - 1):
-            yield index - 1, 1 if under[1][0] == "=" else 2, _plain(lines[index - 1])
+        under = _SETEXT.match(lines[index])
+        if under and index > start and _can_be_setext(lines, index - 1):
+            title = lines[index - 1]
+            yield Heading(index - 1, _SETEXT_LEVELS[under[1][0]], _plain_title(title))
 
 
-def _front_matter(lines: list[str]) -> int:
-    """Index of the first line behind a YAML front matter."""
-    if lines[0].rstrip() == "---":
-        for index in range(1, min(len(lines), 200)):
-            if lines[index].rstrip() in {"---", "..."}:
-                return index + 1
-    return 0
+def _end_of_front_matter(lines: list[str]) -> int:
+    """Index of the first line behind a YAML front matter; 0 when there is none."""
+    if lines[0].rstrip() != "---":
+        return 0
+    block = lines[1:_LONGEST_FRONT_MATTER]
+    return next((at for at, line in enumerate(block, 2) if line.rstrip() in {"---", "..."}), 0)
 
 
-def _paragraph_line(lines: list[str], index: int) -> bool:
-    """Whether an underline below this line makes it a heading: text of one line, no list, table or
-    quote.
+def _outside_fences(lines: list[str], start: int) -> Iterator[int]:
+    """The indexes of the lines that are neither fences nor code between them."""
+    fence = ""
+    for index in range(start, len(lines)):
+        mark = _FENCE.match(lines[index])
+        if mark and mark[1].startswith(fence):
+            fence = "" if fence else mark[1]
+        elif not fence:
+            yield index
+
+
+def _can_be_setext(lines: list[str], index: int) -> bool:
+    """Whether an underline below this line makes it a heading: one line of text, and nothing
+    directly above it.
     """
-    line = lines[index].strip()
-    alone = index == 0 or not lines[index - 1].strip()
-    return bool(line) and alone and line[0] not in "-*+>|#`" and not lines[index].startswith("    ")
+    above = lines[index - 1 : index]
+    return not "".join(above).strip() and _CAN_BE_SETEXT.match(lines[index]) is not None
 
 
-def _plain(title: str) -> str:
+def _plain_title(title: str) -> str:
     """A heading without emphasis and link targets."""
     return _LINK_OR_MARK.sub(lambda match: match[1] or "", title[:_LONGEST_TITLE]).strip()
 
 
-def _rst(lines: list[str]) -> Iterator[Found]:
-    levels: dict[str, int] = {}
-    for index in range(1, len(lines)):
-        rule = _RULE.match(lines[index])
-        if not rule or not _underlines(rule, lines[index - 1]):
-            continue
-
-        title = lines[index - 1].strip()
-        above = lines[index - 2].strip() if index >= 2 else ""
-        if above == rule.group().strip():  # a line over the title as well
-            yield index - 2, levels.setdefault(rule[1] + "over", len(levels) + 1), title
-        elif not above:
-            yield index - 1, levels.setdefault(rule[1], len(levels) + 1), title
+def _find_rst(lines: list[str]) -> Iterator[Heading]:
+    levels: dict[tuple[str, bool], int] = {}
+    for index, (above, title, under) in enumerate(
+        zip(["", *lines], lines, lines[1:], strict=False)
+    ):
+        has_overline = above.strip() == under.strip()
+        if _is_underlined(title, under) and (has_overline or not above.strip()):
+            level = levels.setdefault((under[0], has_overline), len(levels) + 1)
+            yield Heading(index - has_overline, level, title.strip())
 
 
-def _underlines(rule: re.Match[str], line: str) -> bool:
-    """Whether the rule is long enough for the line above it, and that line can be a title."""
-    title = line.strip()
-    if not title or line[0].isspace() or _RULE.match(title):
+def _is_underlined(title: str, under: str) -> bool:
+    """Whether the second line is a rule, and long enough for the first, which can be a title."""
+    if not (_RST_TITLE.match(title) and _RST_RULE.match(under)):
         return False
-    return len(rule.group().rstrip()) >= len(title)
+    return len(under.rstrip()) >= len(title.strip())
 
 
-def _matching(lines: list[str], pattern: re.Pattern[str]) -> Iterator[Found]:
+def _find_marked(
+    lines: list[str], pattern: re.Pattern[str], level_of: Callable[[str], int]
+) -> Iterator[Heading]:
+    """Headings that are told by a mark in front of their title."""
     for index, line in enumerate(lines):
         if match := pattern.match(line):
-            yield index, len(match[1]), match[2].strip()
-
-
-def _tex(lines: list[str]) -> Iterator[Found]:
-    for index, line in enumerate(lines):
-        if "\\" in line and (match := _TEX.match(line)):
-            yield index, _TEX_LEVELS[match[1]], match[2].strip()
+            yield Heading(index, level_of(match[1]), match[2].strip())

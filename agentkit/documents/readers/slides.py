@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from agentkit.documents.assembly import Part, Reading
 from agentkit.documents.document import Limits
-from agentkit.documents.readers.package import Package, attribute, local
+from agentkit.documents.readers.package import Package, find_attribute, local
 from agentkit.documents.refusals import check_pages
 
 
@@ -16,76 +17,73 @@ def read_pptx(data: bytes, name: str, limits: Limits) -> Reading:
     package = Package(data, name)
     main = package.main("ppt/presentation.xml")
     targets = {relation.id: relation.target for relation in package.relations(main)}
-    listed = [_relation_id(node) for node in package.xml(main).iter("{*}sldId")]
-    slides = [targets[key] for key in listed if targets.get(key, "") in package.members]
+    listed = (targets.get(_find_id(node), "") for node in package.xml(main).iter("{*}sldId"))
+    slides = list(filter(package.members.__contains__, listed))
     check_pages(name, len(slides), "slides", limits)
-    return Reading(_parts(package, slides), pages=len(slides), pictures=package.has_pictures())
+    return Reading(_cut_slides(package, slides), pages=len(slides), pictures=package.has_pictures())
 
 
-def _relation_id(node: Any) -> str:
-    for key, value in node.attrib.items():
-        if key.endswith("}id"):
-            return str(value)
-    return ""
+def _find_id(node: Any) -> str:
+    """The id of the relation, not that of the slide."""
+    return next((str(value) for key, value in node.attrib.items() if key.endswith("}id")), "")
 
 
-def _parts(package: Package, slides: list[str]) -> Iterator[Part]:
+def _cut_slides(package: Package, slides: list[str]) -> Iterator[Part]:
     for number, member in enumerate(slides, 1):
-        title, blocks = _slide(package.xml(member))
-        blocks += _related(package, member)
+        title, blocks = _read_slide(package.xml(member))
+        blocks += _read_related(package, member)
         text = "\n\n".join(filter(str.strip, [title, *blocks]))
         yield Part(text, " ".join(title.split()), number)
 
 
-def _related(package: Package, slide: str) -> Iterator[str]:
-    """The texts of a slide that are members of their own: diagrams and notes."""
-    for relation in package.relations(slide):
-        if relation.target not in package.members:
-            continue
-        if relation.kind == "diagramData":
-            yield "\n".join(_paragraphs(package.xml(relation.target)))
-        elif relation.kind == "notesSlide" and (notes := _notes(package.xml(relation.target))):
-            yield "Notes: " + notes
-
-
-def _slide(root: Any) -> tuple[str, list[str]]:
+def _read_slide(root: Any) -> tuple[str, list[str]]:
     """The title, and the other shapes' texts in file order."""
     title, blocks = "", []
     for node in root.iter("{*}sp", "{*}tbl"):
         if local(node) == "tbl":
-            blocks.append("\n".join(_rows(node)))
-        elif not title and _role(node) in {"title", "ctrTitle"}:
-            title = " ".join(_paragraphs(node))
-        elif _role(node) not in {"sldNum", "dt", "ftr"}:
-            blocks.append("\n".join(_paragraphs(node)))
+            blocks.append("\n".join(_read_rows(node)))
+        elif not title and _find_role(node) in {"title", "ctrTitle"}:
+            title = " ".join(_read_paragraphs(node))
+        elif _find_role(node) not in {"sldNum", "dt", "ftr"}:
+            blocks.append("\n".join(_read_paragraphs(node)))
     return title, blocks
 
 
-def _notes(root: Any) -> str:
-    texts: list[str] = []
-    for shape in root.iter("{*}sp"):
-        if _role(shape) == "body":
-            texts += _paragraphs(shape)
-    return "\n".join(texts)
+def _read_related(package: Package, slide: str) -> Iterator[str]:
+    """The texts of a slide that are members of their own: diagrams and notes."""
+    for relation in package.relations(slide):
+        if relation.kind in _RELATED and relation.target in package.members:
+            yield _RELATED[relation.kind](package.xml(relation.target))
 
 
-def _role(shape: Any) -> str:
-    placeholder = shape.find("{*}nvSpPr/{*}nvPr/{*}ph")
-    return attribute(placeholder, "type") if placeholder is not None else ""
+def _read_diagram(root: Any) -> str:
+    return "\n".join(_read_paragraphs(root))
 
 
-def _paragraphs(node: Any) -> list[str]:
-    texts = ("".join(_runs(paragraph)).strip() for paragraph in node.iter("{*}p"))
+def _read_notes(root: Any) -> str:
+    bodies = (shape for shape in root.iter("{*}sp") if _find_role(shape) == "body")
+    notes = "\n".join(chain.from_iterable(map(_read_paragraphs, bodies)))
+    return notes and f"Notes: {notes}"
+
+
+_RELATED = {"diagramData": _read_diagram, "notesSlide": _read_notes}
+
+
+def _find_role(shape: Any) -> str:
+    """What the shape is in the layout of the slide, "" for nothing special."""
+    return find_attribute(shape, "{*}nvSpPr/{*}nvPr/{*}ph", "type")
+
+
+def _read_paragraphs(node: Any) -> list[str]:
+    texts = ("".join(_read_runs(paragraph)).strip() for paragraph in node.iter("{*}p"))
     return list(filter(None, texts))
 
 
-def _runs(paragraph: Any) -> Iterator[str]:
+def _read_runs(paragraph: Any) -> Iterator[str]:
     for node in paragraph.iter("{*}t", "{*}br"):
         yield "\n" if local(node) == "br" else node.text or ""
 
 
-def _rows(table: Any) -> list[str]:
-    return [
-        " | ".join(" ".join(_paragraphs(cell)) for cell in row.iterfind("{*}tc"))
-        for row in table.iterfind("{*}tr")
-    ]
+def _read_rows(table: Any) -> Iterator[str]:
+    for row in table.iterfind("{*}tr"):
+        yield " | ".join(" ".join(_read_paragraphs(cell)) for cell in row.iterfind("{*}tc"))

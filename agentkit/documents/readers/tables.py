@@ -7,8 +7,10 @@ from __future__ import annotations
 import csv
 import datetime
 import io
+import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 from agentkit.documents.assembly import Part, Reading
 from agentkit.documents.decoding import decode
@@ -22,22 +24,29 @@ _BLOCK = 5_000
 """Rows of one section at most."""
 _LAST_ROW, _LAST_COLUMN = 1_048_576, 16_384
 """Where a sheet of Excel ends."""
-_HEADER = 200
+_LONGEST_HEADER = 200
 """Characters of a header row that go into headings."""
+_UNTIDY = re.compile(r"  |[\n\t]")
+
+
+class _Row(NamedTuple):
+    number: int
+    cells: list[str]
+    line: str
+    """The row as text."""
 
 
 def read_csv(data: bytes, name: str, limits: Limits) -> Reading:
     """Read delimited text; the delimiter is the one that gives the steadiest number of columns."""
     text = decode(data)
     csv.field_size_limit(max(limits.max_chars, 131_072))
-    reader = csv.reader(
-        io.StringIO(text, newline=""),
-        delimiter=_delimiter(text, "\t" if name.lower().endswith(".tsv") else ","),
-    )
-    return Reading(_csv_parts(_records(reader, name)))
+    usual = "\t" if name.lower().endswith(".tsv") else ","
+    delimiter = _find_delimiter(text, usual)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    return Reading(_cut_csv(_read_records(reader, name)))
 
 
-def _delimiter(text: str, usual: str) -> str:
+def _find_delimiter(text: str, usual: str) -> str:
     lines = text[:65_536].split("\n")[:50]
 
     def steadiness(delimiter: str) -> tuple[float, bool, int]:
@@ -49,48 +58,59 @@ def _delimiter(text: str, usual: str) -> str:
     return max(_DELIMITERS, key=steadiness)
 
 
-def _records(reader: Iterator[list[str]], name: str) -> Iterator[list[str]]:
+def _read_records(reader: Iterator[list[str]], name: str) -> Iterator[list[str]]:
     try:
         yield from reader
     except csv.Error as error:
         raise DamagedDocument(f"{name} is no delimited table ({error}). {AS_TEXT}") from error
 
 
-def _csv_parts(records: Iterator[list[str]]) -> Iterator[Part]:
-    heading, first = "", 1
-    rows: list[str] = []
-    for number, record in enumerate(records, 1):
-        row = _row(record)
-        if number == 1:
-            heading = _header(record)
-        if not row or len(rows) == _BLOCK:
-            yield from _table(rows, heading, span("rows ", first, number - 1))
-            rows, first = [], number + (not row)
-        if row:
-            rows.append(row)
-    yield from _table(rows, heading, span("rows ", first, first + len(rows) - 1))
+def _cut_csv(records: Iterator[list[str]]) -> Iterator[Part]:
+    heading = ""
+    for first, last, block in _find_blocks(enumerate(records, 1)):
+        if first == 1:
+            heading = _read_header(block[0].cells)
+        yield Part(_join_rows(block), heading, place=span("rows ", first, last))
 
 
-def _table(rows: list[str], heading: str, place: str) -> Iterator[Part]:
-    if rows:
-        yield Part("\n".join(rows), heading, place=place)
+def _find_blocks(rows: Iterable[tuple[int, list[str]]]) -> Iterator[tuple[int, int, list[_Row]]]:
+    """Cut a table at its blank rows: number of the first row, of the last, and the rows."""
+    block: list[_Row] = []
+    for row in _find_filled(rows):
+        if block and (row.number > block[-1].number + 1 or len(block) == _BLOCK):
+            yield block[0].number, block[-1].number, block
+            block = []
+        block.append(row)
+    if block:
+        yield block[0].number, block[-1].number, block
 
 
-def _row(cells: list[str]) -> str:
+def _find_filled(rows: Iterable[tuple[int, list[str]]]) -> Iterator[_Row]:
+    """The rows that are not blank."""
+    for number, cells in rows:
+        if line := _to_line(cells):
+            yield _Row(number, cells, line)
+
+
+def _join_rows(rows: list[_Row]) -> str:
+    return "\n".join(row.line for row in rows)
+
+
+def _to_line(cells: list[str]) -> str:
     """A row as one line; empty cells inside keep their place, those at the end are dropped."""
     line = " | ".join(cells)
-    if "  " in line or "\n" in line or "\t" in line:
+    if _UNTIDY.search(line):
         line = " | ".join(map(_on_one_line, cells))
     return line.strip(" ").rstrip(" |")
 
 
-def _header(cells: list[str]) -> str:
+def _read_header(cells: list[str]) -> str:
     """The row when it looks like names of columns, else ""."""
-    named = [cell.strip() for cell in cells if cell.strip()]
+    named = list(filter(None, map(str.strip, cells)))
     distinct = len(set(named)) == len(named)
     if len(named) < 2 or not distinct or any(map(_is_number, named)):
         return ""
-    return " | ".join(map(_on_one_line, named))[:_HEADER]
+    return " | ".join(map(_on_one_line, named))[:_LONGEST_HEADER]
 
 
 def _is_number(cell: str) -> bool:
@@ -112,12 +132,28 @@ def read_xlsx(data: bytes, name: str, limits: Limits) -> Reading:
 
     book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
     check_pages(name, len(book.sheetnames), "sheets", limits)
-    sheets = ((sheet.title, _rows(sheet, book, name)) for sheet in book.worksheets)
-    parts = (part for title, rows in sheets for part in _sheet(title, rows))
+    parts = chain.from_iterable(_cut_sheet(sheet, book, name) for sheet in book.worksheets)
     return Reading(parts, book.properties.title or "", pictures=package.has_pictures())
 
 
-def _rows(sheet: Any, book: Any, name: str) -> Iterator[tuple[int, list[str]]]:
+def _cut_sheet(sheet: Any, book: Any, name: str) -> Iterator[Part]:
+    """Each block is a table of its own, or a continuation of the one above."""
+    from openpyxl.utils import get_column_letter
+
+    header = ""
+    for first, last, block in _find_blocks(_read_rows(sheet, book, name)):
+        header = _read_header(block[0].cells) or header
+        column = get_column_letter(max(map(_find_width, block)))
+        heading = f"{sheet.title}: {header}" if header else sheet.title
+        yield Part(_join_rows(block), heading, place=f"{sheet.title}!A{first}:{column}{last}")
+
+
+def _find_width(row: _Row) -> int:
+    """The number of the last column with anything in it."""
+    return max(column for column, cell in enumerate(row.cells, 1) if cell)
+
+
+def _read_rows(sheet: Any, book: Any, name: str) -> Iterator[tuple[int, list[str]]]:
     """The rows that are in the file, with their numbers: openpyxl's own `iter_rows` also makes all
     that are missing between.
     """
@@ -134,57 +170,30 @@ def _rows(sheet: Any, book: Any, name: str) -> Iterator[tuple[int, list[str]]]:
         )
         last = 0
         for number, cells in parser.parse():
-            if not 1 <= number <= _LAST_ROW or any(cell["column"] > _LAST_COLUMN for cell in cells):
+            width = max((cell["column"] for cell in cells), default=0)
+            if not 1 <= number <= _LAST_ROW or width > _LAST_COLUMN:
                 raise DamagedDocument(
                     f"{name} is damaged: the sheet {sheet.title!r} has cells beyond row"
                     f" {_LAST_ROW:,} or column XFD, where sheets end. {AGAIN}"
                 )
             if number > last:  # a number that comes again does not count
                 last = number
-                yield number, _cells(cells)
+                yield number, _fill_row(cells, width)
 
 
-def _cells(found: list[dict[str, Any]]) -> list[str]:
+def _fill_row(found: list[dict[str, Any]], width: int) -> list[str]:
     """All cells of a row to its last one, from those that are in the file."""
-    cells = [""] * max((cell["column"] for cell in found), default=0)
+    cells = [""] * width
     for cell in found:
-        cells[cell["column"] - 1] = _cell(cell["value"])
+        cells[cell["column"] - 1] = _to_text(cell["value"])
     return cells
 
 
-def _sheet(title: str, rows: Iterable[tuple[int, list[str]]]) -> Iterator[Part]:
-    """Cut the sheet at its blank rows: each block is a table of its own, or a continuation of the
-    one above.
-    """
-    header, width, first = "", 0, 1
-    lines: list[str] = []
-    for number, cells in rows:
-        line = _row(cells)
-        if not line or len(lines) == _BLOCK or number != first + len(lines):
-            yield from _block(title, header, lines, width, first)
-            lines, width, first = [], 0, number + (not line)
-        if line:
-            if not lines:
-                header = _header(cells) or header
-            lines.append(line)
-            width = max(width, max(index for index, cell in enumerate(cells, 1) if cell))
-    yield from _block(title, header, lines, width, first)
-
-
-def _block(title: str, header: str, lines: list[str], width: int, first: int) -> Iterator[Part]:
-    if lines:
-        from openpyxl.utils import get_column_letter
-
-        place = f"{title}!A{first}:{get_column_letter(width)}{first + len(lines) - 1}"
-        yield Part("\n".join(lines), f"{title}: {header}" if header else title, place=place)
-
-
-def _cell(value: object) -> str:
+def _to_text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
         return f"{value:.15g}"
     if isinstance(value, datetime.datetime):
-        midnight = value.time() == datetime.time()
-        return value.date().isoformat() if midnight else value.isoformat(" ")
+        return value.isoformat(" ").removesuffix(" 00:00:00")
     return str(value)

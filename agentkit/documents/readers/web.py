@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from agentkit.documents.assembly import Outline, Part, Reading
+from agentkit.documents.assembly import BETWEEN, Outline, Part, Reading
 from agentkit.documents.decoding import decode
 from agentkit.documents.document import Limits
 from agentkit.documents.readers.package import Package, check_complete, resolve
@@ -24,12 +24,20 @@ _BLOCK_TAGS = (
     " caption pre"
 )
 _BLOCKS = frozenset(_BLOCK_TAGS.split())
+_CELLS = frozenset({"td", "th"})
+_IN_CELLS = dict.fromkeys((*_BLOCKS, "br"), " ")
+"""What the beginning of an element becomes within the cell of a table."""
+_LEVELS = {f"h{level}": level for level in range(1, 7)}
+_MARKS = {"li": "- "}
+_KEEP_MARK = frozenset({"p", "div"})
 _CHARSET = re.compile(
-    rb"""<meta[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)"""
-    rb"""|<\?xml[^>]{0,200}encoding\s*=\s*["']([\w.:-]+)""",
+    rb"""(?:<meta[^>]{0,200}charset\s*=\s*["']?"""
+    rb"""|<\?xml[^>]{0,200}encoding\s*=\s*["'])([\w.:-]+)""",
     re.IGNORECASE,
 )
 _DEEPEST = 2_048
+_NOT_YET, _OVER = 0, -1
+"""Where the title would be, in place of the depth of its element."""
 _SPACE = re.compile(r"[^\S\xa0]+")
 
 
@@ -51,25 +59,25 @@ def read_epub(data: bytes, name: str, limits: Limits) -> Reading:
     book = package.xml(opf)
     folder = posixpath.dirname(opf)
     files = {item.get("id"): resolve(folder, item.get("href", "")) for item in book.iter("{*}item")}
-    chapters = [files.get(ref.get("idref"), "") for ref in book.iter("{*}itemref")]
-    check_pages(name, len(chapters), "chapters", limits)
-    chapters = [chapter for chapter in chapters if chapter in package.members]
-    if "META-INF/encryption.xml" in package.members and _locked(package, chapters):
+    listed = [files.get(ref.get("idref"), "") for ref in book.iter("{*}itemref")]
+    check_pages(name, len(listed), "chapters", limits)
+    chapters = list(filter(package.members.__contains__, listed))
+    if _is_protected(package, chapters):
         raise EncryptedDocument(
             f"{name} is protected against copying. Add a copy without protection."
         )
     title = book.findtext(".//{*}title", "")
-    return Reading(_chapters(package, chapters), title, pictures=True)
+    return Reading(_read_chapters(package, chapters), title, pictures=True)
 
 
-def _locked(package: Package, chapters: list[str]) -> bool:
+def _is_protected(package: Package, chapters: list[str]) -> bool:
     """Fonts are often scrambled, which does not matter; chapters are not."""
-    references = package.xml("META-INF/encryption.xml").iter("{*}CipherReference")
+    references = package.xml_if_there("META-INF/encryption.xml").iter("{*}CipherReference")
     listed = {node.get("URI", "") for node in references}
     return not listed.isdisjoint(chapters)
 
 
-def _chapters(package: Package, chapters: list[str]) -> Iterator[Part]:
+def _read_chapters(package: Package, chapters: list[str]) -> Iterator[Part]:
     for chapter in chapters:
         yield from _parse(package.bytes(chapter), Outline(place=chapter)).outline.parts()
 
@@ -81,7 +89,7 @@ def _parse(data: bytes, outline: Outline) -> _Page:
     from lxml import etree
 
     declared = _CHARSET.search(data[:4_096])
-    encoding = (declared[1] or declared[2]).decode("ascii", "replace") if declared else ""
+    encoding = declared[1].decode("ascii", "replace") if declared else ""
     text = decode(data, encoding)
     page = _Page(outline)
     if text.strip():
@@ -104,34 +112,37 @@ class _Page:
         self._blocks = _Blocks(outline)
         self._depth = 0
         self._skipped_from = 0
-        self._title: list[str] | None = None
-        self._title_from = 0
+        self._title = ""
+        self._title_depth = _NOT_YET
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise RecursionError
-        self.pictures = self.pictures or tag == "img"
-        if tag == "title" and self._title is None:
-            self._title, self._title_from = [], self._depth
-        if not self._skipped_from and tag in _SKIPPED:
+        if tag == "img":
+            self.pictures = True
+        if tag == "title" and self._title_depth == _NOT_YET:
+            self._title_depth = self._depth
+        if self._skipped_from:
+            return
+        if tag in _SKIPPED:
             self._skipped_from = self._depth
-        elif not self._skipped_from:
+        else:
             self._blocks.start(tag)
 
     def data(self, text: str) -> None:
         """Characters, at times in several pieces."""
-        if self._title is not None and self._depth == self._title_from:
-            self._title.append(text)
+        if self._depth == self._title_depth:
+            self._title += text
         if not self._skipped_from:
             self._blocks.text(text)
 
     def end(self, tag: str) -> None:
         """An element ends."""
-        if self._depth == self._title_from:
-            self.title = " ".join("".join(self._title or ()).split())
-            self._title_from = 0
+        if self._depth == self._title_depth:
+            self.title = " ".join(self._title.split())
+            self._title_depth = _OVER
         if self._depth == self._skipped_from:
             self._skipped_from = 0
         elif not self._skipped_from:
@@ -140,7 +151,7 @@ class _Page:
 
     def close(self) -> None:
         """The page ends."""
-        self._blocks.flush()
+        self._blocks.end_block()
 
 
 class _Blocks:
@@ -149,10 +160,11 @@ class _Blocks:
     def __init__(self, outline: Outline) -> None:
         self.outline = outline
         self._inline: list[str] = []
-        self._level = 0
+        self._heading = ""
+        """The tag of the heading that has begun, if one has."""
         self._cells = 0
         self._pre = 0
-        self._rows = 0
+        self._before_row = BETWEEN
         self._mark = ""
 
     def text(self, text: str) -> None:
@@ -161,47 +173,47 @@ class _Blocks:
 
     def start(self, tag: str) -> None:
         """An element begins."""
-        if tag in {"td", "th"}:
+        if tag in _CELLS:
             self._cells += 1
         elif self._cells:
-            self._inline.append(" " if tag in _BLOCKS or tag == "br" else "")
+            self._inline.append(_IN_CELLS.get(tag, ""))
         elif tag in _BLOCKS:
-            self.flush()
+            self.end_block()
             self._pre += tag == "pre"
-            self._mark = "- " if tag == "li" else self._mark if tag in {"p", "div"} else ""
-        elif len(tag) == 2 and tag[0] == "h" and tag[1] in "123456":
-            self.flush()
-            self._level = int(tag[1])
+            if tag not in _KEEP_MARK:
+                self._mark = _MARKS.get(tag, "")
+        elif tag in _LEVELS:
+            self.end_block()
+            self._heading = tag
         elif tag == "br":
             self._inline.append("\n")
 
     def end(self, tag: str) -> None:
         """An element ends."""
-        if tag in {"td", "th"}:
+        if tag in _CELLS:
             self._cells = max(0, self._cells - 1)
-            self._inline.append(" | " if not self._cells else " ")
+            self._inline.append(" " if self._cells else " | ")
         elif self._cells:
             self._inline.append(" " if tag in _BLOCKS else "")
-        elif tag in _BLOCKS or (self._level and tag == f"h{self._level}"):
-            self.flush("row" if tag == "tr" else "")
+        elif tag in _BLOCKS or tag == self._heading:
+            self.end_block(is_row=tag == "tr")
             self._pre = max(0, self._pre - (tag == "pre"))
-            self._rows = 0 if tag == "table" else self._rows
+            if tag == "table":
+                self._before_row = BETWEEN
 
-    def flush(self, kind: str = "") -> None:
-        """End the block that is being collected."""
+    def end_block(self, is_row: bool = False) -> None:
+        """End the block that is being collected, if there is any text in it."""
         text = self._take_text()
-        level, self._level = self._level, 0
+        heading, self._heading = self._heading, ""
         if not text.strip():
             return
-        if level:
-            self.outline.heading(level, text)
-        elif kind:
-            self.outline.add(
-                text.removesuffix(" |").removesuffix("|"), "\n" if self._rows else "\n\n"
-            )
-            self._rows += 1
+        if heading:
+            self.outline.heading(_LEVELS[heading], text)
+        elif is_row:
+            self.outline.add(text.removesuffix(" |").removesuffix("|"), self._before_row)
+            self._before_row = "\n"
         else:
-            self.outline.add(self._mark + text, "\n" if self._mark else "\n\n")
+            self.outline.add(text, "\n" if self._mark else BETWEEN, self._mark)
         self._mark = ""
 
     def _take_text(self) -> str:

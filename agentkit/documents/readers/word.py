@@ -8,20 +8,23 @@ insertions.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from agentkit.documents.assembly import Outline, Part, Reading
 from agentkit.documents.decoding import clean
 from agentkit.documents.document import Limits
-from agentkit.documents.readers.package import Package, attribute, local
+from agentkit.documents.readers.package import Package, Relation, attribute, find_attribute, local
 from agentkit.errors import DamagedDocument
 
 _HEADING = re.compile(r"(?:heading|title)\s*(\d?)\Z", re.IGNORECASE)
 _ITEM = 0
 """Stands for a level where a style is one of list items."""
+_OUTLINE_LEVELS = tuple("012345678")
 _SKIPPED = frozenset({"del", "moveFrom", "Fallback", "rPr", "pPr", "instrText", "sectPr"})
-_CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "p": "\n"}
+"""What stands for an element within a paragraph; another paragraph there is in a text box."""
 
 
 def read_docx(data: bytes, name: str, limits: Limits) -> Reading:
@@ -29,141 +32,129 @@ def read_docx(data: bytes, name: str, limits: Limits) -> Reading:
     package = Package(data, name)
     main = package.main("word/document.xml")
     root = package.xml(main)
-    body = next((node for node in root if local(node) == "body"), None)
+    body = root.find("{*}body")
     if body is None:
         raise DamagedDocument(f"{name} has no body. Open it in Word and save it again.")
     relations = package.relations(main)
-    styles, notes, headers = (
-        [relation.target for relation in relations if relation.kind in kinds]
-        for kinds in ({"styles"}, {"footnotes", "endnotes"}, {"header"})
-    )
+    styles = _find_members(relations, "styles")
     outline = Outline()
-    levels = _levels(package.xml(styles[0])) if styles else {}
-    _blocks(body, outline, levels)
+    levels = _find_levels(package.xml(styles[0])) if styles else {}
+    _Walk(outline, levels).add_all(body)
     outline.cut()
-    _apart(package, outline, notes, "notes")
-    _apart(package, outline, sorted(headers)[:3], "header")
-    return Reading(outline.parts(), _title(package), pictures=package.has_pictures())
+    _add_apart(package, outline, _find_members(relations, "footnotes", "endnotes"), "notes")
+    _add_apart(package, outline, sorted(_find_members(relations, "header"))[:3], "header")
+    title = package.xml_if_there("docProps/core.xml").findtext("{*}title", "")
+    return Reading(outline.parts(), title, pictures=package.has_pictures())
 
 
-def _apart(package: Package, outline: Outline, members: list[str], place: str) -> None:
+def _find_members(relations: list[Relation], *kinds: str) -> list[str]:
+    return [relation.target for relation in relations if relation.kind in kinds]
+
+
+def _add_apart(package: Package, outline: Outline, members: list[str], place: str) -> None:
     """Add what stands outside the body; the same text only once."""
     outline.place = place
     present = filter(package.members.__contains__, members)
-    texts = (_text(node).strip() for each in present for node in package.xml(each).iter("{*}p"))
-    for text in filter(None, dict.fromkeys(texts)):
+    texts = (
+        _read_text(node).strip() for each in present for node in package.xml(each).iter("{*}p")
+    )
+    for text in dict.fromkeys(texts):
         outline.add(text, "\n")
     outline.cut()
     outline.place = ""
 
 
-def _blocks(parent: Any, outline: Outline, levels: dict[str, int]) -> None:
-    for node in parent:
-        tag = local(node)
-        if tag == "p":
-            _paragraph(node, outline, levels)
-        elif tag == "tbl":
-            outline.add("\n".join(_rows(node)))
-        elif tag in {"sdt", "sdtContent", "customXml", "ins", "moveTo"}:
-            _blocks(node, outline, levels)
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """Adds the blocks that it comes across to the outline."""
+
+    outline: Outline
+    levels: dict[str, int]
+    """Of styles, as `_find_levels` gives them."""
+
+    def add_all(self, parent: Any) -> None:
+        """Add all that is in the element."""
+        for node in parent:
+            _ADD.get(local(node), _Walk.skip)(self, node)
+
+    def add_paragraph(self, node: Any) -> None:
+        """Add a paragraph, as a heading or an item of a list where it is one."""
+        text = _read_text(node).strip()
+        level = self.levels.get(find_attribute(node, "{*}pPr/{*}pStyle", "val"))
+        if level:
+            self.outline.heading(level, text)
+        elif level == _ITEM or node.find("{*}pPr/{*}numPr") is not None:
+            self.outline.add(text, "\n", mark="- ")
+        else:
+            self.outline.add(text)
+
+    def add_table(self, node: Any) -> None:
+        """Add a table, one line a row."""
+        self.outline.add("\n".join(_read_rows(node)))
+
+    def skip(self, node: Any) -> None:
+        """Add nothing."""
 
 
-def _paragraph(node: Any, outline: Outline, levels: dict[str, int]) -> None:
-    text = _text(node).strip()
-    properties = node.find("{*}pPr")
-    if properties is None:
-        outline.add(text)
-        return
-
-    style = properties.find("{*}pStyle")
-    level = None if style is None else levels.get(attribute(style, "val"))
-    if level:
-        outline.heading(level, text)
-    elif level == _ITEM or properties.find("{*}numPr") is not None:
-        outline.add("- " + text if text else "", "\n")
-    else:
-        outline.add(text)
+_ADD = {
+    "p": _Walk.add_paragraph,
+    "tbl": _Walk.add_table,
+    **dict.fromkeys(("sdt", "sdtContent", "customXml", "ins", "moveTo"), _Walk.add_all),
+}
+"""What is done with an element in the body; what is not listed is skipped."""
 
 
-def _text(node: Any) -> str:
+def _read_text(paragraph: Any) -> str:
     """Text of a paragraph with its text boxes, without deleted text."""
     pieces: list[str] = []
-    pending = [node]
+    pending = list(reversed(paragraph))
     while pending:
-        current = pending.pop()
-        tag = local(current)
+        node = pending.pop()
+        tag = local(node)
         if tag in _SKIPPED:
             continue
-        if tag == "t":
-            pieces.append(current.text or "")
-        elif tag in _CHARACTERS:
-            pieces.append(_CHARACTERS[tag])
-        elif tag == "p" and current is not node:
-            pieces.append("\n")
-        pending.extend(reversed(current))
+        pieces.append((node.text or "") if tag == "t" else _CHARACTERS.get(tag, ""))
+        pending.extend(reversed(node))
     return "".join(pieces)
 
 
-def _rows(table: object) -> list[str]:
+def _read_rows(table: Any) -> Iterator[str]:
     """One line a row; a table inside a cell stays in its cell."""
-    rows = []
-    for row in _own(table, "tr", "tbl"):
-        cells = list(map(_cell, _own(row, "tc", "tr")))
+    for row in _find_own(table, "tr", "tbl"):
+        cells = list(map(_read_cell, _find_own(row, "tc", "tr")))
         if any(cells):
-            rows.append(" | ".join(cells))
-    return rows
+            yield " | ".join(cells)
 
 
-def _cell(cell: Any) -> str:
+def _read_cell(cell: Any) -> str:
     """The paragraphs of a cell on one line."""
-    paragraphs = " ".join(map(_text, cell.iter("{*}p")))
+    paragraphs = " ".join(map(_read_text, cell.iter("{*}p")))
     return " ".join(paragraphs.split())
 
 
-def _own(parent: Any, tag: str, parent_tag: str) -> list[Any]:
-    return [
-        node
-        for node in parent.iter("{*}" + tag)
-        if next(node.iterancestors("{*}" + parent_tag)) is parent
-    ]
+def _find_own(parent: Any, tag: str, parent_tag: str) -> Iterator[Any]:
+    """The elements below the parent that are not in another of its kind within it."""
+    for node in parent.iter("{*}" + tag):
+        if next(node.iterancestors("{*}" + parent_tag)) is parent:
+            yield node
 
 
-def _levels(styles: Any) -> dict[str, int]:
+def _find_levels(styles: Any) -> dict[str, int]:
     """Style id -> level of heading, or _ITEM; names are English in every language's Word, ids are
     not.
     """
-    levels: dict[str, int] = {}
-    for style in styles.iter("{*}style"):
-        level = _level(style)
-        if level is not None:
-            levels[attribute(style, "styleId")] = level
-    return levels
+    levels = {attribute(style, "styleId"): _find_level(style) for style in styles.iter("{*}style")}
+    return {name: level for name, level in levels.items() if name and level is not None}
 
 
-def _level(style: Any) -> int | None:
+def _find_level(style: Any) -> int | None:
     """The level of heading that a style gives, or _ITEM; None for a style of plain text."""
-    heading = _HEADING.match(_value(style, "{*}name"))
-    if heading:
+    if heading := _HEADING.match(find_attribute(style, "{*}name", "val")):
         return int(heading[1] or 1)
-
-    outline = _value(style, "{*}pPr/{*}outlineLvl")
-    if outline.isdigit() and int(outline) < 9:
-        return int(outline) + 1
+    outline = find_attribute(style, "{*}pPr/{*}outlineLvl", "val")
+    if outline in _OUTLINE_LEVELS:
+        return _OUTLINE_LEVELS.index(outline) + 1
     return None if style.find("{*}pPr/{*}numPr") is None else _ITEM
-
-
-def _value(node: Any, path: str) -> str:
-    """The "val" of the element below the node, or "" when either is missing."""
-    found = node.find(path)
-    return "" if found is None else attribute(found, "val")
-
-
-def _title(package: Package) -> str:
-    if "docProps/core.xml" not in package.members:
-        return ""
-    return next(
-        (node.text or "" for node in package.xml("docProps/core.xml") if local(node) == "title"), ""
-    )
 
 
 def read_rtf(data: bytes, name: str, limits: Limits) -> Reading:

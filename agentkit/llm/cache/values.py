@@ -9,7 +9,7 @@ import importlib
 import json
 import pickle
 from collections.abc import Mapping
-from types import SimpleNamespace
+from types import NoneType, SimpleNamespace
 from typing import Any
 
 from agentkit.errors import StoreError, WrongType
@@ -18,6 +18,8 @@ _JSON, _PICKLE = b"J", b"P"
 _OURS = "agentkit.llm.response"
 _OPENAI = "openai.types."
 _KIND, _VALUE = "$kind", "value"
+_NAMESPACE = "namespace"
+_PLAIN = (NoneType, str, int, float, bool)
 
 
 def encode(value: object, *, pickled: bool) -> bytes:
@@ -25,8 +27,8 @@ def encode(value: object, *, pickled: bool) -> bytes:
     neither can.
     """
     try:
-        data = json.dumps(_packed(value)).encode()
-        if _unpacked(json.loads(data)) == value:
+        data = json.dumps(_pack(value)).encode()
+        if _unpack(json.loads(data)) == value:
             return _JSON + data
     except (TypeError, ValueError, AttributeError, RecursionError):
         pass  # no plain data: pickle may hold it
@@ -55,7 +57,7 @@ def decode(data: bytes, *, pickled: bool) -> Any:
         )
     try:
         if mark == _JSON:
-            return _unpacked(json.loads(body))
+            return _unpack(json.loads(body))
         if mark == _PICKLE:
             return pickle.loads(body)
     except Exception as error:  # pickle runs the constructors of any class
@@ -63,54 +65,55 @@ def decode(data: bytes, *, pickled: bool) -> Any:
     raise StoreError("it is no entry of this cache.")
 
 
-def _packed(value: Any) -> Any:
+def _pack(value: Any) -> Any:
     """The value as JSON data in which objects are `{"$kind": ..., "value": ...}`; raises TypeError
     for other kinds.
     """
     kind = type(value)
-    if value is None or kind in (str, int, float, bool):
+    if kind in _PLAIN:
         return value
     if kind is list:
-        return [_packed(item) for item in value]
+        return list(map(_pack, value))
     if kind is dict:
-        if _KIND in value or not all(type(key) is str for key in value):
-            raise TypeError("no JSON object")
-        return {key: _packed(item) for key, item in value.items()}
+        return _pack_dict(value)
     if kind is SimpleNamespace:
-        return {_KIND: "namespace", _VALUE: _packed(vars(value))}
-    name = f"{kind.__module__}:{kind.__qualname__}"
-    if kind.__module__ == _OURS:
-        return {
-            _KIND: name,
-            _VALUE: {
-                field.name: _packed(getattr(value, field.name))
-                for field in dataclasses.fields(value)
-            },
-        }
-    if kind.__module__.startswith(_OPENAI):
-        return {_KIND: name, _VALUE: _packed(value.model_dump(exclude_unset=True, warnings=False))}
-    raise TypeError(name)
+        return {_KIND: _NAMESPACE, _VALUE: _pack_dict(vars(value))}
+    return {_KIND: f"{kind.__module__}:{kind.__qualname__}", _VALUE: _pack_dict(_to_fields(value))}
 
 
-def _unpacked(data: object) -> Any:
+def _pack_dict(values: dict[Any, Any]) -> dict[str, Any]:
+    if _KIND in values or set(map(type, values)) - {str}:
+        raise TypeError("no JSON object")
+    return {key: _pack(item) for key, item in values.items()}
+
+
+def _to_fields(value: Any) -> dict[str, Any]:
+    """What an object of ours or of the OpenAI SDK holds; raises TypeError for others."""
+    module = type(value).__module__
+    if module == _OURS:
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if module.startswith(_OPENAI):
+        dumped: dict[str, Any] = value.model_dump(exclude_unset=True, warnings=False)
+        return dumped
+    raise TypeError(f"no class of a model reply: {module}")
+
+
+def _unpack(data: object) -> Any:
     if isinstance(data, list):
-        return [_unpacked(item) for item in data]
+        return list(map(_unpack, data))
     if not isinstance(data, dict):
         return data
     if _KIND not in data:
-        return {key: _unpacked(item) for key, item in data.items()}
-    values = _unpacked(data[_VALUE])
-    return (
-        SimpleNamespace(**values)
-        if data[_KIND] == "namespace"
-        else _rebuilt(str(data[_KIND]), values)
-    )
+        return {key: _unpack(item) for key, item in data.items()}
+    return _rebuild(str(data[_KIND]), _unpack(data[_VALUE]))
 
 
-def _rebuilt(name: str, values: Mapping[str, object]) -> Any:
-    """An object of a class of ours or of the OpenAI SDK, and of no other: an entry cannot choose
-    what is imported.
+def _rebuild(name: str, values: Mapping[str, object]) -> Any:
+    """A namespace, or an object of a class of ours or of the OpenAI SDK, and of no other: an entry
+    cannot choose what is imported.
     """
+    if name == _NAMESPACE:
+        return SimpleNamespace(**values)
     module, _, qualname = name.partition(":")
     if module != _OURS and not module.startswith(_OPENAI):
         raise ValueError(f"{name} is no class of a model reply")

@@ -9,34 +9,34 @@ from typing import TYPE_CHECKING, Any
 
 from agentkit.errors import BadModelReply, ModelUnreachable
 from agentkit.events import ReplyEnd
-from agentkit.llm.calls.checked import (
+from agentkit.llm.calls.replies import (
     LONGEST_REPLY,
     MOST_CALLS,
     MOST_CHOICES,
     Room,
-    calls_in,
-    choices_of,
-    finish_of,
-    named,
-    parted,
-    single_in,
+    join_content,
+    read_calls,
+    read_choices,
+    read_finish_reason,
+    read_identity,
+    read_single_call,
+    read_text,
+    read_usage,
     take_arguments,
-    text_in,
-    usage_of,
 )
 from agentkit.llm.calls.stream import delta, thought
-from agentkit.llm.calls.thinking import thought_in
-from agentkit.llm.calls.wire import Sender, decoded
+from agentkit.llm.calls.thinking import find_thinking
+from agentkit.llm.calls.wire import Sender, parse_json
 from agentkit.messages import FunctionCall, ToolCall, as_calls
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletion
 
 
-def assembled(events: Iterable[tuple[bytes, bool]], sender: Sender) -> ChatCompletion:
+def assemble_stream(events: Iterable[tuple[bytes, bool]], sender: Sender) -> ChatCompletion:
     """Read a stream to its end, or as far as there is room; the first choice's text is passed on.
 
-    `events` are those of `wire.events`. The reply has a `reply_end` where its `finish_reason`
+    `events` are those of `wire.read_events`. The reply has a `reply_end` where its `finish_reason`
     cannot say how it ended. Raises ModelError when nothing comes, what comes is no reply, or the
     stream ends before there is anything to use.
     """
@@ -48,7 +48,7 @@ def assembled(events: Iterable[tuple[bytes, bool]], sender: Sender) -> ChatCompl
                 break
             if not is_over and not _is_json(data):
                 break  # the connection ended in the middle of it
-            made.add(decoded(data, sender))
+            made.add(parse_json(data, sender))
             if made.room.is_full:
                 break
         return made.completion()
@@ -66,6 +66,10 @@ def _is_json(data: bytes) -> bool:
     return True
 
 
+def _drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value}
+
+
 class _Assembly:
     """What has come of a reply."""
 
@@ -77,23 +81,16 @@ class _Assembly:
         """Whether the server said that this was all."""
         self._sender = sender
 
-    def add(self, piece: Any) -> None:
+    def add(self, value: object) -> None:
         """Take the next piece in; raises ModelError for what is none."""
-        if isinstance(piece, Mapping) and piece.get("error"):
-            raise self._sender.problem(piece["error"])
-        if not isinstance(piece, Mapping):
-            raise self._sender.refuse(piece, "a piece")
-        self.whole |= {
-            key: value
-            for key, value in named(piece, self._sender).items()
-            if value or key not in self.whole
-        }
-        self.whole |= usage_of(piece)
-        for choice in choices_of(piece, self._sender):
-            index = self._index(choice.get("index"))
-            self.choices.setdefault(index, _Choice()).add(
-                choice, self.room, self._sender, shown=index == 0
-            )
+        self._sender.check_error(value)
+        piece = self._sender.read_object(value, "a piece")
+        identity = read_identity(piece, self._sender)
+        self.whole = identity | self.whole | _drop_empty(identity) | read_usage(piece)
+        for choice in read_choices(piece, self._sender):
+            index = self._read_index(choice.get("index"))
+            made = self.choices.setdefault(index, _Choice())
+            made.add(choice, self.room, self._sender, shown=index == 0)
 
     def completion(self) -> ChatCompletion:
         """The reply; raises ModelError when nothing came, or nothing that can be used."""
@@ -105,27 +102,26 @@ class _Assembly:
                 f"{sender.server} ended its reply without a word from {sender.model}; "
                 "check the address, which usually ends in /v1."
             )
-        choices = [self.choices[index].whole(index, sender) for index in sorted(self.choices)]
-        end = self._end()
+        choices = [choice.whole(index, sender) for index, choice in sorted(self.choices.items())]
         values: dict[str, Any] = {**self.whole, "choices": choices}
-        if end:
+        if end := self._find_end():
             values["reply_end"] = end
         return ChatCompletion.construct(**values)
 
-    def _index(self, given: object) -> int:
+    def _read_index(self, given: object) -> int:
         """Which choice a piece is of; without a number, the first."""
-        if given is not None and (
-            isinstance(given, bool) or not isinstance(given, int) or not 0 <= given < MOST_CHOICES
-        ):
+        index = 0 if given is None else given
+        if type(index) is not int or index not in range(MOST_CHOICES):
             raise self._sender.refuse(given, "the number of a choice")
-        return given or 0
+        return index
 
-    def _end(self) -> ReplyEnd | None:
+    def _find_end(self) -> ReplyEnd | None:
         """How it ended, where it has no finish reason; raises ModelError for a part of no use."""
-        first = self.choices.get(0)
-        if not self.room.is_full and (self.is_done or (first and first.finish_reason)):
+        first = self.choices.get(0, _Choice())
+        is_over = self.is_done or first.finish_reason
+        if is_over and not self.room.is_full:
             return None
-        if first and first.texts and not first.calls and not first.single:
+        if any(first.texts) and not first.has_calls():
             return "too_long" if self.room.is_full else "broken_off"
         # The arguments of a call may be cut, or not have begun: it must not be made.
         if self.room.is_full:
@@ -152,46 +148,37 @@ class _Choice:
     finish_reason: str | None = None
 
     def add(self, choice: Mapping[str, Any], room: Room, sender: Sender, *, shown: bool) -> None:
-        self.finish_reason = finish_of(choice) or self.finish_reason
-        piece = choice.get("delta")
-        if piece is None:
-            return
-        if not isinstance(piece, Mapping):
-            raise sender.refuse(piece, "a piece")
-        thinking = room.take(thought_in(piece))
-        if thinking:
-            self.thoughts.append(thinking)
-        text = room.take(
-            text_in(piece.get("content"), sender) or text_in(piece.get("refusal"), sender)
-        )
-        if text:
-            self.texts.append(text)
+        self.finish_reason = read_finish_reason(choice) or self.finish_reason
+        piece = sender.read_part(choice, "delta", "a piece")
+        thinking = room.take(find_thinking(piece))
+        said = read_text(piece.get("content"), sender) or read_text(piece.get("refusal"), sender)
+        text = room.take(said)
+        self.thoughts.append(thinking)
+        self.texts.append(text)
         if shown:
             thought(thinking)
             delta(text)
-        for part in calls_in(piece, sender):
+        for part in read_calls(piece, sender):
             self._add_call(part, room, sender)
-        if single := single_in(piece, sender):
+        if single := read_single_call(piece, sender):
             self.single = self.single or _Call()
             self.single.add(single, room, sender)
 
+    def has_calls(self) -> bool:
+        return bool(self.calls or self.single)
+
     def whole(self, index: int, sender: Sender) -> dict[str, Any]:
-        made = [self.calls[number] for number in sorted(self.calls)]
-        calls = [
-            ToolCall(id=call.id, type="function", function=call.function(sender)) for call in made
-        ]
+        calls = [call.whole(sender) for _, call in sorted(self.calls.items())]
         single = self.single.function(sender) if self.single else None
-        said = parted(self.texts, self.thoughts)
+        said = join_content(self.texts, self.thoughts)
         message = {"role": "assistant", **said, **as_calls(calls, single)}
         return {"index": index, "finish_reason": self.finish_reason, "message": message}
 
     def _add_call(self, part: Mapping[str, Any], room: Room, sender: Sender) -> None:
         number = part.get("index")
-        if number is None:  # some servers send each call in one piece, without a number
-            number = (
-                max(self.calls, default=-1) + 1 if part["id"] or not self.calls else max(self.calls)
-            )
-        if isinstance(number, bool) or not isinstance(number, int):
+        if number is None:
+            number = self._guess_number(part)
+        if type(number) is not int:
             raise sender.refuse(number, "the number of a tool call")
         made = self.calls.setdefault(number, _Call())
         if len(self.calls) > MOST_CALLS:
@@ -199,6 +186,12 @@ class _Choice:
         made.id = part["id"] or made.id
         if part["function"]:
             made.add(part["function"], room, sender)
+
+    def _guess_number(self, part: Mapping[str, Any]) -> int:
+        """Of which call a piece is that has no number: some servers send each call in one piece."""
+        last = max(self.calls, default=-1)
+        begins = part["id"] or not self.calls
+        return last + 1 if begins else last
 
 
 @dataclass(slots=True)
@@ -213,6 +206,9 @@ class _Call:
         take_arguments(part, room, sender)
         self.names.append(part["name"])
         self.arguments.append(part["arguments"])
+
+    def whole(self, sender: Sender) -> ToolCall:
+        return ToolCall(id=self.id, type="function", function=self.function(sender))
 
     def function(self, sender: Sender) -> FunctionCall:
         name, arguments = "".join(self.names), "".join(self.arguments)

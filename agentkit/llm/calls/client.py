@@ -8,26 +8,25 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from agentkit.core import bus, stopping
 from agentkit.errors import BadModelReply, ModelError, Stopped
-from agentkit.events import CallStatus, ModelCalled, ModelReplied, Thinking, Usage
-from agentkit.llm.calls import limits, room
-from agentkit.llm.calls.ends import cut_by, end_of, half_a_call
+from agentkit.events import CallStatus, ModelCalled, ModelReplied, ReplyEnd, Thinking, Usage
+from agentkit.llm.calls import limits, room, templates
+from agentkit.llm.calls.ends import cut_by, end_of, find_half_call
+from agentkit.llm.calls.retrieved import read_thinking, to_message
 from agentkit.llm.calls.stream import Streamed, streaming
-from agentkit.llm.calls.thinking import split, thought_in
-from agentkit.llm.calls.usage import credible, estimated_usage, usage_from, with_reasoning
+from agentkit.llm.calls.usage import add_reasoning, check_usage, estimate_usage, to_usage
 from agentkit.llm.model import Model, Reply
 from agentkit.llm.response import ModelResponse
 from agentkit.messages import (
     Message,
-    call_fields,
-    check_reply,
-    field_of,
     has_calls,
+    mappings_in,
     new_id,
     text_of,
+    without_keys,
     without_thinking,
 )
 
@@ -53,35 +52,46 @@ def call(
     does not fit into the model's window is shortened, see `room`; raises ContextTooLong where that
     cannot be done, before anything is sent.
 
+    A server whose chat template refuses the order of the messages is asked again in the order that
+    templates demand, see `templates`; the model is asked so from then on.
+
     Emits ModelCalled, TokenDelta and ThinkingDelta for what is streamed, and one ModelReplied per
     attempt. Stopped on the way, it returns the part that had come; stopped before or between
     attempts, it raises Stopped. Raises ModelError, for a reply with nothing in it unless it
     `may_be_empty`, LimitReached before an attempt that would go beyond a limit, and whatever a
     client of somebody else raises.
     """
-    said = {} if stream is None else {"stream": stream}
-    sent = room.fitted(
-        model,
-        [without_thinking(message) for message in messages],
-        tools_in(params or {}),
-        params or {},
-        agent,
-    )
-    request = {"model": model.name, "messages": sent, **said, **(params or {})}
-    asked = _Call(model, list(sent), agent, request, may_be_empty, attempts)
+    options = dict(params or {})
+    plain = [without_thinking(message) for message in messages]
+    fitting = room.fit_messages(model, plain, find_tools(options), options, agent)
+    form = templates.find_form(model)
+    sent = templates.to_form(fitting, form)
+    request: dict[str, Any] = {"model": model.name, "messages": sent}
+    if stream is not None:
+        request["stream"] = stream
+    request.update(options)
+    asked = _Call(model, sent, agent, request, may_be_empty, attempts)
     attempt = 1
     while True:
         stopping.check()
         try:
-            return asked.attempt(attempt)
+            reply = asked.attempt(attempt)
         except ModelError as error:
-            if (wait := asked.wait_s(error, attempt)) is None:
+            if stricter := templates.find_stricter(form, error, fitting):
+                form = stricter
+                asked = asked.with_messages(templates.to_form(fitting, form))
+            elif (wait := asked.wait_s(error, attempt)) is None:
                 raise
-        stopping.current().wait(wait)
-        attempt += 1
+            else:
+                stopping.current().wait(wait)
+            attempt += 1
+            continue
+        if form != templates.find_form(model):
+            templates.learn(model, form)
+        return reply
 
 
-def recalled(
+def recall(
     model: Model,
     messages: Sequence[Message],
     response: ModelResponse,
@@ -94,7 +104,18 @@ def recalled(
     The Reply itself tells what the response took when it was made.
     """
     request = {"model": model.name, "messages": messages, **(params or {})}
-    return _Call(model, list(messages), agent, request, may_be_empty=True).recalled(response)
+    return _Call(model, list(messages), agent, request, may_be_empty=True).recall(response)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """What a reply took."""
+
+    usage: Usage
+    dollars: float | None
+    """None when the price is unknown."""
+    tells_reasoning: bool = False
+    """Whether the server says how much of it was thinking."""
 
 
 @dataclass(slots=True)
@@ -110,73 +131,78 @@ class _Call:
     """How many there may be."""
     id: str = field(default_factory=new_id)
 
+    def with_messages(self, messages: list[Message]) -> _Call:
+        """The same call with other messages."""
+        return replace(self, messages=messages, params={**self.params, "messages": messages})
+
     def wait_s(self, error: Exception, attempt: int) -> float | None:
         """Seconds until the attempt after this one; None for no other."""
-        if attempt >= self.attempts or not isinstance(error, ModelError):
-            return None
-        if error.retry_after_s is None or error.retry_after_s > _LONGEST_WAIT_S:
+        after_s = error.retry_after_s if isinstance(error, ModelError) else None
+        if after_s is None or after_s > _LONGEST_WAIT_S or attempt >= self.attempts:
             return None
         backoff: float = _FIRST_WAIT_S * 2 ** (attempt - 1)
-        return max(error.retry_after_s, backoff)
+        return max(after_s, backoff)
 
     def attempt(self, number: int) -> Reply:
-        with limits.reserved(
-            self.model, self.messages, tools_in(self.params), self.params, self.agent
+        """Ask once and report how it went."""
+        with limits.reserve(
+            self.model, self.messages, find_tools(self.params), self.params, self.agent
         ) as reservation:
             reply = self._attempt(number, reservation)
-        raw = self._figures(reply.raw) if reply.raw is not None else {}
-        self._report(number, reply, "stopped" if reply.stopped else "ok", raw)
+        self._report(number, reply, "stopped" if reply.stopped else "ok")
         return reply
 
     def _attempt(self, number: int, reservation: limits.Reservation) -> Reply:
         with streaming(self.agent, self.id, self._report_call) as streamed:
             response: ModelResponse | None = None
             try:
-                response = self._created(streamed)
-                reply = self._reply(response, streamed)
+                response = self._create(streamed)
+                reply = self._read_reply(response, streamed)
             except Stopped:
-                reply = self._partial(streamed)
+                cost = self._estimate(streamed.text, streamed.thinking)
+                reply = self._make_partial(streamed, cost)
             except (
                 Exception
             ) as error:  # also a foreign client's own error: every attempt gets its row
-                failed = self._failed(streamed, response, error)
+                failed = self._make_partial(streamed, self._count_failed(streamed, response, error))
                 reservation.settle(failed.usage, failed.cost)
                 if streamed.pieces and isinstance(error, ModelError):
                     error.retry_after_s = None  # what was shown would be shown twice
-                self._report(number, failed, "failed", {}, error)
+                self._report(number, failed, "failed", error)
                 raise
         reservation.settle(reply.usage, reply.cost)
         return reply
 
-    def recalled(self, response: ModelResponse) -> Reply:
+    def recall(self, response: ModelResponse) -> Reply:
+        """The reply in a response that a cache kept."""
         with streaming(self.agent, self.id) as streamed:
-            reply = self._reply(response, streamed)
-        raw = self._figures(response)
+            reply = self._read_reply(response, streamed)
         self._report_call(self.params)
-        self._report(1, replace(reply, usage=Usage(), cost=0.0), "cached", raw)
+        self._report(1, replace(reply, usage=Usage(), cost=0.0), "cached")
         return reply
 
     @property
     def _who(self) -> str:
-        return (
-            f"{self.agent}: the model {self.model.name}"
-            if self.agent
-            else f"The model {self.model.name}"
-        )
+        prefix = f"{self.agent}: the" if self.agent else "The"
+        return f"{prefix} model {self.model.name}"
 
     def _report_call(self, sent: Mapping[str, Any]) -> None:
         if not bus.heard():
             return
-        model, messages = (
-            self.model,
-            [dict(message) for message in sent.get("messages", self.messages)],
-        )
-        request = around_messages(sent)
+        messages = [dict(message) for message in sent.get("messages", self.messages)]
         bus.emit(
-            ModelCalled(self.id, self.agent, model.provider, model.name, "chat", messages, request)
+            ModelCalled(
+                self.id,
+                self.agent,
+                self.model.provider,
+                self.model.name,
+                "chat",
+                messages,
+                describe_request(sent),
+            )
         )
 
-    def _created(self, streamed: Streamed) -> ModelResponse:
+    def _create(self, streamed: Streamed) -> ModelResponse:
         if not getattr(self.model.client, "says_what_it_sends", False):
             streamed.send(self.params)
         try:
@@ -186,20 +212,34 @@ class _Call:
                 streamed.send(self.params)
             streamed.close()
 
-    def _reply(self, response: ModelResponse, streamed: Streamed) -> Reply:
+    def _read_reply(self, response: ModelResponse, streamed: Streamed) -> Reply:
+        """The first message of a response; raises BadModelReply when it cannot be used."""
         retrieved = self.model.client.message_retrieval(response)
         first = retrieved[0] if retrieved else None
-        message, thinking = message_of(first, self._who), thinking_of(first) or streamed.thinking
-        if not (self.may_be_empty or message.get("content") or has_calls(message)):
+        message = to_message(first, self._who)
+        thinking = read_thinking(first) or streamed.thinking
+        self._check(message, thinking, end_of(response))
+        cost = self._count(response, text_of(message.get("content")), thinking)
+        reply = self._make_reply(message, streamed, thinking, cost)
+        return replace(
+            reply,
+            model=str(getattr(response, "model", "") or self.model.name),
+            stopped=False,
+            raw=response,
+            end=end_of(response),
+        )
+
+    def _check(self, message: Message, thinking: str, end: ReplyEnd) -> None:
+        """Raise BadModelReply for a message with nothing in it, or with half a call."""
+        is_empty = not message.get("content") and not has_calls(message)
+        if is_empty and not self.may_be_empty:
             raise self._empty(thinking)
-        if cut_by(end_of(response)) and (name := half_a_call(message)):
+        half = find_half_call(message) if cut_by(end) else ""
+        if half:
             raise BadModelReply(
-                f"{self._who} was cut off while it called {name}, which is not run so; allow more"
+                f"{self._who} was cut off while it called {half}, which is not run so; allow more"
                 " tokens."
             )
-        text = text_of(message.get("content"))
-        costs = self._costs(response, text, thinking)
-        return self._made(text, message, *costs, streamed, response, thinking)
 
     def _empty(self, thinking: str) -> BadModelReply:
         if thinking:
@@ -212,193 +252,109 @@ class _Call:
             " model."
         )
 
-    def _costs(
-        self, response: ModelResponse, text: str, thinking: str
-    ) -> tuple[Usage, float | None]:
-        client = self.model.client
-        cost = client.cost(
-            response
-        )  # before the usage: clients of AutoGen scripts note the cost in the response
-        usage = usage_from(self._figures(response))
-        # some servers send zeros, or figures by names of their own; limits would never be reached
+    def _count(self, response: ModelResponse, text: str, thinking: str) -> _Cost:
+        """What a response took, as the server says; as we count it where the server does not."""
+        # The cost before the usage: clients of AutoGen scripts note the cost in the response.
+        dollars = self.model.client.cost(response)
+        usage = to_usage(self._read_figures(response))
+        # Some servers send zeros, or figures by names of their own; limits would never be reached.
         if not usage.total:
-            usage, estimate = self._estimate(text, thinking)
-            return usage, cost if estimate is None else estimate
-        usage = with_reasoning(usage, thinking, self.model.name)
-        return usage, self.model.price(usage) if self.model.price_1k else cost
+            estimate = self._estimate(text, thinking)
+            return estimate if estimate.dollars is not None else replace(estimate, dollars=dollars)
+        full = add_reasoning(usage, thinking, self.model.name)
+        if self.model.price_1k:
+            dollars = self.model.price(full)
+        return _Cost(full, dollars, tells_reasoning=usage.reasoning > 0)
 
-    def _figures(self, response: ModelResponse) -> dict[str, Any]:
-        return credible(self.model.client.get_usage(response))
+    def _read_figures(self, response: ModelResponse) -> dict[str, Any]:
+        return check_usage(self.model.client.get_usage(response))
 
-    def _estimate(self, text: str, thinking: str) -> tuple[Usage, float | None]:
-        tools = tools_in(self.params)
-        usage = estimated_usage(self.messages, text, self.model.name, tools, thinking)
-        return usage, self.model.price(usage)
+    def _estimate(self, text: str, thinking: str) -> _Cost:
+        """Our own count of a reply to this call."""
+        tools = find_tools(self.params)
+        usage = estimate_usage(self.messages, text, self.model.name, tools, thinking)
+        return _Cost(usage, self.model.price(usage))
 
-    def _partial(self, streamed: Streamed) -> Reply:
-        message: Message = {"role": "assistant", "content": streamed.text}
-        costs = self._estimate(streamed.text, streamed.thinking)
-        return self._made(streamed.text, message, *costs, streamed, None, streamed.thinking)
-
-    def _made(
-        self,
-        text: str,
-        message: Message,
-        usage: Usage,
-        cost: float | None,
-        streamed: Streamed,
-        response: Any,
-        thinking: str,
-    ) -> Reply:
-        named = str(getattr(response, "model", "") or self.model.name)
-        provider, stopped = self.model.provider, response is None
-        said = (
-            not usage.estimated and usage_from(self._figures(response)).reasoning > 0
-            if response
-            else False
-        )
-        thought = (
-            Thinking(thinking, streamed.thinking_s, usage.reasoning, not said) if thinking else None
-        )
-        return Reply(
-            text,
-            message,
-            usage,
-            cost,
-            named,
-            provider,
-            streamed.seconds,
-            streamed.first_token_s,
-            stopped,
-            self.id,
-            response,
-            None if stopped else end_of(response),
-            thought,
-        )
-
-    def _failed(
+    def _count_failed(
         self, streamed: Streamed, response: ModelResponse | None, error: Exception
-    ) -> Reply:
+    ) -> _Cost:
         """A reply that broke off or is of no use has its price; one that never came has none."""
-        usage: Usage = Usage()
-        cost: float | None = 0.0
-        taken = error.taken if isinstance(error, BadModelReply) else None
         if response is not None:
             try:
-                usage, cost = self._costs(response, streamed.text, streamed.thinking)
+                return self._count(response, streamed.text, streamed.thinking)
             except Exception:  # noqa: BLE001
                 # A client that cannot count; the error to raise is the first one.
-                cost = None
-        elif taken is not None or streamed.pieces or streamed.thoughts:
-            usage, cost = usage_from(taken or {}), None
-            if usage.total:
-                usage = with_reasoning(usage, streamed.thinking, self.model.name)
-                cost = self.model.price(usage)
-            else:
-                usage, cost = self._estimate(streamed.text, streamed.thinking)
+                return _Cost(Usage(), None)
+        taken = error.taken if isinstance(error, BadModelReply) else None
+        usage = to_usage(taken or {})
+        if usage.total:
+            usage = add_reasoning(usage, streamed.thinking, self.model.name)
+            return _Cost(usage, self.model.price(usage))
+        has_begun = taken is not None or streamed.pieces or streamed.thoughts
+        if not has_begun:
+            return _Cost(Usage(), 0.0)
+        return self._estimate(streamed.text, streamed.thinking)
+
+    def _make_partial(self, streamed: Streamed, cost: _Cost) -> Reply:
+        """What had come until the call was stopped or failed."""
         message: Message = {"role": "assistant", "content": streamed.text}
-        return self._made(streamed.text, message, usage, cost, streamed, None, streamed.thinking)
+        return self._make_reply(message, streamed, streamed.thinking, cost)
+
+    def _make_reply(
+        self, message: Message, streamed: Streamed, thinking: str, cost: _Cost
+    ) -> Reply:
+        """The reply as far as it is known without a response."""
+        usage = cost.usage
+        thought = Thinking(thinking, streamed.thinking_s, usage.reasoning, not cost.tells_reasoning)
+        return Reply(
+            text_of(message.get("content")),
+            message,
+            usage,
+            cost.dollars,
+            self.model.name,
+            self.model.provider,
+            streamed.seconds,
+            streamed.first_token_s,
+            stopped=True,
+            call_id=self.id,
+            thinking=thought if thinking else None,
+        )
 
     def _report(
-        self,
-        number: int,
-        reply: Reply,
-        status: CallStatus,
-        raw: dict[str, Any],
-        failure: Exception | None = None,
+        self, number: int, reply: Reply, status: CallStatus, error: Exception | None = None
     ) -> None:
-        provider, kind = self.model.provider, type(failure).__name__ if failure else ""
-        error, retry_in_s = (
-            (str(failure) or kind, self.wait_s(failure, number)) if failure else ("", None)
+        """Say how an attempt ended."""
+        replied = ModelReplied(
+            self.id,
+            self.agent,
+            self.model.provider,
+            reply.model,
+            "chat",
+            status,
+            reply.text,
+            reply.usage,
+            reply.seconds,
+            reply.first_token_s,
+            reply.cost,
+            number,
+            raw_usage=self._read_figures(reply.raw) if reply.raw is not None else {},
+            end=reply.end,
+            thinking=reply.thinking,
         )
-        bus.emit(
-            ModelReplied(
-                self.id,
-                self.agent,
-                provider,
-                reply.model,
-                "chat",
-                status,
-                reply.text,
-                reply.usage,
-                reply.seconds,
-                reply.first_token_s,
-                reply.cost,
-                number,
-                error,
-                kind,
-                raw,
-                reply.end,
-                reply.thinking,
-                retry_in_s,
+        if error is not None:
+            kind = type(error).__name__
+            replied = replace(
+                replied,
+                error=str(error) or kind,
+                error_type=kind,
+                retry_in_s=self.wait_s(error, number),
             )
-        )
+        bus.emit(replied)
 
 
-def tools_in(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def find_tools(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The definitions of tools, and of functions in the older form, that go along with a call."""
-    given = [*(params.get("tools") or ()), *(params.get("functions") or ())]
-    return [definition for definition in given if isinstance(definition, Mapping)]
-
-
-def message_of(retrieved: object, who: str) -> Message:
-    """A retrieved message as one for a history; its content is the refusal where there is one.
-
-    It may be a text, a dict, or an object of the SDK or of anybody with attributes of those names.
-    Raises BadModelReply, in which `who` names the model, for what can be no message.
-    """
-    if retrieved is None or isinstance(retrieved, str):
-        return {"role": "assistant", "content": retrieved and split(retrieved)[1]}
-    if not isinstance(retrieved, Mapping) and not (
-        hasattr(retrieved, "content") or has_calls(retrieved)
-    ):
-        raise BadModelReply(
-            f"{who} sent {retrieved!r:.200} as its message; ask again, or choose another model."
-        )
-    content = _without_thinking(retrieved, field_of(retrieved, "content"))
-    message: dict[str, Any] = {
-        "role": "assistant",
-        "content": content or field_of(retrieved, "refusal"),
-    }
-    for key, made in call_fields(retrieved).items():
-        message[key] = (
-            [_plain(each) for each in made] if isinstance(made, list | tuple) else _plain(made)
-        )
-    check_reply(who, message)
-    return cast(Message, message)
-
-
-def _without_thinking(retrieved: object, content: Any) -> Any:
-    """The content, text or parts, but for what the model thought."""
-    if isinstance(content, str) and not thought_in(retrieved):
-        return split(content)[1]
-    if isinstance(content, list | tuple):
-        return [part for part in content if not _is_thought(part)]
-    return content
-
-
-def _is_thought(part: object) -> bool:
-    return isinstance(part, Mapping) and part.get("type") == "thinking"
-
-
-def thinking_of(retrieved: object) -> str:
-    """What was thought before a retrieved message, by its own field or by tags in its text."""
-    content = retrieved if isinstance(retrieved, str) else field_of(retrieved, "content")
-    beside = "" if isinstance(retrieved, str) else thought_in(retrieved).strip()
-    return beside or (split(content)[0] if isinstance(content, str) else "")
-
-
-def _plain(made: object) -> Any:
-    """A call as a dict: of the SDK, or any object with attributes; what is neither as it is."""
-    if isinstance(made, Mapping):
-        return dict(made)
-    if hasattr(made, "model_dump"):
-        return made.model_dump(exclude_none=True)
-    return (
-        {key: _plain(value) for key, value in vars(made).items()}
-        if hasattr(made, "__dict__")
-        else made
-    )
+    return [*mappings_in(params.get("tools")), *mappings_in(params.get("functions"))]
 
 
 _NOT_SENT = {"extra_headers", "extra_query", "default_headers", "timeout"}
@@ -409,23 +365,21 @@ _SECRET = re.compile(
 _HIDDEN = "(not kept)"
 
 
-def around_messages(request: Mapping[str, Any]) -> dict[str, Any]:
+def describe_request(request: Mapping[str, Any]) -> dict[str, Any]:
     """All of a request but its messages, in its order, as JSON values; None stands for them.
 
     Texts by names such as `api_key` are not told, nor is what only the client reads.
     """
-    return {
-        name: None if name == "messages" else _told(name, value)
-        for name, value in request.items()
-        if name not in _NOT_SENT
-    }
+    without_messages = {**request, "messages": None} if "messages" in request else request
+    sent = without_keys(without_messages, _NOT_SENT)
+    return {name: _describe_value(name, value) for name, value in sent.items()}
 
 
-def _told(name: str, value: Any) -> Any:
+def _describe_value(name: str, value: Any) -> Any:
     try:
-        plain = json.loads(json.dumps(value, default=_by_kind, skipkeys=True))
+        plain = json.loads(json.dumps(value, default=_name_kind, skipkeys=True))
     except (ValueError, RecursionError):  # it holds itself, or nests without an end
-        return _by_kind(value)
+        return _name_kind(value)
     return _without_secrets(name, plain)
 
 
@@ -442,6 +396,6 @@ def _without_secrets(name: str, value: Any) -> Any:
             return value
 
 
-def _by_kind(value: object) -> str:
+def _name_kind(value: object) -> str:
     kind = value if isinstance(value, type) else type(value)
     return f"<{kind.__module__}.{kind.__qualname__}>"

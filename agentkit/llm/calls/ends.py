@@ -6,7 +6,7 @@ import json
 from typing import get_args
 
 from agentkit.events import ReplyEnd
-from agentkit.messages import AnyMessage, functions_of
+from agentkit.messages import AnyMessage, functions_of, text_or_empty
 
 _ENDS: dict[str, ReplyEnd] = {end: end for end in get_args(ReplyEnd)}
 # What servers call it: OpenAI, Anthropic, Mistral and OpenRouter.
@@ -21,13 +21,13 @@ _REASONS: dict[str, ReplyEnd] = {
 
 def end_of(response: object) -> ReplyEnd:
     """How the first reply in a response ended: by its `reply_end`, else by its `finish_reason`."""
-    end = getattr(response, "reply_end", None)
-    if isinstance(end, str) and end in _ENDS:
-        return _ENDS[end]
+    told = text_or_empty(getattr(response, "reply_end", None))
+    if told in _ENDS:
+        return _ENDS[told]
     choices = getattr(response, "choices", None)
     first = choices[0] if isinstance(choices, list | tuple) and choices else None
-    reason = getattr(first, "finish_reason", None)
-    return _REASONS.get(reason, "whole") if isinstance(reason, str) else "whole"
+    reason = text_or_empty(getattr(first, "finish_reason", None))
+    return _REASONS.get(reason, "whole")
 
 
 def cut_by(end: ReplyEnd | None) -> ReplyEnd | None:
@@ -35,14 +35,19 @@ def cut_by(end: ReplyEnd | None) -> ReplyEnd | None:
     return None if end == "whole" else end
 
 
-def half_a_call(message: AnyMessage) -> str:
+def find_half_call(message: AnyMessage) -> str:
     """The name of the function whose call at the end of a cut message is not whole; else empty."""
-    last = functions_of(message)[-1:]
-    return next((str(call["name"]) for call in last if not _is_whole(call.get("arguments"))), "")
+    functions = functions_of(message)
+    if not functions or _is_object(functions[-1].get("arguments")):
+        return ""
+    return str(functions[-1]["name"])
 
 
-def _is_whole(arguments: object) -> bool:
+def _is_object(arguments: object) -> bool:
+    """Whether the arguments of a call are all there: as a JSON object, or not as text."""
+    if not isinstance(arguments, str):
+        return True
     try:
-        return not isinstance(arguments, str) or isinstance(json.loads(arguments), dict)
+        return isinstance(json.loads(arguments), dict)
     except (ValueError, RecursionError):
         return False

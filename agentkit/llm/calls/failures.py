@@ -8,6 +8,7 @@ import email.utils
 import re
 import sys
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from agentkit.core.address import without_login
@@ -32,14 +33,19 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_SAID = 3000  # characters that are looked at of what a server says: it may send any number
+_WORD_KEYS = ("error", "message", "detail", "msg")
+_DEEPEST_WORDS = 3
 _BAD_KEY = re.compile(r"(sk|key|tok)[-_][\w*.-]{6,}", re.IGNORECASE)
 
 
-def mapped(error: Exception, server: str, model: str, key: str) -> ModelError:
+def to_model_error(error: Exception, server: str, model: str, key: str) -> ModelError:
     """Our error for one of the SDK's; `server` is the address as shown to people."""
     import openai
 
-    if isinstance(error, (openai.APITimeoutError, *of_http("TimeoutException"))):
+    if isinstance(error, openai.APIStatusError):
+        said = redact(_find_words(error), key)
+        return _explain_status(error, server, model, said, key)
+    if isinstance(error, (openai.APITimeoutError, *find_http_errors("TimeoutException"))):
         return _retry(
             ModelTimedOut(
                 f"{server} did not answer in time; it may be overloaded or still loading the model."
@@ -49,36 +55,35 @@ def mapped(error: Exception, server: str, model: str, key: str) -> ModelError:
     if _broke_off(error):
         return _retry(
             ModelUnreachable(
-                f"{server} broke the connection off before its answer was whole ({_cause(error)});"
-                " try again."
+                f"{server} broke the connection off before its answer was whole"
+                f" ({_find_cause(error)}); try again."
             )
         )
-    if isinstance(error, (openai.APIConnectionError, *of_http("TransportError"))):
+    if isinstance(error, (openai.APIConnectionError, *find_http_errors("TransportError"))):
         return _retry(
             ModelUnreachable(
-                f"{server} cannot be reached ({_cause(error)}); check that it runs and that the"
-                " address is right."
+                f"{server} cannot be reached ({_find_cause(error)}); check that it runs and that"
+                " the address is right."
             )
         )
-    if isinstance(error, openai.APIStatusError):
-        if 300 <= error.status_code < 400:
-            return _elsewhere(error, server, key)
-        return _of_status(error, server, model, redacted(_said(error), key))
-    return _unanswered(redacted(_line(str(error)) or type(error).__name__, key), server, model)
+    said = redact(_shorten(str(error)) or type(error).__name__, key)
+    return _explain_refusal(said, server, model)
 
 
-def told_by_server(error: object, server: str, model: str, key: str) -> ModelError:
+def read_told_error(error: object, server: str, model: str, key: str) -> ModelError:
     """Our error for an `error` that a server sends in place of a reply, or in the middle of one."""
-    return _unanswered(redacted(_line(_words(error)) or "no reason given", key), server, model)
+    return _explain_refusal(
+        redact(_shorten(_find_text(error)) or "no reason given", key), server, model
+    )
 
 
-def redacted(text: str, key: str) -> str:
+def redact(text: str, key: str) -> str:
     """`text` without the key, or anything that looks like one."""
     shown = text.replace(key, "***") if len(key) >= 4 else text
     return _BAD_KEY.sub("***", shown)
 
 
-def _unanswered(said: str, server: str, model: str) -> ModelError:
+def _explain_refusal(said: str, server: str, model: str) -> ModelError:
     if _TOO_LONG.search(said):
         return _too_long(server, model, said)
     return BadModelReply(
@@ -87,8 +92,13 @@ def _unanswered(said: str, server: str, model: str) -> ModelError:
     )
 
 
-def _of_status(error: openai.APIStatusError, server: str, model: str, said: str) -> ModelError:
+def _explain_status(
+    error: openai.APIStatusError, server: str, model: str, said: str, key: str
+) -> ModelError:
+    """Our error for an HTTP status, with the server's own words."""
     status = error.status_code
+    if 300 <= status < 400:
+        return _explain_redirect(error, server, key)
     if status in (401, 403):
         return ModelAuthFailed(
             f"{server} refuses the key ({status}: {said}); enter a valid one in the settings or in"
@@ -101,23 +111,17 @@ def _of_status(error: openai.APIStatusError, server: str, model: str, said: str)
     if status == 429:
         return _rate_limited(error, server, said)
     if status >= 500 or status in (408, 409):
-        return _retry(
-            ModelUnreachable(
-                f"{server} has a problem of its own ({status}: {said}); try again later."
-            ),
-            _retry_after_s(error),
-        )
+        problem = f"{server} has a problem of its own ({status}: {said}); try again later."
+        return _retry(ModelUnreachable(problem), _read_retry_after_s(error))
     return ModelError(
         f"{server} rejects the request ({status}: {said}); check the model's name and its settings."
     )
 
 
-def _elsewhere(error: openai.APIStatusError, server: str, key: str) -> ModelError:
+def _explain_redirect(error: openai.APIStatusError, server: str, key: str) -> ModelError:
     """A redirect is not followed: the key is for this server alone."""
-    place = (
-        redacted(without_login(_line(error.response.headers.get("location", ""))), key)
-        or "no address"
-    )
+    address = without_login(_shorten(error.response.headers.get("location", "")))
+    place = redact(address, key) or "no address"
     return ModelError(
         f"{server} sends the request on to {place} ({error.status_code}), which is not followed;"
         " enter that address in the settings if it is the right one."
@@ -143,16 +147,16 @@ def _too_long(server: str, model: str, said: str) -> ContextTooLong:
     )
 
 
-def _rate_limited(error: openai.APIStatusError, server: str, said: str) -> RateLimited:
+def _rate_limited(error: openai.APIStatusError, server: str, said: str) -> ModelError:
     if "quota" in said.lower() or error.code == "insufficient_quota":
         return RateLimited(
             f"The quota at {server} is used up ({said}); add credit there or choose another model."
         )
-    wait = _retry_after_s(error)
+    wait = _read_retry_after_s(error)
     advice = f"it asks to wait {wait:.0f} s" if wait else "wait a little"
-    limited = RateLimited(f"{server} gets too many requests ({said}); {advice}, then try again.")
-    limited.retry_after_s = wait
-    return limited
+    return _retry(
+        RateLimited(f"{server} gets too many requests ({said}); {advice}, then try again."), wait
+    )
 
 
 def _retry(error: ModelError, after_s: float = 0.0) -> ModelError:
@@ -160,7 +164,7 @@ def _retry(error: ModelError, after_s: float = 0.0) -> ModelError:
     return error
 
 
-def _retry_after_s(error: openai.APIStatusError) -> float:
+def _read_retry_after_s(error: openai.APIStatusError) -> float:
     """Seconds of the Retry-After header, which may be a number or a date; 0 without one."""
     value = error.response.headers.get("retry-after", "")
     try:
@@ -171,23 +175,20 @@ def _retry_after_s(error: openai.APIStatusError) -> float:
     return max(0.0, email.utils.mktime_tz(parsed) - time.time()) if parsed else 0.0
 
 
-def _said(error: openai.APIStatusError) -> str:
+def _find_words(error: openai.APIStatusError) -> str:
     """The server's own words in one line."""
-    return _line(_words(error.body) or error.message) or "no reason given"
+    return _shorten(_find_text(error.body) or error.message) or "no reason given"
 
 
-def _words(body: object) -> str:
+def _find_text(body: object) -> str:
     """The server's own words, in whichever of the usual places they stand."""
-    for _ in range(3):
-        if not isinstance(body, dict):
-            break
-        body = next(
-            (body[key] for key in ("error", "message", "detail", "msg") if body.get(key)), ""
-        )
+    for _ in range(_DEEPEST_WORDS):
+        if isinstance(body, dict):
+            body = next(filter(None, map(body.get, _WORD_KEYS)), "")
     return body if isinstance(body, str) else ""
 
 
-def _line(text: str) -> str:
+def _shorten(text: str) -> str:
     """What of it is shown: without tags, and without halves of characters, which nothing can
     store.
     """
@@ -195,23 +196,28 @@ def _line(text: str) -> str:
     return " ".join(re.sub(r"<[^<>]*>", " ", plain).split())[:300].rstrip(".")
 
 
-def of_http(*names: str) -> tuple[type[Exception], ...]:
+def find_http_errors(*names: str) -> tuple[type[Exception], ...]:
     """The errors of these names of the HTTP libraries that are in use: scripts may bring a client
     of the older one.
     """
-    modules = [module for name in ("httpx2", "httpx") if (module := sys.modules.get(name))]
+    modules = filter(None, map(sys.modules.get, ("httpx2", "httpx")))
     return tuple(getattr(module, name) for module in modules for name in names)
 
 
-def _broke_off(error: BaseException | None) -> bool:
+def _broke_off(error: BaseException) -> bool:
     """Whether the server was there and went away while it answered."""
-    while error is not None and not isinstance(error, of_http("RemoteProtocolError", "ReadError")):
-        error = error.__cause__
-    return error is not None
+    kinds = find_http_errors("RemoteProtocolError", "ReadError")
+    return any(isinstance(each, kinds) for each in _follow_causes(error))
 
 
-def _cause(error: Exception) -> str:
-    cause: BaseException = error
-    while cause.__cause__ is not None:
+def _find_cause(error: BaseException) -> str:
+    """What the first of the errors says, of which this one is the last."""
+    *_, first = _follow_causes(error)
+    return str(first).rstrip(".") or type(first).__name__
+
+
+def _follow_causes(error: BaseException) -> Iterator[BaseException]:
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
         cause = cause.__cause__
-    return str(cause).rstrip(".") or type(cause).__name__

@@ -20,6 +20,7 @@ from typing import Literal
 from agentkit.core import bus
 from agentkit.errors import LimitReached, WrongArgument, WrongType
 from agentkit.events import LimitTold, Usage
+from agentkit.llm.calls.room import find_reply_limit
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import counter_of
 from agentkit.messages import AnyMessage
@@ -39,19 +40,22 @@ class Limit:
     """The share at which it counts as nearly used up."""
 
     def __post_init__(self) -> None:
-        for name, value in (
-            ("tokens", self.tokens),
-            ("dollars", self.dollars),
-            ("warn_at", self.warn_at),
-        ):
-            if isinstance(value, bool) or not isinstance(value, int | float | None):
-                raise WrongType(f"{name} of a limit is {value!r:.80}; it must be a number.")
-            if value is not None and not 0 < value < math.inf:
-                raise WrongArgument(f"{name} of a limit is {value!r}; it must be a number above 0.")
+        for name in ("tokens", "dollars", "warn_at"):
+            _check_amount(name, getattr(self, name))
         if self.warn_at > 1:
             raise WrongArgument(
                 f"warn_at of a limit is {self.warn_at!r}; it is a share of the limit, at most 1."
             )
+
+
+def _check_amount(name: str, value: object) -> None:
+    """Raise for what is neither None nor a number above 0."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise WrongType(f"{name} of a limit is {value!r:.80}; it must be a number.")
+    if not 0 < value < math.inf:
+        raise WrongArgument(f"{name} of a limit is {value!r}; it must be a number above 0.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,7 @@ def limited(
     Limits around these ones go on to hold. Raises WrongType for what is no Limit.
     """
     before = used_before or Used()
-    meters = [*_meters("run", run, Used()), *_meters("chat", chat, before)]
+    meters = [*_make_meters("run", run, Used()), *_make_meters("chat", chat, before)]
     token = _active.set((*_active.get(), *meters))
     try:
         yield
@@ -125,11 +129,22 @@ class _Meter:
         """What is taken, by the calls under way, and by another one."""
         return (self.taken or 0) + sum(self.pending.values()) + needed
 
+    def add(self, spent: float | None) -> None:
+        """Count what a call took; None when its price is unknown."""
+        self.taken = None if self.taken is None or spent is None else self.taken + spent
+
     def allows(self, used: float) -> bool:
         """Whether that is within the limit; sums of prices may miss it by a rounding error."""
         return used <= self.limit or math.isclose(used, self.limit)
 
-    def told(self, agent: str, used: float, reached: bool) -> LimitTold:
+    def warn(self, agent: str, used: float) -> LimitTold | None:
+        """The event that the limit is nearly used up: once, from `warn_at` on."""
+        if self.has_warned or used < self.warn_at * self.limit:
+            return None
+        self.has_warned = True
+        return self.tell(agent, used, reached=False)
+
+    def tell(self, agent: str, used: float, reached: bool) -> LimitTold:
         """The event."""
         return LimitTold(agent, self.scope, self.unit, used, self.limit, reached)
 
@@ -143,13 +158,12 @@ class Reservation:
 
     def settle(self, usage: Usage, cost: float | None) -> None:
         """Replace it by what the call took; a cost of None is looked up."""
+        spent: dict[Unit, float | None] = {"tokens": usage.total, "dollars": cost}
+        if cost is None:
+            spent["dollars"] = self._model.price(usage)
         with _lock:
             for meter in self._meters:
-                price = (
-                    self._model.price(usage) if cost is None and meter.unit == "dollars" else cost
-                )
-                spent = usage.total if meter.unit == "tokens" else price
-                meter.taken = None if meter.taken is None or spent is None else meter.taken + spent
+                meter.add(spent[meter.unit])
                 meter.pending.pop(self, None)
 
     def release(self) -> None:
@@ -160,7 +174,7 @@ class Reservation:
 
 
 @contextmanager
-def reserved(
+def reserve(
     model: Model,
     messages: Sequence[AnyMessage],
     tools: Sequence[Mapping[str, object]],
@@ -173,7 +187,7 @@ def reserved(
     meters = _active.get()
     held = Reservation(model, meters)
     if meters:
-        _reserve(held, meters, _needs(meters, model, messages, tools, params), agent)
+        _reserve(held, meters, _find_needs(meters, model, messages, tools, params), agent)
     try:
         yield held
     finally:
@@ -184,25 +198,24 @@ def _reserve(
     held: Reservation, meters: Sequence[_Meter], needs: Mapping[Unit, float], agent: str
 ) -> None:
     with _lock:
-        wanted = [(meter, meter.with_call(needs[meter.unit])) for meter in meters]
-        beyond = next(((meter, used) for meter, used in wanted if not meter.allows(used)), None)
-        warnings = []
-        if beyond is None:
-            for meter, used in wanted:
+        totals = [(meter, meter.with_call(needs[meter.unit])) for meter in meters]
+        beyond = [(meter, total) for meter, total in totals if not meter.allows(total)]
+        if not beyond:
+            for meter in meters:
                 meter.pending[held] = needs[meter.unit]
-                if used >= meter.warn_at * meter.limit and not meter.has_warned:
-                    meter.has_warned = True
-                    warnings.append(meter.told(agent, used, reached=False))
-    for warning in warnings:
-        bus.emit(warning)
-    if beyond is not None:
-        reached = beyond[0].told(agent, beyond[1], reached=True)
-        bus.emit(reached)
-        end = EndReason("allowance", agent, reached.limit, reached.unit)
-        raise _refusal(f"{in_words(reached)} Allow more, or let the conversation be shorter.", end)
+            warnings = [meter.warn(agent, total) for meter, total in totals]
+    if not beyond:
+        for warning in filter(None, warnings):
+            bus.emit(warning)
+        return
+    meter, total = beyond[0]
+    reached = meter.tell(agent, total, reached=True)
+    bus.emit(reached)
+    end = EndReason("allowance", agent, reached.limit, reached.unit)
+    raise _refuse(f"{in_words(reached)} Allow more, or let the conversation be shorter.", end)
 
 
-def _needs(
+def _find_needs(
     meters: Sequence[_Meter],
     model: Model,
     messages: Sequence[AnyMessage],
@@ -213,8 +226,7 @@ def _needs(
     is needed.
     """
     prompt, _ = counter_of(model).prompt(messages, tools)
-    allowed = params.get("max_completion_tokens") or params.get("max_tokens")
-    reply = allowed if isinstance(allowed, int) else 0
+    reply = find_reply_limit(params)
     priced = [meter for meter in meters if meter.unit == "dollars"]
     if not priced:
         return {"tokens": prompt + reply}
@@ -222,14 +234,14 @@ def _needs(
     limit = amount("dollars", priced[0].limit)
     end = EndReason("price", limit=priced[0].limit, unit="dollars")
     if dollars is None:
-        raise _refusal(
+        raise _refuse(
             f"The price of the model {model.name} is unknown, so a limit of {limit} cannot be kept:"
             ' choose a model of known price, limit the tokens instead, or add "price" to the entry'
             " of a config_list.",
             replace(end, model=model.name),
         )
     if any(meter.taken is None for meter in priced):
-        raise _refusal(
+        raise _refuse(
             f"The price of earlier calls is unknown, so a limit of {limit} cannot be kept: begin a"
             " new chat, or limit the tokens instead.",
             end,
@@ -237,18 +249,22 @@ def _needs(
     return {"tokens": prompt + reply, "dollars": dollars}
 
 
-def _meters(scope: Literal["run", "chat"], limit: Limit | None, before: Used) -> Iterator[_Meter]:
-    if not isinstance(limit, Limit | None):
+def _make_meters(
+    scope: Literal["run", "chat"], limit: Limit | None, before: Used
+) -> Iterator[_Meter]:
+    if limit is None:
+        return
+    if not isinstance(limit, Limit):
         raise WrongType(
             f"The limit of a {scope} must be a Limit, such as Limit(tokens=10_000), not {limit!r}."
         )
-    if limit and limit.tokens is not None:
+    if limit.tokens is not None:
         yield _Meter(scope, "tokens", limit.tokens, limit.warn_at, before.tokens)
-    if limit and limit.dollars is not None:
+    if limit.dollars is not None:
         yield _Meter(scope, "dollars", limit.dollars, limit.warn_at, before.dollars)
 
 
-def _refusal(message: str, end: EndReason) -> LimitReached:
+def _refuse(message: str, end: EndReason) -> LimitReached:
     error = LimitReached(message)
     error.end = end
     return error
@@ -262,11 +278,10 @@ def amount(unit: Unit, value: float) -> str:
     """So many tokens or US dollars."""
     if unit == "tokens":
         return f"{value:,.0f} tokens"
-    return (
-        f"${value:,.2f}"
-        if value >= 1 or math.isclose(value, round(value, 2))
-        else f"${value:.6f}".rstrip("0")
-    )
+    has_whole_cents = math.isclose(value, round(value, 2))
+    if value >= 1 or has_whole_cents:
+        return f"${value:,.2f}"
+    return f"${value:.6f}".rstrip("0")
 
 
 _active: ContextVar[tuple[_Meter, ...]] = ContextVar("agentkit_limits", default=())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,21 +16,22 @@ from agentkit.core import bus, connections
 from agentkit.core.address import without_login
 from agentkit.errors import BadModelReply, ModelError, ModelNotFound, Stopped, WrongType
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, Usage
-from agentkit.llm.calls.assembly import assembled
-from agentkit.llm.calls.checked import chat_completion, completion
-from agentkit.llm.calls.failures import mapped, of_http
+from agentkit.llm.calls.assembly import assemble_stream
+from agentkit.llm.calls.failures import find_http_errors, to_model_error
+from agentkit.llm.calls.replies import read_chat_completion, read_completion
 from agentkit.llm.calls.stream import delta, sent, thought
-from agentkit.llm.calls.usage import credible, usage_from
-from agentkit.llm.calls.wire import Sender, body, decoded, events
+from agentkit.llm.calls.usage import check_usage, to_usage
+from agentkit.llm.calls.wire import Sender, read_events, read_value
 from agentkit.llm.prices import price
 from agentkit.llm.response import ModelResponse
-from agentkit.messages import THINKING, new_id
+from agentkit.messages import THINKING, mappings_in, new_id, without_keys
 
 if TYPE_CHECKING:
     import httpx2
     import openai
 
 OPENAI_URL = "https://api.openai.com/v1"
+_UNKNOWN_OPTION = re.compile("stream_options|include_usage")
 _LARGEST_ERROR = 65_536  # bytes
 _OWN_KEYS = (
     "api_key",
@@ -43,6 +45,7 @@ _OWN_KEYS = (
     "timeout",
 )
 """Other keys that somebody may have meant."""
+_WINDOW_FIELDS = ("max_model_len", "context_length", "context_window")
 _NO_KEY = "none"  # the SDK insists on one; local servers ignore it
 
 
@@ -92,20 +95,16 @@ class OpenAIClient:
         if isinstance(request.get("response_format"), type):
             request["response_format"] = _schema_of(request["response_format"])
         if "prompt" in request:
-            request = {
-                key: value for key, value in request.items() if key not in ("messages", "stream")
-            }
-        if not request.get("stream"):
-            return self._ask(request)
-        if self._asks_for_usage and "stream_options" not in request:
+            request = without_keys(request, ("messages", "stream"))
+        lacks_usage = "stream_options" not in request
+        if request.get("stream") and self._asks_for_usage and lacks_usage:
             try:
                 return self._ask({**request, "stream_options": {"include_usage": True}})
             except ModelError as error:
-                if "stream_options" not in str(error) and "include_usage" not in str(error):
+                if not _UNKNOWN_OPTION.search(str(error)):
                     raise
-                self._asks_for_usage = (
-                    False  # this server does not know the option: ask without, now and from now on
-                )
+            # This server does not know the option: ask without, now and from now on.
+            self._asks_for_usage = False
         return self._ask(request)
 
     def models(self) -> dict[str, int | None]:
@@ -117,28 +116,32 @@ class OpenAIClient:
             self._guarded(sender) as line,
             self._sdk(line.http).models.with_streaming_response.list() as response,
         ):
-            listed = _entries(decoded(body(response.iter_bytes(), sender), sender))
-        if listed is None:
+            value = read_value(response.iter_bytes(), sender)
+        if not _is_list(value):
             raise BadModelReply(
                 f"{self._shown} answers, but lists no models as OpenAI does; the address usually"
                 " ends in /v1."
             )
-        return {one["id"]: _context_window(one) for one in listed if isinstance(one.get("id"), str)}
+        return {
+            each["id"]: _find_context_window(each)
+            for each in _read_entries(value)
+            if isinstance(each.get("id"), str)
+        }
 
     def dimension(self, model: str) -> int:
         """Numbers in a vector of that embedding model, which is heard as a call of it; raises
         ModelError.
         """
         sender = self._sender(model)
-        with _heard(self.provider, model) as answered, self._guarded(sender) as line:
+        with _report_embedding(self.provider, model) as call, self._guarded(sender) as line:
             made = self._sdk(line.http).embeddings.with_streaming_response.create(
                 model=model, input="ready", encoding_format="float"
             )
             with made as response:
-                value = decoded(body(response.iter_bytes(), sender), sender)
-            answered(value)
-            listed = _entries(value)
-            vector = listed[0].get("embedding") if listed else None
+                value = read_value(response.iter_bytes(), sender)
+            call.read_usage(value)
+            entries = _read_entries(value)
+            vector = entries[0].get("embedding") if entries else None
             if not isinstance(vector, list) or not vector:
                 raise BadModelReply(
                     f"{self._shown} answers, but sends no vector for {model!r}; choose another"
@@ -162,7 +165,7 @@ class OpenAIClient:
             if answer.status_code != 200:
                 return None
             try:
-                return decoded(body(answer.iter_bytes(), sender), sender)
+                return read_value(answer.iter_bytes(), sender)
             except BadModelReply:
                 return None
 
@@ -175,14 +178,14 @@ class OpenAIClient:
 
     def cost(self, response: ModelResponse) -> float | None:
         """US dollars by the price list; None when it does not know the model."""
-        return price(response.model, self.provider, usage_from(self.get_usage(response)))
+        return price(response.model, self.provider, to_usage(self.get_usage(response)))
 
     @staticmethod
     def get_usage(response: ModelResponse) -> Mapping[str, Any]:
         """The server's figures; empty when it sent none."""
-        usage = getattr(response, "usage", None)
-        if usage is None or isinstance(usage, Mapping):
-            return usage or {}
+        usage = getattr(response, "usage", None) or {}
+        if isinstance(usage, Mapping):
+            return usage
         dumped: dict[str, Any] = usage.model_dump(exclude_none=True)
         return dumped
 
@@ -214,13 +217,13 @@ class OpenAIClient:
                 kind = response.headers.get("content-type", "")
                 if request.get("stream") and "json" not in kind:
                     pieces = response.iter_bytes()
-                    streamed = assembled(events(pieces, sender), sender)
+                    streamed = assemble_stream(read_events(pieces, sender), sender)
                     line.drain(pieces)
                     return streamed
-                value = decoded(body(response.iter_bytes(), sender), sender)
+                value = read_value(response.iter_bytes(), sender)
         if "prompt" in request:
-            return cast(ModelResponse, completion(value, sender))
-        made = chat_completion(value, sender)
+            return cast(ModelResponse, read_completion(value, sender))
+        made = read_chat_completion(value, sender)
         if request.get("stream"):  # asked for a stream, this server sends all at once
             first = made.choices[0].message
             thought(getattr(first, THINKING, ""))
@@ -239,7 +242,7 @@ class OpenAIClient:
         failures: tuple[type[Exception], ...] = (
             openai.OpenAIError,
             OSError,
-            *of_http("HTTPError", "StreamError"),
+            *find_http_errors("HTTPError", "StreamError"),
         )
         saying = _Saying()
         try:
@@ -249,7 +252,7 @@ class OpenAIClient:
             if saying.problem is not None:  # the SDK takes it for one of the connection
                 raise saying.problem from None
             # Not chained: the original may quote the key.
-            raise mapped(error, sender.server, sender.model, self._api_key) from None
+            raise to_model_error(error, sender.server, sender.model, self._api_key) from None
 
     @contextmanager
     def _line(self, says: Callable[[httpx2.Request], None] | None) -> Iterator[connections.Line]:
@@ -351,16 +354,21 @@ def _schema_of(model: type[Any]) -> dict[str, Any]:
     }
 
 
-def _context_window(extra: Mapping[str, object]) -> int | None:
+def _find_context_window(model: Mapping[str, object]) -> int | None:
     """As vLLM and hosted servers tell it in their lists; a model may be trained for more."""
-    size = extra.get("max_model_len") or extra.get("context_length") or extra.get("context_window")
+    told = filter(None, map(model.get, _WINDOW_FIELDS))
+    size = next(told, None)
     return size if isinstance(size, int) and size > 0 else None
 
 
-def _entries(value: object) -> list[Mapping[str, Any]] | None:
-    """The `data` of a list; None for what is none."""
-    data = value.get("data") if isinstance(value, Mapping) else None
-    return [one for one in data if isinstance(one, Mapping)] if isinstance(data, list) else None
+def _is_list(value: object) -> bool:
+    """Whether a server sent a list as OpenAI does."""
+    return isinstance(value, Mapping) and isinstance(value.get("data"), list)
+
+
+def _read_entries(value: Any) -> list[Mapping[str, Any]]:
+    """The objects in the `data` of a list; none of what is no list."""
+    return mappings_in(value["data"]) if _is_list(value) else []
 
 
 def _without_end(response: httpx2.Response) -> None:
@@ -380,45 +388,54 @@ def _without_end(response: httpx2.Response) -> None:
     response.stream = httpx2.ByteStream(bytes(head[:_LARGEST_ERROR]))
 
 
-@contextmanager
-def _heard(provider: str, model: str) -> Iterator[Callable[[Any], None]]:
-    """Let the block be heard as a call that embeds; it hands over what the server answers."""
-    call_id, began, usage = new_id(), time.monotonic(), [Usage()]
+class _EmbeddingCall:
+    """A call that embeds, for those who listen."""
 
-    def answered(value: Any) -> None:
-        usage[0] = usage_from(credible(value.get("usage") if isinstance(value, Mapping) else None))
+    def __init__(self, provider: str, model: str) -> None:
+        self._provider, self._model = provider, model
+        self._id, self._began = new_id(), time.monotonic()
+        self._usage = Usage()
+        bus.emit(ModelCalled(self._id, "", provider, model, "embedding"))
 
-    def report(status: CallStatus, error: BaseException | None = None) -> None:
-        said, kind = (str(error), type(error).__name__) if error else ("", "")
-        seconds, cost = time.monotonic() - began, price(model, provider, usage[0])
-        if error and not usage[0].total:
-            cost = 0.0
+    def read_usage(self, value: object) -> None:
+        """Take the figures of what the server answers."""
+        raw = value.get("usage") if isinstance(value, Mapping) else None
+        self._usage = to_usage(check_usage(raw))
+
+    def report(self, status: CallStatus, *, error: str = "", error_type: str = "") -> None:
+        """Say how it ended; a failure that was not counted costs nothing."""
+        is_free = error_type and not self._usage.total
+        cost = 0.0 if is_free else price(self._model, self._provider, self._usage)
         bus.emit(
             ModelReplied(
-                call_id,
+                self._id,
                 "",
-                provider,
-                model,
+                self._provider,
+                self._model,
                 "embedding",
                 status,
-                usage=usage[0],
-                seconds=seconds,
+                usage=self._usage,
+                seconds=time.monotonic() - self._began,
                 cost=cost,
-                error=said,
-                error_type=kind,
+                error=error,
+                error_type=error_type,
             )
         )
 
-    bus.emit(ModelCalled(call_id, "", provider, model, "embedding"))
+
+@contextmanager
+def _report_embedding(provider: str, model: str) -> Iterator[_EmbeddingCall]:
+    """Let the block be heard as a call that embeds."""
+    call = _EmbeddingCall(provider, model)
     try:
-        yield answered
+        yield call
     except Stopped:
-        report("stopped")
+        call.report("stopped")
         raise
     except ModelError as error:
-        report("failed", error)
+        call.report("failed", error=str(error), error_type=type(error).__name__)
         raise
-    report("ok")
+    call.report("ok")
 
 
 def provider_of(base_url: str) -> str:

@@ -7,8 +7,9 @@ message, the last question and what came last stay. What is stored anywhere is n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, takewhile
 from typing import Any, cast
 
 from agentkit.core import bus
@@ -33,6 +34,7 @@ _LEAST, _BARE = 256, 32
 _MOST_PER_CHARACTER, _PER_MESSAGE = 4, 64
 """Tokens that a character and the frame of a message may take at most."""
 _CODE_OUTPUT = "exitcode: "
+_SYSTEM_ROLES = ("system", "developer")
 _TRIES = 4
 
 
@@ -51,19 +53,27 @@ def room_in(model: Model, params: Mapping[str, object]) -> Room | None:
     window = window_of(model)
     if window is None or not model.is_language_model:
         return None
-    own = getattr(model.client, "count_tokens", None)
-    free = window - (
-        0 if callable(own) or family_of(model.name).text_is_known else window // MARGIN
-    )
-    allowed = params.get("max_completion_tokens") or params.get("max_tokens")
-    if isinstance(allowed, int) and not isinstance(allowed, bool) and allowed > 0:
+    free = window if _counts_exactly(model) else window - window // MARGIN
+    if allowed := find_reply_limit(params):
         most = free - min(allowed, window // 2)
         return Room(most, most)
     needed, reply = min(NEEDED, window // NEEDED_SHARE), min(REPLY, window // REPLY_SHARE)
     return Room(free - needed, free - reply)
 
 
-def fitted(
+def _counts_exactly(model: Model) -> bool:
+    """Whether the client counts tokens itself, or the model's tokenizer is known."""
+    own = getattr(model.client, "count_tokens", None)
+    return callable(own) or family_of(model.name).text_is_known
+
+
+def find_reply_limit(params: Mapping[str, object]) -> int:
+    """The tokens that the parameters of a call allow its reply; 0 when they set no limit."""
+    allowed = params.get("max_completion_tokens") or params.get("max_tokens")
+    return allowed if type(allowed) is int and allowed > 0 else 0
+
+
+def fit_messages(
     model: Model,
     messages: Sequence[Message],
     tools: Sequence[Mapping[str, object]],
@@ -75,14 +85,14 @@ def fitted(
     Emits Compressed when they did not fit. Raises ContextTooLong when even the shortest form does
     not: nothing was sent then.
     """
-    asked, room = list(messages), room_in(model, params)
-    if room is None or _surely_fits(asked, tools, room.most):
-        return asked
+    given, room = list(messages), room_in(model, params)
+    if room is None or _surely_fits(given, tools, room.most):
+        return given
     counter = counter_of(model)
-    tokens, estimated = counter.prompt(asked, tools)
+    tokens, estimated = counter.prompt(given, tools)
     if tokens <= room.most:
-        return asked
-    made, after = _Fitting(asked, counter, tools, tokens).into(room.goal)
+        return given
+    made, after = _Fitting(given, counter, tools, tokens).fit(room.goal)
     if after > room.most:
         who = f"{agent}: the model {model.name}" if agent else f"The model {model.name}"
         raise ContextTooLong(
@@ -95,12 +105,12 @@ def fitted(
             agent,
             STRATEGY,
             True,
-            len(asked),
+            len(given),
             len(made),
             tokens,
             after,
             estimated=estimated,
-            results_shortened=_shorter(asked, made),
+            results_shortened=_count_shortened(given, made),
         )
     )
     return made
@@ -122,11 +132,38 @@ def shortened(text: str, characters: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Unit:
-    """Messages that only make sense together: a call with its results, or one message."""
+class _Counted:
+    """A message and its tokens."""
 
-    places: tuple[int, ...]
+    message: Message
     tokens: int
+    is_result: bool
+    """Whether it may be shortened."""
+
+    def size(self, most: int) -> int:
+        """Its tokens when no result has more than `most`."""
+        return min(self.tokens, most) if self.is_result else self.tokens
+
+    def shorten(self, most: int, counter: TokenCounter) -> Message:
+        """The message, as a result with about `most` tokens."""
+        if self.size(most) == self.tokens:
+            return self.message
+        characters = len(self.message["content"] or "") * most // self.tokens
+        for _ in range(_TRIES):
+            shorter = self._cut(characters)
+            if counter.message(shorter)[0] <= most:
+                return shorter
+            characters = characters * 3 // 4
+        bare = self._cut(0)
+        return bare if counter.message(bare)[0] < self.tokens else self.message
+
+    def _cut(self, characters: int) -> Message:
+        content = shortened(str(self.message["content"]), characters)
+        return cast(Message, {**self.message, "content": content})
+
+
+_Unit = list[_Counted]
+"""Messages that only make sense together: a call with its results, or one message."""
 
 
 class _Fitting:
@@ -139,156 +176,135 @@ class _Fitting:
         tools: Sequence[Mapping[str, Any]],
         tokens: int,
     ) -> None:
-        self._messages, self._counter, self._tools = messages, counter, tools
-        self._sizes = [counter.message(each)[0] for each in messages]
-        self._fixed = tokens - sum(self._sizes)
+        self._counter, self._tools = counter, tools
+        self._whole = [
+            _Counted(message, counter.message(message)[0], _is_result(message))
+            for message in messages
+        ]
+        self._fixed = tokens - sum(each.tokens for each in self._whole)
         """Of the tools and the opening of the reply."""
 
-    def into(self, room: int) -> tuple[list[Message], int]:
+    def fit(self, room: int) -> tuple[list[Message], int]:
         """The longest form that was found, with its tokens: more than the room when none fits."""
         goal = room
         for _ in range(_TRIES):
-            made = self._shaped(goal)
+            made = self._shape(goal)
             tokens = self._counter.prompt(made, self._tools)[0]
             if tokens <= room:
                 break
             goal -= tokens - room  # a few more than were reckoned with
         return made, tokens
 
-    def _shaped(self, goal: int) -> list[Message]:
-        whole = range(len(self._messages))
+    def _shape(self, goal: int) -> list[Message]:
+        """The messages with shorter results; without some of them where that does not do."""
         most = goal // 2
         while most >= _LEAST:
-            if self._reckoned(whole, most) <= goal:
-                return self._cut(whole, most)
+            if self._estimate(self._whole, most) <= goal:
+                return self._shorten(self._whole, most)
             most //= 2
-        kept = self._chosen(goal, _LEAST)
-        if self._reckoned(kept, _LEAST) > goal:
-            kept = self._chosen(goal, _BARE)
-            return self._cut(kept, _BARE)
-        return self._cut(kept, _LEAST)
+        kept = self._choose(goal, _LEAST)
+        if self._estimate(kept, _LEAST) <= goal:
+            return self._shorten(kept, _LEAST)
+        return self._shorten(self._choose(goal, _BARE), _BARE)
 
-    def _reckoned(self, places: Sequence[int], most: int) -> int:
+    def _estimate(self, kept: Sequence[_Counted], most: int) -> int:
         """Tokens of these messages when no result has more than `most`."""
-        frame = _PER_MESSAGE if len(places) < len(self._messages) else 0
-        return self._fixed + frame + sum(self._size(place, most) for place in places)
+        frame = _PER_MESSAGE if len(kept) < len(self._whole) else 0
+        return self._fixed + frame + _sum_sizes(kept, most)
 
-    def _size(self, place: int, most: int) -> int:
-        size = self._sizes[place]
-        return min(size, most) if _is_result(self._messages[place]) else size
-
-    def _chosen(self, goal: int, most: int) -> list[int]:
-        """The places of what is kept: the oldest units in the middle go first."""
-        units = [
-            _Unit(places, sum(self._size(place, most) for place in places))
-            for places in _units(self._messages)
-        ]
-        order = self._order(units)
-        tokens = self._fixed + _PER_MESSAGE + sum(unit.tokens for unit in units)
-        gone: set[int] = set()
-        for number in order:
+    def _choose(self, goal: int, most: int) -> list[_Counted]:
+        """What is kept: the oldest units in the middle go first."""
+        units = _split_into_units(self._whole)
+        tokens = self._fixed + _PER_MESSAGE + _sum_sizes(self._whole, most)
+        for number in _order_removals(units):
             if tokens <= goal:
                 break
-            gone.add(number)
-            tokens -= units[number].tokens
-        kept = [unit.places for number, unit in enumerate(units) if number not in gone]
-        return [place for places in kept for place in places]
+            tokens -= _sum_sizes(units[number], most)
+            units[number] = []
+        return list(chain.from_iterable(units))
 
-    def _order(self, units: Sequence[_Unit]) -> list[int]:
-        """The numbers of what may go, in the order in which it goes: the first question last."""
-        fixed = _fixed(self._messages, units)
-        free = [number for number in range(len(units)) if number not in fixed]
-        first = next((n for n, unit in enumerate(units) if self._is_question(unit)), None)
-        return sorted(free, key=lambda number: number == first)
+    def _shorten(self, kept: Sequence[_Counted], most: int) -> list[Message]:
+        made = [each.shorten(most, self._counter) for each in kept]
+        gone = len(self._whole) - len(made)
+        return _add_note(made, gone) if gone else made
 
-    def _is_question(self, unit: _Unit) -> bool:
-        return _is_question(self._messages[unit.places[0]])
 
-    def _cut(self, places: Sequence[int], most: int) -> list[Message]:
-        made = [self._short(place, most) for place in places]
-        gone = len(self._messages) - len(made)
-        return _with_note(made, gone) if gone else made
-
-    def _short(self, place: int, most: int) -> Message:
-        message, size = self._messages[place], self._sizes[place]
-        content = message.get("content")
-        if size <= most or not isinstance(content, str) or not _is_result(message):
-            return message
-        characters = len(content) * most // size
-        for _ in range(_TRIES):
-            shorter = cast(Message, {**message, "content": shortened(content, characters)})
-            if self._counter.message(shorter)[0] <= most:
-                return shorter
-            characters = characters * 3 // 4
-        bare = cast(Message, {**message, "content": shortened(content, 0)})
-        return bare if self._counter.message(bare)[0] < size else message
+def _sum_sizes(counted: Iterable[_Counted], most: int) -> int:
+    return sum(each.size(most) for each in counted)
 
 
 def _surely_fits(
     messages: Sequence[Message], tools: Sequence[Mapping[str, object]], room: int
 ) -> bool:
     """Whether even a token for each byte would do: then nothing has to be counted."""
-    total = _at_most(repr(tools)) if tools else 0
-    for message in messages:
-        if not isinstance(message.get("content"), str | None):
-            return False
-        texts = (each if isinstance(each, str) else repr(each) for each in message.values())
-        total += _PER_MESSAGE + sum(map(_at_most, texts))
-    return total + _PER_MESSAGE <= room
+    contents = [message.get("content") for message in messages]
+    if not all(isinstance(content, str | None) for content in contents):
+        return False
+    values = chain.from_iterable(message.values() for message in messages)
+    total = sum(map(_bound_tokens, values)) + _PER_MESSAGE * (len(messages) + 1)
+    if tools:
+        total += _bound_tokens(tools)
+    return total <= room
 
 
-def _at_most(text: str) -> int:
+def _bound_tokens(value: object) -> int:
+    """More tokens than the value can have as text."""
+    text = value if isinstance(value, str) else repr(value)
     return len(text) if text.isascii() else len(text) * _MOST_PER_CHARACTER
 
 
 def _is_result(message: Message) -> bool:
-    """Whether a message is what a tool or a program gave."""
+    """Whether a message is what a tool or a program gave, as text."""
     content = message.get("content")
-    if is_result(message):
-        return isinstance(content, str)
-    return isinstance(content, str) and content.startswith(_CODE_OUTPUT)
+    if not isinstance(content, str):
+        return False
+    return is_result(message) or content.startswith(_CODE_OUTPUT)
 
 
-def _is_question(message: Message) -> bool:
-    return message.get("role") == "user" and not _is_result(message)
-
-
-def _units(messages: Sequence[Message]) -> list[tuple[int, ...]]:
-    units: list[list[int]] = []
-    calls = False
-    for place, message in enumerate(messages):
-        if calls and is_result(message):
-            units[-1].append(place)
+def _split_into_units(counted: Sequence[_Counted]) -> list[_Unit]:
+    units: list[_Unit] = []
+    follows_call = False
+    for each in counted:
+        if follows_call and is_result(each.message):
+            units[-1].append(each)
             continue
-        units.append([place])
-        calls = has_calls(message)
-    return [tuple(unit) for unit in units]
+        units.append([each])
+        follows_call = has_calls(each.message)
+    return units
 
 
-def _fixed(messages: Sequence[Message], units: Sequence[_Unit]) -> set[int]:
-    """The units that stay: system messages at the start, the last question, and the last unit."""
-    kept = {len(units) - 1}
-    for number, unit in enumerate(units):
-        if messages[unit.places[0]].get("role") not in ("system", "developer"):
-            break
-        kept.add(number)
-    questions = (
-        n for n in range(len(units) - 1, -1, -1) if _is_question(messages[units[n].places[0]])
-    )
-    return kept | {last for last in [next(questions, None)] if last is not None}
+def _order_removals(units: Sequence[_Unit]) -> list[int]:
+    """The numbers of the units that may go, in the order in which they go.
+
+    System messages at the start, the last question and the last unit stay; the first question goes
+    last.
+    """
+    opening = sum(1 for _ in takewhile(_is_system, units))
+    questions = [number for number, unit in enumerate(units) if _is_question(unit)]
+    stay = {*range(opening), *questions[-1:], len(units) - 1}
+    removable = [number for number in range(len(units)) if number not in stay]
+    return sorted(removable, key=questions[:1].__contains__)
 
 
-def _with_note(messages: list[Message], gone: int) -> list[Message]:
+def _is_system(unit: _Unit) -> bool:
+    return unit[0].message.get("role") in _SYSTEM_ROLES
+
+
+def _is_question(unit: _Unit) -> bool:
+    return unit[0].message.get("role") == "user" and not unit[0].is_result
+
+
+def _add_note(messages: list[Message], gone: int) -> list[Message]:
     """With what was left out said to the model: in the system message where there is one."""
     said = f"[{gone:,} earlier messages of this conversation were left out to fit your window.]"
-    first = messages[0] if messages else None
-    content = first.get("content") if first else None
-    if first and first.get("role") in ("system", "developer") and isinstance(content, str):
-        return [cast(Message, {**first, "content": f"{content}\n\n{said}"}), *messages[1:]]
+    first, *others = messages
+    content = first.get("content")
+    if first.get("role") in _SYSTEM_ROLES and isinstance(content, str):
+        return [cast(Message, {**first, "content": f"{content}\n\n{said}"}), *others]
     return [{"role": "user", "content": said}, *messages]
 
 
-def _shorter(before: Sequence[Message], after: Sequence[Message]) -> int:
+def _count_shortened(before: Sequence[Message], after: Sequence[Message]) -> int:
     """How many results of tools and code were shortened."""
-    whole = {id(message) for message in before}
-    return sum(id(message) not in whole and _is_result(message) for message in after)
+    unchanged = set(map(id, before))
+    return sum(id(message) not in unchanged and _is_result(message) for message in after)

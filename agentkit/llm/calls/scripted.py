@@ -9,9 +9,9 @@ from typing import Any
 
 from agentkit.core import stopping
 from agentkit.errors import BadModelReply, Stopped
-from agentkit.llm.calls.client import tools_in
+from agentkit.llm.calls.client import find_tools
 from agentkit.llm.calls.stream import delta, thought
-from agentkit.llm.calls.usage import estimated_usage
+from agentkit.llm.calls.usage import estimate_usage
 from agentkit.llm.model import Model
 from agentkit.llm.response import Choice, Response, ResponseMessage
 from agentkit.messages import THINKING, call_fields
@@ -56,8 +56,8 @@ class ScriptedClient:
         if params.get("stream"):
             self._stream(thinking, thought)
             self._stream(text, delta)
-        usage = estimated_usage(
-            params["messages"], thinking + text, str(params.get("model", "")), tools_in(params)
+        usage = estimate_usage(
+            params["messages"], thinking + text, str(params.get("model", "")), find_tools(params)
         )
         counted = {"prompt_tokens": usage.prompt, "completion_tokens": usage.completion}
         said = ResponseMessage(

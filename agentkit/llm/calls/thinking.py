@@ -8,11 +8,11 @@ which some templates give the model the opening tag, so that only the closing on
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
-from agentkit.messages import THINKING_FIELDS, field_of
+from agentkit.messages import THINKING_FIELDS, field_of, mappings_in, text_or_empty
 
 _OPEN = "<think>"
 _CLOSE = "</think>"
@@ -95,7 +95,7 @@ class Splitter:
             self._held = self._held[closing.end() :]
             self._state = "closed"
         else:
-            size = len(self._held) - _begun(self._held)
+            size = len(self._held) - _count_begun(self._held)
             thought, self._held = self._held[:size], self._held[size:]
         return [Part("thinking", thought)]
 
@@ -105,29 +105,42 @@ class Splitter:
             return [Part("text", text)]
         closing = _CLOSING.search(self._held)
         if closing is None:
-            return [self._said_up_to(len(self._held) - (0 if is_over else _begun(self._held)))]
-        at, behind = closing.start(), self._held[closing.end() :]
-        blank = not behind.strip(" \t") and len(behind) < _LONGEST_BLANK
-        if blank and not is_over:
-            return [self._said_up_to(at)]
-        said = self._said_up_to(at)
-        if not _LONE.match(self._held) or len(_FENCE.findall(self._said)) % 2:
-            self._tags += 1
-            said_too = self._said_up_to(len(_CLOSE))
-            if self._tags > _MOST:
-                self.thought_elsewhere()
-            return [said, said_too]
-        self._held, self._state = behind, "closed"
-        self.thought_elsewhere()
-        return [said, Part("was_thinking")]
+            begun = 0 if is_over else _count_begun(self._held)
+            return [self._take(len(self._held) - begun)]
 
-    def _said_up_to(self, size: int) -> Part:
+        before, behind = self._take(closing.start()), self._held[len(_CLOSE) :]
+        if not is_over and _may_end_line(behind):
+            return [before]
+        if _LONE.match(self._held) and not self._is_in_code():
+            self._held, self._state = behind, "closed"
+            self.thought_elsewhere()
+            return [before, Part("was_thinking")]
+        return [before, self._take_tag()]
+
+    def _is_in_code(self) -> bool:
+        """Whether a fence in the text so far is still open."""
+        return len(_FENCE.findall(self._said)) % 2 == 1
+
+    def _take_tag(self) -> Part:
+        """The closing tag as text: it ends nothing."""
+        tag = self._take(len(_CLOSE))
+        self._tags += 1
+        if self._tags > _MOST:
+            self.thought_elsewhere()
+        return tag
+
+    def _take(self, size: int) -> Part:
         text, self._held = self._held[:size], self._held[size:]
         self._said += text
         return Part("text", text)
 
 
-def split(text: str) -> tuple[str, str]:
+def _may_end_line(text: str) -> bool:
+    """Whether only blanks came behind a closing tag, and the next piece may end the line."""
+    return not text.strip(" \t") and len(text) < _LONGEST_BLANK
+
+
+def split_thinking(text: str) -> tuple[str, str]:
     """What was thought, and the answer; the text itself as the answer when nothing was."""
     splitter = Splitter()
     thinking = answer = ""
@@ -141,41 +154,35 @@ def split(text: str) -> tuple[str, str]:
     return thinking.strip(), answer
 
 
-def thought_in(message: object) -> str:
+def find_thinking(message: object) -> str:
     """The thinking that stands beside the text of a message or of a piece of one; else empty.
 
     A server may name the same twice; the first that says something counts.
     """
-    for key in THINKING_FIELDS:
-        value = field_of(message, key)
-        if isinstance(value, str) and value:
-            return value
-    return _in_parts(field_of(message, "content")) or _in_details(message)
-
-
-def _in_parts(content: object) -> str:
-    """Of Mistral: parts of type `thinking`, which hold texts, or a text."""
-    parts = content if isinstance(content, list | tuple) else ()
-    inner = [
-        part.get("thinking")
-        for part in parts
-        if isinstance(part, Mapping) and part.get("type") == "thinking"
-    ]
-    return "".join(each if isinstance(each, str) else _texts(each) for each in inner)
-
-
-def _in_details(message: object) -> str:
     details = field_of(message, "reasoning_details")
-    return _texts(details, "text") or _texts(details, "summary")
+    named = (text_or_empty(field_of(message, key)) for key in THINKING_FIELDS)
+    found = chain(
+        named,
+        [_join_thoughts(field_of(message, "content"))],
+        [_join_texts(details, "text"), _join_texts(details, "summary")],
+    )
+    return next(filter(None, found), "")
 
 
-def _texts(parts: object, key: str = "text") -> str:
-    given = parts if isinstance(parts, Sequence) and not isinstance(parts, str | bytes) else ()
-    texts = [part.get(key) for part in given if isinstance(part, Mapping)]
-    return "".join(text for text in texts if isinstance(text, str))
+def _join_thoughts(content: object) -> str:
+    """Of Mistral: parts of type `thinking`, which hold texts, or a text."""
+    thoughts = [part for part in mappings_in(content) if part.get("type") == "thinking"]
+    return "".join(
+        text_or_empty(part.get("thinking")) or _join_texts(part.get("thinking"), "text")
+        for part in thoughts
+    )
 
 
-def _begun(text: str) -> int:
+def _join_texts(parts: object, key: str) -> str:
+    return "".join(text_or_empty(part.get(key)) for part in mappings_in(parts))
+
+
+def _count_begun(text: str) -> int:
     """How many characters at the end may be the beginning of a closing tag."""
     tail = text[-len(_CLOSE) + 1 :].lower()
     return next((n for n in range(len(tail), 0, -1) if _CLOSE.startswith(tail[-n:])), 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeGuard
 
 from agentkit.events import Usage
@@ -31,47 +32,47 @@ _REASONING = (
     "output_tokens_details.reasoning_tokens",
     "reasoning_tokens",
 )
+_TOTAL = ("total_tokens",)
+_ANTHROPIC = frozenset({"cache_read_input_tokens", "cache_creation_input_tokens"})
 _LONGEST = 200  # characters of anything else in there
 _MOST = 10**12
 """Tokens that no call can have; a server that says so counts something else."""
 
 
-def credible(raw: object) -> dict[str, Any]:
+def check_usage(raw: object) -> dict[str, Any]:
     """A server's `usage` object as it can be kept: empty when there is none, or when a count of
     tokens in it cannot be.
     """
-    return _kept(raw) if isinstance(raw, Mapping) and _can_be(raw) else {}
+    if not isinstance(raw, Mapping) or not _can_be(raw):
+        return {}
+    return _to_storable(raw)
 
 
-def usage_from(raw: Mapping[str, object]) -> Usage:
+def to_usage(raw: Mapping[str, object]) -> Usage:
     """A server's `usage` object in exclusive buckets; missing and impossible counts are 0.
 
     It may be that of OpenAI's chat or responses API, of a server that follows them in its own way,
     or Anthropic's. Cached and reasoning tokens are parts of the prompt and of the completion,
-    except where the server counts
-        them beside: in Anthropic's
-    object the cached ones, and where the total is larger than both, the reasoning.
+    except where the server counts them beside: in Anthropic's object the cached ones, and where
+    the total is larger than both, the reasoning.
     """
-    prompt, read, written = (_first(raw, names) for names in (_PROMPT, _READ, _WRITTEN))
-    output, reasoning = _output(raw, prompt)
-    if "prompt_tokens" not in raw and (
-        "cache_read_input_tokens" in raw or "cache_creation_input_tokens" in raw
-    ):
-        return Usage(
-            input=prompt, cache_read=read, cache_write=written, output=output, reasoning=reasoning
-        )
-    read = min(read, prompt)
-    written = min(written, prompt - read)
+    prompt, read, written = (_find_count(raw, names) for names in (_PROMPT, _READ, _WRITTEN))
+    output, reasoning = _separate_reasoning(raw, prompt)
+    if not _counts_cached_beside(raw):
+        read = min(read, prompt)
+        written = min(written, prompt - read)
+        prompt -= read + written
     return Usage(
-        input=prompt - read - written,
-        cache_read=read,
-        cache_write=written,
-        output=output,
-        reasoning=reasoning,
+        input=prompt, cache_read=read, cache_write=written, output=output, reasoning=reasoning
     )
 
 
-def estimated_usage(
+def _counts_cached_beside(raw: Mapping[str, object]) -> bool:
+    """Whether it is Anthropic's object, in which the prompt lacks what was cached."""
+    return "prompt_tokens" not in raw and not _ANTHROPIC.isdisjoint(raw)
+
+
+def estimate_usage(
     messages: Iterable[Mapping[str, object]],
     text: str,
     model: str,
@@ -81,11 +82,11 @@ def estimated_usage(
     """Our own count of a prompt with its tools and of a reply, marked as an estimate."""
     prompt, _ = count_messages(messages, model, tools)
     completion, _ = count_text(text, model)
-    reasoning = count_text(thinking, model)[0] if thinking else 0
+    reasoning, _ = count_text(thinking, model)
     return Usage(input=prompt, output=completion, reasoning=reasoning, estimated=True)
 
 
-def with_reasoning(usage: Usage, thinking: str, model: str) -> Usage:
+def add_reasoning(usage: Usage, thinking: str, model: str) -> Usage:
     """The usage with the part of the completion that was thinking, where the server did not say."""
     if usage.reasoning or not thinking:
         return usage
@@ -93,30 +94,25 @@ def with_reasoning(usage: Usage, thinking: str, model: str) -> Usage:
     return replace(usage, output=usage.output - reasoning, reasoning=reasoning)
 
 
-def _output(raw: Mapping[str, object], prompt: int) -> tuple[int, int]:
+def _separate_reasoning(raw: Mapping[str, object], prompt: int) -> tuple[int, int]:
     """Completion tokens without reasoning, and reasoning tokens."""
-    completion, reasoning, total = (
-        _first(raw, _COMPLETION),
-        _first(raw, _REASONING),
-        _first(raw, ("total_tokens",)),
-    )
-    beside = total - prompt - completion if prompt else 0
-    if beside > 0 and reasoning in (
-        0,
-        beside,
-    ):  # xAI and Gemini's compatible address; the latter names only the total
+    completion = _find_count(raw, _COMPLETION)
+    reasoning = _find_count(raw, _REASONING)
+    beside = _find_count(raw, _TOTAL) - prompt - completion if prompt else 0
+    # xAI and Gemini's compatible address; the latter names only the total.
+    if beside > 0 and reasoning in (0, beside):
         return completion, beside
-    return (
-        (completion - reasoning, reasoning) if reasoning <= completion else (completion, reasoning)
-    )
+    if reasoning > completion:
+        return completion, reasoning
+    return completion - reasoning, reasoning
 
 
-def _first(raw: Mapping[str, object], names: Sequence[str]) -> int:
+def _find_count(raw: Mapping[str, object], names: Sequence[str]) -> int:
     """The first of the figures that is a number other than 0."""
-    return next((number for name in names if (number := _number(raw, name))), 0)
+    return next(filter(None, map(partial(_read_count, raw), names)), 0)
 
 
-def _number(raw: Mapping[str, object], name: str) -> int:
+def _read_count(raw: Mapping[str, object], name: str) -> int:
     outer, _, inner = name.rpartition(".")
     part = raw.get(outer) if outer else raw
     value = part.get(inner) if isinstance(part, Mapping) else None
@@ -126,25 +122,33 @@ def _number(raw: Mapping[str, object], name: str) -> int:
 def _can_be(raw: Mapping[str, object]) -> bool:
     """Whether every count of tokens is one; null says nothing."""
     parts = [value for value in raw.values() if isinstance(value, Mapping)]
-    counts = [value for name, value in raw.items() if _names_count(name) and value is not None]
-    return all(map(_is_count, counts)) and all(map(_can_be, parts))
+    return all(map(_is_count, _find_named(raw).values())) and all(map(_can_be, parts))
 
 
-def _kept(raw: Mapping[str, Any]) -> dict[str, Any]:
+def _find_named(raw: Mapping[str, object]) -> dict[str, object]:
+    """All that has the name of a count, but for null."""
+    named = filter(_names_count, raw)
+    return {name: raw[name] for name in named if raw[name] is not None}
+
+
+def _to_storable(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Counts as whole numbers, and of the rest what the ledger can hold."""
+    counts = _find_named(raw)
     kept: dict[str, Any] = {}
     for name, value in raw.items():
         if isinstance(value, Mapping):
-            kept[name] = _kept(value)
-        elif _names_count(name) and value is not None:
+            kept[name] = _to_storable(value)
+        elif name in counts:
             kept[name] = int(value)
-        elif _is_note(value) and not str(name).endswith("_details"):
+        elif _is_note(name, value):
             kept[name] = value
     return kept
 
 
-def _is_note(value: object) -> bool:
+def _is_note(name: object, value: object) -> bool:
     """Whether the ledger can hold what a server adds to its counts."""
+    if str(name).endswith("_details"):
+        return False
     if isinstance(value, str):
         return len(value) <= _LONGEST
     return isinstance(value, int | float) and -_MOST <= value <= _MOST
@@ -155,5 +159,6 @@ def _names_count(name: object) -> bool:
 
 
 def _is_count(value: Any) -> TypeGuard[int | float]:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value <= _MOST and value % 1 == 0
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value <= _MOST and value % 1 == 0

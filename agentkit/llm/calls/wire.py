@@ -6,12 +6,12 @@ import json
 import math
 import re
 import reprlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentkit.errors import BadModelReply, ModelError
-from agentkit.llm.calls.failures import redacted, told_by_server
+from agentkit.errors import BadModelReply
+from agentkit.llm.calls.failures import read_told_error, redact
 
 LARGEST_BODY = 32_000_000
 """Bytes of a reply that comes in one piece, or of one event of a stream."""
@@ -37,11 +37,39 @@ class Sender:
 
     def refuse(self, value: object, what: str) -> BadModelReply:
         """The error for a value that cannot be what stands there."""
-        given = redacted(_shown.repr(value), self.key)
+        given = redact(_shown.repr(value), self.key)
         return BadModelReply(
             f"{self.server} sent {given} as {what} of its reply with the model {self.model}; "
             "ask again, or choose another model."
         )
+
+    def read_object(self, value: object, what: str) -> Mapping[str, Any]:
+        """The value, which must be an object; raises BadModelReply for anything else."""
+        if not isinstance(value, Mapping):
+            raise self.refuse(value, what)
+        return value
+
+    def read_part(self, parent: Mapping[str, object], key: str, what: str) -> Mapping[str, Any]:
+        """The object under a key, empty for null; raises BadModelReply for anything else."""
+        value = parent.get(key)
+        return {} if value is None else self.read_object(value, what)
+
+    def read_list(
+        self, parent: Mapping[str, object], key: str, what: str
+    ) -> list[Mapping[str, Any]]:
+        """The objects in the list under a key, none for null; raises BadModelReply for others."""
+        value = parent.get(key)
+        if value is None:
+            return []
+        if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
+            raise self.refuse(value, what)
+        return value
+
+    def check_error(self, value: object) -> None:
+        """Raise what the server tells as `error` in place of a reply, or of a piece of one."""
+        error = value.get("error") if isinstance(value, Mapping) else None
+        if error:
+            raise read_told_error(error, self.server, self.model, self.key)
 
     def too_large(self, what: str) -> BadModelReply:
         """The error for a reply that has no end; `what` says which limit it went beyond."""
@@ -50,15 +78,11 @@ class Sender:
             "ask for less, or choose another model."
         )
 
-    def problem(self, error: object) -> ModelError:
-        """The error that the server tells in place of a reply."""
-        return told_by_server(error, self.server, self.model, self.key)
 
-
-def decoded(data: bytes | bytearray, sender: Sender) -> Any:
+def parse_json(data: bytes, sender: Sender) -> Any:
     """The JSON value in `data`; all of it can be stored. Raises BadModelReply for what is none."""
     try:
-        return _storable(json.loads(data), 0)
+        return _to_storable(json.loads(data), 0)
     except RecursionError:
         why = f"it nests deeper than {_DEEPEST} levels"
     except ValueError as error:  # also a number of thousands of digits, and bytes that are no text
@@ -69,7 +93,7 @@ def decoded(data: bytes | bytearray, sender: Sender) -> Any:
     )
 
 
-def _storable(value: object, depth: int) -> Any:
+def _to_storable(value: object, depth: int) -> Any:
     """A copy without halves of characters, endless numbers, and names that Python keeps to
     itself.
     """
@@ -81,36 +105,37 @@ def _storable(value: object, depth: int) -> Any:
         case float():
             return value if math.isfinite(value) else None
         case list():
-            return [_storable(each, depth + 1) for each in value]
+            return [_to_storable(each, depth + 1) for each in value]
         case dict():
-            kept = {
-                _LONE.sub("\ufffd", key): each
+            return {
+                _LONE.sub("\ufffd", key): _to_storable(each, depth + 1)
                 for key, each in value.items()
                 if not key.startswith("_")
             }
-            return {key: _storable(each, depth + 1) for key, each in kept.items()}
         case _:
             return value
 
 
-def body(pieces: Iterable[bytes], sender: Sender) -> bytearray:
+def read_value(pieces: Iterable[bytes], sender: Sender) -> Any:
+    """The JSON value of a reply that comes in one piece; raises BadModelReply for what is none."""
+    return parse_json(_read_body(pieces, sender), sender)
+
+
+def _read_body(pieces: Iterable[bytes], sender: Sender) -> bytes:
     """All of a reply in one piece; raises BadModelReply as soon as it is too large."""
-    whole = bytearray()
-    for piece in pieces:
-        whole += piece
-        if len(whole) > LARGEST_BODY:
-            raise sender.too_large(f"more than {LARGEST_BODY // 1_000_000} MB")
-    return whole
+    return b"".join(_check_size(pieces, LARGEST_BODY, "more than", sender))
 
 
-def events(pieces: Iterable[bytes], sender: Sender) -> Iterator[tuple[bytes, bool]]:
+def read_events(pieces: Iterable[bytes], sender: Sender) -> Iterator[tuple[bytes, bool]]:
     """The data of each event of a stream, and whether its end has come, as not always of the last.
 
     Raises BadModelReply as soon as an event or the stream is too large.
     """
     data: list[bytes] = []
     size = 0
-    for line in _lines(_counted(pieces, sender), sender):
+    for line in _split_lines(
+        _check_size(pieces, LARGEST_STREAM, "a stream of more than", sender), sender
+    ):
         if line.startswith(b"data:"):
             data.append(line[5:].removeprefix(b" "))
             size += len(line)
@@ -123,16 +148,17 @@ def events(pieces: Iterable[bytes], sender: Sender) -> Iterator[tuple[bytes, boo
         yield b"\n".join(data), False
 
 
-def _counted(pieces: Iterable[bytes], sender: Sender) -> Iterator[bytes]:
+def _check_size(pieces: Iterable[bytes], most: int, what: str, sender: Sender) -> Iterator[bytes]:
+    """The pieces as they come, until they have more than so many bytes."""
     size = 0
     for piece in pieces:
         size += len(piece)
-        if size > LARGEST_STREAM:
-            raise sender.too_large(f"a stream of more than {LARGEST_STREAM // 1_000_000} MB")
+        if size > most:
+            raise sender.too_large(f"{what} {most // 1_000_000} MB")
         yield piece
 
 
-def _lines(pieces: Iterable[bytes], sender: Sender) -> Iterator[bytes]:
+def _split_lines(pieces: Iterable[bytes], sender: Sender) -> Iterator[bytes]:
     held = bytearray()
     for piece in pieces:
         *ended, rest = piece.split(b"\n")

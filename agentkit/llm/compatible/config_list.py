@@ -12,10 +12,13 @@ import json
 import logging
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 from agentkit.errors import WrongArgument, WrongType
+from agentkit.messages import without_keys
 
 log = logging.getLogger(__name__)
 
@@ -36,19 +39,13 @@ def filter_config(
     `tags`, one is enough.
     A missing or None value meets no criterion.
     """
-    if not filter_dict:
-        return list(config_list)
-    if exclude:
-        return [
-            config
-            for config in config_list
-            if not any(_meets(config.get(key), some) for key, some in filter_dict.items())
-        ]
-    return [
-        config
-        for config in config_list
-        if all(_meets(config.get(key), some) for key, some in filter_dict.items())
-    ]
+    criteria = (filter_dict or {}).items()
+
+    def passes(config: dict[str, Any]) -> bool:
+        met = [_meets(config.get(key), accepted) for key, accepted in criteria]
+        return not any(met) if exclude else all(met)
+
+    return list(filter(passes, config_list))
 
 
 def config_list_from_json(
@@ -60,14 +57,7 @@ def config_list_from_json(
     Raises FileNotFoundError when there is neither, WrongArgument for what is no JSON list of
     objects.
     """
-    value = os.environ.get(env_or_file, "").strip()
-    if not value:
-        source = Path(file_location or "") / env_or_file
-        text = source.read_text(encoding="utf-8")
-    elif value[0] in "[{" or not Path(value).exists():
-        source, text = Path(f"${env_or_file}"), value
-    else:
-        source, text = Path(value), Path(value).read_text(encoding="utf-8")
+    source, text = _find_json(env_or_file, file_location or "")
     try:
         loaded = json.loads(text)
     except ValueError as error:
@@ -78,6 +68,18 @@ def config_list_from_json(
     if not isinstance(loaded, list) or not all(isinstance(config, dict) for config in loaded):
         raise WrongArgument(f"{source} holds no list of JSON objects; write [{{...}}, ...].")
     return filter_config(loaded, filter_dict)
+
+
+def _find_json(env_or_file: str, file_location: str) -> tuple[Path, str]:
+    """Where the list is, and its text."""
+    value = os.environ.get(env_or_file, "").strip()
+    if not value:
+        source = Path(file_location) / env_or_file
+    elif value[0] in "[{" or not Path(value).exists():
+        return Path(f"${env_or_file}"), value
+    else:
+        source = Path(value)
+    return source, source.read_text(encoding="utf-8")
 
 
 def config_list_from_dotenv(
@@ -94,21 +96,13 @@ def config_list_from_dotenv(
     are left out, which is logged. Raises WrongType for other entries.
     """
     _read_dotenv(dotenv_file_path)
+    given = model_api_key_map or {}
+    sources = {**given, **without_keys(_DOTENV_MODELS, given)}
     found: Configs = []
-    for model, source in {**(model_api_key_map or {}), **_missing(model_api_key_map or {})}.items():
-        if not isinstance(source, (str, Mapping)):
-            raise WrongType(
-                f"model_api_key_map[{model!r}] is {source!r}; it must be the name of a variable, or"
-                " a dict."
-            )
-        given = {"api_key_env_var": source} if isinstance(source, str) else dict(source)
-        variable = str(given.pop("api_key_env_var", "OPENAI_API_KEY"))
-        if unknown := given.keys() - {"base_url", "api_type", "api_version"}:
-            raise WrongType(
-                f"model_api_key_map[{model!r}] has unknown keys: {', '.join(sorted(unknown))}."
-            )
+    for model, source in sources.items():
+        variable, settings = _read_key_source(model, source)
         if key := os.environ.get(variable, "").strip():
-            found.append({**get_config(key, **given), "model": model})
+            found.append({**get_config(key, **settings), "model": model})
         else:
             log.warning(
                 "The model %s is left out: %s is not set; check the path of the .env file.",
@@ -116,6 +110,24 @@ def config_list_from_dotenv(
                 variable,
             )
     return filter_config(found, filter_dict)
+
+
+def _read_key_source(model: str, source: object) -> tuple[str, dict[str, Any]]:
+    """The variable with the key of a model, and what else its entry says."""
+    if isinstance(source, str):
+        return source, {}
+    if not isinstance(source, Mapping):
+        raise WrongType(
+            f"model_api_key_map[{model!r}] is {source!r}; it must be the name of a variable, or"
+            " a dict."
+        )
+    settings = dict(source)
+    variable = str(settings.pop("api_key_env_var", "OPENAI_API_KEY"))
+    if unknown := settings.keys() - {"base_url", "api_type", "api_version"}:
+        raise WrongType(
+            f"model_api_key_map[{model!r}] has unknown keys: {', '.join(sorted(unknown))}."
+        )
+    return variable, settings
 
 
 def config_list_openai_aoai(
@@ -134,16 +146,15 @@ def config_list_openai_aoai(
     `exclude` is "openai" or "aoai". Raises WrongArgument when the numbers of keys and addresses
     differ.
     """
-    folder = None if key_file_path is None else Path(key_file_path)
+    read_lines = partial(_read_lines, key_file_path)
     found: Configs = []
     if exclude != "openai":
-        keys = _lines("OPENAI_API_KEY", folder, openai_api_key_file)
-        found += get_config_list(
-            keys, _lines("OPENAI_API_BASE", folder, openai_api_base_file) or None
-        )
+        keys = read_lines(openai_api_key_file, "OPENAI_API_KEY")
+        bases = read_lines(openai_api_base_file, "OPENAI_API_BASE") or None
+        found += get_config_list(keys, bases)
     if exclude != "aoai":
-        keys = _lines("AZURE_OPENAI_API_KEY", folder, aoai_api_key_file)
-        bases = _lines("AZURE_OPENAI_API_BASE", folder, aoai_api_base_file) or None
+        keys = read_lines(aoai_api_key_file, "AZURE_OPENAI_API_KEY")
+        bases = read_lines(aoai_api_base_file, "AZURE_OPENAI_API_BASE") or None
         found += get_config_list(keys, bases, "azure", AZURE_VERSION)
     return found
 
@@ -166,11 +177,9 @@ def config_list_from_models(
         aoai_api_base_file=aoai_api_base_file,
         exclude=exclude,
     )
-    return (
-        [{**config, "model": model} for model in model_list for config in found]
-        if model_list
-        else found
-    )
+    if not model_list:
+        return found
+    return [{**config, "model": model} for model in model_list for config in found]
 
 
 def config_list_gpt4_gpt35(
@@ -206,10 +215,10 @@ def get_config_list(
             f"There are {len(api_keys)} api_keys but {len(base_urls)} base_urls; give as many"
             " addresses as keys, in their order."
         )
-    urls = base_urls if base_urls is not None else [None] * len(api_keys)
+    urls = repeat(None) if base_urls is None else base_urls
     return [
         get_config(key, url, api_type, api_version)
-        for key, url in zip(api_keys, urls, strict=True)
+        for key, url in zip(api_keys, urls, strict=False)
         if key and key.strip()
     ]
 
@@ -226,31 +235,26 @@ def get_config(
 
 
 def _meets(value: object, accepted: Collection[object]) -> bool:
-    some = [accepted] if isinstance(accepted, str) else accepted
-    if isinstance(value, list):
-        return any(one in some for one in value)
-    return value is not None and value in some
+    """Whether a value is accepted, or one of a list; None never is."""
+    choices = [accepted] if isinstance(accepted, str) else accepted
+    values = value if isinstance(value, list) else [value]
+    return value is not None and any(each in choices for each in values)
 
 
-def _missing(given: Mapping[str, object]) -> dict[str, str]:
-    return {model: variable for model, variable in _DOTENV_MODELS.items() if model not in given}
-
-
-def _lines(variable: str, folder: Path | None, name: str | None) -> list[str]:
+def _read_lines(folder: str | None, name: str | None, variable: str) -> list[str]:
     """The lines that are not blank in the file, or else in the variable."""
-    path = folder / name if folder is not None and name is not None else None
-    text = (
-        path.read_text(encoding="utf-8")
-        if path is not None and path.is_file()
-        else os.environ.get(variable, "")
-    )
-    if not text.strip():
+    path = None if folder is None or name is None else Path(folder, name)
+    text = os.environ.get(variable, "")
+    if path is not None and path.is_file():
+        text = path.read_text(encoding="utf-8")
+    lines = list(filter(None, map(str.strip, text.splitlines())))
+    if not lines:
         log.info(
             "%s is not set and there is no file %s; give it in the config_list instead.",
             variable,
             path or "for it",
         )
-    return [line.strip() for line in text.splitlines() if line.strip()]
+    return lines
 
 
 def _read_dotenv(given: str | None) -> None:

@@ -5,7 +5,7 @@ call.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from agentkit.errors import ConfigError, WrongArgument, WrongType
 from agentkit.llm.calls.client import ATTEMPTS
 from agentkit.llm.calls.openai_client import OPENAI_URL, AzureClient, OpenAIClient, provider_of
 from agentkit.llm.model import Client, Model
+from agentkit.messages import without_keys
 
 SDK_OPTIONS = frozenset(
     {
@@ -23,8 +24,8 @@ SDK_OPTIONS = frozenset(
         "default_headers",
         "default_query",
         "http_client",
+        "_strict_response_validation",
     }
-    | {"_strict_response_validation"}
 )
 AZURE_OPTIONS = frozenset(
     {
@@ -35,6 +36,7 @@ AZURE_OPTIONS = frozenset(
         "api_version",
     }
 )
+_AZURE_SIGN_IN = ("azure_ad_token", "azure_ad_token_provider")
 CLIENT_KEYS = SDK_OPTIONS | AZURE_OPTIONS | {"api_key", "base_url", "timeout", "max_retries"}
 """What a client is built from; everything else is a parameter of the call or for OpenAIWrapper
 itself.
@@ -69,12 +71,17 @@ class Entry:
     """The cache on disk that is used where a call names none."""
 
     @property
+    def client_class(self) -> object:
+        """The name of the class of a script that its client is of; None for our own clients."""
+        return self.config.get("model_client_cls", self.params.get("model_client_cls"))
+
+    @property
     def awaits(self) -> str:
         """The name of the client class that is to be registered; empty when there is a client."""
         return "" if self.model else str(self.params["model_client_cls"])
 
 
-def entry_of(given: object, base: Mapping[str, object], cache_seed: int) -> Entry:
+def make_entry(given: object, base: Mapping[str, object], cache_seed: int) -> Entry:
     """The entry for a configuration; `base` holds what all have in common. Raises WrongType,
     WrongArgument, ConfigError.
     """
@@ -84,44 +91,43 @@ def entry_of(given: object, base: Mapping[str, object], cache_seed: int) -> Entr
             f"config_list holds a {kind}; each entry must be a dict with at least a 'model'."
         )
     config = {**base, **given}
-    params = {key: value for key, value in config.items() if key not in CLIENT_KEYS}
     retries = config.get("max_retries", ATTEMPTS - 1)
     if not isinstance(retries, int) or retries < 0:
         raise WrongArgument(
             f"max_retries is {retries!r}; it must be a number of further attempts, 0 or more."
         )
-    model, window = config.get("model"), _window(config)
+    params = without_keys(config, CLIENT_KEYS)
+    entry = Entry(dict(given), params, None, 1 + retries, cache_seed)
+    model, window = config.get("model"), _read_window(config)
     if isinstance(model, Model):  # the app's own: nothing of it is cached unless that is asked for
-        model = replace(model, context_window=window or model.context_window)
-        return Entry(dict(given), {**params, "model": model.name}, model, 1 + retries, None)
-    if config.get("model_client_cls") is not None:
-        return Entry(dict(given), params, None, 1 + retries, cache_seed)
-    made = (
-        _azure_model(config)
-        if str(config.get("api_type") or "").startswith("azure")
-        else _openai_model(config)
-    )
-    made = replace(made, context_window=window)
-    return Entry(dict(given), {**params, "model": made.name}, made, 1 + retries, cache_seed)
+        entry.model = replace(model, context_window=window or model.context_window)
+        entry.cache_seed = None
+    elif config.get("model_client_cls") is None:
+        entry.model = replace(_make_model(config), context_window=window)
+    if entry.model is not None:
+        params["model"] = entry.model.name
+    return entry
 
 
-def custom_model(client: Any, config: Mapping[str, Any]) -> Model:
+def make_custom_model(client: Any, config: Mapping[str, Any]) -> Model:
     """The model that a script's own client asks."""
-    name, kind = str(config.get("model") or ""), type(client).__qualname__
-    server = without_login(str(config["base_url"])) + "/" if config.get("base_url") else ""
+    name, kind = _read_text(config, "model"), type(client).__qualname__
+    address = _read_text(config, "base_url")
+    server = f"{without_login(address)}/" if address else ""
     return Model(
         f"{kind}/{server}{name}",
         name or kind,
         CustomClient(client),
         name,
         "custom",
-        _window(config),
+        _read_window(config),
     )
 
 
-def made_by(model: Model, model_client_cls: type[object]) -> bool:
+def is_made_by(model: Model | None, model_client_cls: type[object]) -> bool:
     """Whether it asks a client of exactly this class of a script."""
-    return isinstance(model.client, CustomClient) and type(model.client.client) is model_client_cls
+    client = model.client if model else None
+    return isinstance(client, CustomClient) and type(client.client) is model_client_cls
 
 
 class CustomClient:
@@ -151,88 +157,105 @@ class CustomClient:
         return self.client.get_usage(response) or {}
 
 
+def _make_model(config: Mapping[str, Any]) -> Model:
+    """The model of a server that a configuration names."""
+    kind = _read_text(config, "api_type")
+    return _azure_model(config) if kind.startswith("azure") else _openai_model(config)
+
+
 def _openai_model(config: Mapping[str, Any]) -> Model:
-    kind = str(config.get("api_type") or "openai").lower()
-    if kind not in ADDRESSES and kind != "openai" and not config.get("base_url"):
+    kind = (_read_text(config, "api_type") or "openai").lower()
+    variable = f"{kind.upper()}_API_KEY" if kind in ADDRESSES else "OPENAI_API_KEY"
+    name, api_key = _read_text(config, "model"), _read_text(config, "api_key", variable)
+    base_url = _read_text(config, "base_url") or _find_address(kind)
+    if not base_url:
         raise WrongArgument(
             f"api_type is {config.get('api_type')!r}, whose address is not known; use one of"
             f" openai, azure, {', '.join(sorted(ADDRESSES))}, or give base_url."
         )
-    base_url = str(
-        config.get("base_url")
-        or ADDRESSES.get(kind)
-        or os.environ.get("OPENAI_BASE_URL")
-        or OPENAI_URL
-    )
-    variable = f"{kind.upper()}_API_KEY" if kind in ADDRESSES else "OPENAI_API_KEY"
-    api_key, name = (
-        str(config.get("api_key") or os.environ.get(variable, "")),
-        str(config.get("model") or ""),
-    )
     if not api_key and base_url == OPENAI_URL:
         raise ConfigError(
             f"The config of the model {name!r} has no api_key; add one, or set {variable}."
         )
-    connect, read = _timeouts(config.get("timeout"))
-    options = {key: config[key] for key in SDK_OPTIONS if config.get(key) is not None}
+    connect, read = _read_timeouts(config.get("timeout"))
     client = OpenAIClient(
-        base_url, api_key, connect_timeout_s=connect, read_timeout_s=read, options=options
+        base_url,
+        api_key,
+        connect_timeout_s=connect,
+        read_timeout_s=read,
+        options=_pick(config, SDK_OPTIONS),
     )
     return Model(f"{without_login(base_url)}/{name}", name, client, name, provider_of(base_url))
 
 
+def _find_address(kind: str) -> str:
+    """Where a kind of server answers; empty when that is not known."""
+    if kind == "openai":
+        return os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    return ADDRESSES.get(kind, "")
+
+
 def _azure_model(config: Mapping[str, Any]) -> Model:
     """Azure names deployments without dots: gpt-35-turbo."""
-    name = str(config.get("model") or "").replace(".", "")
-    deployment = str(config.get("azure_deployment") or name).replace(".", "")
-    endpoint = (
-        config.get("azure_endpoint")
-        or config.get("base_url")
-        or os.environ.get("AZURE_OPENAI_ENDPOINT")
-    )
-    version = config.get("api_version") or os.environ.get("OPENAI_API_VERSION")
+    name = _read_text(config, "model").replace(".", "")
+    deployment = (_read_text(config, "azure_deployment") or name).replace(".", "")
+    base_url = _read_text(config, "base_url", "AZURE_OPENAI_ENDPOINT")
+    endpoint = _read_text(config, "azure_endpoint") or base_url
+    version = _read_text(config, "api_version", "OPENAI_API_VERSION")
     if not endpoint or not version:
         missing = (
             "api_version (or OPENAI_API_VERSION)" if endpoint else "azure_endpoint or base_url"
         )
         raise WrongArgument(f"The config of the model {name!r} is for Azure and needs {missing}.")
-    api_key = str(config.get("api_key") or os.environ.get("AZURE_OPENAI_API_KEY", ""))
-    options = {
-        key: config[key] for key in SDK_OPTIONS | AZURE_OPTIONS if config.get(key) is not None
-    }
-    if not (api_key or options.keys() & {"azure_ad_token", "azure_ad_token_provider"}):
+    api_key = _read_text(config, "api_key", "AZURE_OPENAI_API_KEY")
+    options = _pick(config, SDK_OPTIONS | AZURE_OPTIONS)
+    if not api_key and options.keys().isdisjoint(_AZURE_SIGN_IN):
         raise ConfigError(
             f"The config of the model {name!r} has no api_key for Azure; add one or an"
             " azure_ad_token."
         )
-    connect, read = _timeouts(config.get("timeout"))
+    connect, read = _read_timeouts(config.get("timeout"))
     client = AzureClient(
-        str(endpoint),
+        endpoint,
         api_key,
         deployment=deployment,
         connect_timeout_s=connect,
         read_timeout_s=read,
-        options={**options, "api_version": str(version)},
+        options={**options, "api_version": version},
     )
-    return Model(f"{without_login(str(endpoint))}/{deployment}", name, client, name, "azure")
+    return Model(f"{without_login(endpoint)}/{deployment}", name, client, name, "azure")
 
 
-def _window(config: Mapping[str, Any]) -> int | None:
+def _read_text(config: Mapping[str, Any], key: str, variable: str = "") -> str:
+    """A value of the configuration, or else of the environment, as text; empty without either."""
+    return str(config.get(key) or os.environ.get(variable, ""))
+
+
+def _pick(config: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
+    """The values of these keys, but for None."""
+    return {key: config[key] for key in keys if config.get(key) is not None}
+
+
+def _read_window(config: Mapping[str, Any]) -> int | None:
     """Tokens of the context window, where the configuration tells it."""
-    window = config.get("context_window")
-    if window is not None and (
-        isinstance(window, bool) or not isinstance(window, int) or window < 1
-    ):
+    window: int | None = config.get("context_window")
+    if window is None:
+        return None
+    if type(window) is not int or window < 1:
         raise WrongArgument(
             f"context_window is {window!r}; it must be a number of tokens, 1 or more."
         )
     return window
 
 
-def _timeouts(timeout: Any) -> tuple[float, float]:
+def _read_timeouts(timeout: Any) -> tuple[float, float]:
     """Seconds to connect, and of silence; `timeout` is a number, an httpx Timeout or None."""
     connect, read = getattr(timeout, "connect", timeout), getattr(timeout, "read", timeout)
-    for value in (connect, read):
-        if value is not None and (not isinstance(value, (int, float)) or value <= 0):
-            raise WrongArgument(f"timeout is {timeout!r}; it must be a number of seconds above 0.")
+    if not all(map(_is_timeout, (connect, read))):
+        raise WrongArgument(f"timeout is {timeout!r}; it must be a number of seconds above 0.")
     return min(_CONNECT_S, connect or _CONNECT_S), read or _READ_S
+
+
+def _is_timeout(value: object) -> bool:
+    """Whether it is a number of seconds, or None."""
+    return value is None or (isinstance(value, int | float) and value > 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,6 +12,11 @@ from agentkit.errors import WrongArgument
 from agentkit.events import Usage
 
 _RULE = "-" * 100
+_NONE_ASKED = "No actual cost incurred (all completions are using cache)."
+_ALL_ASKED = (
+    "All completions are non-cached: the total cost with cached completions is the same as actual"
+    " cost."
+)
 
 
 class UsageSummary:
@@ -24,10 +30,7 @@ class UsageSummary:
     def __deepcopy__(self, memo: Mapping[int, object]) -> UsageSummary:
         made = UsageSummary()
         with self._lock:
-            made._models, made._cost = (
-                {model: dict(sums) for model, sums in self._models.items()},
-                self._cost,
-            )
+            made._models, made._cost = copy.deepcopy(self._models), self._cost
         return made
 
     def add(self, model: str, cost: float | None, usage: Usage) -> None:
@@ -55,10 +58,7 @@ class UsageSummary:
         with self._lock:
             if not self._models:
                 return None
-            return {
-                "total_cost": self._cost,
-                **{model: dict(sums) for model, sums in self._models.items()},
-            }
+            return {"total_cost": self._cost, **copy.deepcopy(self._models)}
 
 
 def print_summaries(
@@ -80,29 +80,20 @@ def print_summaries(
         out.print('No usage summary. Please call "create" first.', flush=True)
         return
     out.print(_RULE, flush=True)
-    if "actual" in modes:
-        none = "No actual cost incurred (all completions are using cache)."
-        out.print(_table(actual, "excluding") if actual else none, flush=True)
-    if len(modes) == 2:
-        out.print()
-    if "total" in modes:
-        same = (
-            "All completions are non-cached: the total cost with cached completions is the same as"
-            " actual cost."
-        )
-        out.print(
-            same if len(modes) == 2 and actual == total else _table(total, "including"), flush=True
-        )
+    is_same = len(modes) == 2 and actual == total
+    texts = {
+        "actual": _to_table(actual, "excluding") if actual else _NONE_ASKED,
+        "total": _ALL_ASKED if is_same else _to_table(total, "including"),
+    }
+    out.print("\n\n".join(texts[each] for each in sorted(modes)), flush=True)
     out.print(_RULE, flush=True)
 
 
-def _table(sums: Mapping[str, Any], word: str) -> str:
+def _to_table(sums: Mapping[str, Any], word: str) -> str:
     lines = [f"Usage summary {word} cached usage: ", f"Total cost: {round(sums['total_cost'], 5)}"]
     for model, counted in sums.items():
         if model != "total_cost":
-            shown = ", ".join(
-                f"{key}: {round(value, 5) if key == 'cost' else value}"
-                for key, value in counted.items()
-            )
+            rounded = {**counted, "cost": round(counted["cost"], 5)}
+            shown = ", ".join(f"{key}: {value}" for key, value in rounded.items())
             lines.append(f"* Model '{model}': {shown}")
     return "\n".join(lines)

@@ -19,12 +19,18 @@ from agentkit.core.io import IOStream, is_quiet
 from agentkit.errors import ClientNotRegistered, LimitReached, Stopped, WrongArgument, WrongType
 from agentkit.events import Event, Noted, TokenDelta
 from agentkit.llm.cache import AbstractCache, Cache
-from agentkit.llm.calls.client import call, message_of, recalled
-from agentkit.llm.calls.thinking import split, thought_in
-from agentkit.llm.compatible.entries import CLIENT_KEYS, Entry, custom_model, entry_of, made_by
+from agentkit.llm.calls.client import call, recall
+from agentkit.llm.calls.retrieved import read_content, to_message
+from agentkit.llm.compatible.entries import (
+    CLIENT_KEYS,
+    Entry,
+    is_made_by,
+    make_custom_model,
+    make_entry,
+)
 from agentkit.llm.compatible.usage_summary import UsageSummary, print_summaries
 from agentkit.llm.model import Model, Reply
-from agentkit.messages import Message, has_calls
+from agentkit.messages import Message, has_calls, without_keys
 
 Template = str | list[Any] | Callable[[dict[str, Any]], Any] | None
 
@@ -50,11 +56,11 @@ def instantiate(
     if not context or not allow_format_str_template:
         return template
     if isinstance(template, list):
-        return [_filled_part(part, context) for part in template]
-    return _filled(template, context) if isinstance(template, str) else template
+        return [_fill_part(part, context) for part in template]
+    return _fill(template, context) if isinstance(template, str) else template
 
 
-def instantiated(
+def fill_messages(
     messages: Sequence[Mapping[str, Any]],
     context: Mapping[str, Any] | None,
     allow_format_str_template: bool,
@@ -62,22 +68,21 @@ def instantiated(
     """Copies of the messages with their content filled in."""
     made: list[Any] = []
     for message in messages:
+        copied = dict(message)
         content = instantiate(message.get("content"), context, allow_format_str_template)
-        made.append(
-            {**message, "content": content}
-            if content is not message.get("content")
-            else dict(message)
-        )
+        if content is not message.get("content"):
+            copied["content"] = content
+        made.append(copied)
     return made
 
 
-def _filled_part(part: object, context: Mapping[str, object]) -> Any:
+def _fill_part(part: object, context: Mapping[str, object]) -> Any:
     if isinstance(part, Mapping) and isinstance(part.get("text"), str):
-        return {**part, "text": _filled(part["text"], context)}
+        return {**part, "text": _fill(part["text"], context)}
     return part
 
 
-def _filled(template: str, context: Mapping[str, object]) -> str:
+def _fill(template: str, context: Mapping[str, object]) -> str:
     try:
         return template.format(**context)
     except (KeyError, IndexError, ValueError) as error:
@@ -92,12 +97,10 @@ log = logging.getLogger(__name__)
 
 DEFAULT_CACHE_SEED = 41
 """The cache on disk of configurations that name none; AutoGen's number."""
-_NOT_IN_KEY = {
-    "stream",
-    "stream_options",
-    "extra_headers",
-    "timeout",
-}  # how it is asked, and what may be secret
+_NOT_IN_KEY = frozenset({"stream", "stream_options", "extra_headers", "timeout"})
+"""How it is asked, and what may be secret."""
+_FORMATTING = frozenset({"format", "model_validate_json"})
+"""What a `response_format` has that turns replies into texts."""
 
 
 class OpenAIWrapper:
@@ -138,7 +141,7 @@ class OpenAIWrapper:
                 " 'api_key': ...}]."
             )
         self._entries = [
-            entry_of(given, base_config, DEFAULT_CACHE_SEED) for given in config_list or [{}]
+            make_entry(given, base_config, DEFAULT_CACHE_SEED) for given in config_list or [{}]
         ]
         self._actual, self._total = UsageSummary(), UsageSummary()
 
@@ -161,61 +164,49 @@ class OpenAIWrapper:
         """Make a client of a script's own class for the next entry that names it in
         `model_client_cls`.
 
-        The class gets the entry's dict and `kwargs`. Once more the same
-        class changes nothing. Raises WrongArgument when no entry names it, or all that do have
-        another.
+        The class gets the entry's dict and `kwargs`. Once more the same class changes nothing.
+        Raises WrongArgument when no entry names it, or all that do have another.
         """
         name = model_client_cls.__name__
-        named = [
-            entry
-            for entry in self._entries
-            if entry.config.get("model_client_cls", entry.params.get("model_client_cls")) == name
-        ]
+        named = [entry for entry in self._entries if entry.client_class == name]
         if not named:
             raise WrongArgument(
                 f"The model client {name!r} is in no entry of the config_list; add"
                 f' "model_client_cls": "{name}" to one.'
             )
-        waiting = next((entry for entry in named if entry.model is None), None)
-        if waiting is None:
-            if any(
-                entry.model is not None and made_by(entry.model, model_client_cls)
-                for entry in named
-            ):
-                return  # the same class once more, as when a notebook's cell is run again
+        for entry in named:
+            if entry.model is None:
+                config = dict(entry.config)
+                client = model_client_cls(config, **kwargs)
+                entry.model = make_custom_model(client, {**entry.params, **config})
+                return
+        # The same class once more, as when a notebook's cell is run again, changes nothing.
+        if not any(is_made_by(entry.model, model_client_cls) for entry in named):
             raise WrongArgument(
                 f"The model client {name!r} is registered for all its entries; add one to use"
                 " another of them."
             )
-        config = dict(waiting.config)
-        waiting.model = custom_model(
-            model_client_cls(config, **kwargs), {**waiting.params, **config}
-        )
 
     def create(self, **config: Any) -> Any:
         """Ask with `messages` (or a `prompt`) and further parameters of the chat API; an entry's
         own keys win.
 
         Beside those: `context` and `allow_format_str_template` for templates,
-            `filter_func(context=, response=)` that says
-        whether an answer is good enough, `cache` or `cache_seed` (None for no cache), `agent` (who
-        asks), and `price` (US dollars for 1,000 prompt and completion tokens). The response is the
-        client's, with `cost`, `config_id` (index of the entry), `pass_filter` and
-        `message_retrieval_function`. A failing entry is told as Noted and the next one asked;
-        raises the last one's error, LimitReached at once, ClientNotRegistered, WrongArgument, and
-        Stopped with the `partial` text.
+        `filter_func(context=, response=)` that says whether an answer is good enough, `cache` or
+        `cache_seed` (None for no cache), `agent` (who asks), and `price` (US dollars for 1,000
+        prompt and completion tokens). The response is the client's, with `cost`, `config_id`
+        (index of the entry), `pass_filter` and `message_retrieval_function`. A failing entry is
+        told as Noted and the next one asked; raises the last one's error, LimitReached at once,
+        ClientNotRegistered, WrongArgument, and Stopped with the `partial` text.
         """
         self._check_clients()
         last = len(self._entries) - 1
         for index, entry in enumerate(self._entries):
             request = _Request.of(entry, {**config, **entry.params})
             try:
-                response = self._asked(request)
-            except (
-                Stopped,
-                LimitReached,
-            ):  # a limit is no failure of the model, and holds for the next one, too
-                raise
+                response = self._ask(request)
+            except (Stopped, LimitReached):
+                raise  # a limit is no failure of the model, and holds for the next one, too
             except Exception as error:  # clients of scripts raise anything
                 if index == last:
                     raise
@@ -268,34 +259,37 @@ class OpenAIWrapper:
                 " register_model_client for each, or take those entries out."
             )
 
-    def _asked(self, request: _Request) -> Any:
-        with request.cache() as cache:
-            key = request.key() if cache is not None else ""
-            found = cache.get(key) if cache is not None else None
-            if found is not None:
-                reply = recalled(
-                    request.model,
-                    request.messages,
-                    found,
-                    agent=request.agent,
-                    params=request.params,
-                )
-            else:
-                reply = request.ask()
-                self._count(self._actual, request, reply)
-                if cache is not None and not reply.stopped and reply.end != "broken_off":
-                    cache.set(key, reply.raw)
+    def _ask(self, request: _Request) -> Any:
+        """The response to a request, with what callers of AutoGen look for in it."""
+        with request.open_cache() as cache:
+            reply = self._ask_cache(request, cache)
         self._count(self._total, request, reply)
         if reply.stopped:
             stopped = Stopped("stopped by the user")
             stopped.partial = reply.text
             raise stopped
-        response = (
-            reply.raw if found is None else copy.copy(reply.raw)
-        )  # a cache may hand out the object that it keeps
+        response = reply.raw
         response.cost = reply.cost or 0
-        response.message_retrieval_function = functools.partial(_retrieved, request)
+        response.message_retrieval_function = functools.partial(_extract, request)
         return response
+
+    def _ask_cache(self, request: _Request, cache: AbstractCache | None) -> Reply:
+        """The reply that a cache keeps; else the model's, which is kept when it is whole."""
+        if cache is None:
+            return self._ask_model(request)
+        key = request.key()
+        kept = cache.get(key)
+        if kept is not None:
+            return request.recall(kept)
+        reply = self._ask_model(request)
+        if not reply.stopped and reply.end != "broken_off":
+            cache.set(key, reply.raw)
+        return reply
+
+    def _ask_model(self, request: _Request) -> Reply:
+        reply = request.ask()
+        self._count(self._actual, request, reply)
+        return reply
 
     @staticmethod
     def _count(summary: UsageSummary, request: _Request, reply: Reply) -> None:
@@ -321,28 +315,21 @@ class _Request:
     def of(cls, entry: Entry, config: dict[str, Any]) -> _Request:
         """From an entry and the call's parameters with the entry's own in them."""
         assert entry.model is not None, "create has checked that all clients are there"
-        extras = {key: value for key, value in config.items() if key in OpenAIWrapper.extra_kwargs}
-        params = {
-            key: value for key, value in config.items() if key not in extras and key != "messages"
-        }
-        params = {
-            key: value
-            for key, value in params.items()
-            if value or key not in ("tools", "functions")
-        }
         if ("prompt" in config) == ("messages" in config):
             raise WrongArgument("create needs either messages or a prompt, and not both.")
+        extras = {key: config[key] for key in config.keys() & OpenAIWrapper.extra_kwargs}
+        empty = [key for key in ("tools", "functions") if not config.get(key)]
+        params = without_keys(config, {*extras, *empty, "messages"})
         context, fill = extras.get("context"), bool(extras.get("allow_format_str_template"))
+        messages: list[Message]
         if "prompt" in config:
             params["prompt"] = instantiate(config["prompt"], context, fill)
-            messages: list[Message] = [{"role": "user", "content": str(params["prompt"])}]
+            messages = [{"role": "user", "content": str(params["prompt"])}]
         else:
-            messages = instantiated(config["messages"], context, fill)
-        model = (
-            dataclasses.replace(entry.model, price_1k=_price(extras["price"]))
-            if extras.get("price")
-            else entry.model
-        )
+            messages = fill_messages(config["messages"], context, fill)
+        model = entry.model
+        if price := extras.get("price"):
+            model = dataclasses.replace(model, price_1k=_read_price(price))
         return cls(model, messages, params, extras, entry.attempts, entry.cache_seed)
 
     @property
@@ -358,7 +345,7 @@ class _Request:
 
     def ask(self) -> Reply:
         """The model's reply; its streamed text goes to the agents' console."""
-        with _shown() if self.params.get("stream") else nullcontext():
+        with _show_stream() if self.params.get("stream") else nullcontext():
             return call(
                 self.model,
                 self.messages,
@@ -369,13 +356,19 @@ class _Request:
                 may_be_empty=True,
             )
 
+    def recall(self, kept: Any) -> Reply:
+        """The reply in a response of a cache, which may hand out the object that it keeps."""
+        return recall(
+            self.model, self.messages, copy.copy(kept), agent=self.agent, params=self.params
+        )
+
     def accepts(self, response: object) -> bool:
         """Whether the caller's filter lets the response pass."""
         accept = self.extras.get("filter_func")
         return accept is None or bool(accept(context=self.extras.get("context"), response=response))
 
     @contextmanager
-    def cache(self) -> Iterator[AbstractCache | None]:
+    def open_cache(self) -> Iterator[AbstractCache | None]:
         """The cache to use: the caller's, which stays open, one on disk, or None."""
         given, seed = self.extras.get("cache"), self.extras.get("cache_seed", self.cache_seed)
         if given is not None or seed is None:
@@ -386,50 +379,43 @@ class _Request:
 
     def key(self) -> str:
         """What is asked of whom, as JSON; keys and addresses with logins are not in it."""
-        asked = {key: value for key, value in self.params.items() if key not in _NOT_IN_KEY}
-        said = {
+        asked = {
             "server": f"{self.model.provider} {self.model.id}",
             "messages": self.messages,
-            **asked,
+            **without_keys(self.params, _NOT_IN_KEY),
         }
-        return json.dumps(said, sort_keys=True, default=_described)
+        return json.dumps(asked, sort_keys=True, default=_describe)
 
 
-def _retrieved(request: _Request, response: object) -> list[Any]:
+def _extract(request: _Request, response: object) -> list[Any]:
     """The answers of a response: message objects where functions are called, else texts (formatted
     ones where asked for).
     """
     form = request.params.get("response_format")
-    answers = [_text_or_calls(one) for one in request.model.client.message_retrieval(response)]
-    if not (
-        isinstance(form, type) and hasattr(form, "format") and hasattr(form, "model_validate_json")
-    ):
-        return answers
-    return [
-        form.model_validate_json(one).format() if isinstance(one, str) else one for one in answers
-    ]
+    answers = map(_to_text_or_calls, request.model.client.message_retrieval(response))
+    if not isinstance(form, type) or not _FORMATTING.issubset(dir(form)):
+        return list(answers)
+    return [_format(form, answer) if isinstance(answer, str) else answer for answer in answers]
 
 
-def _text_or_calls(message: object) -> Any:
+def _format(form: Any, answer: str) -> Any:
+    return form.model_validate_json(answer).format()
+
+
+def _to_text_or_calls(message: object) -> Any:
     if isinstance(message, str):
-        return split(message)[1]
+        return read_content(message)
     if message is None or isinstance(message, Mapping):
         return message
-    if has_calls(message):
-        return message if hasattr(message, "model_dump") else message_of(message, "The model")
-    content = getattr(message, "content", None)
-    if isinstance(content, str) and not thought_in(message):
-        content = split(content)[1]
-    return content or getattr(message, "refusal", None)
+    if not has_calls(message):
+        return read_content(message) or getattr(message, "refusal", None)
+    return message if hasattr(message, "model_dump") else to_message(message, "The model")
 
 
-def _price(price: object) -> tuple[float, float]:
-    if (
-        isinstance(price, (list, tuple))
-        and len(price) == 2
-        and all(isinstance(one, (int, float)) for one in price)
-    ):
-        return float(price[0]), float(price[1])
+def _read_price(price: object) -> tuple[float, float]:
+    match price:
+        case [int() | float() as prompt, int() | float() as completion]:
+            return float(prompt), float(completion)
     raise WrongArgument(
         f"price is {price!r}; it must be [dollars for 1,000 prompt tokens, dollars for 1,000"
         " completion tokens]."
@@ -447,21 +433,19 @@ def _warn_unpriced(model: str) -> None:
     )
 
 
-def _described(value: object) -> Any:
+def _describe(value: object) -> Any:
     """What stands in a cache's key for what JSON cannot hold; the same for the same thing in
     another process.
     """
-    if isinstance(value, type):
-        return (
-            value.model_json_schema()
-            if hasattr(value, "model_json_schema")
-            else f"{value.__module__}.{value.__qualname__}"
-        )
-    return value.model_dump() if hasattr(value, "model_dump") else repr(value)
+    if not isinstance(value, type):
+        return value.model_dump() if hasattr(value, "model_dump") else repr(value)
+    if hasattr(value, "model_json_schema"):
+        return value.model_json_schema()
+    return f"{value.__module__}.{value.__qualname__}"
 
 
 @contextmanager
-def _shown() -> Iterator[None]:
+def _show_stream() -> Iterator[None]:
     """While the block runs, what is streamed goes to the agents' console, in green, unless the chat
     prints nothing.
     """

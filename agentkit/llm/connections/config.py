@@ -9,11 +9,12 @@ import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from agentkit import private
 from agentkit.core.address import server_of, without_login
@@ -21,9 +22,12 @@ from agentkit.errors import ConfigError, NotFound
 from agentkit.llm.calls.openai_client import OPENAI_URL, AzureClient, OpenAIClient, provider_of
 from agentkit.llm.model import Model
 from agentkit.llm.offline.extractive import ExtractiveClient
+from agentkit.messages import without_keys
 from agentkit.settings import Settings
 
 OFFLINE = "offline"
+_NAME = re.compile(r"[^/]{1,60}")
+_UNWANTED = re.compile(r"[\s\\]")
 _SCHEMES = ("http", "https")
 _changing = threading.Lock()
 """Held while the file is read and written anew: tests that end together keep what they found."""
@@ -61,7 +65,7 @@ def connections(settings: Settings) -> list[Connection]:
     """All configured servers, the one of the environment or the secrets file first; raises
     ConfigError.
     """
-    return [*_from_settings(settings), *_saved(settings)]
+    return [*_read_settings(settings), *_read_saved(settings).values()]
 
 
 def save_connection(
@@ -73,29 +77,22 @@ def save_connection(
     entered it for this one: `key_entered`.
     Raises ConfigError for that and on bad values.
     """
-    checked = _checked(connection)
-    given = _from_settings(settings)
+    checked = _check(connection)
+    given = _read_settings(settings)
     if any(one.name == checked.name for one in given):
         raise ConfigError(
             f"The name {checked.name!r} belongs to the connection of the environment; "
             "choose another."
         )
     with _changing:
-        saved = _saved(settings)
-        owners = [
-            one for one in (*given, *saved) if checked.api_key and one.api_key == checked.api_key
-        ]
-        if (
-            owners
-            and not key_entered
-            and not any(_same_server(one.base_url, checked.base_url) for one in owners)
-        ):
-            raise _foreign_key(owners[0], checked.base_url)
-        places = {one.name: place for place, one in enumerate(saved)}
-        place = places.get(checked.name, len(saved))
-        if [one for one in saved[place : place + 1] if one.base_url != checked.base_url]:
+        saved = _read_saved(settings)
+        if not key_entered:
+            _check_owner(checked, [*given, *saved.values()])
+        before = saved.get(checked.name, checked)
+        if before.base_url != checked.base_url:
             checked = dataclasses.replace(checked, contexts={}, dimensions={})  # another server's
-        _write(settings, [*saved[:place], checked, *saved[place + 1 :]])
+        saved[checked.name] = checked
+        _write(settings, saved)
     return checked
 
 
@@ -105,19 +102,15 @@ def keep_found(settings: Settings, connection: Connection) -> None:
     Raises ConfigError.
     """
     with _changing:
-        saved = _saved(settings)
-        kept = [
-            (
-                dataclasses.replace(
-                    one, contexts=connection.contexts, dimensions=connection.dimensions
-                )
-                if one.name == connection.name
-                else one
-            )
-            for one in saved
-        ]
-        if connection in kept and kept != saved:
-            _write(settings, kept)
+        saved = _read_saved(settings)
+        before = saved.get(connection.name)
+        if before is None or before == connection:
+            return
+        saved[connection.name] = dataclasses.replace(
+            before, contexts=connection.contexts, dimensions=connection.dimensions
+        )
+        if saved[connection.name] == connection:
+            _write(settings, saved)
 
 
 def key_for(connection: Connection, base_url: str) -> str:
@@ -125,7 +118,7 @@ def key_for(connection: Connection, base_url: str) -> str:
 
     Raises ConfigError when scheme, host or port are other ones, and for what is no address.
     """
-    address = _address(base_url)
+    address = _read_address(base_url)
     if connection.api_key and not _same_server(connection.base_url, address):
         raise _foreign_key(connection, address)
     return connection.api_key
@@ -134,13 +127,14 @@ def key_for(connection: Connection, base_url: str) -> str:
 def delete_connection(settings: Settings, name: str) -> None:
     """Forget a saved connection; raises NotFound."""
     with _changing:
-        saved = _saved(settings)
-        if name not in {connection.name for connection in saved}:
+        saved = _read_saved(settings)
+        if name not in saved:
             raise NotFound(
                 f"There is no saved connection {name!r}; "
                 "those of the environment are removed there."
             )
-        _write(settings, [connection for connection in saved if connection.name != name])
+        del saved[name]
+        _write(settings, saved)
 
 
 def available_models(settings: Settings, similarity: Similarity | None = None) -> list[Model]:
@@ -152,14 +146,11 @@ def available_models(settings: Settings, similarity: Similarity | None = None) -
     """
     known = [(one.name, model) for one in connections(settings) for model in models_of(one)]
     labels = Counter(model.label for _, model in known)
-    found = [
-        (
-            dataclasses.replace(model, label=f"{model.label} ({connection})")
-            if labels[model.label] > 1
-            else model
-        )
-        for connection, model in known
-    ]
+    found: list[Model] = []
+    for connection, model in known:
+        is_shared = labels[model.label] > 1
+        label = f"{model.label} ({connection})" if is_shared else model.label
+        found.append(dataclasses.replace(model, label=label))
     found.append(offline_model(similarity))
     return sorted(found, key=lambda model: model.id != settings.default_model)
 
@@ -188,7 +179,7 @@ def model_by_id(
 
 def models_of(connection: Connection) -> list[Model]:
     """The models of a connection."""
-    client, provider = client_of(connection), provider_to(connection)
+    client, provider = make_client(connection), provider_to(connection)
     if not connection.models and connection.kind == "openai":
         return [
             Model(
@@ -212,18 +203,18 @@ def models_of(connection: Connection) -> list[Model]:
     ]
 
 
-def client_of(
+def make_client(
     connection: Connection, connect_timeout_s: float = 10.0, read_timeout_s: float = 300.0
 ) -> OpenAIClient:
     """What asks the server of a connection."""
-    kind = AzureClient if connection.kind == "azure" else OpenAIClient
-    options = {"api_version": connection.api_version} if connection.kind == "azure" else None
-    return kind(
+    make: Callable[..., OpenAIClient] = OpenAIClient
+    if connection.kind == "azure":
+        make = partial(AzureClient, options={"api_version": connection.api_version})
+    return make(
         connection.base_url,
         connection.api_key,
         connect_timeout_s=connect_timeout_s,
         read_timeout_s=read_timeout_s,
-        options=options,
     )
 
 
@@ -244,21 +235,23 @@ def offline_model(similarity: Similarity | None = None) -> Model:
     )
 
 
-def _from_settings(settings: Settings) -> list[Connection]:
-    if not settings.openai_api_key and not settings.openai_base_url:
+def _read_settings(settings: Settings) -> list[Connection]:
+    """The connection of the environment or the secrets file, if there is one."""
+    key, model = settings.openai_api_key, settings.openai_model
+    if not key and not settings.openai_base_url:
         return []
-    base_url = _address(settings.openai_base_url) if settings.openai_base_url else OPENAI_URL
+    base_url = _read_address(settings.openai_base_url or OPENAI_URL)
     provider = provider_of(base_url)
-    name = "OpenAI" if provider == "openai" else provider
-    model = settings.openai_model or (DEFAULT_OPENAI_MODEL if provider == "openai" else "")
-    embedding = (OPENAI_EMBEDDING_MODEL,) if provider == "openai" else ()
-    models = (model,) if model else ()
-    return [Connection(name, base_url, settings.openai_api_key, models, "environment", embedding)]
+    if provider == "openai":
+        models, embedding = (model or DEFAULT_OPENAI_MODEL,), (OPENAI_EMBEDDING_MODEL,)
+        return [Connection("OpenAI", base_url, key, models, "environment", embedding)]
+    return [Connection(provider, base_url, key, _clean_names([model]), "environment")]
 
 
-def _checked(connection: Connection) -> Connection:
+def _check(connection: Connection) -> Connection:
+    """The connection as it can be saved; raises ConfigError for bad values."""
     name = " ".join(connection.name.split())
-    if not name or len(name) > 60 or "/" in name or name.lower() == OFFLINE:
+    if not _NAME.fullmatch(name) or name.lower() == OFFLINE:
         raise ConfigError(
             f"A connection cannot be named {connection.name!r}; use 1 to 60 characters without a"
             f" slash, not {OFFLINE!r}."
@@ -268,30 +261,42 @@ def _checked(connection: Connection) -> Connection:
         address = f"https://{address}"  # Azure has no other
     checked = Connection(
         name,
-        _address(address),
+        _read_address(address),
         connection.api_key.strip(),
-        _names(connection.models),
-        embedding_models=_names(connection.embedding_models),
-        reranker_models=_names(connection.reranker_models),
+        _clean_names(connection.models),
+        embedding_models=_clean_names(connection.embedding_models),
+        reranker_models=_clean_names(connection.reranker_models),
     )
     if connection.kind == "azure":
-        checked = _checked_azure(checked, connection)
-    offered = (*checked.models, *checked.embedding_models)
+        checked = _check_azure(checked, connection)
+    offered = {*checked.models, *checked.embedding_models}
     return dataclasses.replace(
         checked,
-        contexts={model: size for model, size in connection.contexts.items() if model in offered},
-        dimensions={
-            model: size for model, size in connection.dimensions.items() if model in offered
-        },
+        contexts=_pick(connection.contexts, offered),
+        dimensions=_pick(connection.dimensions, offered),
     )
 
 
-def _checked_azure(checked: Connection, connection: Connection) -> Connection:
+def _pick(sizes: Mapping[str, int], models: Collection[str]) -> dict[str, int]:
+    return {model: size for model, size in sizes.items() if model in models}
+
+
+def _check_owner(connection: Connection, known: Iterable[Connection]) -> None:
+    """Raise ConfigError for a key that was given for other servers only."""
+    if not connection.api_key:
+        return
+    owners = [one for one in known if one.api_key == connection.api_key]
+    servers = [one.base_url for one in owners]
+    if owners and not any(_same_server(server, connection.base_url) for server in servers):
+        raise _foreign_key(owners[0], connection.base_url)
+
+
+def _check_azure(checked: Connection, connection: Connection) -> Connection:
     """With the endpoint out of whatever address of Azure was given.
 
     Raises ConfigError for what is missing.
     """
-    version = connection.api_version.strip() or _version_in(connection.base_url)
+    version = connection.api_version.strip() or _find_version(connection.base_url)
     if not _API_VERSION.fullmatch(version):
         raise ConfigError(
             f"The API version is {version!r}, but Azure needs one such as 2024-10-21; "
@@ -306,7 +311,7 @@ def _checked_azure(checked: Connection, connection: Connection) -> Connection:
     return dataclasses.replace(checked, base_url=endpoint, kind="azure", api_version=version)
 
 
-def _version_in(address: str) -> str:
+def _find_version(address: str) -> str:
     """The API version in an address that was copied from Azure's portal."""
     return next(iter(parse_qs(address.partition("?")[2]).get("api-version", ())), "")
 
@@ -326,40 +331,48 @@ def _foreign_key(owner: Connection, address: str) -> ConfigError:
     )
 
 
-def _names(models: Sequence[str]) -> tuple[str, ...]:
+def _clean_names(models: Sequence[str]) -> tuple[str, ...]:
     """The names of models without blanks around them, each once."""
-    return tuple(dict.fromkeys(model.strip() for model in models if model.strip()))
+    return tuple(dict.fromkeys(filter(None, map(str.strip, models))))
 
 
-def _address(base_url: str) -> str:
+def _read_address(base_url: str) -> str:
     """The address with `/v1` where only a host was given; raises ConfigError for what is no web
     address.
     """
     address = base_url.strip()
-    try:
-        parts = urlsplit(address if "://" in address else f"http://{address}")
-        is_one = parts.scheme in _SCHEMES and bool(server_of(parts.geturl()) and parts.hostname)
-    except ValueError:  # a port that is none, or half of an IPv6 address
-        is_one = False
-    if not is_one or re.search(r"[\s\\]", address):
+    parts = _split_address(address)
+    if parts is None or _UNWANTED.search(address):
         raise ConfigError(
             f"{base_url!r} is no address of a model server; it looks like https://api.openai.com/v1"
             " or http://localhost:11434/v1."
         )
-    return parts.geturl().rstrip("/") + ("" if parts.path.strip("/") else "/v1")
+    path = "" if parts.path.strip("/") else "/v1"
+    return parts.geturl().rstrip("/") + path
+
+
+def _split_address(address: str) -> SplitResult | None:
+    """The parts of a web address, which may lack the scheme; None for anything else."""
+    try:
+        parts = urlsplit(address if "://" in address else f"http://{address}")
+        server_of(parts.geturl())
+    except ValueError:  # a port that is none, or half of an IPv6 address
+        return None
+    return parts if parts.scheme in _SCHEMES and parts.hostname else None
 
 
 def _file(settings: Settings) -> Path:
     return settings.data / "connections.json"
 
 
-def _saved(settings: Settings) -> list[Connection]:
+def _read_saved(settings: Settings) -> dict[str, Connection]:
+    """The saved connections by their names, in their order; raises ConfigError."""
     path = _file(settings)
     try:
-        stored: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-        return [_connection(one) for one in stored]
+        rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+        return {row["name"]: _read_row(row) for row in rows}
     except FileNotFoundError:
-        return []
+        return {}
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ConfigError(
             f"{path} cannot be read as saved connections ({type(error).__name__}); correct or"
@@ -367,7 +380,7 @@ def _saved(settings: Settings) -> list[Connection]:
         ) from error
 
 
-def _connection(row: dict[str, Any]) -> Connection:
+def _read_row(row: dict[str, Any]) -> Connection:
     return Connection(
         row["name"],
         row["base_url"],
@@ -382,10 +395,7 @@ def _connection(row: dict[str, Any]) -> Connection:
     )
 
 
-def _write(settings: Settings, saved: Sequence[Connection]) -> None:
+def _write(settings: Settings, saved: Mapping[str, Connection]) -> None:
     """Replace the file in one step; only its owner may read it, for the keys in it."""
-    rows = [
-        {key: value for key, value in dataclasses.asdict(one).items() if key != "source"}
-        for one in saved
-    ]
+    rows = [without_keys(dataclasses.asdict(one), ["source"]) for one in saved.values()]
     private.write_text(_file(settings), json.dumps(rows, indent=1, ensure_ascii=False))

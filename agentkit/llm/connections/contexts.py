@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from agentkit.llm.calls.openai_client import OpenAIClient
+from agentkit.messages import mappings_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +26,12 @@ class Context:
     @property
     def is_less(self) -> bool:
         """Whether the server gives the model less than it was made for."""
-        return self.tokens is not None and self.trained is not None and self.tokens < self.trained
+        if self.tokens is None or self.trained is None:
+            return False
+        return self.tokens < self.trained
 
 
-def context_of(client: OpenAIClient, model: str, listed: int | None = None) -> Context | None:
+def find_context(client: OpenAIClient, model: str, listed: int | None = None) -> Context | None:
     """What the server tells of a model; `listed` is what its list of models says.
 
     Ask the model first: Ollama tells the size only of a model that is loaded. None when nothing
@@ -35,52 +39,61 @@ def context_of(client: OpenAIClient, model: str, listed: int | None = None) -> C
     """
     if listed:
         return Context(listed)
-    return next((found for look in _SERVERS for found in look(client, model)), None)
+    found = chain.from_iterable(look(client, model) for look in _SERVERS)
+    return next(found, None)
 
 
-def _ollama(client: OpenAIClient, model: str) -> Iterator[Context]:
-    running = _rows(client.beside("/api/ps"), "models")
-    if running is None:
+def _ask_ollama(client: OpenAIClient, model: str) -> Iterator[Context]:
+    running = client.beside("/api/ps")
+    if not isinstance(_find(running, "models"), list):
         return
     same = {model, f"{model}:latest"}
-    given = [_size(one.get("context_length")) for one in running if one.get("name") in same]
-    shown = _mapping(client.beside("/api/show", {"model": model}))
-    facts = _mapping(shown.get("model_info"))
-    trained = _size(facts.get(f"{facts.get('general.architecture')}.context_length"))
-    wanted = re.search(r"^num_ctx\s+(\d+)", str(shown.get("parameters") or ""), re.MULTILINE)
-    tokens = next((size for size in given if size), None) or (int(wanted[1]) if wanted else None)
+    ours = [row for row in mappings_in(running["models"]) if row.get("name") in same]
+    given = [_read_size(row, "context_length") for row in ours]
+    shown = client.beside("/api/show", {"model": model})
+    architecture = _find(shown, "model_info", "general.architecture")
+    trained = _read_size(shown, "model_info", f"{architecture}.context_length")
+    tokens = next(filter(None, [*given, _read_wanted(shown)]), None)
     yield Context(tokens, trained, cuts=True)
 
 
-def _llama_cpp(client: OpenAIClient, model: str) -> Iterator[Context]:
-    settings = _mapping(_mapping(client.beside("/props")).get("default_generation_settings"))
-    if tokens := _size(settings.get("n_ctx")):
+def _read_wanted(shown: object) -> int | None:
+    """The size that the parameters of a model of Ollama set."""
+    parameters = str(_find(shown, "parameters") or "")
+    wanted = re.search(r"^num_ctx\s+(\d+)", parameters, re.MULTILINE)
+    return int(wanted[1]) if wanted else None
+
+
+def _ask_llama_cpp(client: OpenAIClient, model: str) -> Iterator[Context]:
+    settings = client.beside("/props")
+    if tokens := _read_size(settings, "default_generation_settings", "n_ctx"):
         yield Context(tokens)
 
 
-def _lm_studio(client: OpenAIClient, model: str) -> Iterator[Context]:
-    for one in _rows(client.beside("/api/v0/models"), "data") or ():
-        loaded, most = _size(one.get("loaded_context_length")), _size(one.get("max_context_length"))
-        if one.get("id") == model and (loaded or most):
-            yield Context(loaded, most)
+def _ask_lm_studio(client: OpenAIClient, model: str) -> Iterator[Context]:
+    for row in mappings_in(_find(client.beside("/api/v0/models"), "data")):
+        context = Context(
+            _read_size(row, "loaded_context_length"), _read_size(row, "max_context_length")
+        )
+        if row.get("id") == model and context != Context(None):
+            yield context
 
 
 _SERVERS: tuple[Callable[[OpenAIClient, str], Iterator[Context]], ...] = (
-    _ollama,
-    _llama_cpp,
-    _lm_studio,
+    _ask_ollama,
+    _ask_llama_cpp,
+    _ask_lm_studio,
 )
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+def _find(value: object, *keys: str) -> Any:
+    """What a server's answer has below these keys; None where there is nothing."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
-def _rows(value: object, key: str) -> list[Mapping[str, Any]] | None:
-    rows = _mapping(value).get(key)
-    return [_mapping(row) for row in rows] if isinstance(rows, list) else None
-
-
-def _size(value: Any) -> int | None:
-    is_one = isinstance(value, int) and not isinstance(value, bool) and value > 0
-    return value if is_one else None
+def _read_size(value: object, *keys: str) -> int | None:
+    """The number of tokens below these keys; None for what is none."""
+    size = _find(value, *keys)
+    return size if type(size) is int and size > 0 else None

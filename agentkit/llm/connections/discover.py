@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextvars
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import filterfalse
 
 from agentkit.core import stopping
 from agentkit.core.address import without_login
@@ -16,8 +17,8 @@ from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import AgentkitError, ModelTimedOut, Stopped
 from agentkit.llm.calls.client import call
 from agentkit.llm.calls.openai_client import OPENAI_URL, OpenAIClient
-from agentkit.llm.connections.config import Connection, client_of, provider_to
-from agentkit.llm.connections.contexts import Context, context_of
+from agentkit.llm.connections.config import Connection, make_client, provider_to
+from agentkit.llm.connections.contexts import Context, find_context
 from agentkit.llm.model import Model
 from agentkit.messages import message
 
@@ -76,17 +77,17 @@ def probe(connection: Connection, model: str = "", *, timeout_s: float = PROBE_S
     server embeds does not count for `ok`. Raises Stopped.
     """
     trial = _Trial(connection, model, timeout_s)
-    if not _ends(trial.run, timeout_s):
+    if not _finish_in_time(trial.run, timeout_s):
         trial.give_up()
-    return trial.shown()
+    return trial.to_probe()
 
 
 def reachable(connection: Connection, timeout_s: float = 3.0) -> Step:
     """Whether the server answers: its models are listed, none of them is asked. Raises Stopped."""
     trial = _Trial(connection, "", timeout_s)
-    if not _ends(trial.list_models, timeout_s):
+    if not _finish_in_time(trial.list_models, timeout_s):
         trial.give_up()
-    return trial.shown().steps[0]
+    return trial.to_probe().steps[0]
 
 
 def discover(
@@ -94,8 +95,8 @@ def discover(
 ) -> list[Connection]:
     """Model servers that answer on this machine at the usual ports, asked at the same time."""
     with ThreadPoolExecutor(len(servers) or 1) as pool:
-        found = list(pool.map(lambda server: _local(server[0], server[1], timeout_s), servers))
-    return [connection for connection in found if connection is not None]
+        found = pool.map(lambda server: _find_local(server[0], server[1], timeout_s), servers)
+        return list(filter(None, found))
 
 
 class _Trial:
@@ -104,7 +105,7 @@ class _Trial:
     def __init__(self, connection: Connection, model: str, timeout_s: float) -> None:
         self._connection, self._model, self._timeout_s = connection, model, timeout_s
         # Silence is waited for longer than all may take: so the deadline alone ends it.
-        self._client = client_of(connection, min(5.0, timeout_s), 2 * timeout_s)
+        self._client = make_client(connection, min(5.0, timeout_s), 2 * timeout_s)
         self._listed: dict[str, int | None] = {}
         self._lock = threading.Lock()
         self._under_way = ("", 0.0)
@@ -117,22 +118,22 @@ class _Trial:
 
     def run(self) -> None:
         self.list_models()
-        is_azure = self._connection.kind == "azure"  # which lists what one could deploy
-        offered = [] if is_azure else list(self._listed)
-        embedding = [name for name in offered if "embed" in name.lower()]
-        chatting = (*self._connection.models, *(name for name in offered if name not in embedding))
-        name = self._model or next(iter(chatting), "")
-        if name:
-            self._name = name
-            self._answers = self._tried(f"Ask {name}", lambda: self._asked(name))
-            if self._answers and not is_azure and self._connection.base_url != OPENAI_URL:
-                self._tried("", lambda: self._measured(name))
+        is_azure = self._connection.kind == "azure"
+        offered = [] if is_azure else list(self._listed)  # Azure lists what one could deploy
+        embedding, chatting = _part_models(offered)
+        names = filter(None, [self._model, *self._connection.models, *chatting])
+        self._name = next(names, "")
+        if self._name:
+            self._answers = self._try(f"Ask {self._name}", partial(self._ask, self._name))
+        is_own = not is_azure and self._connection.base_url != OPENAI_URL
+        if self._answers and is_own:
+            self._try("", partial(self._measure, self._name))
         known = self._connection.embedding_models or embedding[:1]
         for one in known[:_MOST_EMBEDDERS]:
-            self._tried(f"Embed with {one}", partial(self._embedded, one))
+            self._try(f"Embed with {one}", partial(self._embed, one))
 
     def list_models(self) -> None:
-        self._tried("List models", self._list)
+        self._try("List models", self._list)
 
     def give_up(self) -> None:
         """The time is over: keep what has come, and say what was waited for."""
@@ -147,7 +148,7 @@ class _Trial:
                 )
                 self._steps.append(Step(name, False, time.monotonic() - began, str(late)))
 
-    def shown(self) -> Probe:
+    def to_probe(self) -> Probe:
         with self._lock:
             models = () if self._connection.kind == "azure" else tuple(self._listed)
             listed = {name: Context(size) for name, size in self._listed.items() if size}
@@ -155,7 +156,7 @@ class _Trial:
             steps, dimensions = tuple(self._steps), dict(self._dimensions)
             return Probe(self._answers, steps, models, contexts, dimensions, self._name)
 
-    def _tried(self, name: str, what: Callable[[], str]) -> bool:
+    def _try(self, name: str, what: Callable[[], str]) -> bool:
         """Do it and note what came of it; without a name only an answer counts."""
         began = time.monotonic()
         with self._lock:
@@ -176,12 +177,11 @@ class _Trial:
         listed = self._client.models()
         with self._lock:
             self._listed.update(listed)
-        noun = "model" if len(listed) == 1 else "models"
-        return (
-            f"{len(listed):,} {noun}" if listed else "The server lists no models; load one there."
-        )
+        if not listed:
+            return "The server lists no models; load one there."
+        return "1 model" if len(listed) == 1 else f"{len(listed):,} models"
 
-    def _asked(self, name: str) -> str:
+    def _ask(self, name: str) -> str:
         connection = self._connection
         model = Model(connection.name, connection.name, self._client, name, provider_to(connection))
         word = [message("user", "Reply with the word: ready")]
@@ -192,21 +192,21 @@ class _Trial:
         speed = f", first token after {first:.2f} s" if first is not None else ""
         return f"It answered {reply.text.strip()[:60]!r}{speed}."
 
-    def _measured(self, name: str) -> str:
-        found = context_of(self._client, name, self._listed.get(name))
+    def _measure(self, name: str) -> str:
+        found = find_context(self._client, name, self._listed.get(name))
         if found:
             with self._lock:
                 self._contexts[name] = found
         return ""
 
-    def _embedded(self, name: str) -> str:
+    def _embed(self, name: str) -> str:
         size = self._client.dimension(name)
         with self._lock:
             self._dimensions[name] = size
         return f"{size:,} numbers for a text."
 
 
-def _ends(work: Callable[[], None], timeout_s: float) -> bool:
+def _finish_in_time(work: Callable[[], None], timeout_s: float) -> bool:
     """Do it on a thread of its own; False when it has not ended in time, and is told to stop.
 
     Nothing holds up whoever asks, not even a look-up of a name. Raises Stopped when the enclosing
@@ -238,15 +238,23 @@ def _ends(work: Callable[[], None], timeout_s: float) -> bool:
     return in_time
 
 
-def _local(name: str, port: int, timeout_s: float) -> Connection | None:
+def _find_local(name: str, port: int, timeout_s: float) -> Connection | None:
+    """The model server at a port of this machine; None where none answers in time."""
     base_url = f"http://127.0.0.1:{port}/v1"
     client = OpenAIClient(base_url, connect_timeout_s=timeout_s, read_timeout_s=timeout_s)
     listed: list[str] = []
     try:
-        if not _ends(lambda: listed.extend(client.models()), 2 * timeout_s):
-            return None
+        is_there = _finish_in_time(lambda: listed.extend(client.models()), 2 * timeout_s)
     except AgentkitError:  # somebody else is there
         return None
-    embedding = tuple(one for one in listed if "embed" in one.lower())
-    models = tuple(one for one in listed if one not in embedding)
-    return Connection(name, base_url, "", models, "found", embedding)
+    embedding, chatting = _part_models(listed)
+    return Connection(name, base_url, "", chatting, "found", embedding) if is_there else None
+
+
+def _part_models(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The models that embed, by their names, and the others."""
+    return tuple(filter(_embeds, names)), tuple(filterfalse(_embeds, names))
+
+
+def _embeds(name: str) -> bool:
+    return "embed" in name.lower()

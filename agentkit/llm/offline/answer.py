@@ -30,20 +30,20 @@ _WANTS_SEVERAL = ("list", "way", "compare", "broad", "definition")
 _SEVERAL = {"reason": 2, "way": 3, "list": 2, "compare": 3, "broad": 3}
 
 
-def chosen(question: Question, ranked: Sequence[Scored], units: Sequence[Unit]) -> list[Unit]:
+def choose_units(question: Question, ranked: Sequence[Scored], units: Sequence[Unit]) -> list[Unit]:
     """The units that answer, in the order in which they are to be read; empty when none does."""
     answering = [one.unit for one in ranked if one.score > 0]
     if not answering:
         return []
 
     best = _find_headed_item(question, answering) or answering[0]
-    picked = whole(question, best, units)
+    picked = complete_unit(question, best, units)
     if picked == [best]:
         picked = _add_more(question, best, answering[1:_NEXT_BEST])
     return _sort_for_reading(_add_context(picked))
 
 
-def whole(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
+def complete_unit(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
     """The unit with its list or the sentences it introduces; for a question, what stands below."""
     if best.asks:
         return _find_answer_below(best, units)
@@ -83,9 +83,8 @@ def _continues(asking: Unit, unit: Unit) -> bool:
 
 def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
     """The whole list if the unit introduces it, or is one of its items and a list is asked for."""
-    if not best.is_listed:
-        return []
-    if best.shape == "item" and question.kind not in _WANTS_LIST:
+    is_other_item = best.shape == "item" and question.kind not in _WANTS_LIST
+    if is_other_item or not best.is_listed:
         return []
 
     listed = [unit for unit in units if unit.group == best.group and not unit.asks]
@@ -97,17 +96,19 @@ def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Un
 
 def _with_announced(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
     """The unit, followed by the sentences it announces, as in `There are two ways.`"""
-    if question.kind not in _WANTS_SEVERAL:
-        return [best]
-    announced = _ANNOUNCES.search(best.text)
-    is_short = best.shape == "sentence" and len(best.text) < _LONGEST_ANNOUNCEMENT
-    if announced is None or not is_short:
-        return [best]
-
-    count = _COUNTS.get(announced[1].lower(), 2)
+    count = _count_announced(best) if question.kind in _WANTS_SEVERAL else 0
     following = units[best.index + 1 : best.index + 1 + count]
     same_passage = [unit for unit in following if unit.rank == best.rank]
     return [best, *(unit for unit in same_passage if unit.previous is not None)]
+
+
+def _count_announced(unit: Unit) -> int:
+    """How many further sentences a short sentence announces; 0 for most."""
+    announced = _ANNOUNCES.search(unit.text)
+    is_short = unit.shape == "sentence" and len(unit.text) < _LONGEST_ANNOUNCEMENT
+    if announced is None or not is_short:
+        return 0
+    return _COUNTS.get(announced[1].lower(), 2)
 
 
 def _add_more(question: Question, best: Unit, others: Sequence[Unit]) -> list[Unit]:
@@ -141,7 +142,7 @@ def _sort_for_reading(picked: Sequence[Unit]) -> list[Unit]:
     return sorted(picked, key=lambda unit: (markers.index(unit.marker), unit.index))
 
 
-def written(picked: Sequence[Unit], cites: bool = True, wanted: Collection[str] = ()) -> str:
+def quote_units(picked: Sequence[Unit], cites: bool = True, wanted: Collection[str] = ()) -> str:
     """The units word for word, each with its citation; items of a list stand on lines of their
     own.
     """

@@ -86,7 +86,7 @@ _DEFINING = re.compile(
 _DIGIT = re.compile(r"\d")
 
 
-def fit(question: Question, unit: Unit) -> float:
+def measure_fit(question: Question, unit: Unit) -> float:
     """Whether the unit holds the kind of thing that is asked for, beside what the question says.
 
     1: it does; 0: it does not; a half: in part, or the question does not tell what it wants.

@@ -23,12 +23,12 @@ from agentkit.core import stopping
 from agentkit.errors import Stopped
 from agentkit.llm.calls.stream import delta
 from agentkit.llm.offline import question as questions
-from agentkit.llm.offline.answer import chosen, written
+from agentkit.llm.offline.answer import choose_units, quote_units
 from agentkit.llm.offline.passages import Passage, parse_passages, without_passages
 from agentkit.llm.offline.question import Question
 from agentkit.llm.offline.rank import Ranker, Scored
-from agentkit.llm.offline.summary import central
-from agentkit.llm.offline.units import Unit, cut
+from agentkit.llm.offline.summary import find_central
+from agentkit.llm.offline.units import Unit, cut_units
 from agentkit.llm.offline.words import stems
 from agentkit.llm.response import Response, ResponseMessage, text_response
 from agentkit.messages import text_of
@@ -61,7 +61,7 @@ class Asked:
         return self.refusal or reason
 
 
-def taken_apart(messages: Sequence[Mapping[str, Any]]) -> Asked:
+def parse_prompt(messages: Sequence[Mapping[str, Any]]) -> Asked:
     """Take a prompt apart; passages may stand in any message, or unnumbered behind `Context is:` in
     the last one.
     """
@@ -148,7 +148,7 @@ class ExtractiveClient:
         was stopped.
         """
         messages = params["messages"]
-        text = self._answer(taken_apart(messages))
+        text = self._answer(parse_prompt(messages))
         if params.get("stream"):
             _stream(text)
         return text_response(text, NAME)
@@ -173,7 +173,7 @@ class ExtractiveClient:
             return INTRODUCTION
         if not asked.passages:
             return asked.refuse(NO_PASSAGES)
-        units = cut(asked.passages)
+        units = cut_units(asked.passages)
         if questions.asks_for_summary(asked.question):
             return self._summary(asked, units)
 
@@ -186,13 +186,13 @@ class ExtractiveClient:
 
     def _summary(self, asked: Asked, units: Sequence[Unit]) -> str:
         topic = [one for one in stems(asked.question) if one not in _SUMMARY_WORDS]
-        picked = central(units, SUMMARY_UNITS, topic)
-        return written(picked, asked.cites) or asked.refuse(NO_PASSAGES)
+        picked = find_central(units, SUMMARY_UNITS, topic)
+        return quote_units(picked, asked.cites) or asked.refuse(NO_PASSAGES)
 
 
 def _answer_part(part: Question, ranker: Ranker) -> _Answer:
     ranked = ranker.rank(part)
-    return _Answer(part, ranked, chosen(part, ranked, ranker.units))
+    return _Answer(part, ranked, choose_units(part, ranked, ranker.units))
 
 
 def _join(answers: Sequence[_Answer], cites: bool) -> str:
@@ -205,7 +205,7 @@ def _join(answers: Sequence[_Answer], cites: bool) -> str:
         new = [unit for unit in one.picked if unit.index not in said]
         said.update(unit.index for unit in new)
         if new:
-            paragraphs.append(written(new, cites, one.question.known))
+            paragraphs.append(quote_units(new, cites, one.question.known))
         elif not one.picked:
             part = one.question.text.rstrip("?.! ")
             paragraphs.append(f"The documents do not answer this part: {part}.")

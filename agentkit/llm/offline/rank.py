@@ -9,10 +9,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from agentkit.llm.offline.expected import fit, says_nothing_new
+from agentkit.llm.offline.expected import measure_fit, says_nothing_new
 from agentkit.llm.offline.question import Question
 from agentkit.llm.offline.units import Unit
-from agentkit.llm.offline.words import is_among
+from agentkit.llm.offline.words import has_form_of, is_among
 
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 
@@ -96,7 +96,7 @@ class Ranker:
 
     def _nearness(self, stem: str, unit: Unit, said: Collection[str]) -> float:
         """1 for a word in the unit, 1/2 in its heading, 1/4 elsewhere in its passage, else 0."""
-        if is_among(stem, said) or _has_form_of(stem, said):
+        if is_among(stem, said) or has_form_of(stem, said, _SHORTEST_BEGINNING, _count_common):
             return 1.0
         if stem in unit.around:
             return 1 / 2
@@ -116,7 +116,12 @@ class Ranker:
 
 
 def _score(question: Question, unit: Unit, coverage: float, meaning: float) -> Scored:
-    features = (coverage, max(0.0, float(meaning)), fit(question, unit), 1 / (1 + unit.rank))
+    features = (
+        coverage,
+        max(0.0, float(meaning)),
+        measure_fit(question, unit),
+        1 / (1 + unit.rank),
+    )
     score = BIAS + sum(map(operator.mul, WEIGHTS, features))
     return Scored(unit, score, features)
 
@@ -139,16 +144,8 @@ def _is_quotable(unit: Unit) -> bool:
     return len(unit.stems) > 2 and _DIGIT.search(unit.text) is not None
 
 
-def _has_form_of(stem: str, others: Collection[str]) -> bool:
-    """Whether another form of the word is there: both begin alike for most of their length."""
-    if len(stem) < _SHORTEST_BEGINNING:
-        return False
-    beginning = stem[:_SHORTEST_BEGINNING]
-    return any(_are_akin(stem, other) for other in others if other.startswith(beginning))
-
-
-def _are_akin(one: str, other: str) -> bool:
-    if abs(len(one) - len(other)) > _LONGEST_ENDING:
-        return False
-    begin = max(_SHORTEST_BEGINNING, (3 * min(len(one), len(other)) + 3) // 4)
-    return one[:begin] == other[:begin]
+def _count_common(shorter: int, longer: int) -> int:
+    """Letters that two words of these lengths have in common where they are forms of one."""
+    if longer - shorter > _LONGEST_ENDING:
+        return longer
+    return (3 * shorter + 3) // 4

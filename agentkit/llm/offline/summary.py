@@ -23,7 +23,7 @@ _LEAST_STEMS, _MOST_CHARACTERS = 4, 500
 _STATEMENT_ENDS = (".", "!", ";", ")")
 
 
-def central(units: Sequence[Unit], count: int, topic: Sequence[str] = ()) -> list[Unit]:
+def find_central(units: Sequence[Unit], count: int, topic: Sequence[str] = ()) -> list[Unit]:
     """At most `count` units that together say most, in their own order; those about `topic` are
     favoured.
     """

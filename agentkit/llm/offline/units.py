@@ -138,7 +138,7 @@ class Unit:
         return _join_pairs([self.cells[0], *asked])
 
 
-def cut(passages: Sequence[Passage]) -> list[Unit]:
+def cut_units(passages: Sequence[Passage]) -> list[Unit]:
     """All units of the passages in order, each sentence once even where passages overlap."""
     units: list[Unit] = []
     seen: set[str] = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import chain, filterfalse
 from pathlib import Path
@@ -62,6 +62,25 @@ def alike(one: str) -> frozenset[str]:
 def is_among(one: str, given: Collection[str]) -> bool:
     """Whether the stem or one of like meaning is among the given ones."""
     return one in given or not alike(one).isdisjoint(given)
+
+
+def has_form_of(
+    word: str, others: Iterable[str], shortest: int, least: Callable[[int, int], int]
+) -> bool:
+    """Whether one of the others is a form of the word: both begin alike for long enough.
+
+    `least` gives how many letters that are, from the lengths of the shorter and the longer word;
+    they are never fewer than `shortest`.
+    """
+    if len(word) < shortest:
+        return False
+    beginning = word[:shortest]
+    for other in others:
+        if other.startswith(beginning):
+            letters = max(shortest, least(*sorted((len(word), len(other)))))
+            if word[:letters] == other[:letters]:
+                return True
+    return False
 
 
 def has_digit(text: str) -> bool:

@@ -13,9 +13,9 @@ from heapq import nlargest
 from itertools import chain, compress, filterfalse, islice
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentkit.llm.offline.words import is_among, stems
+from agentkit.llm.offline.words import has_form_of, is_among, stems
 from agentkit.llm.support import names
-from agentkit.llm.support.claims import Claim, Marker, bare, claims
+from agentkit.llm.support.claims import Claim, Marker, find_claims, strip_markers
 from agentkit.llm.support.sources import (
     CLAUSES,
     READ_OF_PASSAGE,
@@ -174,7 +174,7 @@ class _Comparison:
 
     def find_wrong_name(self) -> Doubt | None:
         """The first name that no passage has."""
-        names_inside = names.names(self.claim, self.language)
+        names_inside = names.find_names(self.claim, self.language)
         unknown = list(filterfalse(self.said.says_name, names_inside))
         if unknown:
             return Doubt("name", _join_names(self.claim, unknown))
@@ -182,7 +182,7 @@ class _Comparison:
 
     def find_wrong_opening(self) -> Doubt | None:
         """The first word if it is a name, and all that no passage has; not for German nouns."""
-        first = names.opening_name(self.claim)
+        first = names.find_opening_name(self.claim)
         if not first or self.language == "german" or self.said.says_name(first):
             return None
         _, _, rest = self.claim.partition(first)
@@ -252,7 +252,7 @@ def check(
     """
     also = read_computed(computed)
     judged: list[_Judged] = []
-    for claim in claims(answer[:_READ]):
+    for claim in find_claims(answer[:_READ]):
         judged += _judge_markers(claim, passages, also)
 
     made = [one.to_checked() for one in judged]
@@ -266,7 +266,7 @@ def doubt_of(
     sentence: str, passage: str, embed: Embed | None = None, about: str = ""
 ) -> Doubt | None:
     """What one passage does not say of one sentence; None when nothing speaks against it."""
-    claim = bare(sentence[:READ_OF_PASSAGE])
+    claim = strip_markers(sentence[:READ_OF_PASSAGE])
     comparison = _Comparison(claim, [read_passage(passage, about)])
     judgement = comparison.judge()
     if judgement.verdict is None and any(_find_strays([comparison], embed)):
@@ -341,20 +341,11 @@ def _share(wanted: Collection[str], given: Collection[str]) -> float:
 
 
 def _stands_among(one: str, given: Collection[str]) -> bool:
-    return is_among(one, given) or _has_form_of(one, given)
+    return is_among(one, given) or has_form_of(one, given, _LEAST_ALIKE, _count_alike)
 
 
-def _has_form_of(one: str, given: Collection[str]) -> bool:
-    """Whether another form of the word is there: one that begins alike."""
-    if len(one) < _LEAST_ALIKE:
-        return False
-    beginning = one[:_LEAST_ALIKE]
-    return any(_begin_alike(one, other) for other in given if other.startswith(beginning))
-
-
-def _begin_alike(one: str, other: str) -> bool:
-    least = max(_LEAST_ALIKE, round(0.6 * max(len(one), len(other))))
-    return one[:least] == other[:least]
+def _count_alike(shorter: int, longer: int) -> int:
+    return round(0.6 * longer)
 
 
 def _find_strays(compared: Sequence[_Comparison], embed: Embed | None) -> list[bool]:

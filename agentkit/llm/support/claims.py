@@ -63,7 +63,7 @@ class _Draft:
         self.text = f"{self.text} {words}".strip()
 
 
-def claims(answer: str) -> list[Claim]:
+def find_claims(answer: str) -> list[Claim]:
     """The claims of an answer in order; what is code has no markers."""
     found: list[Claim] = []
     clean, groups = _take_out_markers(answer)
@@ -77,7 +77,7 @@ def claims(answer: str) -> list[Claim]:
     return found
 
 
-def bare(text: str) -> str:
+def strip_markers(text: str) -> str:
     """The words of a sentence without its markers and the signs of Markdown."""
     return _strip_markup(MARKER.sub("", text))
 

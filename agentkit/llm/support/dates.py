@@ -102,7 +102,7 @@ class Moment:
         return other.year is None and float(self.year) in years
 
 
-def moments(text: str) -> list[Moment]:
+def find_moments(text: str) -> list[Moment]:
     """All dates, days of the week and times of day in a text; each part of the text counts once."""
     found: list[Moment] = []
     for one in _find_all(text):
@@ -111,7 +111,7 @@ def moments(text: str) -> list[Moment]:
     return found
 
 
-def says(passage: Iterable[Moment], years: AbstractSet[float], wanted: Moment) -> bool:
+def has_moment(passage: Iterable[Moment], years: AbstractSet[float], wanted: Moment) -> bool:
     """Whether the passage has this moment; its year may be elsewhere in it, among `years`."""
     if wanted.recurring is not None:
         return wanted.recurring in {one.recurring for one in passage}

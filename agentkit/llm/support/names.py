@@ -6,9 +6,9 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import combinations, pairwise
+from itertools import pairwise
 
-from agentkit.llm.offline.words import STOP, stem, without_accents
+from agentkit.llm.offline.words import STOP, has_form_of, stem, without_accents
 from agentkit.llm.support.dates import MONTHS, WEEKDAYS
 from agentkit.llm.support.units import UNITS
 
@@ -49,20 +49,22 @@ _HEADLINE = 0.6
 _HEADLINE_WORDS = 4
 _SHORTEST = 4
 """Letters of a name that opens a sentence, and of what the forms of a name have in common."""
+_LONGEST_ACRONYM = 12
+"""Letters of an acronym that is looked for among neighbouring words."""
 
 
-def plain(word: str) -> str:
+def normalize(word: str) -> str:
     """Lower case, without accents and without the `'s` of English."""
     bare = without_accents(word.lower().replace("ß", "ss"))
     return bare.removesuffix("'s").removesuffix("’s").strip("’'.-")
 
 
-def codes(text: str) -> list[tuple[int, int]]:
+def find_codes(text: str) -> list[tuple[int, int]]:
     """The places of codes such as `S-2217`; a number with its unit, as `5km`, is not a code."""
     return [match.span() for match in _CODE.finditer(text) if _is_code(match[0])]
 
 
-def names(text: str, language: str) -> list[str]:
+def find_names(text: str, language: str) -> list[str]:
     """Words that are names, in order: capitals within a sentence; in German only beside others."""
     text = _LABEL.sub("", text, count=1)
     tokens = list(_TOKEN.finditer(text))
@@ -79,7 +81,7 @@ def names(text: str, language: str) -> list[str]:
     return found
 
 
-def opening_name(text: str) -> str:
+def find_opening_name(text: str) -> str:
     """The first word when it may be a name, as in `Aspirin reduces fever`; else empty."""
     first = _TOKEN.search(text)
     if first is None or not _VERB.match(text, first.end()):
@@ -87,23 +89,22 @@ def opening_name(text: str) -> str:
     if not _may_be_name(first[0]):
         return ""
 
-    word = plain(first[0])
+    word = normalize(first[0])
     if len(word) < _SHORTEST or word.endswith("s"):
         return ""
     return first[0]
 
 
-def stands_in(
+def is_mentioned(
     name: str, words: AbstractSet[str], stems: AbstractSet[str], acronyms: AbstractSet[str]
 ) -> bool:
     """Whether a name is in a passage, in whatever form: Germany as German, European Union as EU."""
-    word = plain(name)
+    word = normalize(name)
     if word in words or stem(word) in stems:
         return True
     if word.replace("-", "") in acronyms or _has_all_parts(word, words):
         return True
-    similar = (other for other in words if other.startswith(word[:_SHORTEST]))
-    return any(_is_form_of(word, other) for other in similar)
+    return has_form_of(word, words, _SHORTEST, _count_alike)
 
 
 def _has_all_parts(word: str, words: AbstractSet[str]) -> bool:
@@ -112,21 +113,22 @@ def _has_all_parts(word: str, words: AbstractSet[str]) -> bool:
     return bool(parts) and parts <= words
 
 
-def acronyms(text: str) -> set[str]:
+def find_acronyms(text: str) -> set[str]:
     """First letters of neighbouring words with capitals, as `ncu` of Northgate Credit Union."""
     found: set[str] = set()
     for run in re.findall(r"[A-Z]\w+(?:(?: of| and| for| the)* [A-Z]\w+)+", text):
         first_letters = "".join(word[0] for word in run.split())
         letters = "".join(filter(str.isupper, first_letters)).lower()
-        spans = combinations(range(len(letters) + 1), 2)
-        found.update(letters[start:end] for start, end in spans if end - start > 1)
+        for length in range(2, _LONGEST_ACRONYM + 1):
+            starts = range(len(letters) - length + 1)
+            found.update(letters[start : start + length] for start in starts)
     return found
 
 
-def spoken(text: str) -> Iterator[str]:
+def split_words(text: str) -> Iterator[str]:
     """Each word of a text as names are compared."""
     for token in _TOKEN.finditer(text):
-        word = plain(token[0])
+        word = normalize(token[0])
         yield word
         parts = re.split(r"[-.’']", word)
         if len(parts) > 1:
@@ -141,11 +143,9 @@ def _is_code(text: str) -> bool:
     return glued is None or glued[1].lower() not in UNITS
 
 
-def _is_form_of(word: str, other: str) -> bool:
-    """Whether two words begin alike for so long that they are forms of one."""
-    shorter, longer = sorted((len(word), len(other)))
-    least = max(_SHORTEST, shorter - 1, math.ceil(0.55 * longer))
-    return word[:least] == other[:least]
+def _count_alike(shorter: int, longer: int) -> int:
+    """Letters that two words of these lengths have in common where they are forms of one."""
+    return max(shorter - 1, math.ceil(0.55 * longer))
 
 
 def _is_headline(tokens: Sequence[re.Match[str]]) -> bool:
@@ -166,7 +166,7 @@ def _may_be_name(word: str) -> bool:
     """Whether it has a capital and is not a word that often has one, such as a month."""
     if not word[0].isupper() or word.lower() in _CALENDAR:
         return False
-    return plain(word) not in _NO_NAMES
+    return normalize(word) not in _NO_NAMES
 
 
 def _is_within_sentence(text: str, tokens: Sequence[re.Match[str]], place: int) -> bool:
@@ -198,4 +198,4 @@ def _are_neighbours(text: str, one: re.Match[str], two: re.Match[str]) -> bool:
 
 
 def _is_common(word: str) -> bool:
-    return plain(word) in STOP or word.lower() in _COMMON
+    return normalize(word) in STOP or word.lower() in _COMMON

@@ -37,7 +37,7 @@ _FRENCH = "deux trois quatre cinq six sept huit neuf dix onze douze treize quato
 _SPANISH = "dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince"
 
 
-def in_words(text: str, language: str) -> Iterator[tuple[int, int, int]]:
+def find_number_words(text: str, language: str) -> Iterator[tuple[int, int, int]]:
     """Start, end and value of each number in words; of `two million` that is the two."""
     pattern, values = _find_words(language)
     for found in pattern.finditer(text):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, pairwise, product
 
-from agentkit.llm.support.number_words import COUNTED, SCALES, in_words
+from agentkit.llm.support.number_words import COUNTED, SCALES, find_number_words
 from agentkit.llm.support.units import UNITS
 
 _SPACE = "[ \u00a0\u2009\u202f'’]"
@@ -96,7 +96,7 @@ class Quantity:
         return {value // 10 for value in self.values}
 
 
-def quantities(text: str, language: str) -> list[Quantity]:
+def find_quantities(text: str, language: str) -> list[Quantity]:
     """All numbers of a text in their order."""
     read = chain(_read_parts(text), _read_digits(text), _read_words(text, language))
     found = sorted(read, key=lambda one: (one.start, -one.end))
@@ -104,7 +104,7 @@ def quantities(text: str, language: str) -> list[Quantity]:
     return list(_share_units(text, found[:1] + apart))
 
 
-def without_signs(text: str) -> str:
+def blank_formulas(text: str) -> str:
     """As long as before, but formulas have no `$` and no exponents: these are no amounts.
 
     What only stands between two prices is no formula.
@@ -125,7 +125,7 @@ def _blank(found: re.Match[str]) -> str:
     return " " * len(found[0])
 
 
-def says(passage: Iterable[Quantity], wanted: Quantity) -> bool:
+def has_quantity(passage: Iterable[Quantity], wanted: Quantity) -> bool:
     """Whether one of the passage's quantities is the wanted one, in whatever unit and form."""
     return any(_same(wanted, one) for one in passage)
 
@@ -204,7 +204,7 @@ def _read_values(digits: str) -> Iterator[float]:
 
 def _read_words(text: str, language: str) -> Iterator[Quantity]:
     """The numbers in words; small ones may be pronouns or counted by the sentence itself."""
-    for start, end, value in in_words(text, language):
+    for start, end, value in find_number_words(text, language):
         raw = text[start:end]
         made = _measure(text, Quantity(raw, start, end, (float(value),)))
         is_loose = value == 1 or raw.lower() == "second" or _is_counted(text, end, value)

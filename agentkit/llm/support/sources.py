@@ -12,8 +12,7 @@ from itertools import chain
 from agentkit.core.text import sentences
 from agentkit.llm.offline.words import stems
 from agentkit.llm.support import dates, names
-from agentkit.llm.support.quantities import Quantity, quantities, without_signs
-from agentkit.llm.support.quantities import says as says_quantity
+from agentkit.llm.support.quantities import Quantity, blank_formulas, find_quantities, has_quantity
 
 READ_OF_PASSAGE = 20_000
 """Characters of a passage that are looked at; real ones are a tenth of that."""
@@ -103,7 +102,7 @@ class Source:
 
     def says_moment(self, wanted: dates.Moment) -> bool:
         """Whether it contains this date or time."""
-        return dates.says(self.moments, self.numbers, wanted)
+        return dates.has_moment(self.moments, self.numbers, wanted)
 
     def says_code(self, wanted: str) -> bool:
         """Whether it contains this code, with or without hyphens."""
@@ -111,7 +110,7 @@ class Source:
 
     def says_quantity(self, wanted: Quantity) -> bool:
         """Whether it contains this number, or the year of a date; True if it need not."""
-        if not wanted.needed or says_quantity(self.quantities, wanted):
+        if not wanted.needed or has_quantity(self.quantities, wanted):
             return True
         if wanted.is_decade:
             return not wanted.decades.isdisjoint(year // 10 for year in self.years)
@@ -119,18 +118,18 @@ class Source:
 
     def says_name(self, wanted: str) -> bool:
         """Whether it contains this name in any form."""
-        return names.stands_in(wanted, self.words, self.stems, self.acronyms)
+        return names.is_mentioned(wanted, self.words, self.stems, self.acronyms)
 
 
 @lru_cache(maxsize=256)
 def read_figures(text: str, language: str) -> Figures:
     """The figures of a text: dates first, then codes, then the remaining numbers."""
-    plain = without_signs(text)
-    moments = dates.moments(plain)
+    plain = blank_formulas(text)
+    moments = dates.find_moments(plain)
     rest = _blank(plain, [(one.start, one.end) for one in moments])
-    spans = names.codes(rest)
+    spans = names.find_codes(rest)
     codes = [text[start:end] for start, end in spans]
-    return Figures(moments, codes, quantities(_blank(rest, spans), language))
+    return Figures(moments, codes, find_quantities(_blank(rest, spans), language))
 
 
 def _blank(text: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -165,9 +164,9 @@ def read_passage(text: str, about: str) -> Source:
     made.language = language
     made.languages = {language}
     made.letters = find_letters(text)
-    made.words = set(names.spoken(everything))
+    made.words = set(names.split_words(everything))
     made.stems = set(stems(everything))
-    made.acronyms = names.acronyms(everything)
+    made.acronyms = names.find_acronyms(everything)
     made.codes.update(map(_bare, read_figures(about, language).codes))
     made.sentences = [units[one] for one in whole]
     made.units = list(units.values())

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary, WeakMethod
 
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.families import Family, TextCounter, family_of, register_token_counter
-from agentkit.llm.tokens.messages import Counted, add_up, message_tokens
-from agentkit.llm.tokens.tools import definition_tokens, with_system_message
+from agentkit.llm.tokens.messages import Counted, add_up, count_message
+from agentkit.llm.tokens.tools import count_definitions, count_joining
 from agentkit.messages import text_of
 
 __all__ = [
@@ -126,17 +126,17 @@ class TokenCounter:
             return self._young[tuple(message.items())]
         except (KeyError, TypeError):  # not seen lately, or with lists in it
             return self._remember(
-                _key(message), lambda: message_tokens(message, self._family, self.model)
+                _key(message), lambda: count_message(message, self._family, self.model)
             )
 
     def _count_tools(self, tools: Sequence[Mapping[str, object]], system: str | None) -> Counted:
         defined = self._remember(
-            ("tools", _freeze(tools)), lambda: definition_tokens(tools, self._family)
+            ("tools", _freeze(tools)), lambda: count_definitions(tools, self._family)
         )
         if system is None:
             return defined
         joined = self._remember(
-            ("system", _freeze(system)), lambda: (with_system_message(system, self._family), False)
+            ("system", _freeze(system)), lambda: (count_joining(system, self._family), False)
         )
         return add_up((defined, joined))
 

@@ -52,7 +52,7 @@ class Family:
         """Tokens of a text."""
         if self.own is not None:
             return self.own(text)
-        return sum(map(len, encoded(text, self.encoding)))
+        return sum(map(len, encode(text, self.encoding)))
 
 
 # The first pattern that fits the model's name decides. Sources: OpenAI's cookbook, "How to count
@@ -111,14 +111,14 @@ def register_token_counter(model: str, counter: TextCounter) -> None:
     family_of.cache_clear()
 
 
-def encoded(text: str, name: str) -> Iterator[list[int]]:
+def encode(text: str, name: str) -> Iterator[list[int]]:
     """The tokens of a text by the tokenizer of this name, in windows: tiktoken breaks off at a
     million blanks in a row.
 
     A window ends where a word ends that a blank follows, where the tokenizer parts the text anyway,
     if there is one nearby.
     """
-    coder, start = encoding(name), 0
+    coder, start = load_encoding(name), 0
     while len(text) - start > _WINDOW:
         end = _find_border(text, start + _WINDOW)
         yield coder.encode_ordinary(text[start:end])
@@ -135,7 +135,7 @@ def _find_border(text: str, most: int) -> int:
 
 
 @cache
-def encoding(name: str) -> tiktoken.Encoding:
+def load_encoding(name: str) -> tiktoken.Encoding:
     """The tokenizer `cl100k_base` or `o200k_base` from the files of this package; ConfigError when
     one is damaged.
     """

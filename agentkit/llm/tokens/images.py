@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from agentkit.llm.tokens.families import base_name
@@ -97,7 +98,7 @@ _RULES: list[tuple[str, Tiles | Patches | Area, bool]] = [
 ]
 
 
-def image_tokens(part: Mapping[str, object], model: str) -> tuple[int, bool]:
+def count_image(part: Mapping[str, object], model: str) -> tuple[int, bool]:
     """Tokens of a part `image_url` of a message, and whether that is an estimate.
 
     The size is read from a `data:` URL. A picture elsewhere is not fetched: it counts as a
@@ -105,20 +106,20 @@ def image_tokens(part: Mapping[str, object], model: str) -> tuple[int, bool]:
     """
     url, detail = _find_picture(part)
     rule, is_known = _find_rule(model)
-    size = image_size(url) if isinstance(url, str) else None
-    tokens = rule.tokens(size or _PHOTO, str(detail or "auto"))
+    size = read_image_size(url)
+    tokens = rule.tokens(size or _PHOTO, detail)
     if size is None:
         # Low pictures cost the same tiles whatever their size.
         is_known = is_known and detail == "low" and isinstance(rule, Tiles)
     return tokens, not is_known
 
 
-def _find_picture(part: Mapping[str, object]) -> tuple[object, object]:
+def _find_picture(part: Mapping[str, Any]) -> tuple[str, str]:
     """The address of a picture and its detail, in both forms of the API."""
     given = part.get("image_url")
-    if isinstance(given, Mapping):
-        return given.get("url"), given.get("detail")
-    return given, part.get("detail")
+    if not isinstance(given, Mapping):
+        given = {"url": given, "detail": part.get("detail")}
+    return str(given.get("url")), str(given.get("detail") or "auto")
 
 
 @cache
@@ -129,7 +130,7 @@ def _find_rule(model: str) -> tuple[Tiles | Patches | Area, bool]:
 
 
 @lru_cache(maxsize=256)
-def image_size(url: str) -> Size | None:
+def read_image_size(url: str) -> Size | None:
     """Width and height of a PNG, JPEG, GIF or WebP in a `data:` URL; None for anything else."""
     head, comma, body = url.partition(",")
     if not comma or not head.startswith("data:"):
@@ -144,14 +145,12 @@ def image_size(url: str) -> Size | None:
 
 def _find_size(data: bytes) -> Size | None:
     """The size of a picture of a known form; None for one without any extent."""
-    reader = next((read for opening, read in _READERS if opening.match(data)), None)
-    if reader is None:
-        return None
+    read = next(read for opening, read in _READERS if opening.match(data))
     try:
-        size = reader(data)
+        size = read(data)
     except (struct.error, IndexError):
         return None
-    return size if size and all(size) else None
+    return size if all(size) else None
 
 
 def _read_png(data: bytes) -> Size:
@@ -164,7 +163,7 @@ def _read_gif(data: bytes) -> Size:
     return width, height
 
 
-def _read_jpeg(data: bytes) -> Size | None:
+def _read_jpeg(data: bytes) -> Size:
     """The size in the frame header, behind any number of other segments."""
     at = 2
     while True:
@@ -173,8 +172,12 @@ def _read_jpeg(data: bytes) -> Size | None:
             height, width = struct.unpack_from(">HH", data, at + 5)
             return width, height
         if marker < 0xFF00 or length < 2:
-            return None
+            return _NO_SIZE
         at += 1 if marker == 0xFFFF else 2 + length
+
+
+def _read_unknown(data: bytes) -> Size:
+    return _NO_SIZE
 
 
 def _read_lossy_webp(data: bytes) -> Size:
@@ -192,15 +195,17 @@ def _read_extended_webp(data: bytes) -> Size:
     return (width_above << 16) + width + 1, (height_above << 16) + height + 1
 
 
+_NO_SIZE: Size = (0, 0)
 _NO_FRAMES = (0xFFC4, 0xFFC8, 0xFFCC)
 """Segments of a JPEG that are numbered like frames."""
-_READERS: list[tuple[re.Pattern[bytes], Callable[[bytes], Size | None]]] = [
+_READERS: list[tuple[re.Pattern[bytes], Callable[[bytes], Size]]] = [
     (re.compile(rb"\x89PNG\r\n\x1a\n"), _read_png),
     (re.compile(rb"GIF8[79]a"), _read_gif),
     (re.compile(rb"\xff\xd8"), _read_jpeg),
     (re.compile(rb"(?s)RIFF.{4}WEBPVP8 "), _read_lossy_webp),
     (re.compile(rb"(?s)RIFF.{4}WEBPVP8L"), _read_lossless_webp),
     (re.compile(rb"(?s)RIFF.{4}WEBPVP8X"), _read_extended_webp),
+    (re.compile(rb""), _read_unknown),
 ]
 """By what the file of a picture begins with."""
 

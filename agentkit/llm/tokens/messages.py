@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from agentkit.llm.tokens.families import Family
-from agentkit.llm.tokens.images import image_tokens
+from agentkit.llm.tokens.images import count_image
 from agentkit.messages import (
     AnyMessage,
     FunctionCall,
@@ -27,7 +27,7 @@ _IMAGES = ("image_url", "input_image")
 _TEXTS = ("text", "input_text", "output_text", "refusal")
 
 
-def message_tokens(message: AnyMessage, family: Family, model: str) -> Counted:
+def count_message(message: AnyMessage, family: Family, model: str) -> Counted:
     """Tokens of a message with all that goes along; the opening of the reply and the definitions of
     tools are not in it.
 
@@ -37,7 +37,7 @@ def message_tokens(message: AnyMessage, family: Family, model: str) -> Counted:
     if responses := tool_responses_of(message):
         # AutoGen's one message for the results of several calls
         results = ({"role": "tool", "content": one.get("content")} for one in responses)
-        return add_up(message_tokens(one, family, model) for one in results)
+        return add_up(count_message(one, family, model) for one in results)
     return add_up(
         (
             _count_content(message.get("content"), family, model),
@@ -86,7 +86,7 @@ def _count_part(part: object, family: Family, model: str) -> Counted:
         key = "refusal" if kind == "refusal" else "text"
         return family.count(str(part.get(key) or "")), False
     if kind in _IMAGES:
-        return image_tokens(part, model)
+        return count_image(part, model)
     # Sounds and files: their tokens are not published by size.
     return family.count(f"<{kind}>"), True
 

@@ -30,10 +30,10 @@ def num_tokens_from_functions(
     """Tokens that these definitions (with or without the frame of a tool) add to a prompt without a
     system message.
     """
-    return definition_tokens(functions, family_of(model))[0]
+    return count_definitions(functions, family_of(model))[0]
 
 
-def definition_tokens(
+def count_definitions(
     definitions: Iterable[Mapping[str, object]], family: Family
 ) -> tuple[int, bool]:
     """Tokens of definitions in a prompt without a system message, and whether that is an estimate;
@@ -51,7 +51,7 @@ def definition_tokens(
     return tokens, not is_known
 
 
-def with_system_message(content: str, family: Family) -> int:
+def count_joining(content: str, family: Family) -> int:
     """Tokens to add when there are definitions and the first system message says this; usually
     negative.
     """

@@ -12,10 +12,10 @@ from agentkit.llm.tokens.counting import count_messages, count_text
 from agentkit.llm.tokens.families import (
     TextCounter,
     base_name,
-    encoded,
-    encoding,
+    encode,
     family_of,
     find_by_name,
+    load_encoding,
 )
 from agentkit.llm.tokens.tools import DEFAULT_MODEL, num_tokens_from_functions
 
@@ -149,8 +149,8 @@ def truncated(text: str, tokens: int, model: str = DEFAULT_MODEL) -> str:
     family = family_of(model)
     if family.own is not None:
         return fitting(text, tokens, family.own)
-    coder = encoding(family.encoding)
-    codes = [code for part in encoded(text, family.encoding) for code in part]
+    coder = load_encoding(family.encoding)
+    codes = [code for part in encode(text, family.encoding) for code in part]
     if len(codes) <= tokens:
         return text
     for size in range(max(0, tokens), 0, -1):

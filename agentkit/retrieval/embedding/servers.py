@@ -22,7 +22,8 @@ from agentkit.errors import (
     ModelUnreachable,
     RateLimited,
 )
-from agentkit.retrieval.embedding.embed import MiniLMEmbedder, check_vectors, emit_embedding
+from agentkit.retrieval.embedding.embed import check_vectors, emit_embedding
+from agentkit.retrieval.embedding.folders import MiniLMEmbedder
 
 if TYPE_CHECKING:
     import httpx2
@@ -78,7 +79,7 @@ class ServerEmbedder:
         self._shown = without_login(base_url)
         self.name = f"{model} at {self._shown}"
         self.provider = provider or urlsplit(self._url).netloc.rpartition("@")[2]
-        self.max_tokens = max_tokens
+        self.max_tokens, self.precision, self.is_ready = max_tokens, "", True
         self._tokens = MiniLMEmbedder()
         self._lock = threading.Lock()
         self._dimension = 0

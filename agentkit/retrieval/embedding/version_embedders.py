@@ -39,10 +39,22 @@ class VersionEmbedders:
 
     def of(self, version: IndexVersion) -> Embedder:
         """The version's embedder; raises ConfigError when it is not there or has changed since."""
-        embedder = self._embedders.of(version.embedder)
+        embedder = self.named(version)
         if version.id not in self._compared:
             self._compare(version, embedder)
             self._compared.add(version.id)
+        return embedder
+
+    def named(self, version: IndexVersion) -> Embedder:
+        """The version's embedder, not compared; raises ConfigError when it is not there, or gives
+        vectors of another dimension.
+        """
+        embedder = self._embedders.of(version.embedder)
+        if embedder.dimension != version.dimension:
+            raise ConfigError(
+                f"{embedder.name} gives {embedder.dimension:,} numbers now, but gave"
+                f" {version.dimension:,} when the index was made; {_RESTORE}"
+            )
         return embedder
 
     def changed(self, version: IndexVersion, embedder: Embedder) -> bool:
@@ -56,11 +68,6 @@ class VersionEmbedders:
         """Raise ConfigError unless the embedder answers as it did when the version got its first
         chunks.
         """
-        if embedder.dimension != version.dimension:
-            raise ConfigError(
-                f"{embedder.name} gives {embedder.dimension:,} numbers now, but gave"
-                f" {version.dimension:,} when the index was made; {_RESTORE}"
-            )
         if (cosine := self._measure_cosine(version, embedder)) < _SAME:
             raise ConfigError(
                 f"{embedder.name} answers differently than when the index was made (cosine"
@@ -83,5 +90,5 @@ class VersionEmbedders:
         before = table.probe(version)
         if before and table.counts(version)[2]:
             return float(np.dot(vector, np.asarray(before, dtype=np.float32)))
-        table.keep_probe(version, [float(number) for number in vector])
+        table.keep_probe(version, [float(number) for number in vector], embedder.precision)
         return 1.0

@@ -1,9 +1,15 @@
-"""hnswlib's graph over vectors, in memory and in a file. Not thread-safe: the owner locks."""
+"""hnswlib's graph over vectors, in memory and in a file.
+
+Several threads may search it at once; while one changes it nobody else may use it: the owner locks.
+"""
 
 from __future__ import annotations
 
 import math
 import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,6 +42,8 @@ class Graph:
     def __init__(self, dimension: int, metric: Metric, index: hnswlib.Index | None = None) -> None:
         self._index: Any = index if index is not None else _new_index(dimension, metric)
         self._least = -math.inf if metric == "ip" else 0.0
+        self._lock = threading.Lock()
+        self._searches = self._ef = 0
 
     def __len__(self) -> int:
         """Nodes, removed ones included."""
@@ -65,17 +73,32 @@ class Graph:
     def search(self, queries: np.ndarray, k: int, ef: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Ids (m, k) and distances (m, k) of the nearest to vectors (m, dimension).
 
-        `ef` is how many candidates are looked at. None when it finds fewer than `k`: equal
-        vectors and removed ones can cut the graph in parts that lead nowhere.
+        `ef` is how many candidates are looked at: at least so many, when another thread searches
+        with more. None when it finds fewer than `k`: equal vectors and removed ones can cut the
+        graph in parts that lead nowhere.
         """
         import numpy as np
 
-        self._index.set_ef(max(ef, k))
-        try:
-            ids, distances = self._index.knn_query(queries, k=k)
-        except RuntimeError:
-            return None
+        with self._candidates(max(ef, k)):
+            try:
+                ids, distances = self._index.knn_query(queries, k=k)
+            except RuntimeError:
+                return None
         return ids.astype(np.int64), distances.clip(self._least)
+
+    @contextmanager
+    def _candidates(self, ef: int) -> Iterator[None]:
+        """hnswlib has one ef for all searches: while others go on it is only raised."""
+        with self._lock:
+            if not self._searches or ef > self._ef:
+                self._index.set_ef(ef)
+                self._ef = ef
+            self._searches += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._searches -= 1
 
     def save(self, path: str) -> int:
         """Write it to a file, and give how many bytes that must have been.

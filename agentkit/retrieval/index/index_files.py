@@ -12,11 +12,14 @@ import zlib
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentkit import private
 from agentkit.retrieval.index.graph import Graph, Metric, load_graph, map_vectors
 from agentkit.retrieval.index.vectors import Vectors
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _DESCRIPTION = "vectors.json"
 _TEMPORARY = "vectors.tmp"
@@ -51,10 +54,13 @@ class Loaded:
     """The number of the last change in them."""
 
 
-def write(folder: Path, vectors: Vectors, graph: Graph, tuned: Tuned, change: int) -> None:
-    """Write an index that contains all changes up to that number.
+def write(
+    folder: Path, vectors: Vectors, graph: Graph, tuned: Tuned, change: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Write an index that contains all changes up to that number; gives what `vectors` can rest on
+    from then on.
 
-    The graph has a node for each of the vectors, which are read from its file from then on.
+    The graph has a node for each of the vectors.
     Raises OSError, a full disk included; what was there before stays then.
     """
     private.make_folder(folder)
@@ -73,7 +79,7 @@ def write(folder: Path, vectors: Vectors, graph: Graph, tuned: Tuned, change: in
         publish(temporary, folder / _DESCRIPTION)
     finally:
         _sweep(folder)
-    vectors.rest_on(*map_vectors(file, vectors.dimension))
+    return map_vectors(file, vectors.dimension)
 
 
 def read(folder: Path, dimension: int, metric: Metric) -> Loaded | None:

@@ -74,7 +74,7 @@ class CollectionIndex:
         self.version = version
         self._chunks = chunks
         self._folder = folder
-        self._lock = threading.RLock()
+        self._lock, self._following = threading.RLock(), threading.Lock()
         self._abandoned = threading.Event()
         self._words, self._words_problem = LexicalIndex(folder / "lexical"), ""
         self._passages = ShownRows(chunks, version, folder)
@@ -87,16 +87,33 @@ class CollectionIndex:
         if self._words.change > chunks.last_change(version):
             self._words.clear()  # the database is an older copy: the files are of another history
 
-    def refresh(self) -> None:
+    def refresh(self, *, wait: bool = True) -> None:
         """Take in what changed in the database since the last time; raises StoreError for vectors
         that cannot be.
 
-        Within a transaction nothing is taken in, as what it shows may yet be taken back.
+        While another thread does, it is waited for; without `wait` only when something was removed,
+        so that nobody finds that any more. Within a transaction nothing is taken in, as what it
+        shows may yet be taken back.
         """
         database = self._chunks.database
         revision = database.revision(CHANGES)
         if revision == self._revision or database.in_transaction or self._abandoned.is_set():
             return
+        if self._following.acquire(blocking=wait or self._has_removed()):
+            try:
+                self._follow(revision)
+            finally:
+                self._following.release()
+
+    def _has_removed(self) -> bool:
+        """Whether the database has removed what the indexes may still have, or they were never
+        brought up to date.
+        """
+        seen = min(self._vectors.change, self._passages.change, self._words.change)
+        last = self._chunks.last_change(self.version)
+        return self._revision < 0 or bool(self._chunks.removed(self.version, seen, last))
+
+    def _follow(self, revision: int) -> None:
         self._vectors.refresh()
         with self._lock:
             if self._abandoned.is_set():
@@ -265,15 +282,16 @@ class Indexes:
         self._turns: dict[str, threading.Lock] = {}
         self._allowed: dict[tuple[int, str, str], np.ndarray | None] = {}
 
-    def of(self, version: IndexVersion) -> CollectionIndex:
-        """The indexes of that version, up to date.
+    def of(self, version: IndexVersion, *, wait: bool = True) -> CollectionIndex:
+        """The indexes of that version, up to date; without `wait`, they may lack what another
+        thread adds at the moment.
 
         Raises NotFound when the version was removed meanwhile, and StoreError when their files can
         be neither opened nor made.
         """
         while True:  # once more when it was put away meanwhile
             index = self._use(version) or self._open_again(version)
-            index.refresh()
+            index.refresh(wait=wait)
             if index.is_open:
                 return index
 

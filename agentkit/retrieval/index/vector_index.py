@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from agentkit.retrieval.index import index_files
 from agentkit.retrieval.index.graph import Graph, Metric
 from agentkit.retrieval.index.index_files import FAR, FAR_SHARE, Tuned
+from agentkit.retrieval.index.shared_lock import SharedLock
 from agentkit.retrieval.index.vectors import Found, Vectors
 
 if TYPE_CHECKING:
@@ -39,6 +40,11 @@ That is harder than a stored one, as real ones are.
 _GROWN = 1.5
 """ef is measured again when there are so many times the vectors."""
 _SLICE = 10_000
+"""Vectors that are read from the table at once."""
+_STEP = 32
+"""Vectors that are added to the graph, and queries of the sample that are tried, while searches
+wait: some 10 ms.
+"""
 _MOST_WASTE = 0.3
 """With a greater share of removed vectors the index is built again."""
 _SPARE = 1.5
@@ -90,6 +96,8 @@ class IndexFigures:
 class VectorIndex:
     """Follows a table; share it between threads. `refresh` before searching for what is new.
 
+    Searches never wait for each other, and while vectors are added they wait for one small step.
+
     It is saved in `folder` (None: in memory only) with the number of the last change in it, so that
     an older file, or none after a crash, is brought up to date from the table.
     """
@@ -104,7 +112,8 @@ class VectorIndex:
     ) -> None:
         self._changes, self._dimension, self._metric = changes, dimension, metric
         self._folder, self._exact_below = folder, exact_below
-        self._lock, self._rebuilding = threading.RLock(), threading.Lock()
+        self._changing, self._rebuilding = threading.RLock(), threading.Lock()
+        self._shared = SharedLock()
         self.problem = ""
         """Why the index could not be saved the last time; empty when all is well."""
         self._vectors, self._graph = Vectors(dimension, metric), Graph(dimension, metric)
@@ -124,7 +133,7 @@ class VectorIndex:
     @property
     def ids(self) -> np.ndarray:
         """All ids, rising."""
-        with self._lock:
+        with self._shared.reading():
             return self._vectors.ids
 
     @property
@@ -139,7 +148,7 @@ class VectorIndex:
         """
         if self._changes.last_change() <= self.change:
             return
-        with self._lock:
+        with self._changing:
             until = self._changes.last_change()
             if until > self.change:
                 self._follow(until)
@@ -155,14 +164,14 @@ class VectorIndex:
 
         `allowed`: rising ids.
         """
-        with self._lock:
+        with self._shared.reading():
             k = min(k, len(self._vectors))
             found = self._search_graph(query, k, allowed) if k > 0 else None
             return found or self._vectors.nearest(query, k, allowed)
 
     def vectors(self, ids: list[int]) -> tuple[list[int], np.ndarray]:
         """Those of the ids that are there, in the given order, and their vectors (n, dimension)."""
-        with self._lock:
+        with self._shared.reading():
             return self._vectors.get(ids)
 
     def save(self) -> None:
@@ -170,7 +179,7 @@ class VectorIndex:
 
         That is logged and said in `problem`.
         """
-        with self._lock:
+        with self._changing:
             self.problem = ""
             if self._folder is not None and self.change > self.saved:
                 self._try_to_write(self._folder)
@@ -179,7 +188,7 @@ class VectorIndex:
 
     def figures(self) -> IndexFigures:
         """What there is to know of it now."""
-        with self._lock:
+        with self._shared.reading():
             bytes_ = index_files.size(self._folder) if self._folder else 0
             count, removed = len(self._vectors), len(self._vectors.removed)
             if self._looks_at_all:
@@ -262,13 +271,18 @@ class VectorIndex:
 
     def _follow(self, until: int) -> None:
         if self.change:
-            self._graph.remove(self._vectors.remove(self._changes.removed(self.change, until)))
+            removed = self._changes.removed(self.change, until)
+            with self._shared.writing():
+                self._graph.remove(self._vectors.remove(removed))
         while True:
             ids, vectors = self._changes.added(self.change, until, _SLICE)
             if not len(ids):
                 break
-            self._vectors.add(ids, vectors)
-            self._graph.add(ids, vectors)
+            with self._shared.writing():
+                self._vectors.add(ids, vectors)
+            for start in range(0, len(ids), _STEP):
+                with self._shared.writing():
+                    self._graph.add(ids[start : start + _STEP], vectors[start : start + _STEP])
             self.change = int(ids[-1])
         self.change = until
         if not self._is_small and len(self._vectors) >= _GROWN * self._tuned.vectors:
@@ -278,10 +292,11 @@ class VectorIndex:
         """Build anew without what was removed; the old graph serves meanwhile."""
         graph = Graph(self._dimension, self._metric)
         self._fill(graph, self.ids)
-        with self._lock:
+        with self._changing:
             self._catch_up(graph)
-            self._vectors.compact(graph.ids)
-            self._graph = graph
+            with self._shared.writing():
+                self._vectors.compact(graph.ids)
+                self._graph = graph
 
     def _catch_up(self, graph: Graph) -> None:
         import numpy as np
@@ -315,13 +330,27 @@ class VectorIndex:
         most = farthest + 1e-5 * np.abs(farthest) + 1e-6
         recall = 0.0
         for ef in _EF_STEPS:
-            found = graph.search(queries, k, ef)
-            recall = float((found[1] <= most).mean()) if found else 0.0
+            recall = self._measure_recall(graph, queries, most, k, ef)
             if recall >= TARGET:
                 break
         if recall < TARGET and self._metric == "ip":
             return Tuned(0, 1.0, 0, count)
         return Tuned(ef, recall, _SAMPLE, count)
+
+    def _measure_recall(
+        self, graph: Graph, queries: np.ndarray, most: np.ndarray, k: int, ef: int
+    ) -> float:
+        """The share of the `k` nearest that are found with exactly this ef: no other search may go
+        on, as it could raise it.
+        """
+        right = 0
+        for start in range(0, len(queries), _STEP):
+            with self._shared.writing():
+                found = graph.search(queries[start : start + _STEP], k, ef)
+            if found is None:
+                return 0.0
+            right += int((found[1] <= most[start : start + _STEP]).sum())
+        return right / (k * len(queries))
 
     def _sample_queries(self) -> np.ndarray:
         """Mixtures (_SAMPLE, dimension) of two stored vectors each, the same ones every time."""
@@ -347,7 +376,9 @@ class VectorIndex:
 
     def _write(self, folder: Path) -> None:
         if len(self._graph):
-            index_files.write(folder, self._vectors, self._graph, self._tuned, self.change)
+            saved = index_files.write(folder, self._vectors, self._graph, self._tuned, self.change)
+            with self._shared.writing():
+                self._vectors.rest_on(*saved)
         elif folder.exists():
             index_files.clear(folder)
 

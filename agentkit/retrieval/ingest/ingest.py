@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Container, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
@@ -65,8 +65,13 @@ class GroupWriter:
         embedder: Embedder,
         version: IndexVersion,
         turn: threading.Lock,
+        check_model: Callable[[], object] = lambda: None,
     ) -> None:
+        """`check_model` is called before each group is embedded; it raises ConfigError when the
+        embedder answers otherwise than for the chunks that are there.
+        """
         self._store, self._indexes, self._turn = store, indexes, turn
+        self._check_model = check_model
         self.embedder, self.version = embedder, version
         if version.embedder != embedder.name or version.dimension != embedder.dimension:
             raise ConfigError(
@@ -133,6 +138,9 @@ class GroupWriter:
         """
         import numpy as np
 
+        if not self.embedder.is_ready:
+            self._report_stage(group, "prepare")
+        self._check_model()
         started = time.perf_counter()
         texts, tokens, owners = self._prepare_texts(group)
         vectors = np.empty((len(texts), self.embedder.dimension), dtype=np.float32)

@@ -34,6 +34,7 @@ from agentkit.retrieval.search.candidates import (
     group,
     vectors_of,
 )
+from agentkit.retrieval.search.fusion import compare_all
 from agentkit.retrieval.search.merging import Passage, collapse, diversify, merge, trim
 from agentkit.retrieval.store.chunk_table import ChunkTable, IndexRow
 from agentkit.retrieval.types import Hit, IndexVersion, Mode, Scope
@@ -150,7 +151,7 @@ class Search:
         """What is searched of each version; nothing of those without a chunk in the scope."""
         allowed = [self._indexes.allowed(version, self._scope) for version in self._searched]
         return [
-            Part(version, self._indexes.of(version), ids)
+            Part(version, self._indexes.of(version, wait=False), ids)
             for version, ids in zip(self._searched, allowed, strict=True)
             if ids is None or len(ids)
         ]
@@ -251,7 +252,7 @@ class Search:
             for same in group(chunks, lambda one: one.part.version.embedder).values():
                 ids, vectors = vectors_of(same)
                 places = [numbers[number] for number in ids]
-                alike[np.ix_(places, places)] = vectors @ vectors.T
+                alike[np.ix_(places, places)] = compare_all(vectors)
                 there += places
 
             there.sort()

@@ -26,7 +26,7 @@ from agentkit.retrieval.types import Collection, IndexVersion, Scope, StoredDocu
 if TYPE_CHECKING:
     import numpy as np
 
-UNFINISHED = ("waiting", "parse", "split", "embed", "commit", "index")
+UNFINISHED = ("waiting", "parse", "split", "prepare", "embed", "commit", "index")
 KEPT = "Answers still come from the version that was taken in before."
 _DELETED = "The collection was deleted meanwhile."
 INTERRUPTED = "The program ended while this document was taken in; press retry."

@@ -120,13 +120,16 @@ class VersionTable:
         found: list[float] = json.loads(details or "{}").get("probe", [])
         return found
 
-    def keep_probe(self, version: IndexVersion, vector: Sequence[float]) -> None:
-        """Note what the version's embedder makes of the probe text."""
+    def keep_probe(
+        self, version: IndexVersion, vector: Sequence[float], precision: str = ""
+    ) -> None:
+        """Note what the version's embedder makes of the probe text, and what it computes in."""
         with self.database.transaction():
             details = self.database.value(
                 "select details from index_versions where id = ?", [version.id]
             )
-            changed = json.dumps({**json.loads(details or "{}"), "probe": list(vector)})
+            noted = {"probe": list(vector), "precision": precision}
+            changed = json.dumps({**json.loads(details or "{}"), **noted})
             self.database.execute(
                 "update index_versions set details = ? where id = ?", [changed, version.id]
             )
@@ -144,11 +147,13 @@ def as_version(row: Row) -> IndexVersion:
         int(splitter.get("overlap", 0)),
         row["state"] == "active",
         row["created_at"],
+        str(json.loads(row["details"]).get("precision", "")),
     )
 
 
 VERSIONS = (
-    "select v.id, v.collection_id, v.embedder, v.dimension, v.splitter, v.state, v.created_at"
+    "select v.id, v.collection_id, v.embedder, v.dimension, v.splitter, v.state, v.created_at,"
+    " v.details"
 )
 LACKED = (
     "d.chunks > 0 and not exists (from chunks k where k.version_id = ? and k.document_id = d.id)"

@@ -18,11 +18,11 @@ from agentkit.errors import (
 )
 from agentkit.events import DocumentProgress, Noted
 from agentkit.llm.model import Model
-from agentkit.teams.extraction.ask import AGENT, asked
-from agentkit.teams.extraction.literal import literal
+from agentkit.teams.extraction.ask import AGENT, ask_model
+from agentkit.teams.extraction.literal import read_literally
 from agentkit.teams.extraction.quoting import Paper
 from agentkit.teams.extraction.schema import Schema
-from agentkit.teams.extraction.table import Row, Table
+from agentkit.teams.extraction.table import Cell, Remark, Row, Table
 from agentkit.teams.task import Readable
 
 _HOPELESS = (ModelUnreachable, ModelAuthFailed, ModelNotFound, LimitReached)
@@ -47,42 +47,48 @@ def extract(schema: Schema, documents: Iterable[Readable], model: Model) -> Tabl
                 rows.append(Row(document.id, document.name, error=str(broken)))
                 continue
             try:
-                rows.append(_row(schema, document, model))
+                row = _read_row(schema, document, model)
             except _HOPELESS as error:
                 if not any(row.cells for row in rows):
                     raise
                 broken = error
-                rows.append(Row(document.id, document.name, error=str(error)))
-            bus.emit(Noted(AGENT, _told(rows[-1]), document_id=document.id))
+                row = Row(document.id, document.name, error=str(error))
+            rows.append(row)
+            bus.emit(Noted(AGENT, _summarize(row), document_id=document.id))
     except Stopped:
         return Table(schema, tuple(rows), stopped=True)
     return Table(schema, tuple(rows))
 
 
-def _row(schema: Schema, document: Readable, model: Model) -> Row:
+def _read_cells(schema: Schema, paper: Paper, model: Model) -> tuple[dict[str, Cell], list[Remark]]:
+    if model.is_language_model:
+        return ask_model(schema, paper, model)
+    return read_literally(schema, paper)
+
+
+def _read_row(schema: Schema, document: Readable, model: Model) -> Row:
     bus.emit(DocumentProgress(document.id, document.name, "parse"))
     try:
         paper = Paper(document.id, document.name, document.read())
-        cells, told = (
-            asked(schema, paper, model) if model.is_language_model else literal(schema, paper)
-        )
+        cells, told = _read_cells(schema, paper, model)
     except (*_HOPELESS, Stopped):
         raise
     except (DocumentError, ModelError, NotFound) as error:
         return Row(document.id, document.name, error=str(error))
     lacking = schema.lacking({name: cell.value for name, cell in cells.items()})
-    known = {remark.field for remark in told}
-    missing = [
-        f"{name}: required, and not found in the document" for name in lacking if name not in known
+    explained = {remark.field for remark in told}
+    told += [
+        Remark(name, f"{name}: required, and not found in the document")
+        for name in lacking
+        if name not in explained
     ]
-    return Row(document.id, document.name, cells, (*(remark.text for remark in told), *missing))
+    return Row(document.id, document.name, cells, tuple(remark.text for remark in told))
 
 
-def _told(row: Row) -> str:
+def _summarize(row: Row) -> str:
     if row.error:
         return f"{row.document}: {row.error}"
     found = sum(cell.value is not None for cell in row.cells.values())
     unverified = sum(cell.unverified for cell in row.cells.values())
-    return f"{row.document}: {found} of {len(row.cells)} fields" + (
-        f", {unverified} unverified" if unverified else ""
-    )
+    doubt = f", {unverified} unverified" if unverified else ""
+    return f"{row.document}: {found} of {len(row.cells)} fields{doubt}"

@@ -9,14 +9,15 @@ import importlib.util
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
 
 from agentkit.errors import ConfigError
-from agentkit.teams.extraction.json_schema import fields_of
-from agentkit.teams.extraction.schema import Field, Kind, Schema
+from agentkit.teams.extraction.json_schema import parse_fields
+from agentkit.teams.extraction.schema import Field, Schema
+from agentkit.teams.extraction.value_types import Kind
 
 _KINDS: dict[str, Kind] = {
     **{kind: kind for kind in get_args(Kind)},
@@ -36,7 +37,9 @@ _CLASS = re.compile(r"(?P<place>[^\s,;()]+):(?P<name>[A-Za-z_]\w*)")
 _ITEM = re.compile(
     r"(?P<name>[^():]+?) ?(?:\((?P<kind>[^()]*)\))? ?(?:: ?(?P<meaning>.*))?", re.DOTALL
 )
-_SIGN = re.compile("[(),]")
+_BRACKET = re.compile("([()])")
+_SEPARATOR = re.compile(r"[;\n]")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 
 
 def load_schema(given: str) -> Schema:
@@ -47,10 +50,10 @@ def load_schema(given: str) -> Schema:
     and why.
     """
     if given.strip().lower().endswith(".json") and "\n" not in given:
-        return _from_file(Path(given.strip()).expanduser())
+        return _read_file(Path(given.strip()).expanduser())
     found = _CLASS.fullmatch(given.strip())
     if found:
-        return from_class(_class(found["place"], found["name"]))
+        return from_class(_find_class(found["place"], found["name"]))
     return from_text(given)
 
 
@@ -63,14 +66,14 @@ def from_text(text: str) -> Schema:
     else by commas. Raises ConfigError.
     """
     if text.lstrip().startswith("{"):
-        return from_json_schema(_parsed(text, "The schema"))
-    return Schema(tuple(_item(part) for part in _parts(text)))
+        return from_json_schema(_decode(text, "The schema"))
+    return Schema(tuple(_parse_item(part) for part in _split_fields(text)))
 
 
 def from_json_schema(schema: object) -> Schema:
     """The fields of a JSON schema for an object; raises ConfigError for what no table can hold."""
     title = schema.get("title") if isinstance(schema, Mapping) else None
-    return Schema(fields_of(schema), str(title or ""))
+    return Schema(parse_fields(schema), str(title or ""))
 
 
 def from_class(given: object) -> Schema:
@@ -89,29 +92,29 @@ def from_class(given: object) -> Schema:
         described = given.model_json_schema()
     except PydanticUserError as error:
         raise ConfigError(f"{given.__name__} has no JSON schema: {error.message}") from error
-    return Schema(fields_of(described), given.__name__, given)
+    return Schema(parse_fields(described), given.__name__, given)
 
 
-def _from_file(path: Path) -> Schema:
+def _read_file(path: Path) -> Schema:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
             f"The schema {path} cannot be read ({error}); name a file with a JSON schema."
         ) from error
-    return from_json_schema(_parsed(text, str(path)))
+    return from_json_schema(_decode(text, str(path)))
 
 
-def _parsed(text: str, name: str) -> Any:
+def _decode(text: str, name: str) -> Any:
     try:
         return json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
         raise ConfigError(f"{name} is not valid JSON ({error}); correct it there.") from error
 
 
-def _class(place: str, name: str) -> Any:
+def _find_class(place: str, name: str) -> Any:
     try:
-        module = _module(place)
+        module = _import_module(place)
     except Exception as error:
         raise ConfigError(
             f"{place} cannot be imported ({type(error).__name__}: {error}); a pydantic class is"
@@ -123,7 +126,7 @@ def _class(place: str, name: str) -> Any:
     return getattr(module, name)
 
 
-def _module(place: str) -> ModuleType:
+def _import_module(place: str) -> ModuleType:
     if not place.endswith(".py"):
         return importlib.import_module(place)
     path = Path(place).expanduser().resolve()
@@ -140,50 +143,51 @@ def _module(place: str) -> ModuleType:
     return module
 
 
-def _parts(text: str) -> list[str]:
-    cut = re.split(r"[;\n]", text) if re.search(r"[;\n]", text.strip()) else _at_commas(text)
-    parts = (re.sub(r"^\s*(?:[-*•]|\d+[.)])\s+", "", part).strip(" \t\r\n.") for part in cut)
-    return [part for part in parts if part]
+def _split_fields(text: str) -> list[str]:
+    if not _SEPARATOR.search(text.strip()):
+        text = _break_at_commas(text)
+    parts = (_BULLET.sub("", part).strip(" \t\r\n.") for part in _SEPARATOR.split(text))
+    return list(filter(None, parts))
 
 
-def _at_commas(text: str) -> Iterator[str]:
-    """The text cut at the commas behind which no bracket is closed before another is opened."""
-    signs = list(_SIGN.finditer(text))
-    start, closes = 0, [False] * len(signs)
-    for place in range(len(signs) - 2, -1, -1):
-        following = signs[place + 1][0]
-        closes[place] = following == ")" or (following == "," and closes[place + 1])
-    for sign, inside in zip(signs, closes, strict=True):
-        if sign[0] == "," and not inside:
-            yield text[start : sign.start()]
-            start = sign.end()
-    yield text[start:]
+def _break_at_commas(text: str) -> str:
+    """The text with a new line for each comma that stands in no brackets."""
+    pieces = _BRACKET.split(text)  # text and brackets in turn
+    for place in range(0, len(pieces), 2):
+        if pieces[place + 1 : place + 2] != [")"]:
+            pieces[place] = pieces[place].replace(",", "\n")
+    return "".join(pieces)
 
 
-def _item(part: str) -> Field:
+def _parse_item(part: str) -> Field:
     found = _ITEM.fullmatch(" ".join(part.split()))
     if found is None:
         raise ConfigError(
             f"{part!r:.100} is no field; write `name (type): what it means`, for example `total"
             " (number)`."
         )
-    name, described = found["name"].strip(), (found["meaning"] or "").strip()
-    words = [" ".join(word.split()) for word in (found["kind"] or "").split(",") if word.strip()]
-    kinds = [word for word in words if word.lower() not in ("required", "optional")]
-    required = "required" in [word.lower() for word in words]
-    if not kinds:
-        return Field(name, "string", described, required, path=(name,))
+    name, described = found["name"].strip(), found.groupdict("")["meaning"].strip()
+    kinds, required = _parse_kinds(found.groupdict("")["kind"])
     if len(kinds) == 1 and "|" in kinds[0]:
-        return Field(name, "string", described, required, _choices(kinds[0]), (name,))
-    kind = kinds[0].lower()
-    if len(kinds) > 1 or kind not in _KINDS:
+        return Field(name, "string", described, required, _split_choices(kinds[0]), (name,))
+    kind = ", ".join(kinds).lower()
+    if kind not in _KINDS:
         raise ConfigError(
-            f"The field {name!r} has the unknown type {', '.join(kinds).lower()!r}; choose text,"
+            f"The field {name!r} has the unknown type {kind!r}; choose text,"
             " number, integer, boolean, date, list, or name the possible values as `open|paid`."
         )
     return Field(name, _KINDS[kind], described, required, path=(name,))
 
 
-def _choices(listed: str) -> tuple[str, ...]:
+def _parse_kinds(listed: str) -> tuple[list[str], bool]:
+    """The types that stand in the brackets, text where there are none; and whether the field is
+    required.
+    """
+    words = list(filter(None, map(str.strip, listed.split(","))))
+    kinds = [word for word in words if word.lower() not in ("required", "optional")]
+    return kinds or ["text"], "required" in map(str.lower, words)
+
+
+def _split_choices(listed: str) -> tuple[str, ...]:
     """The values of `open|paid`, each once."""
-    return tuple(dict.fromkeys(choice.strip() for choice in listed.split("|") if choice.strip()))
+    return tuple(dict.fromkeys(filter(None, map(str.strip, listed.split("|")))))

@@ -1,14 +1,13 @@
-"""Values that a document labels: "Total: 12 EUR", cells of tables, "Invoice number INV-7"; and
-words as names are compared.
-"""
+"""Values that a document labels: "Total: 12 EUR", cells of tables, "Invoice number INV-7"."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import groupby, zip_longest
 
+from agentkit.teams.extraction.names import split_words
 from agentkit.teams.extraction.values import MONTH
 
 Span = tuple[int, int]
@@ -25,40 +24,10 @@ _VALUE_START = re.compile(
     re.IGNORECASE,
 )
 _BELOW = re.compile(r"\n[ \t]*(?:[-*+•▪–●]|\d{1,2}[.)])[ \t]+([^\n]+)|\n[^\n]*")
+_ITEM_SIGN = re.compile(r"\s*(?:[-*+•▪–●#]|\d{1,2}[.)])\s")
 _RULE = re.compile(r"[\s|:+=-]*")
-_ALIASES = {
-    "no": "number",
-    "nr": "number",
-    "num": "number",
-    "qty": "quantity",
-    "tel": "phone",
-    "telephone": "phone",
-    "mobile": "phone",
-    "mail": "email",
-    "addr": "address",
-    "dob": "birth",
-    "id": "identifier",
-}
-_FILLERS = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "of",
-        "in",
-        "for",
-        "and",
-        "to",
-        "is",
-        "our",
-        "your",
-        "this",
-        "at",
-        "by",
-        "per",
-    ]
-)
-_WEAK = frozenset({"amount", "value", "name"})
+_BAR = re.compile(r"(?<!\\)\|")
+_MARKUP = " \t*_`\r"  # white space and signs of Markdown around a value
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +35,7 @@ class Pair:
     """A label and the span of what stands at it; an empty one when the value is a list below."""
 
     label: tuple[str, ...]
-    """Its words, as `words` gives them."""
+    """Its words, as `split_words` gives them."""
     begin: int
     """Where the words to quote begin: the label, or the value alone where the label is the head of
     a column.
@@ -78,48 +47,28 @@ class Pair:
     column: bool = False
     """Whether it is one of several cells of a column."""
 
-
-@lru_cache(maxsize=20_000)
-def words(name: str) -> tuple[str, ...]:
-    """The words of a name as they are compared: small, singular, `no.` as `number`, camelCase and
-    snake_case apart.
-    """
-    apart = (
-        re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
-        .replace("№", " number ")
-        .replace("#", " number ")
-    )
-    found = re.findall(r"[^\W_]+|%|[$€£]", re.sub(r"\be-mail\b", "email", apart.casefold()))
-    return tuple(_ALIASES.get(word) or _singular(word) for word in found)
+    @property
+    def is_list_below(self) -> bool:
+        """Whether nothing stands at the label itself."""
+        return self.start == self.end
 
 
-def core(name: Sequence[str]) -> frozenset[str]:
-    """The words that a name must share with a label: without articles, and without `amount` and the
-    like beside others.
-    """
-    full = [word for word in name if word not in _FILLERS]
-    return frozenset(word for word in full if word not in _WEAK) or frozenset(full)
-
-
-def pairs(text: str) -> list[Pair]:
+def find_pairs(text: str) -> list[Pair]:
     """All labelled values of a text, in order of the lines."""
-    made: list[Pair] = []
-    table: list[list[Span]] = []
     lines = [found.span() for found in re.finditer(r"(?m)^.*$", text)]
-    for index, (start, end) in enumerate(lines):
-        line = text[start:end]
-        if " | " in line or line.lstrip().startswith("|"):
-            if not _RULE.fullmatch(line):
-                table.append(list(_cells(text, start, end)))
-            continue
-        made += _of_table(text, table)
-        table = []
-        if line.strip():
-            made += _of_line(text, start, end, lines[index + 1] if index + 1 < len(lines) else None)
-    return made + list(_of_table(text, table))
+    pairs: list[Pair] = []
+    for is_table, group in groupby(
+        zip_longest(lines, lines[1:]), key=lambda line: _is_row(text[slice(*line[0])])
+    ):
+        if is_table:
+            pairs += _read_table(text, [line for line, _ in group])
+        else:
+            for (start, end), following in group:
+                pairs += _read_line(text, start, end, following)
+    return [pair for pair in pairs if 0 < len(pair.label) <= _WORDS_OF_LABEL]
 
 
-def bullets(text: str, start: int) -> list[Span]:
+def find_bullets(text: str, start: int) -> list[Span]:
     """The items of a list that begins on the line below a label; an item that ends with a colon
     begins a list of its own.
     """
@@ -132,117 +81,109 @@ def bullets(text: str, start: int) -> list[Span]:
     return spans
 
 
-def _of_line(text: str, start: int, end: int, following: Span | None) -> Iterator[Pair]:
-    for low, high in _segments(text, start, end):
-        # It also matches nothing.
-        low += len(_MARKS.match(text[low:high])[0])  # type: ignore[index]
+def trim_span(text: str, start: int, end: int, signs: str | None = None) -> Span:
+    """The span without these signs around it, white space by default."""
+    inner = text[start:end]
+    start += len(inner) - len(inner.lstrip(signs))
+    return start, start + len(inner.strip(signs))
+
+
+def _read_line(text: str, start: int, end: int, following: Span | None) -> Iterator[Pair]:
+    segments = list(_split_segments(text, start, end))
+    for segment, high in segments:
+        low = _skip_marks(text, segment, high)
         colon = _COLON.search(text, low, high)
-        label = words(text[low : colon.start()]) if colon else ()
-        if colon and 0 < len(label) <= _WORDS_OF_LABEL:
-            yield Pair(
-                label, low, *_trimmed(text, *_behind(text, colon.end(), high, end, following))
-            )
-        elif not colon:
-            yield from _loose(text, low, high)
-    columns = [span for span in _segments(text, start, end)]
-    if len(columns) == 2 and ":" not in text[start:end]:  # a label and its value in two columns
-        (low, high), value = columns
-        if 0 < len(words(text[low:high])) <= _WORDS_OF_LABEL:
-            yield Pair(words(text[low:high]), low, *_trimmed(text, *value))
+        if colon:
+            value = _find_behind_colon(text, colon.end(), high, end, following)
+            yield _make_pair(text, (low, colon.start()), value, low)
+        else:
+            yield from _read_loose(text, low, high)
+    if len(segments) == 2 and ":" not in text[start:end]:  # a label and its value in two columns
+        label, value = segments
+        yield _make_pair(text, label, value, label[0])
 
 
-def _loose(text: str, low: int, high: int) -> Iterator[Pair]:
-    found = _VALUE_START.search(text, low, high)
-    label = words(text[low : found.start()]) if found else ()
-    if (
-        found
-        and 0 < len(label) <= _WORDS_OF_LABEL
-        and not re.search(r"[,;!?]", text[low : found.start()])
-    ):
-        yield Pair(label, low, *_trimmed(text, found.end(), high), loose=True)
+def _skip_marks(text: str, start: int, end: int) -> int:
+    """Where a segment begins behind bullets and Markdown's signs."""
+    marks = _MARKS.match(text[start:end])
+    return start + (marks.end() if marks else 0)
 
 
-def _behind(text: str, start: int, high: int, end: int, following: Span | None) -> Span:
+def _read_loose(text: str, start: int, end: int) -> Iterator[Pair]:
+    """A label with a value right behind it: "Invoice number INV-7"."""
+    blank = _VALUE_START.search(text, start, end)
+    if blank and not re.search(r"[,;!?]", text[start : blank.start()]):
+        yield _make_pair(text, (start, blank.start()), (blank.end(), end), start, loose=True)
+
+
+def _find_behind_colon(text: str, start: int, high: int, end: int, following: Span | None) -> Span:
     """What stands behind the colon; when that is nothing and the line ends, the next line."""
-    if text[start:high].strip(" *_") or high < end or following is None:
+    ends_line = high == end and not text[start:high].strip(" *_")
+    if not ends_line or following is None:
         return start, high
-    low, until = following
-    line = text[low:until]
-    is_value = (
-        line.strip()
-        and not _COLON.search(line)
-        and not re.match(r"\s*(?:[-*+•▪–●#]|\d{1,2}[.)])\s", line)
-    )
-    return (low, until) if is_value else (start, start)
+    line = text[slice(*following)]
+    is_value = line.strip() and not _COLON.search(line) and not _ITEM_SIGN.match(line)
+    return following if is_value else (start, start)
 
 
-def _segments(text: str, start: int, end: int) -> Iterator[Span]:
-    at = start + len(text[start:end]) - len(text[start:end].lstrip())
-    for found in _SEGMENT.finditer(text, at, end):
-        yield at, found.start()
-        at = found.end()
-    yield at, end
+def _split_segments(text: str, start: int, end: int) -> Iterator[Span]:
+    start, _ = trim_span(text, start, end)
+    for found in _SEGMENT.finditer(text, start, end):
+        yield start, found.start()
+        start = found.end()
+    yield start, end
 
 
-def _cells(text: str, start: int, end: int) -> Iterator[Span]:
-    low, high = start, end
-    if text[start:end].lstrip().startswith("|"):
-        low = text.index("|", start) + 1
-        high = end - (
-            text[start:end].rstrip().endswith("|")
-            and len(text[start:end]) - text[start:end].rindex("|")
-        )
-    at = low
-    for found in re.finditer(r"(?<!\\)\|", text[low:high]):
-        yield _trimmed(text, at, low + found.start())
-        at = low + found.end()
-    yield _trimmed(text, at, high)
+def _is_row(line: str) -> bool:
+    """Whether a line is a row of a table."""
+    return " | " in line or line.lstrip().startswith("|")
 
 
-def _of_table(text: str, rows: Sequence[Sequence[Span]]) -> Iterator[Pair]:
+def _read_table(text: str, lines: Sequence[Span]) -> Iterator[Pair]:
     """Rows of two cells are a label and a value; in wider tables the first row labels the
     columns.
     """
-    if not rows:
-        return
-    header = rows[0]
+    rows = [_split_cells(text, *line) for line in lines if not _RULE.fullmatch(text[slice(*line)])]
     for row in rows:
-        filled = [span for span in row if span[1] > span[0]]
+        filled = [cell for cell in row if _is_filled(cell)]
         if len(filled) == 2 and row[0] == filled[0]:
-            yield from _labelled(text, row[0], filled[1], row[0][0])
+            label, value = filled
+            yield _make_pair(text, label, value, label[0])
+    header = rows[0] if rows else []
     if len(header) > 2 or len(rows) == 2:
-        for row in rows[1:]:
-            if len([span for span in row if span[1] > span[0]]) > 2 or len(header) == 2:
-                for label, value in zip(header, row, strict=False):
-                    yield from _labelled(text, label, value, value[0], len(rows) > 2)
+        yield from _read_columns(text, header, rows[1:])
 
 
-def _labelled(
-    text: str, label: Span, value: Span, begin: int, column: bool = False
+def _read_columns(
+    text: str, header: Sequence[Span], rows: Sequence[Sequence[Span]]
 ) -> Iterator[Pair]:
-    name = words(text[slice(*label)])
-    if 0 < len(name) <= _WORDS_OF_LABEL and value[1] > value[0]:
-        yield Pair(name, begin, *value, column=column)
+    for row in rows:
+        if len(header) == 2 or sum(map(_is_filled, row)) > 2:
+            for label, value in filter(_has_value, zip(header, row, strict=False)):
+                yield _make_pair(text, label, value, value[0], column=len(rows) > 1)
 
 
-def _trimmed(text: str, start: int, end: int) -> Span:
-    """The span without white space and Markdown's signs around it."""
-    inner = text[start:end]
-    left = len(inner) - len(inner.lstrip(" \t*_`"))
-    return (
-        (start + left, start + left + len(inner.strip(" \t*_`\r")))
-        if inner.strip(" \t*_`\r")
-        else (start, start)
-    )
+def _split_cells(text: str, start: int, end: int) -> list[Span]:
+    start, end = trim_span(text, start, end)
+    bars = [found.span() for found in _BAR.finditer(text, start, end)]
+    starts = [start, *(bar_end for _, bar_end in bars)]
+    ends = [*(bar_start for bar_start, _ in bars), end]
+    cells = [trim_span(text, *span, _MARKUP) for span in zip(starts, ends, strict=True)]
+    if not text.startswith("|", start):
+        return cells
+    return cells[1:-1] if starts[-1] == end else cells[1:]
 
 
-def _singular(word: str) -> str:
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    if len(word) > 4 and word.endswith(("sses", "xes", "ches", "shes")):
-        return word[:-2]
-    return (
-        word[:-1]
-        if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
-        else word
-    )
+def _is_filled(cell: Span) -> bool:
+    return cell[0] < cell[1]
+
+
+def _has_value(cells: tuple[Span, Span]) -> bool:
+    return _is_filled(cells[1])
+
+
+def _make_pair(
+    text: str, label: Span, value: Span, begin: int, *, loose: bool = False, column: bool = False
+) -> Pair:
+    words = split_words(text[slice(*label)])
+    return Pair(words, begin, *trim_span(text, *value, _MARKUP), loose, column)

@@ -10,38 +10,39 @@ When the best ones differ the field stays empty, and the row says so.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from agentkit.core.text import sentences
-from agentkit.teams.extraction import values
-from agentkit.teams.extraction.labels import Pair, bullets, core, pairs, words
+from agentkit.teams.extraction.labels import Pair, find_bullets, find_pairs, trim_span
+from agentkit.teams.extraction.names import SENTENCE, FieldName, select_core, split_words
 from agentkit.teams.extraction.quoting import Paper
 from agentkit.teams.extraction.schema import Field, Schema
 from agentkit.teams.extraction.table import Cell, Remark
-from agentkit.teams.extraction.values import Found, Style, style_of, unit_of
+from agentkit.teams.extraction.value_types import Kind
+from agentkit.teams.extraction.values import (
+    Found,
+    Style,
+    detect_style,
+    starts_with_range,
+)
 
-_EXACT, _NEAR, _DESCRIBED, _SENTENCE = range(4)
 _LONGEST = 300
 _CLAUSE = re.compile(r"[^,;:()]+(?:(?<=\d),(?=\d)[^,;:()]+)*")
 _LONGEST_SENTENCE = 600
 _ABBREVIATED = re.compile(
     r"(?:\b(?:Inc|Ltd|Co|Corp|Bros|Jr|Sr|St|Ave|etc)|\w\.\w)\.\Z", re.IGNORECASE
 )
-# Words that may stand between a name and its value in a sentence without making it the value of
-# something else.
-_LINKING = frozenset(
-    words(
-        "the a an is are was were be will has have had of at to for in on by from since until up"
-        " about around only exactly least most stays costs lasts takes amounts totals weighs"
-        " measures runs comes falls due ends begins starts dated paid per each every it"
-    )
-)
-_TURNING = frozenset(
-    words("under without beyond except before after despite no not less plus outside within")
-)
 _AND = re.compile(r"(?:(?<!\s)\s++)?+[,;]\s++(?:and\s++)?|(?<!\s)\s++and\s++")
+_WORD_WITH_DIGIT = re.compile(r"\S*\d\S*")
+_DEFINITION = re.compile(
+    r"\s*(?:(?:The|Its|Our|Their)\s+)?(?P<name>[\w\s'-]{1,60}?)\s+(?:is|was)"
+    r"\s+(?P<value>\S[^\n]{0,79}?)[.\s]*$"
+)
+_WORDS_OF_DEFINITION = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,304 +54,220 @@ class _Evidence:
     """The span to quote: the value with what names it."""
 
 
-def literal(schema: Schema, paper: Paper) -> tuple[dict[str, Cell], list[Remark]]:
+def read_literally(schema: Schema, paper: Paper) -> tuple[dict[str, Cell], list[Remark]]:
     """A cell for each field, empty where the document is not clear, and what is to be told about
     the row.
     """
-    reader = _Reader(schema, paper)
+    reader = _DocumentReader(schema, paper)
     cells: dict[str, Cell] = {}
-    told: list[Remark] = []
+    remarks: list[Remark] = []
     for field in schema.fields:
-        cells[field.name], problem = _decided(field, reader.evidence(field), paper)
-        told += [Remark(field.name, problem)] if problem else []
+        distinct = _select_best(reader.collect(field))
+        if len(distinct) > 1 and field.kind != "list":
+            distinct, remarks = [], [*remarks, _report_conflict(field, distinct)]
+        cells[field.name] = _to_cell(field, distinct, paper)
     misfits = schema.misfits({name: cell.value for name, cell in cells.items()})
     for name, wrong in misfits.items():
-        told.append(Remark(name, f"{name}: {wrong}" if name else wrong))
-    return {name: Cell() if name in misfits else cell for name, cell in cells.items()}, told
+        remarks.append(Remark(name, f"{name}: {wrong}" if name else wrong))
+    return cells | dict.fromkeys(misfits.keys() & cells.keys(), Cell()), remarks
 
 
-def _decided(field: Field, evidence: Sequence[_Evidence], paper: Paper) -> tuple[Cell, str]:
-    best = min((each.rank for each in evidence), default=_SENTENCE)
-    chosen: dict[str, _Evidence] = {}
+def _select_best(evidence: Sequence[_Evidence]) -> list[_Evidence]:
+    """The evidence of the best rank, each value once."""
+    best = min((each.rank for each in evidence), default=SENTENCE)
+    distinct: dict[str, _Evidence] = {}
     for each in evidence:
         if each.rank == best:
-            chosen.setdefault(str(each.value).casefold(), each)
-    if not chosen:
-        return Cell(), ""
+            distinct.setdefault(str(each.value).casefold(), each)
+    return list(distinct.values())
+
+
+def _to_cell(field: Field, evidence: Sequence[_Evidence], paper: Paper) -> Cell:
+    """The one value, or the items of all lists."""
+    if not evidence:
+        return Cell()
+    value = evidence[0].value
     if field.kind == "list":
-        items = list(dict.fromkeys(item for each in chosen.values() for item in each.value))
-        spans = [(each.start, each.end) for each in chosen.values()]
-        return (
-            Cell(
-                items,
-                paper.quotation(spans[0][0], spans[0][1] if len(spans) == 1 else spans[-1][1]),
-            ),
-            "",
-        )
-    if len(chosen) > 1:
-        shown = ", ".join(f"{each.value}" for each in list(chosen.values())[:4])
-        return (
-            Cell(),
-            (
-                f"{field.name}: {len(chosen)} different values stand in the document"
-                f" ({shown:.200}), so none is taken"
-            ),
-        )
-    (only,) = chosen.values()
-    return Cell(only.value, paper.quotation(only.start, only.end)), ""
+        value = list(dict.fromkeys(chain.from_iterable(each.value for each in evidence)))
+    return Cell(value, paper.quotation(evidence[0].start, evidence[-1].end))
 
 
-class _Reader:
+def _report_conflict(field: Field, evidence: Sequence[_Evidence]) -> Remark:
+    shown = ", ".join(f"{each.value}" for each in evidence[:4])
+    return Remark(
+        field.name,
+        f"{field.name}: {len(evidence)} different values stand in the document ({shown:.200}),"
+        " so none is taken",
+    )
+
+
+class _DocumentReader:
     """What one document labels and states, read once for all fields."""
 
     def __init__(self, schema: Schema, paper: Paper) -> None:
         self.text, self.paper = paper.text, paper
-        self.style: Style = style_of(self.text)
-        self.labels: dict[tuple[str, ...], list[Pair]] = {}
-        for pair in pairs(self.text):
-            self.labels.setdefault(pair.label, []).append(pair)
-        self.title = frozenset(words(schema.title))
-        self.about = frozenset(
-            words(
-                f"{_first_line(self.text)} {paper.document.title} {paper.name.rpartition('.')[0]}"
-            )
-        )
+        self.style = detect_style(self.text)
+        self.labels: defaultdict[tuple[str, ...], list[Pair]] = defaultdict(list)
+        for pair in find_pairs(self.text):
+            self.labels[pair.label].append(pair)
+        stem = paper.name.rpartition(".")[0]
+        about = f"{_read_heading(self.text)} {paper.document.title} {stem}"
+        self.title = frozenset(split_words(schema.title))
+        self.about = frozenset(split_words(about))
         self.clauses = [
-            (clause, words(self.text[slice(*clause)])) for clause in _clauses(self.text)
+            (span, split_words(self.text[slice(*span)])) for span in _find_clauses(self.text)
         ]
 
-    def evidence(self, field: Field) -> list[_Evidence]:
+    def collect(self, field: Field) -> list[_Evidence]:
         """All that speaks for a value of this field."""
-        wanted = _Wanted(field, self.title)
-        found = [
-            each
-            for label, pairs_ in self.labels.items()
-            for each in self._of_label(field, wanted, label, pairs_)
-        ]
-        if not found and field.kind not in ("list", "boolean"):
-            found = list(self._stated(field, wanted))
+        name = FieldName(field, self.title)
+        finder = _choose_finder(field)(field, name, self.style)
+        found = list(self._read_labels(name, finder)) or list(self._read_clauses(name, finder))
         return [each for each in found if not field.misfit(each.value)]
 
-    def _of_label(
-        self, field: Field, wanted: _Wanted, label: tuple[str, ...], at: list[Pair]
-    ) -> Iterator[_Evidence]:
-        rank = wanted.rank(label)
-        lacking = frozenset() if rank is not None else wanted.full - frozenset(label)
-        if rank is None and (not lacking or not frozenset(label) <= wanted.full):
-            return
-        unit = wanted.unit if not wanted.spelled_out(label) else ""
-        for pair in at:
-            if lacking and not lacking <= self._around(pair):
+    def _read_labels(self, name: FieldName, finder: _Finder) -> Iterator[_Evidence]:
+        for label, pairs in self.labels.items():
+            match = name.match(label)
+            if match is None:
                 continue
-            for value in self._values(field, pair, unit):
-                yield _Evidence(_NEAR if rank is None else rank, value.value, pair.begin, value.end)
+            for pair in pairs:
+                if match.missing <= self._words_around(pair):
+                    for value in finder.find_in_pair(self.text, pair):
+                        yield _Evidence(match.rank, value.value, pair.begin, value.end)
 
-    def _around(self, pair: Pair) -> frozenset[str]:
+    def _read_clauses(self, name: FieldName, finder: _Finder) -> Iterator[_Evidence]:
+        """Clauses that state it: one value of the type, and beside it all words of the name."""
+        for (start, end), words in self.clauses:
+            if name.core.issubset(words):
+                stated = finder.find_in_clause(self.text[start:end], words)
+                if len(stated) == 1:
+                    yield _Evidence(SENTENCE, stated[0].value, start, end)
+
+    def _words_around(self, pair: Pair) -> frozenset[str]:
         """What the document is about where the pair stands: its title and its heading."""
         section = self.paper.section_at(pair.start)
-        return self.about | frozenset(words(section.heading if section else ""))
+        return self.about | frozenset(split_words(section.heading if section else ""))
 
-    def _values(self, field: Field, pair: Pair, unit: str) -> Iterator[Found]:
-        """The one value of the field's type that stands at a label."""
-        if field.kind == "list":
-            yield from self._list(field, pair)
-            return
-        if pair.end <= pair.start:
-            return
-        text = self.text[pair.start : pair.end]
-        found = (
-            _typed(field, text, self.style, unit)
-            if field.choices or field.kind != "string"
-            else _whole(text, pair.loose)
-        )
-        first = (
-            found[0]
-            if found and (found[0].start == 0 or len(found) == 1) and not _is_range(field, text)
-            else None
-        )
-        if first is not None and (first.start == 0 or not pair.loose):
-            yield Found(first.value, pair.start + first.start, pair.start + first.end)
 
-    def _list(self, field: Field, pair: Pair) -> Iterator[Found]:
-        in_line = pair.end > pair.start
-        spans = [(pair.start, pair.end)] if in_line else bullets(self.text, pair.end)
-        parts = [self.text[start:end].strip() for start, end in spans]
-        items = _AND.split(parts[0].rstrip(".")) if in_line and not pair.column else parts
-        known = {str(choice).casefold(): choice for choice in field.choices}
-        items = [
-            str(known.get(item.casefold(), item))
-            for item in items
-            if item and (not known or item.casefold() in known)
-        ]
-        if items and not pair.loose:
-            yield Found(items, spans[0][0], spans[-1][1])
+class _Finder:
+    """Finds the values of one field; this one dates and choices."""
 
-    def _stated(self, field: Field, wanted: _Wanted) -> Iterator[_Evidence]:
-        """Sentences that state it: one value of the type in a clause, and beside it all words of
-        the name.
+    def __init__(self, field: Field, name: FieldName, style: Style) -> None:
+        self.field, self.name, self.style = field, name, style
+
+    def find_in_pair(self, text: str, pair: Pair) -> list[Found]:
+        """The value that stands at a label, with its place in the document; at most one."""
+        found = self._find_at_label(text[pair.start : pair.end], pair)
+        is_clear = len(found) == 1 and not pair.loose
+        return [value.moved(pair.start) for value in found[:1] if is_clear or value.start == 0]
+
+    def find_in_clause(self, clause: str, words: Sequence[str]) -> list[Found]:
+        """The values that a clause with these words may state."""
+        return self._find(clause, words)
+
+    def _find_at_label(self, text: str, pair: Pair) -> list[Found]:
+        return self._find(text, pair.label)
+
+    def _find(self, text: str, words: Sequence[str]) -> list[Found]:
+        return self.field.type.find(text, self.style, self.name.unit_beside(words))
+
+
+class _TextFinder(_Finder):
+    """Any text is a value: all that stands at a label, or what a clause defines."""
+
+    def find_in_clause(self, clause: str, words: Sequence[str]) -> list[Found]:
+        """`The author is Jane Doe`: what follows the name and `is` to the end of the clause."""
+        found = _DEFINITION.match(clause)
+        if found is None or select_core(split_words(found["name"])) != self.name.core:
+            return []
+        value = Found(found["value"], *found.span("value"))
+        return [value] if len(value.value.split()) <= _WORDS_OF_DEFINITION else []
+
+    def _find_at_label(self, text: str, pair: Pair) -> list[Found]:
+        """The text itself; without a sign between label and value only when it is one word with a
+        digit.
         """
-        for (start, end), said in self.clauses:
-            if not wanted.core <= frozenset(said):
-                continue
-            text = self.text[start:end]
-            if field.kind == "string" and not field.choices:
-                found = _defined(text, wanted)
-            else:
-                unit = wanted.unit if not wanted.spelled_out(said) else ""
-                found = [] if _is_range(field, text) else _typed(field, text, self.style, unit)
-                if wanted.numeric:
-                    found = [
-                        each for each in found if len(found) == 1 and wanted.beside(text, each)
-                    ]
-            if len(found) == 1:
-                yield _Evidence(
-                    _SENTENCE,
-                    found[0].value,
-                    start + len(text) - len(text.lstrip()),
-                    start + len(text.rstrip()),
-                )
+        value = text.rstrip(" .,;") if _ends_with_stop(text) else text
+        if pair.loose and not _WORD_WITH_DIGIT.fullmatch(value):
+            return []
+        return [Found(value, 0, len(value))] if 0 < len(value) <= _LONGEST else []
 
 
-class _Wanted:
-    """How a field may be called in a document."""
+class _NumberFinder(_Finder):
+    """Numbers, but none of "0.3 to 15 m", which is no single number."""
 
-    def __init__(self, field: Field, title: frozenset[str]) -> None:
-        name = words(
-            re.sub(r"\bin\s+(?=\w{1,8}$)", " ", field.name.replace(".", " ").replace("_", " "))
-        )
-        self.unit = unit_of(name[-1]) if len(name) > 1 else ""
-        self.numeric = field.kind in ("number", "integer")
-        self.full = frozenset(name)
-        self.core = core(name[:-1]) if self.unit else core(name)
-        meaning = re.split(r"\b(?:not|without|except)\b", field.description, maxsplit=1)[0]
-        self.described = tuple(word for word in words(meaning))
-        self.phrases = {
-            core(words(phrase))
-            for phrase in re.split(r"[,;/()]|\bor\b", meaning)
-            if len(words(phrase)) in range(1, 5)
-        }
-        self.allowed = frozenset(self.described) | title | ({self.unit} if self.unit else set())
-        self.with_unit = core(name)
+    def find_in_clause(self, clause: str, words: Sequence[str]) -> list[Found]:
+        """The only number of a clause, if the name is beside it."""
+        numbers = self._find(clause, words)
+        is_clear = len(numbers) == 1 and self.name.is_beside(clause, numbers[0])
+        return numbers if is_clear else []
 
-    def spelled_out(self, label: Sequence[str]) -> bool:
-        """Whether the label itself names the unit, so that its values need none."""
-        return any(unit_of(word) == self.unit for word in label)
-
-    def rank(self, label: Sequence[str]) -> int | None:
-        """How well a label fits the name; None when it does not."""
-        said = core(label)
-        if said in (self.core, self.with_unit):
-            return _EXACT
-        bare = core([word for word in label if not unit_of(word)])
-        if self.numeric and bare and bare in (self.core, self.with_unit):  # "Weight (kg)"
-            return _EXACT
-        if self.core < said and said - self.core <= self.allowed:
-            return _NEAR
-        return (
-            _DESCRIBED
-            if said in self.phrases or (len(said) > 1 and self._is_phrase(label))
-            else None
-        )
-
-    def beside(self, clause: str, value: Found) -> bool:
-        """Whether the name stands before or behind a number, with nothing around it that makes it
-        the number of something else.
-
-        In "a repair under warranty takes 12 days" they are not the warranty's.
-        """
-        before, behind = (
-            words(clause[: value.start]),
-            words(clause[value.start :].lstrip("$€£+-.,0123456789")),
-        )
-        size = self._reached(before[::-1])
-        leading = [word for word in before[: len(before) - size] if word not in ("the", "a", "an")]
-        return bool(size and not (leading and leading[-1] in _TURNING)) or bool(
-            self._reached(behind)
-        )
-
-    def _reached(self, said: Sequence[str]) -> int:
-        """How many words it takes to have the whole name; 0 when something else stands before
-        that.
-        """
-        missing = set(self.core)
-        for count, word in enumerate(said, start=1):
-            missing.discard(word)
-            if not missing:
-                return count
-            if word not in _LINKING | self.full | self.allowed and not unit_of(word):
-                return 0
-        return 0
-
-    def _is_phrase(self, label: Sequence[str]) -> bool:
-        size = len(label)
-        return any(
-            self.described[at : at + size] == tuple(label)
-            for at in range(len(self.described) - size + 1)
-        )
+    def _find(self, text: str, words: Sequence[str]) -> list[Found]:
+        return [] if starts_with_range(text) else super()._find(text, words)
 
 
-def _typed(field: Field, text: str, style: Style, unit: str) -> list[Found]:
-    """All values of the type in a text, in order."""
-    if field.choices:
-        chosen = {found.value: found for found in values.members(text, field.choices)}
-        return list(chosen.values()) if len(chosen) == 1 else []
-    if field.kind == "date":
-        return values.dates(text, style)
-    if field.kind == "boolean":
-        answer = values.yes_no(text)
-        return [answer] if answer else []
-    found = values.numbers(text, style)
-    if unit:
-        found = [each for each in found if each.unit == unit]
-    if field.kind == "integer":
-        found = [
-            Found(int(each.value), each.start, each.end)
-            for each in found
-            if float(each.value).is_integer()
-        ]
-    return found
+class _BooleanFinder(_Finder):
+    """Yes and no at labels."""
 
-
-def _whole(text: str, loose: bool) -> list[Found]:
-    """The text itself; without a sign between label and value only when it is one word with a
-    digit.
-    """
-    ends = text.endswith(("..", ",", ";")) or (
-        text.count(". ") == 0 and not _ABBREVIATED.search(text)
-    )
-    shown = text.rstrip(" .,;") if ends else text
-    fits = 0 < len(shown) <= _LONGEST and (not loose or re.fullmatch(r"[^\s]*\d[^\s]*", shown))
-    return [Found(shown, 0, len(shown))] if fits else []
-
-
-def _defined(text: str, wanted: _Wanted) -> list[Found]:
-    """`The author is Jane Doe`: what follows the name and `is` to the end of the clause."""
-    found = re.match(
-        r"\s*(?:(?:The|Its|Our|Their)\s+)?(?P<name>[\w\s'-]{1,60}?)\s+(?:is|was)"
-        r"\s+(?P<value>\S[^\n]{0,79}?)[.\s]*$",
-        text,
-    )
-    if (
-        found is None
-        or core(words(found["name"])) != wanted.core
-        or len(found["value"].split()) > 8
-    ):
+    def find_in_clause(self, clause: str, words: Sequence[str]) -> list[Found]:
+        """Nothing: a clause does not say of what it is a yes."""
         return []
-    return [Found(found["value"], found.start("value"), found.end("value"))]
 
 
-def _is_range(field: Field, text: str) -> bool:
-    """Whether the text begins with "0.3 to 15 m", which is no single number."""
-    return field.kind in ("number", "integer") and not field.choices and values.starts_range(text)
+class _ListFinder(_BooleanFinder):
+    """Lists at labels: in a line, or as bullets below."""
+
+    def find_in_pair(self, text: str, pair: Pair) -> list[Found]:
+        """The list with its place in the document."""
+        if pair.loose:
+            return []
+        below = pair.is_list_below
+        spans = find_bullets(text, pair.end) if below else [(pair.start, pair.end)]
+        items = [text[slice(*span)].strip() for span in spans]
+        if not below and not pair.column:
+            items = _AND.split(items[0].rstrip("."))
+        chosen = _select_items(self.field, items)
+        return [Found(chosen, spans[0][0], spans[-1][1])] if chosen else []
 
 
-def _first_line(text: str) -> str:
+_FINDERS: dict[Kind, type[_Finder]] = {
+    "string": _TextFinder,
+    "number": _NumberFinder,
+    "integer": _NumberFinder,
+    "boolean": _BooleanFinder,
+    "date": _Finder,
+    "list": _ListFinder,
+}
+
+
+def _choose_finder(field: Field) -> type[_Finder]:
+    """What finds the field's values; choices are no longer any text."""
+    return _Finder if field.kind == "string" and field.choices else _FINDERS[field.kind]
+
+
+def _ends_with_stop(text: str) -> bool:
+    """Whether signs at the end of a value are no part of it, as those of "Acme Inc." are."""
+    is_phrase = ". " not in text and not _ABBREVIATED.search(text)
+    return is_phrase or text.endswith(("..", ",", ";"))
+
+
+def _select_items(field: Field, items: Sequence[str]) -> list[str]:
+    """The items that can be in the field's list, its choices in their own spelling."""
+    if not field.choices:
+        return [item for item in items if item]
+    choices = {str(choice).casefold(): str(choice) for choice in field.choices}
+    folded = (item.casefold() for item in items)
+    return [choices[item] for item in folded if item in choices]
+
+
+def _read_heading(text: str) -> str:
+    """The first line if it is short."""
     line = text.lstrip().partition("\n")[0]
     return line if len(line.split()) <= 8 else ""
 
 
-def _clauses(text: str) -> Iterator[tuple[int, int]]:
+def _find_clauses(text: str) -> Iterator[tuple[int, int]]:
     for start, end in sentences(text):
         if end - start <= _LONGEST_SENTENCE and " | " not in text[start:end]:
             for found in _CLAUSE.finditer(text, start, end):
-                yield found.span()
+                yield trim_span(text, *found.span())

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import chain
 
 from agentkit.agents.dialog import DictDialogAgent, Msg
 from agentkit.core.io import quietly
@@ -95,16 +96,16 @@ _FIELDS = {
 }
 
 
-def asked_for(question: str, model: Model) -> Schema | None:
+def find_schema(question: str, model: Model) -> Schema | None:
     """The schema of the wanted table; None when the question names no fields. Raises ConfigError
     for a wrong schema.
     """
-    if (stated := _stated(question)) is not None:
+    if (stated := _read_stated(question)) is not None:
         return stated
-    return _understood(question, model) if model.is_language_model else _listed(question)
+    return _ask_planner(question, model) if model.is_language_model else _read_list(question)
 
 
-def _stated(question: str) -> Schema | None:
+def _read_stated(question: str) -> Schema | None:
     start = question.find("{")
     if start >= 0:
         try:
@@ -117,28 +118,24 @@ def _stated(question: str) -> Schema | None:
     found = _LIST.search(question)
     if found:
         return from_text(found["fields"])
-    return _listed(question) if _TYPED.search(question) else None
+    return _read_list(question) if _TYPED.search(question) else None
 
 
-def _listed(question: str) -> Schema | None:
+def _read_list(question: str) -> Schema | None:
     """Nothing but names with commas between them; None for what reads like a sentence."""
     try:
         schema = from_text(question)
     except ConfigError:
         return None
-    words = [name.split() for name in schema.names]
-    plain = all(
-        len(name) <= _LONGEST_NAME and not _SPEECH & {word.casefold() for word in name}
-        for name in words
-    )
-    return (
-        schema
-        if plain and (len(words) > 1 or _TYPED.search(question)) and "?" not in question
-        else None
-    )
+    names = [name.casefold().split() for name in schema.names]
+    words = set(chain.from_iterable(names))
+    is_speech = "?" in question or not _SPEECH.isdisjoint(words)
+    is_long = max(map(len, names)) > _LONGEST_NAME
+    is_list = len(names) > 1 or _TYPED.search(question)
+    return schema if is_list and not is_long and not is_speech else None
 
 
-def _understood(question: str, model: Model) -> Schema | None:
+def _ask_planner(question: str, model: Model) -> Schema | None:
     agent = DictDialogAgent(
         AGENT,
         _INSTRUCTIONS,
@@ -150,10 +147,10 @@ def _understood(question: str, model: Model) -> Schema | None:
     agent.set_parser(PlanParser())
     with quietly(True):
         fields = agent(Msg("user", question, "user")).metadata["fields"]
-    return _made(fields) if fields else None
+    return _build_schema(fields) if fields else None
 
 
-def _made(fields: list[dict[str, str]]) -> Schema:
+def _build_schema(fields: list[dict[str, str]]) -> Schema:
     described = {
         each["name"]: {
             **_TYPES.get(each["type"], {"type": each["type"]}),
@@ -186,7 +183,7 @@ class PlanParser(MarkdownJsonDictParser):
         made = super().parse(response)
         try:
             if made.parsed["fields"]:
-                _made(made.parsed["fields"])
+                _build_schema(made.parsed["fields"])
         except ConfigError as error:
             made.parsed = None
             raise JsonDictValidationError(str(error), made.text) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -66,13 +67,11 @@ class Paper:
 
     def quotation(self, start: int, end: int) -> Quotation:
         """The words of that span with their place."""
-        section = self.section_at(start)
-        page, place, heading = (
-            (section.page, self._place(section, start, end), section.heading)
-            if section
-            else (None, "", "")
-        )
-        return Quotation(self.id, self.name, page, place, heading, start, end, self.text[start:end])
+        text, section = self.text[start:end], self.section_at(start)
+        if section is None:
+            return Quotation(self.id, self.name, None, "", "", start, end, text)
+        place = _find_place(section, start, end)
+        return Quotation(self.id, self.name, section.page, place, section.heading, start, end, text)
 
     def section_at(self, position: int) -> Section | None:
         """The section in which a character stands."""
@@ -84,26 +83,35 @@ class Paper:
         typographic quotes and dashes.
         """
         wanted = quote.strip().strip("\u2026").strip()
-        if not wanted:
-            return None
-        span = _whole(self.text, wanted)
+        span = self._find_words(wanted, self.text, range(len(self.text)))
         if span is None:
-            folded, places = self._folded
-            sought = _fold(wanted)[0]
-            inner = _whole(folded, sought, self.text, places) if sought else None
-            span = (places[inner[0]], places[inner[1] - 1] + 1) if inner else None
+            span = self._find_words(_fold(wanted)[0], *self._folded)
         return self.quotation(*span) if span else None
 
     @cached_property
     def _folded(self) -> tuple[str, list[int]]:
         return _fold(self.text)
 
-    def _place(self, section: Section, start: int, end: int) -> str:
-        if not section.place:
-            return ""
-        inside = section.text[start - section.start : end - section.start]
-        skipped = section.text.count("\n", 0, start - section.start)
-        return narrow(section.place, section.text.count("\n") + 1, skipped, inside.count("\n") + 1)
+    def _find_words(self, wanted: str, text: str, places: Sequence[int]) -> tuple[int, int] | None:
+        """The first span of words in the document's text that does not begin or end inside of one;
+        `places` are those of the characters of the compared text.
+        """
+        if not wanted:
+            return None
+        for found in re.finditer(re.escape(wanted), text):
+            start, end = places[found.start()], places[found.end() - 1] + 1
+            if not (_is_inside_word(self.text, start) or _is_inside_word(self.text, end)):
+                return start, end
+        return None
+
+
+def _find_place(section: Section, start: int, end: int) -> str:
+    """The place of a span, narrowed to its lines; empty where the section has none."""
+    if not section.place:
+        return ""
+    skipped = section.text.count("\n", 0, start - section.start)
+    inside = section.text[start - section.start : end - section.start]
+    return narrow(section.place, section.text.count("\n") + 1, skipped, inside.count("\n") + 1)
 
 
 def holds(quote: str, value: str) -> bool:
@@ -129,21 +137,7 @@ def _fold(text: str) -> tuple[str, list[int]]:
     return "".join(made), places
 
 
-def _whole(
-    text: str, wanted: str, original: str = "", places: list[int] | None = None
-) -> tuple[int, int] | None:
-    """The first span of `wanted` that does not begin or end inside a word of the original text."""
-    for found in re.finditer(re.escape(wanted), text):
-        start, end = found.span()
-        first, behind = (places[start], places[end - 1] + 1) if places else (start, end)
-        source = original or text
-        if not _inside_word(source, first) and not _inside_word(source, behind):
-            return start, end
-    return None
-
-
-def _inside_word(text: str, at: int) -> bool:
-    if not 0 < at < len(text):
-        return False
-    one, two = text[at - 1], text[at]
-    return one.isalnum() and two.isalnum() and one < _CJK and two < _CJK
+def _is_inside_word(text: str, at: int) -> bool:
+    """Whether a place is between two letters or digits of a script that has blanks."""
+    around = text[at - 1 : at + 1] if at else ""
+    return len(around) == 2 and around.isalnum() and max(around) < _CJK

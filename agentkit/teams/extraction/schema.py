@@ -5,27 +5,21 @@ for them.
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from agentkit.errors import ConfigError
+from agentkit.teams.extraction.value_types import TYPES, ChoiceType, Kind, ValueType
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-
-Kind = Literal["string", "number", "integer", "boolean", "date", "list"]
-"""A date is an ISO text such as 2025-12-31, a list one of texts."""
 
 DOCUMENT, PROBLEMS, SOURCE = "document", "problems", "_source"
 """Columns that every table has: which document, what was wrong, and behind each field where its
 value stands.
 """
-
-_LARGEST = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +38,22 @@ class Field:
     """Further keywords of JSON schema that a value must keep, such as `minimum` or `pattern`."""
 
     @property
+    def type(self) -> ValueType:
+        """What its values are."""
+        plain = TYPES[self.kind]
+        return ChoiceType(plain, self.choices) if self.choices else plain
+
+    @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of a value."""
-        chosen = {"enum": list(self.choices)} if self.choices else {}
-        if self.kind == "date":
-            return {"type": "string", "format": "date", **chosen, **self.limits}
-        if self.kind == "list":
-            return {"type": "array", "items": {"type": "string", **chosen}, **self.limits}
-        return {"type": self.kind, **chosen, **self.limits}
+        return {**self.type.describe(), **self.limits}
 
     def misfit(self, value: Any) -> str:
         """Why a value cannot be one of this field; empty when it can."""
         from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-        for error in Draft202012Validator(self.schema).iter_errors(value):
-            return f"{error.message:.200}"
-        if self.kind == "date" and not _is_iso(value):
-            return f"{value!r:.60} is no date; write it as YYYY-MM-DD"
-        if self.kind == "integer" and abs(value) >= _LARGEST:
-            return f"{value} is too large for an integer"
-        if self.kind == "number" and not _is_finite(value):
-            return f"{value!r:.60} is no finite number"
-        return ""
+        error = next(Draft202012Validator(self.schema).iter_errors(value), None)
+        return f"{error.message:.200}" if error else self.type.misfit(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +73,10 @@ class Schema:
                 "The schema has no fields; name at least one, for example `total (number)`."
             )
         columns = [DOCUMENT, PROBLEMS, *self.names, *(name + SOURCE for name in self.names)]
-        twice = [
-            name
-            for name, count in Counter(name.casefold() for name in columns).items()
-            if count > 1
-        ]
-        if twice:
+        [(name, count)] = Counter(map(str.casefold, columns)).most_common(1)
+        if count > 1:
             raise ConfigError(
-                f"Two columns of the table would be called {twice[0]!r}; rename the field."
+                f"Two columns of the table would be called {name!r}; rename the field."
                 f" {DOCUMENT!r}, {PROBLEMS!r} and names that end in {SOURCE!r} are made by the"
                 " table itself."
             )
@@ -110,29 +94,30 @@ class Schema:
         """What is wrong with which value, None being no value; under an empty name what the
         pydantic class says of all.
         """
-        found = {}
-        for each in self.fields:
-            value = values.get(each.name)
-            if value is not None and (wrong := each.misfit(value)):
-                found[each.name] = wrong
-        return found or self._by_class(values)
+        present = self._select_present(values)
+        reasons = {each.name: each.misfit(values[each.name]) for each in present}
+        wrong = {name: reason for name, reason in reasons.items() if reason}
+        return wrong or self._ask_class(values)
 
     def lacking(self, values: Mapping[str, object]) -> list[str]:
         """The required fields without a value."""
-        return [
-            each.name for each in self.fields if each.required and values.get(each.name) is None
-        ]
+        required = [each.name for each in self.fields if each.required]
+        return [name for name in required if values.get(name) is None]
 
-    def _by_class(self, values: Mapping[str, object]) -> dict[str, str]:
-        """As the class sees it; that something is missing is no fault of a value."""
+    def _select_present(self, values: Mapping[str, object]) -> list[Field]:
+        return [each for each in self.fields if values.get(each.name) is not None]
+
+    def _ask_class(self, values: Mapping[str, object]) -> dict[str, str]:
+        """What the class says is wrong; that something is missing is no fault of a value."""
         if self.model is None:
             return {}
         from pydantic import ValidationError
 
+        data = json.dumps(_nest(self._select_present(values), values))
         try:
-            self.model.model_validate_json(json.dumps(_nested(self.fields, values)))
+            self.model.model_validate_json(data)
         except ValidationError as error:
-            return self._told(
+            return self._reasons_by_field(
                 error.errors(include_url=False, include_context=False, include_input=False)
             )
         except Exception as error:  # noqa: BLE001
@@ -140,40 +125,26 @@ class Schema:
             return {"": f"{self.model.__name__}: {type(error).__name__}: {error}"}
         return {}
 
-    def _told(self, errors: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-        told = {}
-        for each in errors:
-            if each["type"] != "missing":
-                place = tuple(str(step) for step in each["loc"])
-                named = next(
-                    (one.name for one in self.fields if place[: len(one.path)] == one.path), ""
-                )
-                told[named] = str(each["msg"])
-        return told
+    def _reasons_by_field(self, errors: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+        return {
+            self._name_at(tuple(map(str, error["loc"]))): str(error["msg"])
+            for error in errors
+            if error["type"] != "missing"
+        }
+
+    def _name_at(self, place: tuple[str, ...]) -> str:
+        """The field at or above a place in the nested object; empty where there is none."""
+        above = (each.name for each in self.fields if place[: len(each.path)] == each.path)
+        return next(above, "")
 
 
-def _nested(fields: Sequence[Field], values: Mapping[str, object]) -> dict[str, Any]:
-    """The values as the object that the flat fields stand for; what has no value is left out."""
-    made: dict[str, Any] = {}
+def _nest(fields: Sequence[Field], values: Mapping[str, object]) -> dict[str, Any]:
+    """The values as the object that the flat fields stand for."""
+    nested: dict[str, Any] = {}
     for each in fields:
-        if values.get(each.name) is None:
-            continue
-        at = made
-        for step in each.path[:-1]:
-            at = at.setdefault(step, {})
-        at[each.path[-1]] = values[each.name]
-    return made
-
-
-def _is_iso(value: str) -> bool:
-    try:
-        return date.fromisoformat(value).isoformat() == value
-    except ValueError:
-        return False
-
-
-def _is_finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
+        *above, last = each.path
+        place = nested
+        for step in above:
+            place = place.setdefault(step, {})
+        place[last] = values[each.name]
+    return nested

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,8 @@ class Cell:
         if self.source is None:
             return UNVERIFIED if self.unverified else ""
         words = " ".join(self.source.text.split())
-        words = words if len(words) <= _SHOWN else f"{words[:_SHOWN].rstrip()} \u2026"
+        if len(words) > _SHOWN:
+            words = f"{words[:_SHOWN].rstrip()} \u2026"
         return f"{self.source.where}: \u201c{words}\u201d"
 
 
@@ -116,14 +117,9 @@ class Table:
         """
         out = io.StringIO()
         writer = csv.writer(out)
-        writer.writerow([_safe(name) for name in self.columns])
+        writer.writerow(map(_defuse, self.columns))
         for row in self.rows:
-            writer.writerow(
-                [
-                    _safe(value) if isinstance(value, str) else value
-                    for value in self._csv_values(row)
-                ]
-            )
+            writer.writerow(map(_defuse, self._csv_values(row)))
         return out.getvalue()
 
     def to_parquet(self) -> bytes:
@@ -131,16 +127,15 @@ class Table:
         import pyarrow as pa
         from pyarrow import parquet
 
-        arrays: list[pa.Array[Any]] = [pa.array([row.document for row in self.rows], pa.string())]
+        columns: list[pa.Array[Any]] = [pa.array([row.document for row in self.rows], pa.string())]
         for each in self.schema.fields:
             cells = [row.cell(each.name) for row in self.rows]
-            arrays.append(
-                pa.array([_arrow_value(each, cell.value) for cell in cells], _arrow_type(each))
-            )
-            arrays.append(pa.array([cell.said or None for cell in cells], pa.string()))
-        arrays.append(pa.array([row.told or None for row in self.rows], pa.string()))
+            values = [_to_arrow(each, cell.value) for cell in cells]
+            columns.append(pa.array(values, _arrow_type(each)))
+            columns.append(_text_column(cell.said for cell in cells))
+        columns.append(_text_column(row.told for row in self.rows))
         out = io.BytesIO()
-        parquet.write_table(pa.table(arrays, names=self.columns), out)
+        parquet.write_table(pa.table(columns, names=self.columns), out)
         return out.getvalue()
 
     @property
@@ -170,7 +165,7 @@ class Table:
         yield row.document
         for each in self.schema.fields:
             cell = row.cell(each.name)
-            yield shown(cell.value)
+            yield format_value(cell.value)
             yield cell.said
         yield row.told
 
@@ -191,19 +186,26 @@ def _quotation_from(row: Mapping[str, Any], data: Mapping[str, Any] | None) -> Q
     return Quotation(row["document_id"], data["document"], *place, start, end, data["text"])
 
 
-def shown(value: object) -> Any:
+def format_value(value: object) -> Any:
     """A value as it stands in a CSV file: numbers as they are, lists joined, yes and no as true and
     false.
     """
     if value is None:
         return ""
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return str(value).lower()
     return "; ".join(value) if isinstance(value, list | tuple) else value
 
 
-def _safe(text: str) -> str:
-    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
+def _defuse(value: object) -> object:
+    """A text that a spreadsheet would take for a formula with an apostrophe before it; all else as
+    it is.
+    """
+    is_formula = isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA)
+    return f"'{value}" if is_formula else value
+
+
+_TO_ARROW: dict[str, Callable[[Any], object]] = {"date": date.fromisoformat, "number": float}
 
 
 def _arrow_type(each: Field) -> pa.DataType:
@@ -219,9 +221,13 @@ def _arrow_type(each: Field) -> pa.DataType:
     }[each.kind]
 
 
-def _arrow_value(each: Field, value: Any) -> Any:
-    if value is None:
-        return None
-    if each.kind == "date":
-        return date.fromisoformat(value)
-    return float(value) if each.kind == "number" else value
+def _text_column(texts: Iterable[str]) -> pa.Array[Any]:
+    """Texts, none for an empty one."""
+    import pyarrow as pa
+
+    return pa.array([text or None for text in texts], pa.string())
+
+
+def _to_arrow(each: Field, value: Any) -> Any:
+    convert = _TO_ARROW.get(each.kind)
+    return value if value is None or convert is None else convert(value)

@@ -14,9 +14,9 @@ from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED
 from agentkit.teams.extraction.ask import AGENT
 from agentkit.teams.extraction.extract import extract
 from agentkit.teams.extraction.question import AGENT as PLANNER
-from agentkit.teams.extraction.question import HOW, asked_for
+from agentkit.teams.extraction.question import HOW, find_schema
 from agentkit.teams.extraction.quoting import Quotation
-from agentkit.teams.extraction.table import Cell, Table, shown
+from agentkit.teams.extraction.table import Cell, Table, format_value
 from agentkit.teams.task import Answer, Citation, Task, Team
 
 ROWS = 30
@@ -30,7 +30,7 @@ _EMPHASIS = re.compile(r"([*_~<>#])")
 def work(task: Task) -> Answer:
     """Find out which fields are wanted, read them out of the documents, answer with the table."""
     documents = task.documents() if task.documents else ()
-    schema = asked_for(task.question, task.model)
+    schema = find_schema(task.question, task.model)
     if schema is None:
         return _say(task, f"The question names no fields. {HOW}")
     if not documents:
@@ -51,7 +51,7 @@ def _say(task: Task, text: str) -> Answer:
 
 
 def _answer(task: Task, table: Table, documents: int) -> Answer:
-    text, citations = answer_of(table, documents, task.model.is_language_model)
+    text, citations = write_answer(table, documents, task.model.is_language_model)
     extra: dict[str, Any] = {
         "citations": [citation.to_json() for citation in citations],
         "model": task.model.id,
@@ -65,7 +65,7 @@ def _answer(task: Task, table: Table, documents: int) -> Answer:
     )
 
 
-def answer_of(
+def write_answer(
     table: Table, documents: int, language_model: bool
 ) -> tuple[str, tuple[Citation, ...]]:
     """The table in Markdown with a marker behind each value, what is to be said about it, and the
@@ -73,9 +73,9 @@ def answer_of(
     """
     cited = _Cited()
     names = table.schema.names
-    lines = [_line(["Document", *map(plain, names)]), _line(["---"] * (len(names) + 1))]
+    lines = [_line(["Document", *map(escape_cell, names)]), _line(["---"] * (len(names) + 1))]
     lines += [
-        _line([plain(row.document), *(cited.cell(row.cell(name)) for name in names)])
+        _line([escape_cell(row.document), *(cited.cell(row.cell(name)) for name in names)])
         for row in table.rows[:ROWS]
     ]
     parts = ["\n".join(lines), *_remarks(table, documents, language_model)]
@@ -99,7 +99,9 @@ def _remarks(table: Table, documents: int, language_model: bool) -> list[str]:
             " name of a field."
         )
     told = [
-        f"- {plain(row.document)}: {plain(row.told, 400)}" for row in table.rows[:ROWS] if row.told
+        f"- {escape_cell(row.document)}: {escape_cell(row.told, 400)}"
+        for row in table.rows[:ROWS]
+        if row.told
     ]
     return [" ".join(said)] * bool(said) + ["\n".join(told)] * bool(told)
 
@@ -115,7 +117,7 @@ class _Cited:
         """A value with its marker; nothing for no value."""
         if cell.value is None:
             return ""
-        text = plain(str(shown(cell.value)))
+        text = escape_cell(str(format_value(cell.value)))
         if cell.source is None:
             return f"{text} (unverified)"
         marker = self._marker(cell.source)
@@ -152,7 +154,7 @@ def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def plain(text: str, longest: int = _LONGEST) -> str:
+def escape_cell(text: str, longest: int = _LONGEST) -> str:
     """Words of a document as they stand, in a cell of a Markdown table; long ones are cut.
 
     What could be taken for a formula, code or the marker of a citation becomes an entity: a

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
+from typing import Any, Self
 
 _MONTHS = {
     name: number
@@ -43,7 +43,7 @@ _DATE = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-_LONGEST = 300  # characters of a number; of more digits neither a float nor a column can be made
+_LONGEST = 300  # characters of a number; more digits fit neither a float nor a column
 _SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _NUMBER = re.compile(
     r"""(?<![\w.,:/])(?<!\w[-\u2013])(?P<sign>[-+\u2212](?=[\d$€£]))?
@@ -54,10 +54,14 @@ _NUMBER = re.compile(
     re.VERBOSE,
 )
 _ORDINAL = frozenset({"st", "nd", "rd", "th"})
+_GROUPED = re.compile(r"\d+|\d{1,3}(?:(?P<sign>[.,])\d{3})(?:(?P=sign)\d{3})*")
+_ONE_GROUP = re.compile(r"(?!0[.,])\d{1,3}[.,]\d{3}")
 _RANGE = re.compile(
     r"\s*(?:[\w°%€$£]{1,12}\s+)?(?:to|up to|until|bis|[-\u2013])\s*[-+\u2212$€£]?\d", re.IGNORECASE
 )
-_YES_NO = re.compile(r"(?P<yes>yes|true|ja|✓|✔)|(?P<no>no|false|nein|none|✗|✘)", re.IGNORECASE)
+_YES_NO = re.compile(
+    r"(?:(?P<yes>yes|true|ja|✓|✔)|(?P<no>none|no|false|nein|✗|✘))(?![^\W_])", re.IGNORECASE
+)
 _UNITS = {
     written: names.split()[0]
     for names in (
@@ -92,17 +96,21 @@ _UNITS = {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A value and the span of its text; numbers with their unit, as `unit_of` gives it."""
+    """A value and the span of its text; numbers with their unit, as `to_unit` gives it."""
 
     value: Any
     start: int
     end: int
     unit: str = ""
 
+    def moved(self, by: int) -> Self:
+        """The same value in a text that begins so many characters earlier."""
+        return replace(self, start=self.start + by, end=self.end + by)
+
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a document writes: whether its decimals follow a comma, and whether 03/04/2025 begins
+    """How a document writes: whether a comma marks its decimals, and whether 03/04/2025 begins
     with the day (None: unknown).
     """
 
@@ -110,154 +118,142 @@ class Style:
     day_first: bool | None = None
 
 
-def style_of(text: str) -> Style:
-    """What the unambiguous numbers and dates of a text tell about the others."""
-    comma = re.search(r"\d\.\d{3},\d|(?<![\d,])\d+,\d{1,2}(?![\d,])", text) is not None
-    point = re.search(r"\d,\d{3}\.\d|(?<![\d.])\d+\.\d{2}(?![\d.])", text) is not None
-    orders = {
-        _day_first(int(found["a"]), int(found["b"])) for found in _DATE.finditer(text) if found["a"]
-    } - {None}
-    return Style(comma and not point, orders.pop() if len(orders) == 1 else None)
+def detect_style(text: str) -> Style:
+    """The style that the unambiguous numbers and dates of a text show."""
+    comma = re.search(r"\d\.\d{3},\d|(?<![\d,])\d+,\d{1,2}(?![\d,])", text)
+    point = re.search(r"\d,\d{3}\.\d|(?<![\d.])\d+\.\d{2}(?![\d.])", text)
+    slashed = (found.group("a", "b") for found in _DATE.finditer(text) if found["a"])
+    orders = {_is_day_first(int(first), int(second)) for first, second in slashed} - {None}
+    return Style(bool(comma and not point), orders.pop() if len(orders) == 1 else None)
 
 
-def unit_of(word: str) -> str:
+def to_unit(word: str) -> str:
     """The unit that a word or sign stands for; empty for none that is known."""
     return _UNITS.get(word.casefold(), "")
 
 
-def dates(text: str, style: Style) -> list[Found]:
+def find_dates(text: str, style: Style) -> list[Found]:
     """All complete dates, as ISO texts; those that can be read in two ways are left out."""
-    made = []
-    for found in _DATE.finditer(text):
-        parts = _date_parts(found, style)
-        if parts is not None and (iso := _iso(*parts)):
-            made.append(Found(iso, found.start(), found.end()))
-    return made
+    dates = [
+        Found(_parse_date(found, style), found.start(), found.end())
+        for found in _DATE.finditer(text)
+    ]
+    return [found for found in dates if found.value]
 
 
-def numbers(text: str, style: Style) -> list[Found]:
+def find_numbers(text: str, style: Style) -> list[Found]:
     """All numbers that are neither part of a name, a version or a date, nor an end of a range."""
-    taken = bytearray(len(text))
-    for found in _DATE.finditer(text):
-        taken[found.start() : found.end()] = b"\1" * (found.end() - found.start())
-    made: list[Found] = []
-    after_range = -1
+    in_dates = {place for found in _DATE.finditer(text) for place in range(*found.span())}
+    numbers: list[Found] = []
+    range_end = -1
     for found in _NUMBER.finditer(text):
-        if taken[found.start("digits")]:
+        if found.start("digits") in in_dates:
             continue
-        between = _RANGE.match(text, found.end("digits"))
-        is_end, after_range = found.start() < after_range, between.end() if between else -1
-        number = _number(found, style)
-        if number is not None and not is_end and not between:
-            made.append(number)
-    return made
+        begins_range = _RANGE.match(text, found.end("digits"))
+        ends_range = found.start() < range_end
+        range_end = begins_range.end() if begins_range else -1
+        if not (begins_range or ends_range):
+            numbers += _parse_number(found, style)
+    return numbers
 
 
-def yes_no(text: str) -> Found | None:
-    """Yes or no at the beginning of the text."""
+def find_yes_no(text: str) -> list[Found]:
+    """Yes or no at the beginning of the text, at most one."""
     found = _YES_NO.match(text)
-    if found is None or text[found.end() : found.end() + 1].isalnum():
-        return None
-    return Found(found["yes"] is not None, found.start(), found.end())
+    return [Found(found["yes"] is not None, found.start(), found.end())] if found else []
 
 
-def _number(found: re.Match[str], style: Style) -> Found | None:
-    unit = found["unit"] or ""
-    value = _digits(found["digits"], style)
-    if value is None or unit.casefold() in _ORDINAL:
-        return None
-    if found["sign"] in ("-", "\u2212") or found["minus"]:
+def find_choices(text: str, choices: tuple[object, ...]) -> Iterator[Found]:
+    """Where the members of an enum stand as whole words, longer ones first and none inside
+    another.
+    """
+    taken: set[int] = set()
+    for choice in sorted(choices, key=lambda each: -len(str(each))):
+        for found in _find_phrase(text, str(choice)):
+            places = range(*found.span())
+            if taken.isdisjoint(places):
+                taken.update(places)
+                yield Found(choice, found.start(), found.end())
+
+
+def starts_with_range(text: str) -> bool:
+    """Whether the first number of a text begins a range, as in "0.3 to 15 m"."""
+    found = _NUMBER.search(text)
+    return found is not None and _RANGE.match(text, found.end("digits")) is not None
+
+
+def _find_phrase(text: str, phrase: str) -> Iterator[re.Match[str]]:
+    """The places of a phrase, whatever separates its words there."""
+    words = re.findall(r"[^\s_-]+", phrase)
+    if words:
+        pattern = r"[\s_-]+".join(map(re.escape, words))
+        yield from re.finditer(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE)
+
+
+def _parse_number(found: re.Match[str], style: Style) -> Iterator[Found]:
+    parts = found.groupdict("")
+    value = _parse_digits(parts["digits"], style)
+    if value is None or parts["unit"].casefold() in _ORDINAL:
+        return
+    if (parts["sign"] + parts["minus"]).strip("+"):
         value = -value
-    value *= _SCALES.get((found["scale"] or "").lower(), 1)
-    known = unit_of(unit) or unit_of((found["currency"] or "").strip())
-    end = (
-        found.end()
-        if unit_of(unit)
-        else found.end("scale")
-        if found["scale"]
-        else found.end("digits")
-    )
-    return Found(value, found.start(), end, known)
+    value *= _SCALES.get(parts["scale"], 1)
+    end = max(found.end("digits"), found.end("scale"))
+    unit = to_unit(parts["unit"])
+    if unit:
+        end = found.end("unit")
+    yield Found(value, found.start(), end, unit or to_unit(parts["currency"].strip()))
 
 
-def _digits(written: str, style: Style) -> float | int | None:
+def _parse_digits(written: str, style: Style) -> float | int | None:
     """The number that the digits stand for; None when they are no number, such as 4.2.0."""
     plain = re.sub(r"[ \u00a0\u202f'\u2019]", "", written)
-    if len(plain) > _LONGEST:
+    decimal = _find_decimal_sign(plain, style)
+    whole, _, fraction = plain.rpartition(decimal) if decimal else (plain, "", "")
+    if len(plain) > _LONGEST or not _GROUPED.fullmatch(whole):
         return None
-    last = max(plain.rfind(","), plain.rfind("."))
-    if last < 0:
-        return int(plain)
-    sign, other = plain[last], "." if plain[last] == "," else ","
-    if other in plain:
-        whole, grouped = plain[:last], other
-    elif plain.count(sign) > 1 or _groups(plain, sign, style):
-        whole, grouped, last = plain, sign, len(plain)
-    else:
-        whole, grouped = plain[:last], other
-    if sign in whole and grouped != sign:
-        return None
-    if not re.fullmatch(rf"\d+|\d{{1,3}}(?:\{grouped}\d{{3}})+", whole):
-        return None
-    digits = whole.replace(grouped, "")
-    return float(f"{digits}.{plain[last + 1 :]}") if last < len(plain) else int(digits)
+    digits = re.sub(r"[.,]", "", whole)
+    return float(f"{digits}.{fraction}") if fraction else int(digits)
 
 
-def _groups(plain: str, sign: str, style: Style) -> bool:
-    """Whether the one sign in `1,234` separates thousands."""
-    before, _, behind = plain.partition(sign)
-    return (
-        len(behind) == 3
-        and 1 <= len(before) <= 3
-        and before != "0"
-        and (sign == ".") == style.comma
-    )
+def _find_decimal_sign(plain: str, style: Style) -> str:
+    """The point or comma before the decimals; empty where there are none."""
+    signs = re.findall(r"[.,]", plain)
+    if len(set(signs)) == 2:
+        return str(signs[-1])
+    if len(signs) != 1:  # several of one kind separate thousands
+        return ""
+    separates_thousands = _ONE_GROUP.fullmatch(plain) and (signs[0] == ".") == style.comma
+    return "" if separates_thousands else str(signs[0])
 
 
-def _date_parts(found: re.Match[str], style: Style) -> tuple[int, int, int] | None:
-    for kind in "1234":
-        if found[f"y{kind}"]:
-            month = found[f"m{kind}"]
-            number = int(month) if month.isdigit() else _MONTHS[month.lower()]
-            return int(found[f"y{kind}"]), number, int(found[f"d{kind}"])
-    one, two = int(found["a"]), int(found["b"])
-    day_first = _day_first(one, two)
-    if day_first is None and one != two:
+def _parse_date(found: re.Match[str], style: Style) -> str:
+    """The date in ISO form; empty when it is none or can be read in two ways."""
+    # The groups of the one form that matched, without the numbers behind their names.
+    parts = {group[0]: text for group, text in found.groupdict().items() if text}
+    year = int(parts["y"])
+    if "m" in parts:
+        return _to_iso(year, _to_month(parts["m"]), int(parts["d"]))
+    first, second = int(parts["a"]), int(parts["b"])
+    day_first = _is_day_first(first, second)
+    if day_first is None:
         day_first = style.day_first
-        if day_first is None:
-            return None
-    return (int(found["y5"]), two, one) if day_first else (int(found["y5"]), one, two)
+    if day_first is None and first != second:
+        return ""
+    return _to_iso(year, second, first) if day_first else _to_iso(year, first, second)
 
 
-def _day_first(one: int, two: int) -> bool | None:
-    return True if one > 12 >= two else False if two > 12 >= one else None
+def _to_month(written: str) -> int:
+    return int(written) if written.isdigit() else _MONTHS.get(written.casefold(), 0)
 
 
-def _iso(year: int, month: int, day: int) -> str:
+def _is_day_first(first: int, second: int) -> bool | None:
+    """Whether the day stands before the month; None when the two numbers do not tell."""
+    return None if (first > 12) == (second > 12) else first > 12
+
+
+def _to_iso(year: int, month: int, day: int) -> str:
     try:
         return date(year, month, day).isoformat()
     except ValueError:
         return ""
-
-
-def members(text: str, choices: tuple[object, ...]) -> Iterator[Found]:
-    """Where the members of an enum stand as whole words, longer ones first and none inside
-    another.
-    """
-    taken = bytearray(len(text))
-    for choice in sorted(choices, key=lambda each: -len(str(each))):
-        pattern = r"[\s_-]+".join(
-            re.escape(part) for part in re.split(r"[\s_-]+", str(choice)) if part
-        )
-        for found in (
-            re.finditer(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE) if pattern else ()
-        ):
-            if taken.find(1, found.start(), found.end()) < 0:
-                taken[found.start() : found.end()] = b"\1" * (found.end() - found.start())
-                yield Found(choice, found.start(), found.end())
-
-
-def starts_range(text: str) -> bool:
-    """Whether the first number of a text begins a range, as in "0.3 to 15 m"."""
-    found = _NUMBER.search(text)
-    return found is not None and _RANGE.match(text, found.end("digits")) is not None

@@ -83,13 +83,13 @@ class Game:
         with self._hub(voters):
             self._say(prompts.talk())
             for name in voters:
-                self._hear(name, parsers.talking(name))
+                self._hear(name, parsers.for_talk(name))
             self._say(prompts.vote(village))
         votes = {
             name: self._choose(name, "vote", "who is to leave", village.others(name))
             for name in voters
         }
-        self._announce(voters, prompts.voted(village.vote(votes)))
+        self._announce(voters, prompts.report_vote(village.vote(votes)))
 
     def _hunt(self, wolves: Sequence[str]) -> None:
         village = self.village
@@ -102,12 +102,12 @@ class Game:
             wolf: self._choose(wolf, "vote", "whom you kill", village.prey, may_abstain=False)
             for wolf in wolves
         }
-        self._announce(wolves, prompts.hunted(village.hunt(votes)))
+        self._announce(wolves, prompts.report_hunt(village.hunt(votes)))
 
     def _scheme(self, wolves: Sequence[str]) -> None:
         for _ in range(ROUNDS):
             if all(
-                [self._hear(wolf, parsers.scheming(wolf)) for wolf in wolves]
+                [self._hear(wolf, parsers.for_scheme(wolf)) for wolf in wolves]
             ):  # both speak, in any case
                 return
 
@@ -115,7 +115,9 @@ class Game:
         village = self.village
         if village.may_heal:
             self._announce([witch], prompts.heal(village, witch))
-            if self._tell(witch, parsers.deciding("heal", "whether you use your healing potion")):
+            if self._tell(
+                witch, parsers.for_decision("heal", "whether you use your healing potion")
+            ):
                 village.heal()
         if village.may_poison:
             self._announce([witch], prompts.poison(village, witch))
@@ -130,7 +132,7 @@ class Game:
             seer, "look", "whose role you want to learn", village.others(seer), may_abstain=False
         )
         if target:
-            self._announce([seer], prompts.seen(target, village.look(target)))
+            self._announce([seer], prompts.report_role(target, village.look(target)))
 
     # Who hears whom
 
@@ -156,7 +158,7 @@ class Game:
         self, name: str, key: str, what: str, candidates: Sequence[str], *, may_abstain: bool = True
     ) -> str | None:
         """A choice that only the moderator hears; None for nobody."""
-        parser = parsers.choosing(
+        parser = parsers.for_choice(
             key, what, candidates, list(self.players), may_abstain=may_abstain
         )
         choice = self._tell(name, parser)

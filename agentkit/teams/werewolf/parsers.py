@@ -19,6 +19,7 @@ from agentkit.parsers import MarkdownJsonDictParser, ModelResponse
 NOBODY = "nobody"
 """The choice of nobody: an abstention."""
 _LONGEST = 300  # characters of a value that is to be a name; what is longer is a speech
+_UNREADABLE = "?"
 _NONE = re.compile(
     r"\W*(?:i )?(?:vote )?(?:for )?(?:abstain|abstention|nobody|no["
     r" -]?one|none|no|nothing|null|n/a|skip|pass)\W*|[\s-]*"
@@ -52,8 +53,10 @@ class Text:
         """The text; raises ValueError when it is none, or an empty one where something is to be
         said.
         """
-        text = " ".join(value.split()) if isinstance(value, str) else "" if value is None else None
-        if text is None or (self.required and not text):
+        given = "" if value is None else value
+        text = " ".join(given.split()) if isinstance(given, str) else ""
+        is_empty = self.required and not text
+        if is_empty or not isinstance(given, str):
             raise ValueError(f"must be a text with something in it, not {value!r:.200}")
         return text
 
@@ -69,9 +72,10 @@ class YesNo:
 
     def read(self, value: object) -> bool:
         """The decision; raises ValueError for anything that may mean something else."""
-        if _means(_YES, value):
+        text = _to_plain(value)
+        if _YES.fullmatch(text):
             return True
-        if _means(_NO, value):
+        if _NO.fullmatch(text):
             return False
         raise ValueError(f"must be true or false, not {value!r:.200}")
 
@@ -104,11 +108,11 @@ class Choice:
         """
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
-        if self.may_abstain and (value is None or value is False or _means(_NONE, value)):
+        if self.may_abstain and _means_nobody(value):
             return NOBODY
-        name = _named(value, self.players)
+        name = _find_name(_to_plain(value), self.players)
         if name in self.candidates:
-            return str(name)
+            return name
         why = f"{name} cannot be chosen" if name else f"{value!r:.200} names nobody clearly"
         raise ValueError(f"{why}; give exactly one of: {', '.join(self._options)}")
 
@@ -177,8 +181,8 @@ class PhaseParser(MarkdownJsonDictParser):
         return {key: field.passed for key, field in self.fields.items()}
 
 
-def scheming(player: str) -> PhaseParser:
-    """The werewolves among themselves; tells whether this one is content with what they agreed."""
+def for_scheme(player: str) -> PhaseParser:
+    """For the werewolves among themselves; tells whether this one agrees with the other."""
     finish = YesNo(
         "true once you and the other werewolf agree on one name, else false", passed=True
     )
@@ -186,12 +190,12 @@ def scheming(player: str) -> PhaseParser:
     return PhaseParser(fields, "speak", "finish_discussion")
 
 
-def talking(player: str) -> PhaseParser:
-    """The discussion by day."""
+def for_talk(player: str) -> PhaseParser:
+    """For the discussion by day."""
     return PhaseParser(_talk(player, "everybody"), "speak")
 
 
-def choosing(
+def for_choice(
     key: str,
     what: str,
     candidates: Sequence[str],
@@ -199,7 +203,7 @@ def choosing(
     *,
     may_abstain: bool = True,
 ) -> PhaseParser:
-    """The choice of a player, under this key; tells the name, or `NOBODY`."""
+    """For the choice of a player, under this key; tells the name, or `NOBODY`."""
     options = (
         f"{what}: exactly one of {', '.join(candidates)}{f', or {NOBODY}' if may_abstain else ''}"
     )
@@ -208,8 +212,8 @@ def choosing(
     )
 
 
-def deciding(key: str, what: str) -> PhaseParser:
-    """A yes or no, under this key; tells it."""
+def for_decision(key: str, what: str) -> PhaseParser:
+    """For a yes or no, under this key; tells it."""
     return PhaseParser({"thought": _THOUGHT, key: YesNo(f"{what}: true or false")}, key, key)
 
 
@@ -225,38 +229,33 @@ def _talk(player: str, audience: str) -> dict[str, Field]:
     return {"thought": _THOUGHT, "speak": Text(words, "I have nothing to say.")}
 
 
-def _means(pattern: re.Pattern[str], value: object) -> bool:
-    return (
-        isinstance(value, str | int)
-        and len(str(value)) <= _LONGEST
-        and pattern.fullmatch(_plain(value)) is not None
-    )
-
-
-def _plain(value: str | int) -> str:
+def _to_plain(value: object) -> str:
+    """A value as it is compared; what is too long to be a name, or no text or number, is like
+    nothing.
+    """
+    if not isinstance(value, str | int) or len(str(value)) > _LONGEST:
+        return _UNREADABLE
     return unicodedata.normalize("NFKC", str(value)).strip().casefold()
 
 
-def _named(value: Any, players: Sequence[str]) -> str | None:
-    """The one player that a value names; None when it may be another, or says more than a name."""
-    found = [
-        name
-        for name in players
-        if _means(re.compile(_BEFORE + _loose(name) + _AFTER, re.DOTALL), value)
-    ]
-    if not found and not isinstance(value, bool) and _means(_NUMBER, value):
-        number = int(re.sub(r"\D", "", _plain(value)))
+def _means_nobody(value: object) -> bool:
+    return value is None or value is False or bool(_NONE.fullmatch(_to_plain(value)))
+
+
+def _find_name(text: str, players: Sequence[str]) -> str:
+    """The one player that a text names; empty when it may be another, or says more than a name."""
+    found = [name for name in players if _name_pattern(name).fullmatch(text)]
+    if not found and _NUMBER.fullmatch(text):
+        number = int(re.sub(r"\D", "", text))
         found = [name for name in players if re.search(rf"(?<!\d)0*{number}\Z", name)]
-    return found[0] if len(found) == 1 else None
+    return found[0] if len(found) == 1 else ""
 
 
-def _loose(name: str) -> str:
+def _name_pattern(name: str) -> re.Pattern[str]:
     """A pattern for the name with any separators between its words and numbers: `player 3`,
     `Player_3`, `player-3`.
     """
-    parts = re.findall(r"[^\W\d_]+|\d+", _plain(name))
-    return (
-        r"(?<!\w)"
-        + (r"[\s_#.-]*".join(map(re.escape, parts)) if parts else re.escape(_plain(name)))
-        + r"(?!\w)"
-    )
+    plain = _to_plain(name)
+    parts = re.findall(r"[^\W\d_]+|\d+", plain) or [plain]
+    loose = r"[\s_#.-]*".join(map(re.escape, parts))
+    return re.compile(rf"{_BEFORE}(?<!\w){loose}(?!\w){_AFTER}", re.DOTALL)

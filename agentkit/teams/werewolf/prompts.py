@@ -76,7 +76,7 @@ def hunt(village: Village) -> str:
     return f"Werewolves, vote now: whom do you kill tonight? Choose one of {_names(village.prey)}."
 
 
-def hunted(ballot: Ballot) -> str:
+def report_hunt(ballot: Ballot) -> str:
     """To the werewolves, after their vote."""
     return (
         f"You have chosen {ballot.chosen}."
@@ -110,7 +110,7 @@ def look(village: Village, seer: str) -> str:
     )
 
 
-def seen(player: str, role: Role) -> str:
+def report_role(player: str, role: Role) -> str:
     """To the seer, who has looked."""
     return (
         f"{player} is a {role}." if role in ("werewolf", "villager") else f"{player} is the {role}."
@@ -136,7 +136,7 @@ def vote(village: Village) -> str:
     )
 
 
-def voted(ballot: Ballot) -> str:
+def report_vote(ballot: Ballot) -> str:
     """To all that have voted, the one who leaves included."""
     votes = ", ".join(
         f"{voter} {f'for {choice}' if choice else 'abstained'}"

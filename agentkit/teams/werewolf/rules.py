@@ -67,11 +67,8 @@ def deal(players: Sequence[str], random: Random) -> dict[str, Role]:
     """Give every player a role by chance; raises WrongArgument unless there are six different
     names.
     """
-    if (
-        len(set(players)) != len(ROLES)
-        or len(players) != len(ROLES)
-        or not all(name.strip() for name in players)
-    ):
+    names = set(filter(str.strip, players))
+    if not len(names) == len(players) == len(ROLES):
         raise WrongArgument(
             f"players: a game of werewolf needs {len(ROLES)} different names, not"
             f" {list(players)!r:.200}."
@@ -107,14 +104,14 @@ class Village:
         """The living of a role."""
         return [player for player in self.alive if self.roles[player] == role]
 
-    def others(self, player: str) -> list[str]:
-        """Everybody alive but this player: whom one may vote out, look at or poison."""
-        return [other for other in self.alive if other != player]
+    def others(self, *players: str) -> list[str]:
+        """Everybody alive but these players: whom one may vote out, look at or poison."""
+        return [other for other in self.alive if other not in players]
 
     @property
     def prey(self) -> list[str]:
         """Whom the werewolves may choose: everybody alive who is none."""
-        return [player for player in self.alive if self.roles[player] != "werewolf"]
+        return self.others(*self.living("werewolf"))
 
     def hunt(self, votes: Mapping[str, str | None]) -> Ballot:
         """Count the votes of the werewolves for their victim."""
@@ -125,7 +122,7 @@ class Village:
     @property
     def may_heal(self) -> bool:
         """Whether the witch can save tonight's victim."""
-        return self.has_healing and self.victim is not None and bool(self.living("witch"))
+        return self.has_healing and self.victim is not None and self._has_witch
 
     def heal(self) -> None:
         """The witch saves the victim; raises WrongArgument when she cannot."""
@@ -140,11 +137,16 @@ class Village:
         """Whether the witch can kill tonight: once in the game, and not in a night in which she
         healed.
         """
-        return self.has_poison and not self._healed and bool(self.living("witch"))
+        return self.has_poison and not self._healed and self._has_witch
+
+    @property
+    def _has_witch(self) -> bool:
+        return bool(self.living("witch"))
 
     def poison(self, player: str) -> None:
         """The witch kills another player; raises WrongArgument when she cannot, or not this one."""
-        if not self.may_poison or player not in self.alive or self.roles[player] == "witch":
+        witches = self.living("witch")
+        if not self.may_poison or player not in self.others(*witches):
             raise WrongArgument(
                 f"poison: {player!r} cannot be poisoned on day {self.day}; it takes the witch's"
                 " poison, which she has once and not after healing, and another living player."
@@ -156,7 +158,7 @@ class Village:
         seer.
         """
         seers = self.living("seer")
-        if not seers or player not in self.others(seers[0]):
+        if not seers or player not in self.others(*seers):
             raise WrongArgument(
                 f"look: {player!r} cannot be looked at on day {self.day}; it takes a living seer"
                 f" and another living player: {', '.join(self.alive)}."
@@ -167,11 +169,7 @@ class Village:
         """The night is over: who died of it, in the order of the table, which gives away no
         cause.
         """
-        causes: dict[str, Cause] = {}
-        if self.poisoned:
-            causes[self.poisoned] = "poison"
-        if self.victim:
-            causes[self.victim] = "werewolves"
+        causes: dict[str | None, Cause] = {self.poisoned: "poison", self.victim: "werewolves"}
         died = [player for player in self.alive if player in causes]
         self.deaths += [Death(player, self.day, causes[player]) for player in died]
         self.victim, self.poisoned, self._healed = None, None, False
@@ -212,18 +210,19 @@ class Village:
         """Votes of those who may vote, for those they may vote for; the rest are abstentions, or of
         no account.
         """
-        valid = {
-            voter: choice if (choice := votes.get(voter)) in known else None
-            for voter, known in candidates.items()
-        }
-        ballot = Ballot(self.day, phase, valid, _leading(valid.values()))
+        valid: dict[str, str | None] = dict.fromkeys(candidates)
+        for voter, known in candidates.items():
+            choice = votes.get(voter)
+            if choice in known:
+                valid[voter] = choice
+        ballot = Ballot(self.day, phase, valid, _find_leader(valid.values()))
         self.ballots.append(ballot)
         return ballot
 
 
-def _leading(choices: Iterable[str | None]) -> str | None:
+def _find_leader(choices: Iterable[str | None]) -> str | None:
     """Who has more votes than anybody else."""
-    ranked = Counter(choice for choice in choices if choice).most_common(2)
-    return (
-        None if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]) else ranked[0][0]
-    )
+    votes = Counter(filter(None, choices))
+    most = max(votes.values(), default=0)
+    leaders = [choice for choice, count in votes.items() if count == most]
+    return leaders[0] if len(leaders) == 1 else None

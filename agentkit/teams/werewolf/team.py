@@ -7,12 +7,11 @@ from random import Random
 from typing import Any
 
 from agentkit.conversation import announcing
-from agentkit.core.io import IOStream
+from agentkit.core.io import IOStream, Quiet
 from agentkit.errors import LimitReached, Stopped
 from agentkit.events import MessageStatus
 from agentkit.llm.calls.limits import end_of
 from agentkit.reasons import ANSWERED, STOPPED, EndReason
-from agentkit.teams.conversing import Quiet, voice
 from agentkit.teams.task import Answer, Task, Team
 from agentkit.teams.werewolf import prompts
 from agentkit.teams.werewolf.game import MODERATOR, Game
@@ -34,17 +33,17 @@ def work(task: Task) -> Answer:
     """
     village = Village(deal(PLAYERS, Random()))
     try:
-        winner = _watched(task, Game(village, voice(task)))
+        winner = _play(task, Game(village, task.llm_config))
     except (Stopped, LimitReached) as error:
         if not village.ballots:
             raise
         if isinstance(error, Stopped):
-            return _say(task, village, None, "stopped", STOPPED)
-        return _say(task, village, None, "complete", end_of(error))
-    return _say(task, village, winner, "complete", ANSWERED)
+            return _conclude(task, village, None, "stopped", STOPPED)
+        return _conclude(task, village, None, "complete", end_of(error))
+    return _conclude(task, village, winner, "complete", ANSWERED)
 
 
-def _watched(task: Task, game: Game) -> Winner:
+def _play(task: Task, game: Game) -> Winner:
     with IOStream.set_default(Quiet()), announcing.following(task.parent_id) as last:
         try:
             return game.play().winner
@@ -52,7 +51,7 @@ def _watched(task: Task, game: Game) -> Winner:
             task.parent_id = last()
 
 
-def _say(
+def _conclude(
     task: Task, village: Village, winner: Winner | None, status: MessageStatus, end: EndReason
 ) -> Answer:
     text = report(village, winner)
@@ -62,7 +61,8 @@ def _say(
         "winner": winner,
         "roles": village.roles,
     }
-    extra |= {} if winner else {"end": end.to_json()}
+    if not winner:
+        extra["end"] = end.to_json()
     task.say(MODERATOR, "user", text, status=status, final=True, extra=extra)
     return Answer(text, (), end)
 

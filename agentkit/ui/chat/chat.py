@@ -5,7 +5,7 @@ that failed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -60,11 +60,14 @@ def live_run(chat: Chat) -> Run[Any] | None:
         for _ in range(100):
             # a run says the question first: wait that moment, then it is drawn in its place from
             # the start
-            if any(
-                isinstance(recorded.event, MessageSent) for recorded in run.events()
-            ) or run.wait(0.01):
+            if any(_messages(run)) or run.wait(0.01):
                 break
     return run
+
+
+def _messages(run: Run[Any]) -> Iterator[MessageSent]:
+    """What was said in the run so far."""
+    return (one.event for one in run.events() if isinstance(one.event, MessageSent))
 
 
 def draw_chat(
@@ -116,8 +119,8 @@ def _first_words(shown: Sequence[Turn], run: Run[Any] | None) -> str:
     """What the first question on the page says; empty when there is none."""
     if shown:
         return shown[0].question.content if shown[0].question else ""
-    said = (recorded.event for recorded in run.events()) if run else ()
-    return next((event.content for event in said if isinstance(event, MessageSent)), "")
+    said = _messages(run) if run else iter(())
+    return next((message.content for message in said), "")
 
 
 def _draw_head(chat: Chat, chosen: Question, first: str) -> None:
@@ -195,9 +198,7 @@ def _draw_foot(answer: Said, took: Totals | None, model: str) -> None:
 
 def _draw_unread(turn: Turn) -> None:
     """Attached files that could not be read: the answer cannot know them."""
-    if turn.status == "failed" or not (
-        turn.question and Question.asked_by(turn.question).attachments
-    ):
+    if turn.status == "failed" or not turn.asked.attachments:
         return
     ledger, owner = state.workspace().ledger, state.owner()
     done = [event for _, event in queries.told(ledger, owner, [turn.run_id], DocumentDone)]
@@ -334,8 +335,7 @@ def _draw_remarks(turn: Turn) -> None:
     """What the agents want the person to know, and why their chat ended, unless they were simply
     done.
     """
-    extra = turn.answer.extra if turn.answer else {}
-    for note in extra.get("notes", ()):
+    for note in turn.extra.get("notes", ()):
         text, detail = _note(note)
         if detail:
             with st.expander(markdown.literal(text), icon=":material/info:"):
@@ -348,7 +348,7 @@ def _draw_remarks(turn: Turn) -> None:
         st.warning(
             f"The answer is not whole: {wording.CUT[turn.cut]}.", icon=":material/content_cut:"
         )
-    if turn.status == "complete" and (why := _ended(extra)):
+    if turn.status == "complete" and (why := _ended(turn.extra)):
         st.caption(f":material/flag: Ended: {markdown.literal(why)}.")
 
 
@@ -386,7 +386,7 @@ def _draw_no_evidence(turn: Turn) -> None:
             "**No passage was found.**",
             "Ask in other words, or choose another collection.",
         )
-    if turn.question and Question.asked_by(turn.question).scope != EVERYTHING:
+    if turn.asked.scope != EVERYTHING:
         ways = f"Clear what the question is narrowed to. {ways}"
     st.info(f"{text} {ways}", icon=":material/search_off:")
     collection = _searched(turn) or first.collection

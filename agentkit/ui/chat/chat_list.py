@@ -11,8 +11,8 @@ from typing import Literal
 import streamlit as st
 
 from agentkit import runs
-from agentkit.errors import NotFound
 from agentkit.ledger import Chat
+from agentkit.ui.chat import address
 from agentkit.ui.chat.source import open_source
 from agentkit.ui.shared import components, state
 from agentkit.ui.text import markdown
@@ -26,7 +26,6 @@ PER_PAGE = 20
 POLL_S = 2.0
 _DIALOG = "chat-dialog"
 _GOING_ON = "chats-going-on"
-_OPEN = "open-chat"
 _MARKS: dict[Mark, tuple[str, str]] = {
     "answering": ("spinner", "Answering"),
     "waiting": (":material/contact_support:", "Waiting for you"),
@@ -37,31 +36,13 @@ _MARKS: dict[Mark, tuple[str, str]] = {
 def open_chat(chat_id: str | None) -> None:
     """Go to a chat, or with None to a new one; the address in the browser follows."""
     open_source("")
-    if chat_id:
-        st.query_params["chat"] = chat_id
-    else:
-        st.query_params.pop("chat", None)
-
-
-def go_back() -> None:
-    """Whoever comes from another page by *Chat* finds the chat that was open in this session.
-
-    Not on the page itself: there, the browser's way back to a new chat has no chat in its address,
-    too.
-    """
-    chat_id = st.session_state.get(_OPEN)
-    if not (state.comes_from_elsewhere() and chat_id) or "chat" in st.query_params:
-        return
-    try:
-        st.query_params["chat"] = state.workspace().ledger.chat(state.owner(), chat_id).id
-    except NotFound:  # deleted meanwhile
-        st.session_state.pop(_OPEN)
+    address.way().go_to(chat_id)
 
 
 def draw_chat_list(current: str | None) -> None:
     """The list in the sidebar, newest chat first; `current` is the one on the page."""
     ledger, owner = state.workspace().ledger, state.owner()
-    st.session_state[_OPEN] = current
+    address.remember(current)
     with st.sidebar:
         st.button(
             "New chat",

@@ -4,7 +4,7 @@ files.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +15,11 @@ from agentkit.documents import SUPPORTED
 from agentkit.errors import AgentkitError, NotFound, StoreError
 from agentkit.events import HumanInputRequested
 from agentkit.ledger import Chat, queries
-from agentkit.messages import new_id
+from agentkit.messages import new_id, without_keys
+from agentkit.retrieval import Source
 from agentkit.runs import Run
 from agentkit.teams import Question, team, teams, variants
-from agentkit.ui.chat import narrowing
+from agentkit.ui.chat import address, context, narrowing
 from agentkit.ui.shared import components, kept, state, uploads
 from agentkit.ui.steps import wording
 from agentkit.ui.steps.step import Level
@@ -26,8 +27,8 @@ from agentkit.ui.text import figures, markdown
 from agentkit.workspace import DEFAULT_COLLECTION
 
 _LONGEST_DRAFT = 100_000  # characters
-_BEGUN = "begun-chat"
 _TAKEN = "taken-from-composer"
+Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 _CUT_SHORT = ("stopped", "interrupted")
 """How a run ended after which nobody waits for what comes next."""
 _LEVELS: dict[Level, str] = {
@@ -37,11 +38,11 @@ _LEVELS: dict[Level, str] = {
 }
 
 
-def send(question: Question) -> None:
+def send(question: Question, way: address.Way | None = None) -> None:
     """Ask, or queue the question while the chat is still answering; a problem is kept for the page
     to show.
     """
-    chat_id = question.chat_id
+    chat_id, way = question.chat_id, way or address.way()
     kept.put(chat_id, "not_asked", None)
     if chat_id and runs.live(state.owner(), chat_id=chat_id):
         _wait(question)
@@ -56,10 +57,10 @@ def send(question: Question) -> None:
     if question.again:  # the answer that was cut short is gone on with, and so is what waits for it
         _hold(chat_id, held=False)
     if run.chat_id:
-        st.query_params["chat"] = run.chat_id
         if chat_id is None:
             narrowing.follow(run.chat_id)
-            st.session_state[_BEGUN] = run.chat_id
+            way.begun = run.chat_id
+        way.go_to(run.chat_id)
 
 
 def _stored(chat_id: str | None, stored: Mapping[str, Any]) -> Question:
@@ -72,8 +73,11 @@ def send_queued(chat: Chat) -> None:
 
     When the person stopped that answer, or the app was closed in the middle of it, they say when.
     """
+    if not _queue(chat.id) or runs.live(state.owner(), chat_id=chat.id):
+        return
+    _forget_heard(chat.id)
     waiting = [one for one in _queue(chat.id) if not one.get("held")]
-    if not waiting or runs.live(state.owner(), chat_id=chat.id):
+    if not waiting:
         return
     if queries.last_state(state.workspace().ledger, state.owner(), chat.id) in _CUT_SHORT:
         _hold(chat.id, held=True)
@@ -103,6 +107,9 @@ def draw_pending(chat_id: str | None) -> None:
 
 
 def _draw_waiting(chat_id: str | None, number: int, queued: dict[str, Any]) -> None:
+    if queued.get("said_to"):
+        st.caption(f":material/campaign: Said now: {markdown.literal(queued['text'])}")
+        return
     when = "Still to be asked" if queued.get("held") else "Asked after this answer"
     with st.container(horizontal=True, vertical_alignment="center"):
         text = f"{when}: {markdown.literal(queued['text'])}"
@@ -115,6 +122,16 @@ def _draw_waiting(chat_id: str | None, number: int, queued: dict[str, Any]) -> N
                 icon=":material/send:",
                 on_click=_ask_now,
                 args=(chat_id, queued),
+            )
+        elif (run := _find_listening(chat_id)) and not queued.get("attachments"):
+            st.button(
+                "Say it now",
+                key=f"say-now-{number}",
+                type="tertiary",
+                icon=":material/campaign:",
+                help="The next of the agents at work hears it.",
+                on_click=_say_now,
+                args=(chat_id, run, queued),
             )
         st.button(
             "Take back",
@@ -207,6 +224,8 @@ def draw_composer(
             on_submit=_submit,
             args=(chat, run, asked),
         )
+        if chat:
+            context.draw_meter(chat, choice(chat, known).model_id)
         if sent and not st.session_state.pop(_TAKEN, False):
             # A server that has just begun knows no callback of a page that was open before.
             _submit(chat, run, asked)
@@ -221,29 +240,39 @@ def _does(run: Run[Any] | None, asked: HumanInputRequested | None) -> str:
 
 
 def _submit(chat: Chat | None, run: Run[Any] | None, asked: HumanInputRequested | None) -> None:
-    value: Any = st.session_state["composer"]
+    with state.Undisturbed() as undisturbed:
+        value = undisturbed(_take)
+        if not value or not (value.text.strip() or value.files):
+            return
+        try:
+            files = tuple(uploads.to_disk(value.files, state.workspace().settings))
+        except StoreError as error:
+            st.toast(markdown.literal(str(error)), icon=":material/error:", duration="infinite")
+            return
+        question = undisturbed(lambda: _write(chat, value.text, files))
+        kept.put(question.chat_id, "draft", None)
+        if run and asked and not files:  # only questions come with files
+            _answer(run, asked, question)
+            return
+        send(question, undisturbed(address.way))
+
+
+def _take() -> Any:
+    """What was sent, with its files."""
     st.session_state[_TAKEN] = True
-    if not value or not (value.text.strip() or value.files):
-        return
-    try:
-        files = tuple(uploads.to_disk(value.files, state.workspace().settings))
-    except StoreError as error:
-        st.toast(markdown.literal(str(error)), icon=":material/error:", duration="infinite")
-        return
+    return st.session_state["composer"]
+
+
+def _write(chat: Chat | None, text: str, files: tuple[Source, ...]) -> Question:
+    """The question as it stands in the composer."""
     now = choice(chat, collections())
-    kept.put(now.chat_id, "draft", None)
-    if run and asked and not files:  # only questions come with files
-        _answer(run, asked, replace(now, text=value.text.strip()))
-        return
-    text = value.text.strip() or f"What is in {', '.join(source.name for source in files)}?"
-    send(
-        replace(
-            now,
-            text=text,
-            attachments=files,
-            keep_attachments=bool(st.session_state.get("keep-files")),
-            scope=narrowing.chosen(now.chat_id, now.collection),
-        )
+    return replace(
+        now,
+        text=text.strip() or f"What is in {', '.join(source.name for source in files)}?",
+        attachments=files,
+        keep_attachments=bool(st.session_state.get("keep-files")),
+        scope=narrowing.chosen(now.chat_id, now.collection),
+        whole=context.told_whole(now.chat_id),
     )
 
 
@@ -267,7 +296,7 @@ def keep_draft(chat_id: str | None) -> None:
 
 def has_begun(chat_id: str | None) -> bool:
     """Whether it is the chat that began last in this session."""
-    return chat_id is not None and st.session_state.get(_BEGUN) == chat_id
+    return chat_id is not None and address.way().begun == chat_id
 
 
 def _draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
@@ -422,6 +451,48 @@ def _ask_now(chat_id: str, queued: dict[str, Any]) -> None:
 
 def _hold(chat_id: str | None, *, held: bool) -> None:
     """Let all that waits be asked only when the person says so, or no longer."""
-    while before := _queue(chat_id):
-        if kept.exchange(chat_id, "queue", before, [{**one, "held": held} for one in before]):
+    _change_queue(chat_id, lambda one: {**one, "held": held})
+
+
+def _find_listening(chat_id: str | None) -> Run[Any] | None:
+    """The run of this chat whose agents hear what is said meanwhile."""
+    if not chat_id:
+        return None
+    workspace, owner = state.workspace(), state.owner()
+    run = next(iter(runs.live(owner, chat_id=chat_id)), None)
+    return run if run and team(workspace.ledger.chat(owner, chat_id).team).hears else None
+
+
+def _say_now(chat_id: str, run: Run[Any], queued: Mapping[str, Any]) -> None:
+    """Say it to the agents at work; it is asked next after all when they have just ended."""
+    try:
+        run.say(str(queued["text"]))
+    except NotFound:
+        return
+    _change_queue(chat_id, lambda one: {**one, "said_to": run.id} if one == queued else one)
+
+
+def _forget_heard(chat_id: str) -> None:
+    """Drop what the agents have heard; what they have not is asked now."""
+
+    def settle(one: dict[str, Any]) -> dict[str, Any] | None:
+        if not (said_to := one.get("said_to")):
+            return one
+        try:
+            unheard = one["text"] in runs.get(said_to, state.owner()).unheard
+        except NotFound:  # the app was closed meanwhile: the person says whether it is to be asked
+            return {**without_keys(one, ["said_to"]), "held": True}
+        return without_keys(one, ["said_to"]) if unheard else None
+
+    _change_queue(chat_id, settle)
+
+
+def _change_queue(
+    chat_id: str | None, change: Callable[[dict[str, Any]], dict[str, Any] | None]
+) -> None:
+    """Change each question that waits, None to drop it."""
+    while True:  # until no other tab has changed them meanwhile
+        before = _queue(chat_id)
+        after = [made for one in before if (made := change(one)) is not None]
+        if after == before or kept.exchange(chat_id, "queue", before, after or None):
             return

@@ -13,6 +13,16 @@ _SHOWN = 6  # lines below an answer
 _LONGEST = 60  # characters of what a passage does not say
 
 
+_REASONS = {
+    "number": "does not say {what}",
+    "date": "does not say {what}",
+    "name": "does not say {what}",
+    "negation": "and the sentence differ in {what}",
+}
+"""What is wrong with a passage, by the kind of doubt."""
+_ABOUT_ELSE = "does not seem to be about this"
+
+
 def places(checks: Sequence[dict[str, Any]]) -> set[tuple[int, int]]:
     """Where markers stand that are not to look like citations, with their numbers."""
     return {(int(one["at"]), int(one["marker"])) for one in checks if _is_doubtful(one)}
@@ -43,10 +53,10 @@ def draw_legend(checks: Sequence[dict[str, Any]]) -> None:
     lines = list(dict.fromkeys(_lines(checks)))
     if not lines:
         return
-    more = len(lines) - _SHOWN
-    left = [f"- and {more} more"] if more > 0 else []
-    shown = "\n".join([f"- {line}" for line in lines[:_SHOWN]] + left)
-    st.caption(f":material/help: **Check before you rely on it:**\n{shown}")
+    if len(lines) > _SHOWN:
+        lines[_SHOWN:] = [f"and {len(lines) - _SHOWN} more"]
+    listed = "\n- ".join(lines)
+    st.caption(f":material/help: **Check before you rely on it:**\n- {listed}")
 
 
 def _lines(checks: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -56,18 +66,12 @@ def _lines(checks: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _reason(one: Mapping[str, object]) -> str:
-    what = str(one.get("what", ""))
-    what = what if len(what) <= _LONGEST else f"{what[:_LONGEST]}…"
-    quoted = f"“{markdown.literal(what)}”"
     if one["verdict"] == "missing":
         return "names no passage"
-    match one.get("kind"):
-        case "number" | "date" | "name":
-            return f"does not say {quoted}"
-        case "negation":
-            return f"and the sentence differ in {quoted}"
-        case _:
-            return "does not seem to be about this"
+    what = str(one.get("what", ""))
+    shown = what if len(what) <= _LONGEST else f"{what[:_LONGEST]}…"
+    reason = _REASONS.get(str(one.get("kind")), _ABOUT_ELSE)
+    return reason.format(what=f"“{markdown.literal(shown)}”")
 
 
 def _is_doubtful(one: Mapping[str, object]) -> bool:

@@ -18,7 +18,7 @@ from agentkit.teams import Team
 from agentkit.ui.chat import composer, requests, source
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.steps.chat import excerpt
-from agentkit.ui.steps.step import Asked
+from agentkit.ui.steps.step import Asked, Step
 from agentkit.ui.steps.turns import Turn, lately, live_turn, waits
 from agentkit.ui.text import figures, markdown
 
@@ -160,13 +160,10 @@ def _doing(turn: Turn) -> str:
         return draw.doing(last)
     if turn.text:
         return "Writing the answer"
-    if reading := next(
-        (
-            step
-            for step in turn.steps
-            if isinstance(step, DocumentProgress) and step.stage != "waiting"
-        ),
-        None,
-    ):
-        return draw.doing(reading)  # also while the model is asked about it
-    return draw.doing(last) if last else wording.DOING["searches"]
+    # A document is told also while the model is asked about it.
+    shown = next(filter(_is_reading, turn.steps), last)
+    return draw.doing(shown) if shown else wording.DOING["searches"]
+
+
+def _is_reading(step: Step) -> bool:
+    return isinstance(step, DocumentProgress) and step.stage != "waiting"

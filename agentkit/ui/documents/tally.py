@@ -12,8 +12,8 @@ from typing import Any
 from agentkit.events import (
     DocumentDone,
     DocumentProgress,
-    Event,
     ModelReplied,
+    Recorded,
     RunFailed,
     RunStopped,
 )
@@ -51,6 +51,7 @@ _SHARES = {
     "waiting": 0.15,
     "parse": 0.05,
     "split": 0.1,
+    "prepare": 0.15,
     "embed": 0.15,
     "commit": 0.95,
     "index": 0.97,
@@ -114,36 +115,36 @@ class Tally:
         for recorded in run.events(self.seq):
             self.seq = recorded.seq
             self.seconds = recorded.at - run.started_at
-            self._count(recorded.event)
-            if isinstance(recorded.event, ModelReplied):
-                seconds = recorded.event.retry_in_s
-                self.waits = (
-                    None if seconds is None else (recorded.event.error_type, recorded.at + seconds)
-                )
+            self._count(recorded)
         if not ended:
             self.seconds = time.time() - run.started_at
         self._estimate()
 
-    def _count(self, event: Event) -> None:
-        match event:
-            case DocumentProgress():
+    def _count(self, recorded: Recorded) -> None:
+        match recorded.event:
+            case DocumentProgress() as event:
                 self.under_way[event.document_id] = event
-            case DocumentDone():
-                self.under_way.pop(event.document_id, None)
-                self.counts[event.status] += 1
-                self.updated += event.updated
-                if event.status == "failed":
-                    self.failed.append(event)
-                elif event.status == "unchanged":
-                    self.unchanged.append(event)
-                elif event.same_as:
-                    self.copies.append(event)
-            case RunFailed():
+            case DocumentDone() as event:
+                self._count_document(event)
+            case ModelReplied(retry_in_s=None):
+                self.waits = None
+            case ModelReplied(error_type=error_type, retry_in_s=float() | int() as seconds):
+                self.waits = error_type, recorded.at + seconds
+            case RunFailed() as event:
                 self.problem = event.error
             case RunStopped():
                 self.stopped = True
-            case _:
-                pass
+
+    def _count_document(self, done: DocumentDone) -> None:
+        self.under_way.pop(done.document_id, None)
+        self.counts[done.status] += 1
+        self.updated += done.updated
+        if done.status == "failed":
+            self.failed.append(done)
+        elif done.status == "unchanged":
+            self.unchanged.append(done)
+        elif done.same_as:
+            self.copies.append(done)
 
 
 def summary(title: str, tally: Tally, kind: str = "ingest") -> str:
@@ -160,9 +161,18 @@ def summary(title: str, tally: Tally, kind: str = "ingest") -> str:
     rest = max(0, tally.size - ends.total())
     if tally.stopped and rest:
         words.append(f"{figures.count(rest)} {said.undone}, as you cancelled")
-    nothing = "cancelled" if tally.stopped else "it broke off" if tally.problem else said.nothing
-    what = f"{', '.join(words)}, in {figures.seconds(tally.seconds)}" if words else nothing
+    if words:
+        what = f"{', '.join(words)}, in {figures.seconds(tally.seconds)}"
+    else:
+        what = _explain_nothing(tally, said)
     return f"**{markdown.literal(title)}:** {what}."
+
+
+def _explain_nothing(tally: Tally, words: Words) -> str:
+    """Why no document came to an end."""
+    if tally.stopped:
+        return "cancelled"
+    return "it broke off" if tally.problem else words.nothing
 
 
 def same_content(name: str) -> str:

@@ -17,7 +17,7 @@ from agentkit.llm.offline.words import stems, words
 from agentkit.retrieval import Hit
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.types import Scope
-from agentkit.teams.task import source_line
+from agentkit.teams.task import describe_source
 from agentkit.ui.lab import parts as lab
 from agentkit.ui.shared import components, passage
 from agentkit.ui.shared.components import Part
@@ -124,7 +124,7 @@ def _draw_hit(query: str, side: Side, hit: Hit, others: Sequence[Hit] | None) ->
     with st.container(border=True, gap="xsmall", key=f"hit-{side.letter}-{hit.rank}"):
         moved = f" {_moved(shift(hit, others))}" if others is not None else ""
         st.markdown(
-            f"**{hit.rank}** · **{markdown.literal(source_line(replace(hit, heading='')))}** ·"
+            f"**{hit.rank}** · **{markdown.literal(describe_source(replace(hit, heading='')))}** ·"
             f" {hit.score:.3f}{moved}"
         )
         if hit.heading:
@@ -255,12 +255,11 @@ def _spans(match: re.Match[str], wanted: set[str], pairs: set[str]) -> list[tupl
     """
     word, at = match.group(), match.start()
     if word >= _UNSPACED:
-        hit = [
-            n
-            for n in range(len(word))
-            if word[n : n + 2] in pairs or (n and word[n - 1 : n + 1] in pairs) or word[n] in pairs
+        return [
+            (at + n, at + n + 1)
+            for n, character in enumerate(word)
+            if not pairs.isdisjoint((character, word[n : n + 2], word[max(0, n - 1) : n + 1]))
         ]
-        return [(at + n, at + n + 1) for n in hit]
     return [match.span()] if wanted.intersection(stems(word) or words(word)) else []
 
 

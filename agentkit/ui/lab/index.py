@@ -101,7 +101,11 @@ def _draw_now(status: VersionStatus) -> None:
                 figures.count(version.overlap, "token") if version.overlap else "none",
                 help="Tokens that a chunk repeats of the one before, at most.",
             )
-            st.metric("Numbers in a vector", figures.count(version.dimension))
+            st.metric(
+                "Numbers in a vector",
+                figures.count(version.dimension),
+                help=f"Computed in {version.precision}." if version.precision else None,
+            )
             st.metric("Documents", figures.count(status.documents))
             st.metric("Chunks", figures.count(status.chunks))
         _draw_search(version)

@@ -10,7 +10,7 @@ import streamlit as st
 from agentkit.core.tools import effects_of
 from agentkit.errors import AgentkitError
 from agentkit.teams.allowed import AllowedTools
-from agentkit.teams.own_tools import own_tools
+from agentkit.teams.own_tools import load_tools
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures, markdown
 
@@ -25,7 +25,7 @@ def draw_tools() -> None:
     allowed = AllowedTools(settings.data)
     try:
         always = allowed.names()
-        tools = {tool.__name__: effects_of(tool) for tool in own_tools(settings.tools)}
+        tools = {tool.__name__: effects_of(tool) for tool in load_tools(settings.tools)}
     except AgentkitError as error:
         st.error(str(error), icon=":material/error:")
         return

@@ -1,7 +1,8 @@
 """What is set in a chat and belongs to it: a refresh, another tab and a restart find it again.
 
 What is waiting to be asked, what the next question is narrowed to, how much of the steps is shown,
-and what was being typed. A chat that has not begun yet has the empty id.
+what was being typed, and which turns are told word for word. A chat that has not begun yet has the
+empty id.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, Literal
 from agentkit.errors import NotFound
 from agentkit.ui.shared import state
 
-Name = Literal["queue", "not_asked", "narrowed", "level", "draft"]
+Name = Literal["queue", "not_asked", "narrowed", "level", "draft", "whole"]
 
 
 def get(chat_id: str | None, name: Name) -> Any:

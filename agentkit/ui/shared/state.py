@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from types import TracebackType
+from typing import TypeVar
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import RerunException
 
 from agentkit.places import SHIPPED
 from agentkit.settings import Settings, load_settings
@@ -19,6 +22,7 @@ drawn = threading.Event()
 waiting.
 """
 
+T = TypeVar("T")
 _PAGE, _ELSEWHERE = "page", "comes-from-elsewhere"
 _lock = threading.Lock()
 _opened: list[Workspace] = []
@@ -74,3 +78,34 @@ def page_head(title: str, purpose: str) -> None:
     """The title of a page and the line that says what it is for."""
     st.title(title, anchor=False)
     st.caption(purpose)
+
+
+class Undisturbed:
+    """Steps of a callback that are all taken, whatever is done on the page meanwhile.
+
+    Streamlit ends a callback at its next use of `st` for that: what was typed would be lost. Here
+    the step is taken again, so it must do no harm twice; what was done meanwhile comes after.
+    """
+
+    def __init__(self) -> None:
+        self._postponed: RerunException | None = None
+
+    def __enter__(self) -> Undisturbed:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        if error is None and self._postponed is not None:
+            raise self._postponed
+
+    def __call__(self, step: Callable[[], T]) -> T:
+        """What the step gives."""
+        while True:
+            try:
+                return step()
+            except RerunException as other:
+                self._postponed = other

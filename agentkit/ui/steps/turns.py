@@ -24,9 +24,10 @@ from agentkit.events import (
 )
 from agentkit.ledger import StoredMessage
 from agentkit.runs import Run
+from agentkit.teams.drafts import read_draft, read_thinking
 from agentkit.teams.ending import without_ending
+from agentkit.teams.question import Question
 from agentkit.teams.task import Citation
-from agentkit.teams.written import streamed, thinking
 from agentkit.ui.steps import wording
 from agentkit.ui.steps.registry import kind_of
 from agentkit.ui.steps.step import Said, Step, Steps
@@ -65,19 +66,27 @@ class Turn:
         return self.answer.status if self.answer else "interrupted"
 
     @property
+    def extra(self) -> Mapping[str, Any]:
+        """What is kept with the answer; nothing when there is none."""
+        return self.answer.extra if self.answer else {}
+
+    @property
+    def asked(self) -> Question:
+        """What was asked, and of whom; an empty question where none is known."""
+        return Question.asked_by(self.question) if self.question else Question("")
+
+    @property
     def cut(self) -> ReplyEnd | None:
         """What cut the answer; None when it is whole."""
-        return self.answer.extra.get("cut") if self.answer else None
+        return self.extra.get("cut")
 
     @property
     def fallback(self) -> Fallback | None:
         """Why passages were looked up by words alone; None when none were."""
-        told = self.answer.extra.get("fallback") if self.answer else None
-        return (
-            Fallback(told["wanted"], told["embedder"], told["error"], told["error_type"])
-            if told
-            else None
-        )
+        told = self.extra.get("fallback")
+        if not told:
+            return None
+        return Fallback(told["wanted"], told["embedder"], told["error"], told["error_type"])
 
     @property
     def thought(self) -> Thinking | None:
@@ -87,14 +96,14 @@ class Turn:
     @property
     def citations(self) -> list[dict[str, Any]]:
         """The sources of the answer, each as `Citation.to_json` made it."""
-        return list(self.answer.extra.get("citations", [])) if self.answer else []
+        return list(self.extra.get("citations", ()))
 
     @property
     def checks(self) -> list[dict[str, Any]]:
         """What came of checking its markers, each as `Checked.to_json` made it; empty for what
         older versions stored.
         """
-        return list(self.answer.extra.get("checks", [])) if self.answer else []
+        return list(self.extra.get("checks", ()))
 
 
 def stored_turns(thread: Iterable[StoredMessage]) -> list[Turn]:
@@ -117,8 +126,8 @@ def live_turn(run: Run[Any], agent: str) -> Turn:
     if turn.answer and turn.answer.content:
         turn.text = without_ending(turn.answer.content)
     else:
-        turn.text = streamed(events, agent)
-    turn.thinking = thinking(events, agent)
+        turn.text = read_draft(events, agent)
+    turn.thinking = read_thinking(events, agent)
     turn.sources = _sources(events)
     turn.steps = steps(heard)
     return turn
@@ -160,15 +169,14 @@ def waits(heard: Iterable[Recorded], now: float) -> str:
         match recorded.event:
             case ModelCalled(call_id=call):
                 latest[call] = recorded.at
-                retry = None if retry and retry[0] == call else retry
+                if retry and retry[0] == call:
+                    retry = None
             case TokenDelta(call_id=call) | ThinkingDelta(call_id=call) if call in latest:
                 latest[call] = recorded.at
             case ModelReplied(call_id=call, retry_in_s=seconds) as replied:
                 latest.pop(call, None)
                 if seconds is not None:
                     retry = call, replied.error_type, recorded.at + seconds
-            case _:
-                pass
     if retry and retry[2] > now:
         return wording.of_retry(retry[1], retry[2] - now)
     quiet = now - max(latest.values(), default=now)
@@ -180,8 +188,7 @@ def lately(text: str) -> tuple[int, str]:
     it.
 
     It begins with a line where one begins nearby, and at the same place for a while as the text
-        grows: a browser draws it
-    anew several times a second.
+    grows: a browser draws it anew several times a second.
     """
     if len(text) <= LIVE:
         return 0, text
@@ -199,12 +206,8 @@ def steps(events: Iterable[Recorded]) -> list[Step]:
     hand on a result.
     """
     heard = list(events)
-    outer = {
-        without_ending(said.content)
-        for said in (recorded.event for recorded in heard)
-        if _is_outer(said)
-    }
-    made = Steps(outer)
+    outer = filter(_is_outer, (recorded.event for recorded in heard))
+    made = Steps({without_ending(said.content) for said in outer})
     for recorded in heard:
         kind_of(recorded.event).enter(recorded.event, recorded.seq, made)
     return list(made.shown.values())

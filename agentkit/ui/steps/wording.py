@@ -13,6 +13,7 @@ STAGES: dict[str, str] = {
     "waiting": "waiting",
     "parse": "being read",
     "split": "being split",
+    "prepare": "waiting for the embedding model, which is made ready for this machine once",
     "embed": "being embedded",
     "commit": "being stored",
     "index": "being indexed",

@@ -16,6 +16,13 @@ def count(number: int, noun: str = "") -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
+def short(number: int) -> str:
+    """`980`, `12.4k`, `1.05M`."""
+    if number < 1_000:
+        return str(number)
+    return f"{number / 1_000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.2f}M"
+
+
 def seconds(value: float) -> str:
     """`0.04 s`, `3.2 s`, `2 min 5 s`."""
     if value >= 60:

@@ -25,6 +25,8 @@ _TAMED_MARKER = re.compile(rf"(!\\)?({_MARKER.pattern})(?!\()")
 _ACTIVE = re.compile(r"\\[\s\S]|!\[|\[\^|\$|:::")
 """What is escaped in prose: pictures, footnotes, formulas, directives; what is escaped already."""
 _SIGN = re.compile(r"\\\\|\\\$|\$\$?|\\[\[\]()]|\n(?=[ \t]*\n)")
+_INLINE = re.compile(r"(?<![$\w])\$(?!\s)[^\n$]*[^\s\\$]\$(?![$\w])")
+"""Two `$` that stand as around a formula, on one line: those of `from $5 to $6` do not."""
 _REST_OF_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
 _CLOSES = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
 """The signs that models put around formulas."""
@@ -233,13 +235,12 @@ def _formulas(text: str, start: int, end: int) -> Iterator[_Formula]:
     for sign, closing in zip(signs, _closings(signs), strict=True):
         if closing is None or sign.start() < at:
             continue
-        inside = text[sign.end() : closing.start()]
-        if sign[0] == "$" and not _is_inline(text, sign, closing):
+        if sign[0] == "$" and not _INLINE.match(text, sign.start()):
             continue
-        at = closing.end()
-        if "$" not in inside and _is_formula(inside.strip()):
+        inside, at = text[sign.end() : closing.start()].strip(), closing.end()
+        if "$" not in inside and _is_formula(inside):
             display = sign[0] in ("$$", "\\[")
-            yield _Formula(sign.start(), at, inside.strip(), display)
+            yield _Formula(sign.start(), at, inside, display)
 
 
 def _closings(signs: Sequence[re.Match[str]]) -> list[re.Match[str] | None]:
@@ -259,23 +260,6 @@ def _closings(signs: Sequence[re.Match[str]]) -> list[re.Match[str] | None]:
     return found[::-1]
 
 
-def _is_inline(text: str, sign: re.Match[str], closing: re.Match[str]) -> bool:
-    """Whether two `$` stand as around a formula, on one line: `from $5 to $6` does not."""
-    inside = text[sign.end() : closing.start()]
-    before = text[sign.start() - 1 : sign.start()] if sign.start() else ""
-    after = text[closing.end() : closing.end() + 1]
-    return (
-        closing[0] == "$"
-        and bool(inside)
-        and "\n" not in inside
-        and not inside[0].isspace()
-        and not inside[-1].isspace()
-        and inside[-1] != "\\"
-        and not re.match(r"[$\w]", before)
-        and not re.match(r"[$\w]", after)
-    )
-
-
 def _is_formula(text: str) -> bool:
     """Whether it looks like one: `$5 (= 4.60 euros) or 6$` does not, nor does `\\[1\\]`."""
     telling = r"[\\^]" if text[:1].isdigit() else r"[\\^_={]|^[A-Za-z]$"
@@ -286,10 +270,8 @@ def _indent_alone(text: str, formula: _Formula) -> str | None:
     """What the lines of a formula are indented by; None when it does not stand alone in them."""
     if not _REST_OF_LINE.match(text, formula.end):
         return None
-    begin = formula.start
-    while begin and text[begin - 1] in " \t":
-        begin -= 1
-    return text[begin : formula.start] if not begin or text[begin - 1] == "\n" else None
+    before = text[text.rfind("\n", 0, formula.start) + 1 : formula.start]
+    return None if before.strip(" \t") else before
 
 
 def _tame(text: str) -> str:

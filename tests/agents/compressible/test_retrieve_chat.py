@@ -22,14 +22,13 @@ from agentkit.conversation.compression import (
     SlidingWindow,
     ToolOutput,
 )
-from agentkit.conversation.compression.citing import cited, passages
+from agentkit.conversation.compression.citing import find_cited, find_passages
 from agentkit.conversation.compression.meter import Meter
-from agentkit.core.io import IOStream
+from agentkit.core.io import IOStream, Quiet
 from agentkit.events import Compressed
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.llm.model import Model
 from agentkit.llm.offline.passages import Passage, format_passages, parse_passages
-from agentkit.teams.conversing import Quiet
 from tests.agents.retrieve_chat.desk import embed
 from tests.bench.bench_compression import summarising
 from tests.conversation.cast import hearing
@@ -72,7 +71,7 @@ def answer(params: Params) -> str:
     if str(params["messages"][0]["content"]).startswith("You shorten conversations."):
         return summarising(params)
     last = str(params["messages"][-1]["content"])
-    named = sorted(cited([params["messages"][-1]]))
+    named = sorted(find_cited([params["messages"][-1]]))
     (found, *_) = parse_passages(last)
     return f"{found.text.split('.')[0]} [{found.marker}]." + "".join(
         f" See also [{number}]." for number in named
@@ -126,7 +125,7 @@ def talk(user: RetrieveUserProxyAgent, helper: ConversableAgent) -> int:
         }
         user.initiate_chat(helper, clear_history=False, **settings)
         (first, *_), newest = helper.chat_messages[user], helper.chat_messages[user][-1]
-        early = early or min(cited([newest]) - set(passages([first])), default=0)
+        early = early or min(find_cited([newest]) - set(find_passages([first])), default=0)
     return early
 
 
@@ -154,7 +153,7 @@ def test_a_hundred_questions(kind: str, library: DuckDBVectorDB) -> None:
     assert [event.error for event in told if not event.ok] == []
     assert len({each[1]["content"] for each in requests}) == 1, "the first message stays as it was"
     for messages in requests:
-        assert cited(messages) <= set(passages(messages)), "what is cited is there"
-    (newest,) = {passages(messages)[early].source for messages in requests[RETURN:]}
-    assert newest == passages(user.chat_messages[helper])[early].source
-    assert early not in passages([requests[-1][1]])
+        assert find_cited(messages) <= set(find_passages(messages)), "what is cited is there"
+    (newest,) = {find_passages(messages)[early].source for messages in requests[RETURN:]}
+    assert newest == find_passages(user.chat_messages[helper])[early].source
+    assert early not in find_passages([requests[-1][1]])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.agents.group.said import Clearing, asks_to_clear, clearing_in
+from agentkit.agents.group.mentions import Clearing, asks_to_clear, read_clearing
 from tests.agents.group.members import chat_with, group, members, said
 
 NAMES = ["b", "c", "b two"]
@@ -32,12 +32,12 @@ NAMES = ["b", "c", "b two"]
     ],
 )
 def test_reading_the_command(content: str, names: list[str], preserve: int, text: str) -> None:
-    assert clearing_in(content, NAMES) == Clearing(names, preserve, text)
+    assert read_clearing(content, NAMES) == Clearing(names, preserve, text)
 
 
 @given(st.text(), st.lists(st.text(min_size=1), max_size=3))
 def test_reading_anything(text: str, names: list[str]) -> None:
-    read = clearing_in(f"CLEAR HISTORY {text}", names)
+    read = read_clearing(f"CLEAR HISTORY {text}", names)
     assert set(read.names) <= set(names)
     assert read.preserve >= 0
 

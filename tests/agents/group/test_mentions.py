@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.agents.group.said import mentions
+from agentkit.agents.group.mentions import count_mentions
 
 NAMES = ["Writer", "Writer_2", "c", "c++"]
 
@@ -31,19 +31,19 @@ NAMES = ["Writer", "Writer_2", "c", "c++"]
     ],
 )
 def test_finds_names_as_words(text: object, found: dict[str, int]) -> None:
-    assert mentions(text, NAMES) == found  # type: ignore[arg-type]
+    assert count_mentions(text, NAMES) == found  # type: ignore[arg-type]
 
 
 def test_an_exact_name_goes_before_a_rewritten_one() -> None:
-    assert mentions("alpha two", ["alpha_two", "alpha two"]) == {"alpha two": 1}
+    assert count_mentions("alpha two", ["alpha_two", "alpha two"]) == {"alpha two": 1}
 
 
 def test_no_names() -> None:
-    assert mentions("anything", []) == {}
+    assert count_mentions("anything", []) == {}
 
 
 @given(st.lists(st.from_regex(r"\A[a-z]\w{0,8}\Z"), min_size=1, max_size=6, unique=True), st.data())
 def test_counts_every_name_between_other_words(names: list[str], data: st.DataObject) -> None:
     said = data.draw(st.lists(st.sampled_from(names), max_size=10))
     expected = {name: said.count(name) for name in names if name in said}
-    assert mentions(" | ".join(["...", *said, "!?"]), names) == expected
+    assert count_mentions(" | ".join(["...", *said, "!?"]), names) == expected

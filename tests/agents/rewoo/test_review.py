@@ -32,7 +32,7 @@ from agentkit.core.tools import effects
 from agentkit.errors import ResponseParsingError, WrongArgument, WrongType
 from agentkit.events import Event, PlanMade, StepDone, ToolReturned
 from agentkit.llm.calls.scripted import scripted_model
-from agentkit.teams.own_tools import own_tools
+from agentkit.teams.own_tools import load_tools
 from tests.conversation.cast import Executor
 
 
@@ -342,4 +342,4 @@ def test_a_tools_file_may_define_dataclasses(tmp_path: Path) -> None:
         " return order.count * 2\n",
         "utf-8",
     )
-    assert [tool.__name__ for tool in own_tools(str(path))] == ["total"]
+    assert [tool.__name__ for tool in load_tools(str(path))] == ["total"]

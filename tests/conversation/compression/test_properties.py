@@ -19,19 +19,19 @@ from agentkit.conversation.compression import (
     Strategy,
     ToolOutput,
 )
-from agentkit.conversation.compression.citing import cited, passages
+from agentkit.conversation.compression.citing import find_cited, find_passages
 from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.shape import (
     HEADING,
-    answered,
-    blocks,
-    broken,
-    called,
     divide,
+    find_calls,
+    find_damage,
+    find_results,
+    split_into_blocks,
 )
 from agentkit.events import Compressed
 from agentkit.llm.calls.scripted import scripted_model
-from agentkit.messages import Stored
+from agentkit.messages import Stored, interrupted, with_responses
 from tests.conversation.cast import hearing
 from tests.conversation.compression.histories import TEXTS, histories
 
@@ -73,8 +73,8 @@ def counted(messages: list[Stored]) -> int:
 
 
 def pairs(messages: list[Stored]) -> tuple[list[Any], list[Any]]:
-    made = [key for message in messages for key in called(message)]
-    return made, [key for message in messages for key in answered(message)]
+    made = [key for message in messages for key in find_calls(message)]
+    return made, [key for message in messages for key in find_results(message)]
 
 
 @pytest.mark.parametrize("strategies", STRATEGIES.values(), ids=STRATEGIES)
@@ -113,8 +113,8 @@ def test_what_holds_for_every_strategy(
     assert sum(message["role"] == "system" for message in made) <= 1
     calls, results = pairs(made)
     assert sorted(calls) == sorted(results)
-    still = cited(made) & set(passages(history))
-    assert still <= set(passages(made)), "what is cited is there"
+    still = find_cited(made) & set(find_passages(history))
+    assert still <= set(find_passages(made)), "what is cited is there"
     if counted(made) < due:
         assert compression.compress(made) is made, "compressing again changes nothing"
 
@@ -146,10 +146,10 @@ def test_dividing_parts_no_pair_and_loses_nothing(history: list[Stored], keep_la
     assert [message for part in parts for message in part] == history
     assert len(parts[2]) >= min(keep_last, len(history) - len(parts[0]))
     for part in parts:
-        assert not broken(
+        assert not find_damage(
             [], [message for message in part if message["role"] != "system"] or [{"role": "user"}]
         )
-    assert [message for block in blocks(history) for message in block] == history
+    assert [message for block in split_into_blocks(history) for message in block] == history
 
 
 def test_a_history_that_is_broken_is_recognised() -> None:
@@ -159,11 +159,24 @@ def test_a_history_that_is_broken_is_recognised() -> None:
         "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}],
     }
     answer = {"role": "tool", "tool_call_id": "1", "content": "x"}
-    assert broken([call, answer], []) == "nothing would be left of the conversation"
-    assert broken([call, answer], [call]) == "the tool call '1' would be parted from its result"
-    assert broken([call, answer], [answer]) == "the tool call '1' would be parted from its result"
+    assert find_damage([call, answer], []) == "nothing would be left of the conversation"
     assert (
-        broken([call, answer], [{"role": "system", "content": HEADING}, call, answer])
+        find_damage([call, answer], [call]) == "the tool call '1' would be parted from its result"
+    )
+    assert (
+        find_damage([call, answer], [answer]) == "the tool call '1' would be parted from its result"
+    )
+    assert (
+        find_damage([call, answer], [{"role": "system", "content": HEADING}, call, answer])
         == "there would be one more system message"
     )
-    assert broken([call], [call]) == "", "it was open before"
+    assert find_damage([call], [call]) == "", "it was open before"
+
+
+def test_an_interrupted_call_of_the_older_form_stays_with_its_result() -> None:
+    call: Stored = {"role": "assistant", "content": None, "function_call": {"name": "look"}}
+    said: Stored = {"role": "user", "content": "wait"}
+    answer = with_responses(said, interrupted(call, "USER INTERRUPTED"))
+    assert find_results(answer) == find_calls(call) == [("function", "look")]
+    assert split_into_blocks([said, call, answer, said]) == [[said], [call, answer], [said]]
+    assert find_damage([call, answer], [answer])

@@ -21,9 +21,18 @@ from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import count_text
 from agentkit.settings import Settings
-from agentkit.teams.extraction import Row, Schema, Table, extract, from_class, from_text
+from agentkit.teams.extraction import (
+    Row,
+    Schema,
+    Table,
+    extract,
+    from_class,
+    from_json_schema,
+    from_text,
+)
 from agentkit.workspace import Workspace
 from tests.servers.openai_server import Answer, OpenAIServer
+from tests.servers.strict import refuse_as_mistral, strict
 from tests.teams.extraction.papers import Broken, Typed
 
 BILL = Typed(
@@ -319,7 +328,7 @@ def test_over_a_real_server(tmp_path: Any, takes_schema: bool) -> None:
             )
         return Answer(f"<think>Let me see.</think>```json\n{RIGHT}\n```")
 
-    with OpenAIServer(script) as server:
+    with OpenAIServer(strict(refuse_as_mistral, script)) as server:
         settings = Settings(
             data=tmp_path / "data", openai_base_url=server.base_url, openai_model="test-model"
         )
@@ -334,3 +343,14 @@ def test_over_a_real_server(tmp_path: Any, takes_schema: bool) -> None:
     assert format_["strict"] is True
     assert format_["schema"]["required"] == SCHEMA.names
     assert len(server.chats) == (1 if takes_schema else 3)
+
+
+def test_a_list_of_choices_is_shown_by_a_quote_that_names_them() -> None:
+    items = {"type": "string", "enum": ["red", "green", "blue"]}
+    schema = from_json_schema({"properties": {"colours": {"type": "array", "items": items}}})
+    document = Typed("paint.txt", "Paint in Green and Red.")
+    quote = "in Green and Red"
+    shown = one(scripted_model([reply(colours=(["red", "green"], quote))]), schema, document)
+    assert not shown.cells["colours"].unverified
+    other = one(scripted_model([reply(colours=(["red", "blue"], quote))]), schema, document)
+    assert other.cells["colours"].unverified

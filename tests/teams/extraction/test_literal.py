@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentkit.documents import Jail, Limits
 from agentkit.teams.extraction import from_text
-from agentkit.teams.extraction.literal import literal
+from agentkit.teams.extraction.literal import read_literally
 from agentkit.teams.extraction.quoting import Paper
 from tests.teams.extraction.papers import FILES, Typed, write
 from tests.timing import processor_time
@@ -28,7 +28,7 @@ def jail() -> Any:
 def found(fields: str, text: str, name: str = "paper.txt") -> dict[str, Any]:
     """The values that are there."""
     paper = Paper("1", name, Typed(name, text).read())
-    cells, _ = literal(from_text(fields), paper)
+    cells, _ = read_literally(from_text(fields), paper)
     return {name: cell.value for name, cell in cells.items() if cell.value is not None}
 
 
@@ -40,7 +40,7 @@ def test_what_invoices_cvs_and_letters_state_is_found_and_nothing_else(
     for path in write(tmp_path):
         fields, _, values = FILES[path.name]
         paper = Paper(path.name, path.name, jail.read(path, path.name))
-        cells, _ = literal(from_text(fields), paper)
+        cells, _ = read_literally(from_text(fields), paper)
         stated += len(values)
         right += sum(cells[name].value == value for name, value in values.items())
         wrong += [
@@ -65,7 +65,9 @@ def test_the_samples_give_what_is_literally_in_them(jail: Jail) -> None:
     schema = from_text(fields)
     got = {}
     for path in sorted(SAMPLES.iterdir()):
-        cells, told = literal(schema, Paper(path.name, path.name, jail.read(path, path.name)))
+        cells, told = read_literally(
+            schema, Paper(path.name, path.name, jail.read(path, path.name))
+        )
         got[path.name] = {
             name: cell.value for name, cell in cells.items() if cell.value is not None
         }
@@ -109,11 +111,13 @@ def test_the_samples_give_what_is_literally_in_them(jail: Jail) -> None:
         ("date (date)", "Date: May 4th, 2025", {"date": "2025-05-04"}),
         ("date (date)", "Date: 04.05.2025", {"date": "2025-05-04"}),
         ("date (date)", "Date: 4. Mai 2025", {"date": "2025-05-04"}),
+        ("date (date)", "Date: 4. Auguſt 1825", {"date": "1825-08-04"}),
         ("date (date)", "Sent 31/12/2024. Date: 04/05/2025", {"date": "2025-05-04"}),
         ("invoiceNumber", "Invoice no. INV-7", {"invoiceNumber": "INV-7"}),
         ("number of copies (integer)", "Copies, number: 12", {}),
         ("power (mains|solar)", "Power: Solar panel", {"power": "solar"}),
         ("approved (boolean)", "- **Approved:** Yes", {"approved": True}),
+        ("warranty (boolean)", "Warranty: none", {"warranty": False}),
         (
             "skills (list)",
             "Skills:\n- SQL\n- Rowing\n\nOther things",
@@ -175,7 +179,7 @@ def test_nothing_is_guessed(fields: str, text: str) -> None:
 
 def test_the_row_says_why_a_field_stays_empty() -> None:
     paper = Paper("1", "a", Typed("a", "Total: 12\nTotal: 13").read())
-    (remark,) = literal(from_text("total (number)"), paper)[1]
+    (remark,) = read_literally(from_text("total (number)"), paper)[1]
     assert (remark.field, remark.text) == (
         "total",
         "total: 2 different values stand in the document (12, 13), so none is taken",
@@ -192,7 +196,7 @@ def test_the_fields_very_words_win_over_words_of_its_description() -> None:
 def test_any_text_is_read_and_every_value_stands_in_it(text: str) -> None:
     paper = Paper("1", "a", Typed("a", text).read())
     schema = from_text("a, date (date), n (number), i (integer), b (boolean), c (x|y), l (list)")
-    for cell in literal(schema, paper)[0].values():
+    for cell in read_literally(schema, paper)[0].values():
         assert cell.source is None or cell.source.text == text[cell.source.start : cell.source.end]
 
 

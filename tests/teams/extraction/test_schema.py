@@ -169,6 +169,11 @@ LOOP = {"$ref": "#/$defs/a"}
             {"properties": {"x": {"type": "array", "items": {"type": "object"}}}},
             "x is a list of object",
         ),
+        (
+            {"properties": {"x": {"anyOf": [{"type": ["boolean", "null"]}, {"type": "string"}]}}},
+            "x may be boolean or string",
+        ),
+        ({"allOf": [{"$ref": "#"}], "properties": {}}, "leads in a circle"),
         ({"properties": {"x": {"type": ["string", "integer"]}}}, "x may be string or integer"),
         ({"properties": {"x": {"enum": [1, "a"]}}}, "must be of one type"),
         (

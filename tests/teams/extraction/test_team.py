@@ -17,8 +17,8 @@ from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.connections.config import offline_model
 from agentkit.teams import Answer, Question, Task
 from agentkit.teams.extraction import TEAM
-from agentkit.teams.extraction.question import asked_for
-from agentkit.teams.extraction.team import plain
+from agentkit.teams.extraction.question import find_schema
+from agentkit.teams.extraction.team import escape_cell
 from agentkit.teams.task import MARKER, Readable
 from agentkit.ui.text import markdown
 from tests.teams.extraction.papers import Broken, Typed
@@ -154,7 +154,7 @@ def test_words_of_documents_stay_words(text: str) -> None:
     """Neither a cell border nor the marker of a citation, and no formatting, also after the app has
     made it safe.
     """
-    shown = plain(text)
+    shown = escape_cell(text)
     assert "|" not in shown
     assert not MARKER.search(shown)
     assert markdown.answer(shown, "m", {1}) == shown
@@ -183,5 +183,5 @@ def test_words_of_documents_stay_words(text: str) -> None:
     ],
 )
 def test_a_bare_list_is_taken_for_the_fields(question: str, names: list[str] | None) -> None:
-    schema = asked_for(question, offline_model())
+    schema = find_schema(question, offline_model())
     assert (None if schema is None else schema.names) == names

@@ -19,6 +19,7 @@ from agentkit.teams.werewolf import Death, Outcome, play
 from agentkit.teams.werewolf.game import ROUNDS
 from agentkit.teams.werewolf.rules import PLAYERS
 from tests.servers.openai_server import Answer, OpenAIServer
+from tests.servers.strict import refuse_as_mistral, strict
 from tests.teams.werewolf.table import (
     ROLES,
     SEED,
@@ -394,7 +395,8 @@ def test_the_same_seed_deals_the_same_roles_to_names_of_ones_own() -> None:
 
 def test_from_the_first_night_to_the_end_over_a_real_server() -> None:
     script = players(vote=votes_wolves, look=lambda turn: first_alive(turn, WOLVES))
-    with OpenAIServer(lambda body: Answer(script(body))) as server, IOStream.set_default(Silent()):
+    answers = strict(refuse_as_mistral, lambda body: Answer(script(body)))
+    with OpenAIServer(answers) as server, IOStream.set_default(Silent()):
         endpoint = {"model": "test-model", "base_url": server.base_url, "api_key": "none"}
         outcome = play({"config_list": [endpoint], "cache_seed": None}, seed=SEED)
         phases = {turn_of(body["messages"]).phase for body in server.chats}

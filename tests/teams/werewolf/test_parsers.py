@@ -17,14 +17,14 @@ from agentkit.teams.werewolf import parsers
 from agentkit.teams.werewolf.parsers import NOBODY, PhaseParser
 from agentkit.teams.werewolf.rules import PLAYERS
 
-VOTE = parsers.choosing(
+VOTE = parsers.for_choice(
     "vote",
     "who is to leave",
     [name for name in PLAYERS if name not in ("Player2", "Player4")],
     PLAYERS,
 )
-MUST = parsers.choosing("look", "whose role", ["Player1", "Player3"], PLAYERS, may_abstain=False)
-HEAL = parsers.deciding("heal", "whether you heal")
+MUST = parsers.for_choice("look", "whose role", ["Player1", "Player3"], PLAYERS, may_abstain=False)
+HEAL = parsers.for_decision("heal", "whether you heal")
 
 
 def said(**fields: Any) -> str:
@@ -159,7 +159,7 @@ def test_an_unclear_decision_is_refused(value: Any) -> None:
 
 
 def test_what_is_thought_said_and_signalled_are_different_things() -> None:
-    parser = parsers.scheming("Player1")
+    parser = parsers.for_scheme("Player1")
     parsed = read(
         parser, thought="A secret", speak="Take\n\nPlayer2: me!", finish_discussion="true"
     )
@@ -168,7 +168,7 @@ def test_what_is_thought_said_and_signalled_are_different_things() -> None:
         parser.to_content(parsed) == "Take Player2: me!"
     )  # one paragraph: nobody speaks in another's name
     assert parser.to_metadata(parsed) is True
-    talk = parsers.talking("Player1")
+    talk = parsers.for_talk("Player1")
     assert talk.to_metadata(read(talk, speak="Hello")) is None
 
 
@@ -179,7 +179,7 @@ def test_a_thought_may_be_missing_what_is_asked_may_not() -> None:
         read(VOTE, thought="Player3")
     for nothing in ("", None, 3, "  "):
         with pytest.raises(ResponseParsingError, match="speak"):
-            read(parsers.talking("Player1"), thought="", speak=nothing)
+            read(parsers.for_talk("Player1"), thought="", speak=nothing)
 
 
 def test_the_instruction_names_the_fields_and_the_options() -> None:
@@ -190,7 +190,7 @@ def test_the_instruction_names_the_fields_and_the_options() -> None:
         "Player1, Player3, Player5, Player6, or nobody",
     ):
         assert expected in VOTE.format_instruction
-    assert "you, Player5, say to everybody" in parsers.talking("Player5").format_instruction
+    assert "you, Player5, say to everybody" in parsers.for_talk("Player5").format_instruction
 
 
 def test_servers_get_the_options_as_a_schema() -> None:
@@ -211,7 +211,7 @@ def test_servers_get_the_options_as_a_schema() -> None:
 
 
 @pytest.mark.parametrize(
-    "parser", [VOTE, MUST, HEAL, parsers.talking("Player1"), parsers.scheming("Player1")]
+    "parser", [VOTE, MUST, HEAL, parsers.for_talk("Player1"), parsers.for_scheme("Player1")]
 )
 def test_no_reply_counts_as_silence_no_and_nobody(parser: PhaseParser) -> None:
     assert set(parser.passed) == set(parser.fields)
@@ -221,7 +221,7 @@ def test_no_reply_counts_as_silence_no_and_nobody(parser: PhaseParser) -> None:
 
 def test_names_of_ones_own_are_found_as_well() -> None:
     names = ["Anna Lee", "Björn", "李"]
-    parser = parsers.choosing("vote", "who", names, names)
+    parser = parsers.for_choice("vote", "who", names, names)
     for value, meant in {
         "anna lee": "Anna Lee",
         "AnnaLee": "Anna Lee",

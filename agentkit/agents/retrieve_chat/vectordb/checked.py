@@ -16,17 +16,17 @@ from agentkit.agents.retrieve_chat.vectordb.base import (
     QueryResults,
 )
 from agentkit.agents.retrieve_chat.vectordb.checks import (
-    checked,
-    checked_id,
-    checked_name,
-    duplicates,
-    id_texts,
-    shown,
+    check,
+    check_id,
+    check_name,
+    list_duplicates,
+    list_some,
+    read_ids,
 )
 from agentkit.agents.retrieve_chat.vectordb.embedding import (
-    as_vectors,
     default_embedding_function,
-    embedded,
+    embed_texts,
+    to_vectors,
 )
 from agentkit.agents.retrieve_chat.vectordb.filters import Filters
 from agentkit.errors import WrongArgument, WrongType
@@ -106,7 +106,7 @@ class CheckedVectorDB(ABC, Generic[C]):
 
         It becomes the active one if there was none.
         """
-        name = checked_name(collection_name)
+        name = check_name(collection_name)
         found = self._find(name)
         if found is None:
             found = self._make(name)
@@ -172,14 +172,15 @@ class CheckedVectorDB(ABC, Generic[C]):
         Without it a document that is there already as it is given is passed over, and one that
         differs raises ValueError. A document without `metadata` keeps what it had.
         """
-        _no_more(kwargs)
+        _refuse_unknown(kwargs)
         if not docs:
             return
-        given = {checked_id(doc): checked(doc) for doc in docs}
+        given = {check_id(doc): check(doc) for doc in docs}
         if len(given) < len(docs):
+            repeated = list_duplicates(docs)
             raise WrongArgument(
-                f"Expected IDs to be unique, found duplicates of: {duplicates(docs)}; give each"
-                " document its own."
+                f"Expected IDs to be unique, found duplicates of: {repeated}; give each document"
+                " its own."
             )
         collection = self.get_collection(collection_name)
         there = {str(doc["id"]): doc for doc in self._take(collection, list(given), vectors=False)}
@@ -199,10 +200,10 @@ class CheckedVectorDB(ABC, Generic[C]):
         self, ids: Sequence[ItemID], collection_name: str | None = None, **kwargs: Any
     ) -> None:
         """Remove the documents; ids that are not there are passed over."""
-        _no_more(kwargs)
+        _refuse_unknown(kwargs)
         collection = self.get_collection(collection_name)
         if ids:
-            self._delete(collection, id_texts(ids))
+            self._delete(collection, read_ids(ids))
 
     def retrieve_docs(
         self,
@@ -218,23 +219,23 @@ class CheckedVectorDB(ABC, Generic[C]):
         Documents equally far come in the order of their ids. See the class about `where`,
         `where_document` and `include`.
         """
-        _no_more(kwargs, "where", "where_document", "include")
+        _refuse_unknown(kwargs, "where", "where_document", "include")
         if not isinstance(queries, list):
             raise WrongArgument(f"queries must be a list of texts, not {queries!r:.80}.")
         if n_results < 1:
             raise WrongArgument(f"n_results must be at least 1, not {n_results}.")
-        filters = Filters.checked(kwargs.get("where"), kwargs.get("where_document"))
+        filters = Filters.read(kwargs.get("where"), kwargs.get("where_document"))
         collection = self.get_collection(collection_name)
         if not queries:
             return []
-        vectors = embedded(self._function(), queries, self._metric(collection))
+        vectors = embed_texts(self._function(), queries, self._metric(collection))
         dimension = self._dimension(collection)
         if dimension is None:
             return [[] for _ in queries]
         self._check_dimension(collection, vectors.shape[1], "The query's vector", dimension)
         wanted = "embeddings" in (kwargs.get("include") or ())
-        found = [self._near(collection, vector, n_results, filters, wanted) for vector in vectors]
-        return [_nearer(one, distance_threshold) for one in found]
+        near = (self._near(collection, vector, n_results, filters, wanted) for vector in vectors)
+        return [_rank(found, distance_threshold) for found in near]
 
     def get_docs_by_ids(
         self,
@@ -246,14 +247,13 @@ class CheckedVectorDB(ABC, Generic[C]):
         """The documents of these ids, of those that are there, in that order; all when `ids` is
         None.
         """
-        _no_more(kwargs)
+        _refuse_unknown(kwargs)
         collection = self.get_collection(collection_name)
-        if ids is not None and not ids:
-            return []
-        wanted = None if ids is None else list(dict.fromkeys(id_texts(ids)))
-        found = self._take(collection, wanted, "embeddings" in (include or ()))
-        if wanted is None:
-            return sorted(found, key=lambda doc: str(doc["id"]))
+        vectors = "embeddings" in (include or ())
+        if ids is None:
+            return sorted(self._take(collection, None, vectors), key=lambda doc: str(doc["id"]))
+        wanted = list(dict.fromkeys(read_ids(ids)))
+        found = self._take(collection, wanted, vectors) if wanted else []
         by_id = {str(doc["id"]): doc for doc in found}
         return [by_id[one] for one in wanted if one in by_id]
 
@@ -283,10 +283,10 @@ class CheckedVectorDB(ABC, Generic[C]):
         vectors: dict[str, Any] = {}
         if given:
             whose = [f"document {number!r}" for number in given]
-            made = as_vectors(list(given.values()), metric, whose)
+            made = to_vectors(list(given.values()), metric, whose)
             vectors.update(zip(given, made, strict=True))
         if contents:
-            made = embedded(self._function(), list(contents.values()), metric)
+            made = embed_texts(self._function(), list(contents.values()), metric)
             vectors.update(zip(contents, made, strict=True))
 
         dimension = self._dimension(collection) or len(vectors[ids[0]])
@@ -294,7 +294,7 @@ class CheckedVectorDB(ABC, Generic[C]):
             self._check_dimension(
                 collection, len(vectors[one]), f"The vector of document {one!r}", dimension
             )
-        return _as_rows(ids, docs, there, [vectors[one] for one in ids])
+        return _to_rows(ids, docs, there, [vectors[one] for one in ids])
 
     def _check_dimension(self, collection: C, given: int, whose: str, dimension: int) -> None:
         if given != dimension:
@@ -351,7 +351,7 @@ class CheckedVectorDB(ABC, Generic[C]):
         """
 
 
-def as_document(
+def to_document(
     number: str, content: str, metadata: Mapping[str, Any] | None, vector: np.ndarray | None = None
 ) -> Document:
     """A stored document as it is given out; `metadata` is None when there are no entries."""
@@ -364,43 +364,44 @@ def as_document(
 def _check_unchanged(
     given: Mapping[str, Document], there: Mapping[str, Document], name: str
 ) -> None:
-    changed = [one for one in given if one in there and not _same(given[one], there[one])]
+    changed = [one for one in given if one in there and not _is_unchanged(given[one], there[one])]
     if changed:
         raise WrongArgument(
-            f"Collection {name!r} has other documents with the ids {shown(changed)}; "
+            f"Collection {name!r} has other documents with the ids {list_some(changed)}; "
             "use upsert=True (or update_docs) to replace them, or other ids."
         )
 
 
-def _same(given: Document, there: Document) -> bool:
+def _is_unchanged(given: Document, there: Document) -> bool:
     if given["content"] != there["content"]:
         return False
     metadata = given.get("metadata")
     return metadata is None or dict(metadata) == dict(there.get("metadata") or {})
 
 
-def _as_rows(
+def _to_rows(
     ids: list[str], docs: Mapping[str, Document], there: Mapping[str, Document], vectors: list[Any]
 ) -> Rows:
     import numpy as np
 
-    metadatas: list[Mapping[str, Any] | None] = []
-    for one in ids:
-        metadata = docs[one].get("metadata")
-        if metadata is None and one in there:  # a document without metadata keeps what it had
-            metadata = there[one].get("metadata")
-        metadatas.append(metadata or None)
-    return Rows(ids, [docs[one]["content"] for one in ids], metadatas, np.stack(vectors))
+    contents = [docs[one]["content"] for one in ids]
+    metadatas = [_find_metadata(docs[one], there.get(one, docs[one])) for one in ids]
+    return Rows(ids, contents, metadatas, np.stack(vectors))
 
 
-def _nearer(found: list[tuple[Document, float]], threshold: float) -> list[tuple[Document, float]]:
+def _find_metadata(given: Document, there: Document) -> Mapping[str, Any] | None:
+    """That of a document to be written; without any, it keeps what is there."""
+    metadata = given.get("metadata")
+    return (there.get("metadata") if metadata is None else metadata) or None
+
+
+def _rank(found: list[tuple[Document, float]], threshold: float) -> list[tuple[Document, float]]:
     if threshold >= 0:
-        found = [(doc, distance) for doc, distance in found if distance < threshold]
-    return sorted(found, key=lambda one: (one[1], str(one[0]["id"])))
+        found = [hit for hit in found if hit[1] < threshold]
+    return sorted(found, key=lambda hit: (hit[1], str(hit[0]["id"])))
 
 
-def _no_more(kwargs: Mapping[str, Any], *known: str) -> None:
-    others = f"; there are {', '.join(known)}" if known else ""
-    for name in kwargs:
-        if name not in known:
-            raise WrongType(f"There is no argument {name!r} here{others}.")
+def _refuse_unknown(kwargs: Mapping[str, Any], *known: str) -> None:
+    if unknown := kwargs.keys() - known:
+        others = f"; there are {', '.join(known)}" if known else ""
+        raise WrongType(f"There is no argument {min(unknown)!r} here{others}.")

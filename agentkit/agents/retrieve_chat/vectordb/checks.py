@@ -4,6 +4,7 @@ hold.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,18 +13,15 @@ from agentkit.agents.retrieve_chat.vectordb.base import Document
 from agentkit.errors import WrongArgument, WrongType
 
 _LONGEST_NAME = 120
+_NAME = re.compile(rf"(?=.*\S).{{1,{_LONGEST_NAME}}}")
+"""Not only spaces."""
 _MOST_INTEGER = 2**63
 _SHOWN = 5
 
 
-def checked_name(name: Any) -> str:
+def check_name(name: Any) -> str:
     """The name of a collection; raises WrongArgument."""
-    if (
-        not isinstance(name, str)
-        or not name.strip()
-        or len(name) > _LONGEST_NAME
-        or not name.isprintable()
-    ):
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or not name.isprintable():
         raise WrongArgument(
             f"{name!r} cannot be the name of a collection; use 1 to {_LONGEST_NAME} printable"
             " characters."
@@ -31,20 +29,20 @@ def checked_name(name: Any) -> str:
     return name
 
 
-def checked_id(doc: Any) -> str:
+def check_id(doc: Any) -> str:
     """The document's id as text; raises WrongArgument and WrongType."""
     if not isinstance(doc, Mapping):
         raise WrongType(f"A document is a dict with id and content, not {doc!r}.")
     if doc.get("id") is None:
         raise WrongArgument(f"The document id is required; it is missing in {dict(doc)!r:.120}.")
-    return id_texts([doc["id"]])[0]
+    return _read_id(doc["id"])
 
 
-def checked(doc: Any) -> Document:
+def check(doc: Any) -> Document:
     """The document in its own copy, with texts that every database can hold; raises WrongArgument
     and WrongType.
     """
-    number = checked_id(doc)
+    number = check_id(doc)
     if doc.get("content") is None:
         raise WrongArgument(
             f"The document content is required; it is missing in document {number!r}."
@@ -53,25 +51,31 @@ def checked(doc: Any) -> Document:
         raise WrongArgument(
             f"The content of document {number!r} must be a text, not {doc['content']!r:.120}."
         )
-    metadata = doc.get("metadata")
-    if metadata is not None:
-        if not isinstance(metadata, Mapping):
-            raise WrongArgument(
-                f"The metadata of document {number!r} must be a dict, not {metadata!r:.120}."
-            )
-        for key, value in metadata.items():
-            if not isinstance(key, str) or not key or not _storable(value):
-                raise WrongArgument(
-                    f"Metadata {key!r}: {value!r:.80} of document {number!r} cannot be stored; "
-                    "keys are texts, values are texts, booleans, 64-bit integers or finite numbers."
-                )
-        metadata = {_utf8(key): _utf8(value) for key, value in metadata.items()}
     return Document(
-        id=number, content=_utf8(doc["content"]), metadata=metadata, embedding=doc.get("embedding")
+        id=number,
+        content=_to_utf8(doc["content"]),
+        metadata=_check_metadata(number, doc.get("metadata")),
+        embedding=doc.get("embedding"),
     )
 
 
-def _storable(value: Any) -> bool:
+def _check_metadata(number: str, metadata: Any) -> dict[str, Any] | None:
+    if metadata is None:
+        return None
+    if not isinstance(metadata, Mapping):
+        raise WrongArgument(
+            f"The metadata of document {number!r} must be a dict, not {metadata!r:.120}."
+        )
+    for key, value in metadata.items():
+        if not isinstance(key, str) or not key or not _can_be_stored(value):
+            raise WrongArgument(
+                f"Metadata {key!r}: {value!r:.80} of document {number!r} cannot be stored; "
+                "keys are texts, values are texts, booleans, 64-bit integers or finite numbers."
+            )
+    return {_to_utf8(key): _to_utf8(value) for key, value in metadata.items()}
+
+
+def _can_be_stored(value: Any) -> bool:
     if isinstance(value, float):
         return value - value == 0  # neither NaN nor infinite
     if isinstance(value, int):
@@ -79,35 +83,35 @@ def _storable(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _utf8(value: Any) -> Any:
+def _to_utf8(value: Any) -> Any:
     """Half surrogate pairs as `?` and NUL as the replacement character: not every database can hold
     them.
     """
-    return (
-        value.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
-        if isinstance(value, str)
-        else value
-    )
+    if not isinstance(value, str):
+        return value
+    return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
 
 
-def id_texts(ids: Any) -> list[str]:
+def read_ids(ids: Any) -> list[str]:
     """The ids as texts; raises WrongArgument."""
     if isinstance(ids, str):
         raise WrongArgument(f"ids must be a list, not the text {ids!r}; put it into a list.")
-    for one in ids:
-        if not isinstance(one, str | int) or isinstance(one, bool) or one == "":
-            raise WrongArgument(f"A document id must be a text or an integer, not {one!r}.")
-    return [_utf8(str(one)) for one in ids]
+    return [_read_id(one) for one in ids]
 
 
-def duplicates(docs: Sequence[Document]) -> str:
+def _read_id(value: Any) -> str:
+    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+        raise WrongArgument(f"A document id must be a text or an integer, not {value!r}.")
+    return str(_to_utf8(str(value)))
+
+
+def list_duplicates(docs: Sequence[Document]) -> str:
     """The ids that several of the documents have."""
-    counts = Counter(checked_id(doc) for doc in docs)
-    return shown([one for one, count in counts.items() if count > 1])
+    ids = Counter(map(check_id, docs))
+    return list_some(list(ids - Counter(set(ids))))
 
 
-def shown(ids: Sequence[str]) -> str:
+def list_some(ids: Sequence[str]) -> str:
     """The first ids, and how many more there are."""
-    return ", ".join(ids[:_SHOWN]) + (
-        f" and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else ""
-    )
+    text = ", ".join(ids[:_SHOWN])
+    return f"{text} and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else text

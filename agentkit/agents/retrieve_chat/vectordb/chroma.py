@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from agentkit.agents.retrieve_chat.vectordb.base import Document, EmbeddingFunction
-from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB, Rows, as_document
+from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB, Rows, to_document
 from agentkit.agents.retrieve_chat.vectordb.filters import Filters
 from agentkit.errors import ConfigError, StoreError, WrongArgument
 from agentkit.retrieval.index.graph import Metric
@@ -48,7 +48,7 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
     ) -> None:
         super().__init__(embedding_function, metadata)
         self._owned = client is None
-        self.client: Any = client if client is not None else _client(path, host, port)
+        self.client: Any = client if client is not None else _open_client(path, host, port)
 
     def close(self) -> None:
         """Close the client, unless it was given."""
@@ -63,7 +63,7 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
     def _find(self, name: str) -> chromadb.Collection | None:
         from chromadb.errors import NotFoundError
 
-        with _translated():
+        with _translate_errors():
             try:
                 found: chromadb.Collection = self.client.get_collection(
                     name, embedding_function=None
@@ -78,21 +78,21 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
                 f"{name!r} cannot be the name of a collection in Chroma; use 3 to 512 of the"
                 " characters a-z A-Z 0-9 . _ -, a letter or digit at both ends."
             )
-        with _translated():
+        with _translate_errors():
             made: chromadb.Collection = self.client.get_or_create_collection(
                 name, metadata={"hnsw:search_ef": _EFFORT, **self.metadata}, embedding_function=None
             )
         return made
 
     def _drop(self, collection: chromadb.Collection) -> None:
-        with _translated():
+        with _translate_errors():
             self.client.delete_collection(collection.name)
 
     def _metric(self, collection: chromadb.Collection) -> Metric:
         return (collection.configuration.get("hnsw") or {}).get("space") or "l2"
 
     def _dimension(self, collection: chromadb.Collection) -> int | None:
-        with _translated():
+        with _translate_errors():
             found = collection.get(limit=1, include=["embeddings"])["embeddings"]
         return len(found[0]) if found is not None and len(found) else None
 
@@ -106,8 +106,8 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
             {**dict.fromkeys(before.get(one, {})), **(new or {})} or None
             for one, new in zip(rows.ids, rows.metadatas, strict=True)
         ]
-        for part in self._batches(len(rows.ids)):
-            with _translated():
+        for part in self._make_batches(len(rows.ids)):
+            with _translate_errors():
                 collection.upsert(
                     rows.ids[part],
                     embeddings=rows.vectors[part],
@@ -118,17 +118,19 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
     def _take(
         self, collection: chromadb.Collection, ids: list[str] | None, vectors: bool
     ) -> list[Document]:
-        parts = [None] if ids is None else [ids[part] for part in self._batches(len(ids))]
+        parts = [None] if ids is None else [ids[part] for part in self._make_batches(len(ids))]
         found: list[Document] = []
         for part in parts:
-            with _translated():
-                got: Any = collection.get(part, include=_included(vectors))
-            found += _documents(got["ids"], got["documents"], got["metadatas"], got["embeddings"])
+            with _translate_errors():
+                got: Any = collection.get(part, include=_list_included(vectors))
+            found += _to_documents(
+                got["ids"], got["documents"], got["metadatas"], got["embeddings"]
+            )
         return found
 
     def _delete(self, collection: chromadb.Collection, ids: list[str]) -> None:
-        for part in self._batches(len(ids)):
-            with _translated():
+        for part in self._make_batches(len(ids)):
+            with _translate_errors():
                 collection.delete(ids[part])
 
     def _near(
@@ -139,16 +141,16 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
         filters: Filters,
         vectors: bool,
     ) -> list[tuple[Document, float]]:
-        with _translated():
+        with _translate_errors():
             got: Any = collection.query(
                 query_embeddings=[vector],
                 n_results=n,
                 where=filters.where,  # type: ignore[arg-type]
                 where_document=filters.where_document,  # type: ignore[arg-type]
-                include=[*_included(vectors), "distances"],
+                include=[*_list_included(vectors), "distances"],
             )
         vectors_found = got["embeddings"][0] if vectors else None
-        documents = _documents(
+        documents = _to_documents(
             got["ids"][0], got["documents"][0], got["metadatas"][0], vectors_found
         )
         floor = -float("inf") if self._metric(collection) == "ip" else 0.0
@@ -157,27 +159,27 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
             for document, distance in zip(documents, got["distances"][0], strict=True)
         ]
 
-    def _batches(self, count: int) -> list[slice]:
+    def _make_batches(self, count: int) -> list[slice]:
         size = self.client.get_max_batch_size()
         return [slice(start, start + size) for start in range(0, count, size)]
 
 
-def _included(vectors: bool) -> Include:
+def _list_included(vectors: bool) -> Include:
     return ["documents", "metadatas", "embeddings"] if vectors else ["documents", "metadatas"]
 
 
-def _documents(
+def _to_documents(
     ids: list[str], contents: list[str | None], metadatas: list[Any], vectors: Any
 ) -> list[Document]:
     return [
-        as_document(
+        to_document(
             number, contents[row] or "", metadatas[row], None if vectors is None else vectors[row]
         )
         for row, number in enumerate(ids)
     ]
 
 
-def _client(path: str | None, host: str | None, port: int) -> ClientAPI:
+def _open_client(path: str | None, host: str | None, port: int) -> ClientAPI:
     try:
         import chromadb
         from chromadb.config import Settings
@@ -187,7 +189,7 @@ def _client(path: str | None, host: str | None, port: int) -> ClientAPI:
             " duckdb."
         ) from error
     settings = Settings(anonymized_telemetry=False)
-    with _translated():
+    with _translate_errors():
         if host:
             try:
                 return chromadb.HttpClient(host, port, settings=settings)
@@ -210,7 +212,7 @@ def _client(path: str | None, host: str | None, port: int) -> ClientAPI:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """Chroma's errors as ours."""
     import httpx
     from chromadb.errors import ChromaError, InvalidArgumentError, InvalidDimensionException

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from agentkit.agents.retrieve_chat.vectordb.base import EmbeddingFunction, Vector
 from agentkit.core import stopping
 from agentkit.errors import WrongArgument
-from agentkit.retrieval.embedding.embed import Embedder, MiniLMEmbedder
+from agentkit.retrieval.embedding.embed import Embedder
+from agentkit.retrieval.embedding.folders import MiniLMEmbedder
 from agentkit.retrieval.index.graph import Metric
 
 if TYPE_CHECKING:
@@ -40,9 +41,9 @@ def embedding_function_of(embedder: Embedder) -> EmbeddingFunction:
     return embed
 
 
-def embedded(function: EmbeddingFunction, texts: Sequence[str], metric: Metric) -> np.ndarray:
+def embed_texts(function: EmbeddingFunction, texts: Sequence[str], metric: Metric) -> np.ndarray:
     """Vectors (n, dimension) of the texts, computed in batches; raises WrongArgument as
-    `as_vectors`, and Stopped.
+    `to_vectors`, and Stopped.
     """
     import numpy as np
 
@@ -56,7 +57,7 @@ def embedded(function: EmbeddingFunction, texts: Sequence[str], metric: Metric) 
                 f"The embedding function gave {len(given)} vectors for {len(batch)} texts; it must"
                 " give one each."
             )
-        parts.append(as_vectors(given, metric, [f"the text {text[:40]!r}" for text in batch]))
+        parts.append(to_vectors(given, metric, [f"the text {text[:40]!r}" for text in batch]))
         if parts[0].shape[1] != parts[-1].shape[1]:
             raise WrongArgument(
                 f"The embedding function gave vectors of {parts[0].shape[1]} and of"
@@ -65,7 +66,7 @@ def embedded(function: EmbeddingFunction, texts: Sequence[str], metric: Metric) 
     return np.concatenate(parts)
 
 
-def as_vectors(given: Sequence[Vector], metric: Metric, owners: Sequence[str]) -> np.ndarray:
+def to_vectors(given: Sequence[Vector], metric: Metric, owners: Sequence[str]) -> np.ndarray:
     """The vectors as one array (n, dimension) of float32.
 
     Raises WrongArgument, naming the owner of the vector, when one is not finite, has another

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from agentkit.errors import WrongArgument
@@ -31,7 +32,7 @@ class Filters:
     where_document: Mapping[str, Any] | None = None
 
     @staticmethod
-    def checked(where: Any, where_document: Any) -> Filters:
+    def read(where: Any, where_document: Any) -> Filters:
         """The filters; raises WrongArgument when they are malformed. Empty ones let everything
         through.
         """
@@ -62,28 +63,24 @@ class Dialect:
         """The SQL condition, `true` when there are no filters."""
         parts = []
         if filters.where:
-            parts.append(self._tree(filters.where, self._comparison))
+            parts.append(self._convert(filters.where, self._comparison))
         if filters.where_document:
-            parts.append(self._tree(filters.where_document, self._content))
-        return _joined(parts, " and ") if parts else ("true", [])
+            parts.append(self._convert(filters.where_document, self._content))
+        return _join(parts, " and ") if parts else ("true", [])
 
-    def _tree(self, node: Mapping[str, Any], leaf: Callable[[str, Any], Condition]) -> Condition:
+    def _convert(self, node: Mapping[str, Any], leaf: Callable[[str, Any], Condition]) -> Condition:
         (key, value), *_ = node.items()
         if key not in _JOINS:
             return leaf(key, value)
-        return _joined([self._tree(one, leaf) for one in value], _JOINS[key])
+        return _join([self._convert(one, leaf) for one in value], _JOINS[key])
 
     def _content(self, operator: str, value: str) -> Condition:
         return f"{'' if operator == '$contains' else 'not '}{self.contains}", [value]
 
     def _comparison(self, key: str, value: Any) -> Condition:
-        operator, operand = (
-            next(iter(value.items())) if isinstance(value, Mapping) else ("$eq", value)
-        )
-        several = operand if operator in ("$in", "$nin") else [operand]
-        found = _joined(
-            [self._leaf(key, _ORDER.get(operator, "="), one) for one in several], " or "
-        )
+        ((operator, operand),) = _to_comparison(value).items()
+        several = operand if isinstance(operand, list) else [operand]
+        found = _join([self._leaf(key, _ORDER.get(operator, "="), one) for one in several], " or ")
         negated = "not " if operator in ("$ne", "$nin") else ""
         return f"{negated}coalesce({found[0]}, false)", found[1]
 
@@ -98,18 +95,13 @@ class Dialect:
         return f"{kind} {operator} {self.mark}", [self.key(key), self.key(key), value]
 
 
-def _joined(parts: list[Condition], by: str) -> Condition:
-    return f"({by.join(sql for sql, _ in parts)})", [
-        value for _, values in parts for value in values
-    ]
+def _join(parts: list[Condition], by: str) -> Condition:
+    texts, values = zip(*parts, strict=True)
+    return f"({by.join(texts)})", [*chain(*values)]
 
 
 def _check(name: str, node: Any, check_leaf: Callable[[str, str, Any], None]) -> None:
-    if (
-        not isinstance(node, Mapping)
-        or len(node) != 1
-        or not all(isinstance(key, str) for key in node)
-    ):
+    if not isinstance(node, Mapping) or list(map(type, node)) != [str]:
         raise WrongArgument(
             f"{name} must be a dict with one key on each level, not {node!r}; join several with"
             " $and."
@@ -134,8 +126,7 @@ def _check_content(name: str, key: str, value: Any) -> None:
 
 
 def _check_comparison(name: str, key: str, value: Any) -> None:
-    if not isinstance(value, Mapping):
-        value = {"$eq": value}
+    value = _to_comparison(value)
     if key.startswith("$") or len(value) != 1:
         raise WrongArgument(
             f"{name} must compare one key by one operator on each level, not {key!r}:"
@@ -150,6 +141,10 @@ def _check_comparison(name: str, key: str, value: Any) -> None:
         raise WrongArgument(f"{name}: {operator} cannot compare {key!r} with {operand!r}.")
 
 
+def _to_comparison(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {"$eq": value}
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -159,12 +154,9 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _is_list(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and _is_scalar(value[0])
-        and len({type(one) for one in value}) == 1
-    )
+    if not isinstance(value, list):
+        return False
+    return all(map(_is_scalar, value)) and len(set(map(type, value))) == 1
 
 
 _OPERANDS: dict[str, Callable[[Any], bool]] = {

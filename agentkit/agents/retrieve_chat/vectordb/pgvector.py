@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentkit.agents.retrieve_chat.vectordb.base import Document, EmbeddingFunction
-from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB, Rows, as_document
+from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB, Rows, to_document
 from agentkit.agents.retrieve_chat.vectordb.filters import Condition, Dialect, Filters
 from agentkit.errors import ConfigError, StoreError
 from agentkit.retrieval.index.graph import Metric
@@ -284,7 +284,7 @@ def _columns(vectors: bool) -> str:
 
 def _document(row: Mapping[str, Any]) -> Document:
     vector = row.get("embedding")
-    return as_document(
+    return to_document(
         row["id"], row["content"], row["metadata"], None if vector is None else vector.to_numpy()
     )
 

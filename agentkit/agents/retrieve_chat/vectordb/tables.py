@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentkit.agents.retrieve_chat.vectordb.base import Document
-from agentkit.agents.retrieve_chat.vectordb.checked import Rows, as_document
+from agentkit.agents.retrieve_chat.vectordb.checked import Rows, to_document
 from agentkit.agents.retrieve_chat.vectordb.filters import Condition, Dialect
 from agentkit.database import Database, to_array
 from agentkit.messages import new_id
@@ -130,7 +130,7 @@ class Tables:
             [collection.id, *condition[1]],
         )
         return {
-            row["number"]: as_document(
+            row["number"]: to_document(
                 row["id"],
                 row["content"],
                 json.loads(row["metadata"] or "null"),

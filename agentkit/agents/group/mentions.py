@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from agentkit.messages import text_of
 
@@ -33,12 +34,12 @@ def asks_to_clear(reply: object) -> bool:
     return isinstance(reply.get("content"), str) and _COMMAND.search(reply["content"]) is not None
 
 
-def clearing_in(content: str, names: Iterable[str]) -> Clearing:
+def read_clearing(content: str, names: Iterable[str]) -> Clearing:
     """The command in the content: right behind it may stand names of agents and the number of
     messages to keep.
     """
-    found = _COMMAND.search(content)
-    before, rest = (content[: found.start()], content[found.end() :]) if found else (content, "")
+    before, *rests = _COMMAND.split(content, maxsplit=1)
+    rest = "".join(rests)
     longest_first = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     word = re.compile(
         rf"[{_BETWEEN}]*(?:(?P<count>\d++)|(?P<name>{longest_first or '(?!)'}))(?!\w)"
@@ -52,11 +53,11 @@ def clearing_in(content: str, names: Iterable[str]) -> Clearing:
         else:
             chosen.append(match["name"])
         at = match.end()
-    parts = (before.strip(), rest[at:].lstrip(_BETWEEN).rstrip())
-    return Clearing(chosen, preserve, " ".join(part for part in parts if part))
+    text = f"{before.strip()} {rest[at:].lstrip(_BETWEEN).rstrip()}"
+    return Clearing(chosen, preserve, text.strip())
 
 
-def mentions(
+def count_mentions(
     content: str | list[Mapping[str, object]] | None, names: Sequence[str]
 ) -> dict[str, int]:
     """How often each name stands in the content as words of its own, for those that do.
@@ -65,12 +66,9 @@ def mentions(
     models write it). Where names overlap (`Writer` in `Writer_2`, `c` in `c++`), only the longest
     counts.
     """
-    written: dict[str, str] = {}
-    for underscore in ("_", " ", r"\_"):
-        for name in names:
-            written.setdefault(name.replace("_", underscore), name)
-    if not written:
-        return {}
-    longest_first = sorted(written, key=len, reverse=True)
-    pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)"
-    return dict(Counter(written[found] for found in re.findall(pattern, text_of(content))))
+    by_spelling: dict[str, str] = {}
+    for underscore, name in product(("_", " ", r"\_"), names):
+        by_spelling.setdefault(name.replace("_", underscore), name)
+    longest_first = sorted(by_spelling, key=len, reverse=True)
+    pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first)) or '(?!)'})(?!\w)"
+    return dict(Counter(by_spelling[found] for found in re.findall(pattern, text_of(content))))

@@ -1,0 +1,75 @@
+"""Messages as clients retrieve them: texts, dicts, or objects of an SDK or of a script's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from agentkit.errors import BadModelReply
+from agentkit.llm.calls.thinking import find_thinking, split_thinking
+from agentkit.messages import Message, call_fields, check_reply, field_of, has_calls
+
+_LIST = (list, tuple)
+
+
+def to_message(retrieved: object, who: str) -> Message:
+    """A retrieved message as one for a history; its content is the refusal where there is one.
+
+    Raises BadModelReply, in which `who` names the model, for what can be no message.
+    """
+    content = read_content(retrieved)
+    if retrieved is None or isinstance(retrieved, str):
+        return {"role": "assistant", "content": content}
+    is_message = isinstance(retrieved, Mapping) or hasattr(retrieved, "content")
+    if not is_message and not has_calls(retrieved):
+        raise BadModelReply(
+            f"{who} sent {retrieved!r:.200} as its message; ask again, or choose another model."
+        )
+    message: dict[str, Any] = {
+        "role": "assistant",
+        "content": content or field_of(retrieved, "refusal"),
+    }
+    for key, calls in call_fields(retrieved).items():
+        message[key] = _to_plain(calls)
+    check_reply(who, message)
+    return cast(Message, message)
+
+
+def read_content(retrieved: object) -> Any:
+    """The content of a retrieved message, text or parts, without what the model thought."""
+    return _separate(retrieved)[1]
+
+
+def read_thinking(retrieved: object) -> str:
+    """What was thought before a retrieved message, by its own field or by tags in its text."""
+    return _separate(retrieved)[0]
+
+
+def _separate(retrieved: object) -> tuple[str, Any]:
+    """What was thought before a message, and its content without that."""
+    if isinstance(retrieved, str):
+        return split_thinking(retrieved)
+    content = field_of(retrieved, "content")
+    thinking = find_thinking(retrieved).strip()
+    if isinstance(content, str) and not thinking:
+        return split_thinking(content)
+    if isinstance(content, _LIST):
+        content = [part for part in content if not _is_thought(part)]
+    return thinking, content
+
+
+def _is_thought(part: object) -> bool:
+    return isinstance(part, Mapping) and part.get("type") == "thinking"
+
+
+def _to_plain(calls: object) -> Any:
+    """Calls as dicts, be they of the SDK or any objects with attributes; others as they are."""
+    if isinstance(calls, _LIST):
+        return [_to_plain(call) for call in calls]
+    if isinstance(calls, Mapping):
+        return dict(calls)
+    if hasattr(calls, "model_dump"):
+        return calls.model_dump(exclude_none=True)
+    if hasattr(calls, "__dict__"):
+        return {key: _to_plain(value) for key, value in vars(calls).items()}
+    return calls

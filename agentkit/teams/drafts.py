@@ -1,0 +1,173 @@
+"""What a run has written of its answer, read off its events: the text, and the passages behind
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from agentkit.events import (
+    Event,
+    MessageSent,
+    ModelCalled,
+    ModelReplied,
+    Retrieved,
+    ThinkingDelta,
+    TokenDelta,
+    ToolReturned,
+)
+from agentkit.llm.offline.passages import Passage, parse_passages
+from agentkit.messages import has_calls, text_of
+from agentkit.teams.ending import without_ending
+from agentkit.teams.task import Citation, Team, find_markers
+
+_REPEATED, _LEAST = 400, 12  # characters that may stand twice where a text was gone on with
+_LONGEST_WORD = 40
+
+
+class _Draft:
+    """Follows what an agent writes and thinks, without what it had said to others before."""
+
+    def __init__(self, agent: str) -> None:
+        self.agent = agent
+        self.begun = ""
+        """What there was of an answer that is gone on with."""
+        self.text: list[str] = []
+        self.thinking: list[str] = []
+        self._call_id = ""
+
+    def follow(self, events: Iterable[Event]) -> _Draft:
+        """The draft after these events."""
+        for event in events:
+            self._hear(event)
+        return self
+
+    def _hear(self, event: Event) -> None:
+        match event:
+            case MessageSent() if event.extra.get("begun"):
+                self.begun = str(event.extra["begun"])
+            case MessageSent(sender=self.agent):
+                self._empty()
+            case ModelCalled(purpose="chat", agent=self.agent):
+                self._call_id = event.call_id
+                self._empty()
+            case TokenDelta(call_id=self._call_id):
+                self.text.append(event.text)
+            case ThinkingDelta(call_id=self._call_id, was_text=True):
+                self.thinking += [*self.text, event.text]
+                self.text.clear()
+            case ThinkingDelta(call_id=self._call_id):
+                self.thinking.append(event.text)
+            case ModelReplied(call_id=self._call_id) if event.text:
+                self.text[:] = [event.text]
+
+    def _empty(self) -> None:
+        self.text.clear()
+        self.thinking.clear()
+
+
+def read_draft(events: Iterable[Event], agent: str) -> str:
+    """What the agent is writing, or wrote last, without what it had said to others before.
+
+    Of an answer that is gone on with, it begins with what there was of it.
+    """
+    draft = _Draft(agent).follow(events)
+    return without_ending(join_parts(draft.begun, "".join(draft.text)))
+
+
+def read_thinking(events: Iterable[Event], agent: str) -> str:
+    """What the agent thought before what `read_draft` gives."""
+    return "".join(_Draft(agent).follow(events).thinking)
+
+
+def read_answer(events: Iterable[Event], agent: str) -> str:
+    """The draft; when that is nothing, what the agent told the others last."""
+    heard = list(events)
+    return read_draft(heard, agent) or _read_last_said(heard, agent)
+
+
+def read_unfinished(events: Iterable[Event], team: Team) -> str:
+    """What there is of a team's answer: what its last agent wrote, or told the others where it can
+    be gone on with.
+    """
+    read = read_answer if team.goes_on else read_draft
+    return read(events, team.agents[-1])
+
+
+def _read_last_said(events: Sequence[Event], agent: str) -> str:
+    for event in reversed(events):
+        match event:
+            case MessageSent() if event.sender == agent and is_audible(event):
+                return "" if has_calls(event.extra) else without_ending(event.content)
+    return ""
+
+
+def is_audible(message: MessageSent) -> bool:
+    """Whether others hear a message, and people see it."""
+    return not message.extra.get("silent")
+
+
+def join_parts(begun: str, more: str) -> str:
+    """A text that broke off and what was written on, of which models repeat the last words at
+    times.
+    """
+    if not begun:
+        return more
+    rest = more[_count_repeated(begun, more) :]
+    if begun[-1].isspace():
+        return begun + rest.lstrip(" ")
+    apart = begun[-1] in ".!?:;,)]" and rest[:1].isalnum()
+    return f"{begun} {rest}" if apart else begun + rest
+
+
+def _count_repeated(begun: str, more: str) -> int:
+    """How many of the first characters of a text are the last ones of the text before."""
+    longest = min(len(begun), len(more), _REPEATED)
+    lengths = range(longest, _LEAST - 1, -1)
+    return next((length for length in lengths if begun.endswith(more[:length])), 0)
+
+
+def drop_broken_word(text: str) -> str:
+    """A text that broke off without the last of its words, which may be a part of one."""
+    start = max(text.rfind(" "), text.rfind("\n")) + 1
+    in_word = text[-1:].isalnum() and start > 0 and len(text) - start <= _LONGEST_WORD
+    return text[:start] if in_word else text
+
+
+def find_passages(events: Iterable[Event]) -> dict[int, tuple[Passage, Mapping[str, Any]]]:
+    """The passages that models were given by their numbers, each with the hit it is from."""
+    hits: dict[str, Mapping[str, Any]] = {}
+    given: dict[int, tuple[Passage, Mapping[str, Any]]] = {}
+    for event in events:
+        if isinstance(event, Retrieved):
+            hits |= {str(hit["text"]): hit for hit in event.hits}
+        for passage in chain.from_iterable(map(parse_passages, _read_material(event))):
+            if passage.text in hits:
+                given[passage.marker] = (passage, hits[passage.text])
+    return given
+
+
+def _read_material(event: Event) -> list[str]:
+    """The texts in which an event gives a model passages."""
+    match event:
+        case ModelCalled(purpose="chat"):
+            return [text_of(said.get("content")) for said in event.messages]
+        case ToolReturned():
+            return [event.content]
+        case _:
+            return []
+
+
+def find_citations(text: str, events: Iterable[Event]) -> list[Citation]:
+    """The citations for the markers in a text of the agents that these events are of."""
+    return cite_passages(text, find_passages(events))
+
+
+def cite_passages(
+    text: str, passages: Mapping[int, tuple[Passage, Mapping[str, Any]]]
+) -> list[Citation]:
+    """The citations for the markers in a text, of passages as `find_passages` gives them."""
+    used = [number for number in find_markers(text) if number in passages]
+    return [Citation.from_json({**passages[number][1], "marker": number}) for number in used]

@@ -1,0 +1,144 @@
+"""What the agents of a team remember of earlier questions of a chat: what each of them said and
+found then, not the answers alone.
+
+A session is all in the ledger: the words between agents, and the passages that answers cite. So it
+is the same after a restart, on another branch, and whatever team answered in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from agentkit.llm.offline.passages import Passage, format_passages, parse_passages
+from agentkit.llm.tokens.counting import counter_of
+from agentkit.llm.tokens.windows import window_of
+from agentkit.messages import (
+    Stored,
+    interrupted,
+    is_result,
+    joined_responses,
+)
+from agentkit.teams.ending import without_ending
+from agentkit.teams.task import (
+    MARKER,
+    Citation,
+    Said,
+    Task,
+    Work,
+    describe_source,
+    read_markers,
+)
+
+FIRST = 101
+"""The number of the first passage that was found for an earlier question; new ones begin at 1."""
+SHARE = 4
+"""The words of agents take one part in so many of the model's window."""
+UNKNOWN_WINDOW, LONGEST = 16_000, 16_000
+"""Tokens that are counted on where nobody knows the window, and most tokens of these words."""
+_UNCITED = "(Nothing of what was found here was cited.)"
+_LONGEST_RESULT = 2_000  # characters of what another tool gave
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What is remembered, as it is told today."""
+
+    said: Mapping[int, Sequence[Said]]
+    """By the place of the question."""
+    citations: Mapping[int, Citation]
+    """The passages in it, by the numbers that they have now."""
+
+
+def restore(task: Task) -> Session:
+    """The newest work of the team for turns that are told word for word, as much as fits."""
+    room = min(LONGEST, (window_of(task.model) or UNKNOWN_WINDOW) // SHARE)
+    counter = counter_of(task.model)
+    numbers = _Numbers()
+    remembered: dict[int, Sequence[Said]] = {}
+    for work in reversed(task.earlier()):
+        if work.place not in task.places:
+            break
+        words = numbers.renumber(work)
+        room -= sum(counter.text(one.content)[0] for one in words)
+        if room < 0:
+            break
+        remembered[work.place] = words
+    return Session(remembered, numbers.citations)
+
+
+def as_history(said: Sequence[Said], agent: str, person: str) -> list[Stored]:
+    """The words as an agent keeps them; the first of them is the question of the `person`."""
+    made: list[Stored] = []
+    for number, one in enumerate(said):
+        if one.role == "tool":
+            made.append(_as_result(made, one.content))
+            continue
+        own = one.sender == agent or bool(one.calls)
+        known: Stored = {
+            "content": one.content or None,
+            "role": "assistant" if own else "user",
+            "name": one.sender if number else person,
+        }
+        made.append(cast(Stored, {**known, **one.calls}))
+    return made
+
+
+def _as_result(before: Sequence[Stored], content: str) -> Stored:
+    """The results of the calls before it; all that they gave stands with the first."""
+    calls = before[-1] if before else Stored()
+    results = interrupted(calls, "(See the first result.)")
+    if not results:
+        return {"role": "user", "content": content, "name": "tool"}
+    results[0]["content"] = content
+    return joined_responses(results)
+
+
+class _Numbers:
+    """Gives the passages of earlier work numbers of their own, the same passage the same."""
+
+    def __init__(self) -> None:
+        self.citations: dict[int, Citation] = {}
+        self._known: dict[tuple[str, int, int], int] = {}
+
+    def renumber(self, work: Work) -> list[Said]:
+        """The words with these numbers; results are cut to what the answer cites."""
+        new = {marker: self._number(one) for marker, one in work.citations.items()}
+        cited = format_passages(
+            [
+                Passage(new[marker], describe_source(one), one.text)
+                for marker, one in sorted(work.citations.items())
+            ]
+        )
+        words: list[Said] = []
+        for one in work.said:
+            content = _change_markers(without_ending(one.content), new)
+            if is_result({"role": one.role}):
+                content = _shorten_result(one.content, cited)
+                cited = cited if content != cited else ""
+            words.append(Said(one.sender, one.role, content, one.calls))
+        return words
+
+    def _number(self, citation: Citation) -> int:
+        key = (citation.document_id, citation.start, citation.end)
+        number = self._known.setdefault(key, FIRST + len(self._known))
+        self.citations[number] = citation
+        return number
+
+
+def _shorten_result(content: str, cited: str) -> str:
+    """What a tool gave: of passages those that are cited, told once; of all else the beginning."""
+    if not parse_passages(content):
+        return content[:_LONGEST_RESULT]
+    return cited or _UNCITED
+
+
+def _change_markers(text: str, new: Mapping[int, int]) -> str:
+    """The text with the new numbers of its passages, without those that name none."""
+
+    def change(found: str) -> str:
+        numbers = [new[number] for number in read_markers(found) if number in new]
+        return f"[{', '.join(map(str, numbers))}]" if numbers else ""
+
+    return MARKER.sub(lambda marker: change(marker[0]), text)

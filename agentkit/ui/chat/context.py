@@ -1,0 +1,153 @@
+"""The meter under the composer: how much of the model's window the chat takes, what stands as a
+summary, and the way to bring a turn back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from agentkit.ledger import Chat, Ledger, StoredMessage, queries
+from agentkit.llm.model import Model
+from agentkit.llm.tokens.windows import window_of
+from agentkit.ui.shared import kept, state
+from agentkit.ui.text import figures, markdown
+from agentkit.ui.text.listing import draw_text
+from agentkit.workspace.answering import find_shortenings, is_turn
+
+_LONGEST = 400  # characters of a message that is shown as it was
+_TITLE = 80  # characters of a question that is offered
+_MEASURED = "measured-context"
+_WHO = {"user": "You", "assistant": "Answer"}
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the latest answer of a chat took of the model's window."""
+
+    tokens: int
+    """Of its longest request."""
+    window: int | None
+    """Tokens that the model takes; None where nobody knows."""
+    covered: tuple[StoredMessage, ...] = ()
+    """Questions and answers that the summary stands for, oldest first."""
+    summary: str = ""
+    """What stands for them."""
+    saved: int = 0
+    """Tokens by which the summary is shorter."""
+
+
+def draw_meter(chat: Chat, model_id: str) -> None:
+    """A line that unfolds; nothing before the first answer of a language model."""
+    found = _measure(chat, model_id)
+    if found is None:
+        return
+    with st.popover(_in_short(found), icon=":material/data_usage:", type="tertiary", key="context"):
+        _draw_window(found)
+        if found.covered:
+            _draw_shortened(chat, found)
+
+
+def told_whole(chat_id: str | None) -> tuple[str, ...]:
+    """The ids of the messages that were brought back in this chat."""
+    return tuple(kept.get(chat_id, "whole") or ())
+
+
+def _measure(chat: Chat, model_id: str) -> Context | None:
+    """What the latest answer took; looked up once for each."""
+    key = (chat.id, chat.head_id, model_id)
+    known = st.session_state.get(_MEASURED)
+    if known is None or known[0] != key:
+        ledger, owner = state.workspace().ledger, state.owner()
+        thread, model = ledger.thread(owner, chat.id), state.workspace().model(model_id)
+        known = st.session_state[_MEASURED] = (key, _read_context(ledger, owner, thread, model))
+    return known[1]
+
+
+def _read_context(
+    ledger: Ledger, owner: str, thread: Sequence[StoredMessage], model: Model
+) -> Context | None:
+    """What the latest answer of this branch took; None before the first one of a language model."""
+    from agentkit.teams.long_memory import NOTES, count_covered
+
+    if not thread or not model.is_language_model:
+        return None
+    tokens = queries.longest_request(ledger, owner, thread[-1].run_id or "", NOTES)
+    if not tokens:
+        return None
+    turns = [said for said in thread if is_turn(said)]
+    for count, event in find_shortenings(ledger, owner, thread):
+        if event.agent == NOTES and event.ok and event.summary:
+            covered = tuple(turns[1 : count_covered(count, event)])
+            saved = event.tokens_before - event.tokens_after
+            return Context(tokens, window_of(model), covered, event.summary, saved)
+    return Context(tokens, window_of(model))
+
+
+def _in_short(found: Context) -> str:
+    of = f" of {figures.short(found.window)}" if found.window else ""
+    parts = [f"{figures.short(found.tokens)}{of} tokens"]
+    if found.covered:
+        parts.append(f"{figures.count(_count_turns(found.covered), 'turn')} shortened")
+        parts.append(f"{figures.short(found.saved)} saved")
+    return ", ".join(parts)
+
+
+def _count_turns(covered: Sequence[StoredMessage]) -> int:
+    return max(1, sum(said.role == "user" for said in covered))
+
+
+def _draw_window(found: Context) -> None:
+    took = figures.count(found.tokens, "token")
+    if found.window is None:
+        st.caption(
+            f"The longest request for the latest answer had {took}. How many the model takes"
+            " is not known."
+        )
+        return
+    share = min(1.0, found.tokens / found.window)
+    st.progress(share, text=f"{share:.0%} of the model's window")
+    st.caption(
+        f"The longest request for the latest answer had {took}; the model takes"
+        f" {figures.count(found.window)}. Before that is full, older turns are shortened."
+    )
+
+
+def _draw_shortened(chat: Chat, found: Context) -> None:
+    turns = figures.count(_count_turns(found.covered), "earlier turn")
+    st.markdown(f"**{turns} shortened**, {figures.count(found.saved, 'token')} saved")
+    with st.expander("Before: as it was said"):
+        for said in found.covered:
+            st.caption(f"**{_WHO[said.role]}**: {markdown.literal(_cut(said.content, _LONGEST))}")
+    with st.expander("After: what the model is told"):
+        draw_text(found.summary)
+    asked = {said.id: said for said in found.covered if said.role == "user"}
+    st.session_state["whole-choice"] = [one for one in told_whole(chat.id) if one in asked]
+    st.multiselect(
+        "Bring turns back",
+        list(asked),
+        format_func=lambda given: _cut(asked[given].content, _TITLE),
+        key="whole-choice",
+        placeholder="Choose a question",
+        help="The model is told them word for word from the next question on.",
+        on_change=_bring_back,
+        args=(chat.id, found.covered),
+    )
+
+
+def _bring_back(chat_id: str, covered: Sequence[StoredMessage]) -> None:
+    """Keep the chosen questions, each with what was answered."""
+    chosen, ids = set(st.session_state["whole-choice"]), []
+    follows = False
+    for said in covered:
+        follows = said.id in chosen if said.role == "user" else follows
+        if follows:
+            ids.append(said.id)
+    kept.put(chat_id, "whole", ids or None)
+
+
+def _cut(text: str, most: int) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= most else f"{plain[:most]}…"

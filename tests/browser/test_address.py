@@ -1,0 +1,52 @@
+"""The page follows to the chat that was begun, whatever the browser sends before it knows it."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser import driver, papers
+from tests.browser.serving import App
+
+SLOW = """() => {  // what the server sends comes late, while `late` is set
+    const real = Object.getOwnPropertyDescriptor(WebSocket.prototype, "onmessage");
+    const wait = (deliver) => (event) =>
+        window.late ? setTimeout(() => deliver(event), window.late) : deliver(event);
+    Object.defineProperty(WebSocket.prototype, "onmessage", {
+        ...real, set(deliver) { real.set.call(this, deliver && wait(deliver)); },
+    });
+    const listen = WebSocket.prototype.addEventListener;
+    WebSocket.prototype.addEventListener = function (kind, deliver, ...rest) {
+        return listen.call(this, kind, kind === "message" ? wait(deliver) : deliver, ...rest);
+    };
+}"""
+
+
+def test_what_is_done_before_the_new_address_has_come_does_not_lead_back(
+    app: App, page: Page
+) -> None:
+    page.add_init_script(f"({SLOW})()")
+    page.goto(f"{app.url}/documents")
+    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
+    driver.go(page, "Chat")
+    page.evaluate("() => { window.late = 1500; }")
+    box, search = page.get_by_test_id("stChatInputTextArea"), page.get_by_label("Search chats")
+    box.fill(papers.FERRY_QUESTION)
+    box.press("Enter")
+    expect(box).to_have_value("")
+    search.fill("no chat")
+    search.press("Enter")
+    assert "chat=" not in page.url
+    turn = page.locator("[class*='st-key-turn-']").filter(has_text=papers.FERRY_QUESTION)
+    expect(turn).to_have_count(1)
+    expect(page).to_have_url(re.compile("chat="))
+    page.evaluate("() => { window.late = 0; }")
+    driver.answered(page, turn)
+    driver.new_chat(page)
+    expect(turn).to_have_count(0)
+    page.go_back()
+    expect(turn).to_have_count(1)
+    page.go_back()
+    expect(turn).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("chat="))

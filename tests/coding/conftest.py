@@ -1,0 +1,32 @@
+"""A kernel of a chat with small limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentkit.coding import folders
+from agentkit.coding.bubblewrap import Limits
+from agentkit.coding.chat_kernel.kernel import ChatKernel, is_available
+
+SMALL = Limits(seconds=60, memory_mb=512, processes=32, output_bytes=10_000, file_mb=10)
+
+
+@pytest.fixture
+def chat_kernel(tmp_path: Path) -> Iterator[ChatKernel]:
+    assert is_available(), is_available().reason
+    with ChatKernel(tmp_path / "work", SMALL) as made:
+        yield made
+    folders.remove(tmp_path / "work")  # pytest cannot: it may be thousands of folders deep
+
+
+@pytest.fixture(scope="module")
+def lasting_kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChatKernel]:
+    """The same for all tests of a file."""
+    assert is_available(), is_available().reason
+    folder = tmp_path_factory.mktemp("kernel") / "work"
+    with ChatKernel(folder, SMALL) as made:
+        yield made
+    folders.remove(folder)
