@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import logging
+import sys
 from typing import Any
 
 import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
+from streamlit.runtime.scriptrunner.exec_code import modified_sys_path
 
 from agentkit.database import Database, Values
 from agentkit.errors import ConfigError
@@ -76,6 +79,20 @@ def test_health_does_not_look_at_every_document(workspace: Workspace) -> None:
     finally:
         workspace.database = database
     assert statements[-1:] == ["select 1 from chats limit 1"]
+
+
+def test_a_look_at_a_page_leaves_the_import_path_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(server, "_warm", lambda: None)
+
+    async def look() -> tuple[list[str], list[str]]:
+        async with server.lifespan(None):
+            before = list(sys.path)
+            with modified_sys_path(str(server.SCRIPT)):
+                return before, list(sys.path)
+
+    before, during = asyncio.run(look())
+    assert during == before
 
 
 def test_unexpected_errors_are_logged_under_a_number(caplog: pytest.LogCaptureFixture) -> None:

@@ -5,6 +5,7 @@ test.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -20,6 +21,7 @@ from pathlib import Path
 import pytest
 
 _LONGEST_LOG = 20_000  # characters
+_INNERMOST = 8  # calls of a thread that are told
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -38,7 +40,18 @@ class App:
         self.process.send_signal(signal.SIGABRT)
         self.process.wait(30)
         log = self.data.with_name("app.log").read_text(encoding="utf-8", errors="replace")
-        print(log[-_LONGEST_LOG:])
+        print(_in_short(log)[-_LONGEST_LOG:])
+
+
+def _in_short(log: str) -> str:
+    """With a line for each thread that Python told of at its end, its innermost call first."""
+
+    def line(thread: re.Match[str]) -> str:
+        calls = re.findall(r'File "([^"]*)", line (\d+) in (\S+)', thread[2])[:_INNERMOST]
+        told = " < ".join(f"{name} {Path(file).name}:{at}" for file, at, name in calls)
+        return f"{thread[1]}: {told}\n"
+
+    return re.sub(r"(.*hread 0x\w+) \(most recent call first\):\n((?: +File .*\n)+)\n?", line, log)
 
 
 @contextmanager

@@ -62,9 +62,7 @@ def _hash_ids(
     """Documents whose ids are hashes of their content; with `new_docs` only those that are not
     there.
     """
-    wanted = {
-        content: source for content, source in reversed(list(chunks))
-    }  # of equal ones the first
+    wanted = dict(reversed(list(chunks)))  # of equal ones the first
     contents = list(reversed(wanted))
     known = _find_known(
         database, config.collection_name, [_hash(content)[:_ID_LENGTH] for content in contents]

@@ -115,7 +115,7 @@ class Village:
 
     def hunt(self, votes: Mapping[str, str | None]) -> Ballot:
         """Count the votes of the werewolves for their victim."""
-        ballot = self._count("night", votes, {wolf: self.prey for wolf in self.living("werewolf")})
+        ballot = self._count("night", votes, dict.fromkeys(self.living("werewolf"), self.prey))
         self.victim = ballot.chosen
         return ballot
 

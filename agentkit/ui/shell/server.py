@@ -5,6 +5,7 @@ expected.
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import uuid
 from collections.abc import AsyncIterator
@@ -19,6 +20,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from streamlit.file_util import get_static_dir
+from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.llm.connections.config import OFFLINE, default_connection
@@ -31,6 +34,7 @@ log = logging.getLogger(__name__)
 SCRIPT = Path(__file__).with_name("router.py")
 """What Streamlit runs for every look at a page."""
 FIRST_PAGE_S = 5.0  # a server that nobody looks at warms up all the same
+_begin_run = AppSession._create_scriptrunner
 
 
 @asynccontextmanager
@@ -40,9 +44,41 @@ async def lifespan(app: object) -> AsyncIterator[None]:
         log.warning(
             "AGENTKIT_OPEN is set: whoever reaches this server can read and delete everything."
         )
+    _keep_import_path()
+    AppSession._create_scriptrunner = _begin_behind  # type: ignore[assignment]
     threading.Thread(target=_warm, name="agentkit-warm-up", daemon=True).start()
     yield
     await run_in_threadpool(state.close)
+
+
+def _keep_import_path() -> None:
+    """Put the script's folder into the import path for good, at its end.
+
+    Else Streamlit puts it in front for each look at a page and takes it out again. What another
+    thread imports at that moment passes over one folder of the path, and is not found.
+    """
+    sys.path.append(str(SCRIPT.parent))
+
+
+def _begin_behind(session: AppSession, asked: RerunData) -> None:
+    """Begin a run of a page, or of a part of it, once all that the run before drew is on its way.
+
+    Streamlit 1.67 passes over what comes from a run when the next one has begun: where that is of
+    a part of the page alone, the page would stay as it was. A run that has ended has put all of
+    it before this on the session's event loop.
+    """
+
+    def begin() -> None:
+        if session._state == AppSessionState.SHUTDOWN_REQUESTED:
+            return
+        running = session._scriptrunner  # by then, what was asked for meanwhile may have begun one
+        if running is None or not running.request_rerun(asked):
+            _begin_run(session, asked)
+
+    if session._scriptrunner is None:
+        begin()
+    else:
+        session._event_loop.call_soon(begin)
 
 
 async def health(request: Request) -> JSONResponse:
