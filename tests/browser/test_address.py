@@ -41,6 +41,23 @@ def late(self, client_state):
 AppSession.request_rerun = late
 """
 
+LOSES = """  # what is drawn for the first question does not arrive, but for the new address
+from streamlit.runtime.app_session import AppSession
+
+send, lost = AppSession._enqueue_forward_msg, []
+
+def lossy(self, msg):
+    if msg.WhichOneof("type") == "page_info_changed":
+        lost.append(self)
+        send(self, msg)
+    elif len(lost) != 1:
+        send(self, msg)
+    elif msg.WhichOneof("type") == "script_finished":
+        lost.append(self)
+
+AppSession._enqueue_forward_msg = lossy
+"""
+
 
 def test_what_is_done_before_the_new_address_has_come_does_not_lead_back(
     app: App, page: Page
@@ -89,3 +106,12 @@ def test_a_part_of_the_page_that_runs_again_does_not_hide_what_was_drawn(
             expect(page.get_by_text("No chat has these words.")).to_be_visible()
             server.go_on.set()
             driver.answered(page, turn)
+
+
+def test_what_was_drawn_and_lost_is_drawn_anew(tmp_path: Path, page: Page) -> None:
+    (tmp_path / "sitecustomize.py").write_text(LOSES.strip())
+    with serving(tmp_path, {"PYTHONPATH": str(tmp_path)}) as app:
+        page.goto(f"{app.url}/documents")
+        driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
+        driver.go(page, "Chat")
+        driver.answered(page, driver.ask(page, papers.FERRY_QUESTION))

@@ -27,15 +27,19 @@ def chat_page(on_open: Callable[[str], None], chat_id: str, *, answering: bool) 
     citation, is left out. A chat opens at its end. Whoever scrolls up while an answer is written is
     left alone, and offered a button back to the end. When a source opens or closes, or earlier
     messages are shown, the reader's line stays where it is; the source has the focus until the
-    Close button or Esc gives it back.
+    Close button or Esc gives it back. A page that was drawn for another address than the browser
+    has, some seconds later, is drawn anew.
     """
 
     def opened() -> None:
         if target := st.session_state["chat-page"].get("cite"):
             on_open(str(target))
 
-    data = {"chat": chat_id, "answering": answering}
-    _renderer("chat_page")(key="chat-page", data=data, on_cite_change=opened)
+    address = st.query_params.get("chat", "")
+    data = {"chat": chat_id, "answering": answering, "address": address}
+    _renderer("chat_page")(
+        key="chat-page", data=data, on_cite_change=opened, on_astray_change=lambda: None
+    )
 
 
 def draft(on_typed: Callable[[str, str], None], chat_id: str, text: str, *, begun: bool) -> None:

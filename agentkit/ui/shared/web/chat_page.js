@@ -49,6 +49,18 @@ function start({ data, setTriggerValue, parentElement }) {
     const timers = [0, 200].map((delay) => setTimeout(toEnd, delay));
     if (data.answering) timers.push(setInterval(toEnd, 100));
     else timers.push(setTimeout(() => { following = false; }, 400));  // the end of the answer has been shown
+    // What was drawn for a new address may have been lost on its way: then it is asked for again, ever more patiently.
+    let patience = 3000, before = null;
+    const arrive = () => {
+        const named = new URLSearchParams(location.search).get("chat") ?? "";
+        if (named !== data.address && named === before) {
+            setTriggerValue("astray", Date.now());
+            patience *= 2;
+        }
+        before = named;
+        arriving = setTimeout(arrive, patience);
+    };
+    let arriving = setTimeout(arrive, patience);
     // What grows or is drawn anew moves the page, too: only a person ends the following, or begins it again.
     const scrolled = () => {
         const up = main.scrollTop < lastTop;
@@ -153,6 +165,7 @@ function start({ data, setTriggerValue, parentElement }) {
     document.addEventListener("keydown", pressed, true);
     return () => {
         timers.forEach(clearTimeout);
+        clearTimeout(arriving);
         watch.disconnect();
         sizes.disconnect();
         moves.forEach((name) => document.removeEventListener(name, letGo, { capture: true }));
