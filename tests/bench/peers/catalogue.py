@@ -162,7 +162,7 @@ def tasks(chunks: int) -> tuple[tuple[Task, ...], ...]:
                 "dense",
                 "Searching by meaning",
                 f"The ten nearest {searched} them, with their texts; the question's vector is"
-                " given. Ours is `retrieve(mode='dense')`.",
+                " given. Ours is `retrieve(mode='dense')`; Qdrant holds its chunks in memory.",
                 "ms a question",
                 1000 / data.ASKED,
                 _STORE,
