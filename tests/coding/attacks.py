@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import os
 import platform
+import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
+
+from agentkit.core import seccomp
+
+filtered = pytest.mark.skipif(
+    seccomp.filter_program() is None, reason="system calls are filtered on x86_64 and aarch64 only"
+)
 
 SECRETS = ("/etc/shadow", "/etc/passwd", "/run", "/var", "/sys", "/root/.bashrc", "/boot")
 """What no code may see."""
@@ -42,6 +53,19 @@ NASTY = {
     ),
 }
 """What code may leave in its folder."""
+
+
+@contextmanager
+def connections() -> Iterator[list[str]]:
+    """Ways to a server that listens on this machine meanwhile, to another one, and to a name."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        socket.create_connection(("127.0.0.1", port)).close()
+        yield [
+            f"__import__('socket').create_connection(('127.0.0.1', {port}), 2)",
+            "__import__('socket').create_connection(('1.1.1.1', 53), 2)",
+            "__import__('socket').getaddrinfo('example.com', 80)",
+        ]
 
 
 def alive(mark: str) -> bool:

@@ -13,8 +13,15 @@ import pytest
 
 from agentkit.coding.chat_kernel.kernel import CellResult, ChatKernel
 from agentkit.coding.chat_kernel.outputs import CellError, LeftOut, Text
-from agentkit.core import seccomp
-from tests.coding.attacks import KEYRING, NASTY, OUTSIDE, SECRETS, SHARED_MEMORY
+from tests.coding.attacks import (
+    KEYRING,
+    NASTY,
+    OUTSIDE,
+    SECRETS,
+    SHARED_MEMORY,
+    connections,
+    filtered,
+)
 from tests.coding.conftest import SMALL
 
 ROOT = Path(__file__).parents[2]
@@ -74,12 +81,9 @@ def test_our_environment_is_not_passed_on(
 
 
 def test_no_network_not_even_to_this_machine(lasting_kernel: ChatKernel) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        socket.create_connection(("127.0.0.1", port)).close()
-        cannot(lasting_kernel, f"__import__('socket').create_connection(('127.0.0.1', {port}), 2)")
-    cannot(lasting_kernel, "__import__('socket').create_connection(('1.1.1.1', 53), 2)")
-    cannot(lasting_kernel, "__import__('socket').getaddrinfo('example.com', 80)")
+    with connections() as attempts:
+        for attempt in attempts:
+            cannot(lasting_kernel, attempt)
 
 
 def test_sockets_of_others_are_out_of_reach(lasting_kernel: ChatKernel, tmp_path: Path) -> None:
@@ -129,9 +133,7 @@ def test_other_processes_are_neither_seen_nor_signalled(lasting_kernel: ChatKern
     assert int(told) < 5
 
 
-@pytest.mark.skipif(
-    seccomp.filter_program() is None, reason="system calls are filtered on x86_64 and aarch64 only"
-)
+@filtered
 def test_the_system_s_back_doors_are_shut(lasting_kernel: ChatKernel) -> None:
     assert "not permitted" in said(lasting_kernel, "!unshare --user --map-root-user id; true")
     cannot(lasting_kernel, "__import__('socket').socket(40)", "not supported")  # AF_VSOCK

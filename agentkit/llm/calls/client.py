@@ -161,9 +161,7 @@ class _Call:
             except Stopped:
                 cost = self._estimate(streamed.text, streamed.thinking)
                 reply = self._make_partial(streamed, cost)
-            except (
-                Exception
-            ) as error:  # also a foreign client's own error: every attempt gets its row
+            except Exception as error:  # a foreign client's own, too: each attempt gets its row
                 failed = self._make_partial(streamed, self._count_failed(streamed, response, error))
                 reservation.settle(failed.usage, failed.cost)
                 if streamed.pieces and isinstance(error, ModelError):

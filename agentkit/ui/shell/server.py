@@ -35,6 +35,7 @@ SCRIPT = Path(__file__).with_name("router.py")
 """What Streamlit runs for every look at a page."""
 FIRST_PAGE_S = 5.0  # a server that nobody looks at warms up all the same
 _begin_run = AppSession._create_scriptrunner
+"""Streamlit's own, private: requirements.txt keeps to the version that has it."""
 
 
 @asynccontextmanager
