@@ -102,11 +102,32 @@ def unfold(part: Locator, label: str) -> None:
             summary.click()
         try:
             expect(summary.locator("..")).to_have_attribute("open", "", timeout=2000)
-            settled(part.page)  # what it holds moves what is below: a click there would miss
-            return
+            settled(part.page)
+            break
         except AssertionError:
             continue
     expect(summary.locator("..")).to_have_attribute("open", "")
+    _still(part)
+
+
+_STILL = """part => new Promise((done) => {
+    let last = "", frames = 0;
+    const look = () => {
+        const { top, height } = part.getBoundingClientRect(), now = `${top} ${height}`;
+        frames = now === last ? frames + 1 : 0;
+        last = now;
+        frames < 15 ? requestAnimationFrame(look) : done();
+    };
+    look();
+})"""
+
+
+def _still(part: Locator) -> None:
+    """Until it no longer moves or grows.
+
+    The mouse would go down on one thing and up on another, and nothing would be clicked.
+    """
+    part.evaluate(_STILL)
 
 
 def add_files(page: Page, files: Iterable[FilePayload]) -> None:
