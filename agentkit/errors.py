@@ -51,6 +51,7 @@ Each message says what was wrong, with which value, and what to do about it.
     ├── ExecutionError          code could not be run at all; what fails inside it is a result
     │   └── NoIsolation         what was to isolate code does not work here (also a RuntimeError)
     ├── LimitReached            a model call would go beyond the limits of the run or chat
+    ├── ReplayDiffers           going on with a run would not do what was done before
     └── Stopped                 the user stopped the run
 """
 
@@ -307,6 +308,10 @@ class LimitReached(AgentkitError):
 
     end: EndReason | None = None
     """Which limit it is."""
+
+
+class ReplayDiffers(AgentkitError):
+    """A run that goes on with another would ask a model something else than was asked then."""
 
 
 class Stopped(AgentkitError):

@@ -5,61 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from agentkit.event_values import CallStatus as CallStatus
+from agentkit.event_values import DocumentStatus as DocumentStatus
+from agentkit.event_values import Fallback as Fallback
+from agentkit.event_values import MessageStatus as MessageStatus
+from agentkit.event_values import Purpose as Purpose
+from agentkit.event_values import ReplyEnd as ReplyEnd
+from agentkit.event_values import Stage as Stage
+from agentkit.event_values import Thinking as Thinking
+from agentkit.event_values import Usage as Usage
 from agentkit.reasons import EndReason
-
-MessageStatus = Literal["complete", "stopped", "failed", "interrupted"]
-CallStatus = Literal["ok", "failed", "stopped", "cached"]
-ReplyEnd = Literal["whole", "token_limit", "filtered", "broken_off", "too_long"]
-"""How a model's reply ended: as the model meant it; at the limit of tokens; by a filter of the
-provider; by a server that went away without saying that this was all; or beyond what is taken of
-one reply.
-"""
-DocumentStatus = Literal["indexed", "unchanged", "failed", "stopped"]
-Purpose = Literal["chat", "embedding", "rerank", "test"]
-"""What a model was called for."""
-Stage = Literal["waiting", "parse", "split", "prepare", "embed", "commit", "index"]
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one model call in exclusive buckets: their sum is what was processed."""
-
-    input: int = 0
-    """Prompt tokens that no provider cache served."""
-    cache_read: int = 0
-    cache_write: int = 0
-    output: int = 0
-    """Completion tokens without reasoning."""
-    reasoning: int = 0
-    estimated: bool = False
-    """True when we counted and the server did not say."""
-
-    @property
-    def total(self) -> int:
-        """All tokens of the call."""
-        return self.input + self.cache_read + self.cache_write + self.output + self.reasoning
-
-    @property
-    def prompt(self) -> int:
-        """Tokens that went in, cached or not."""
-        return self.input + self.cache_read + self.cache_write
-
-    @property
-    def completion(self) -> int:
-        """Tokens that came out, reasoning included."""
-        return self.output + self.reasoning
-
-
-@dataclass(frozen=True, slots=True)
-class Thinking:
-    """What a reasoning model thought before its answer; part of no answer and no prompt."""
-
-    text: str
-    seconds: float | None = None
-    """Until it began to answer; None where the reply was not streamed."""
-    tokens: int = 0
-    estimated: bool = False
-    """Whether we counted the tokens, because the server did not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +24,8 @@ class RunStarted:
     what: str
     """Kind of run, such as `chat` or `ingest`."""
     title: str = ""
+    resumes: str = ""
+    """The id of the run that broke off and that this one goes on with; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +58,8 @@ class ModelCalled:
     """As they were sent."""
     request: dict[str, Any] = field(default_factory=dict)
     """All that was sent, in its order, with None for the messages; empty when unknown."""
+    asked: str = ""
+    """The hash of what was asked, before it was shortened or put in order for the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,20 +109,12 @@ class ModelReplied:
     thinking: Thinking | None = None
     retry_in_s: float | None = None
     """Seconds from then to the next attempt of a call that failed; None where there is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fallback:
-    """Why a search went by words alone: the embedding model that the other modes need was out of
-    reach.
-    """
-
-    wanted: str
-    """The mode that was asked for."""
-    embedder: str
-    """Name of the embedding model."""
-    error: str
-    error_type: str
+    asked: str = ""
+    """The same as of its ModelCalled; empty in what older versions stored."""
+    message: dict[str, Any] = field(default_factory=dict)
+    """The reply as it goes into a history, without its content where that is `text`."""
+    replayed: bool = False
+    """Whether it was taken over from the run that this one goes on with, and not asked anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,10 +366,13 @@ class HumanInputRequested:
 
 @dataclass(frozen=True, slots=True)
 class HumanAnswered:
-    """The person answered."""
+    """The person answered, or said something unasked."""
 
     request_id: str
+    """Empty for what nobody asked."""
     text: str
+    place: int | None = None
+    """After how many messages of a group they heard it, where nobody asked."""
 
 
 @dataclass(frozen=True, slots=True)

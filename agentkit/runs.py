@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Generic, TypeVar
 
-from agentkit.core import bus, stopping
+from agentkit.core import bus, replay, stopping
+from agentkit.core.replay import Recording
 from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import AgentkitError, NotFound, Stopped
 from agentkit.events import (
@@ -28,7 +29,7 @@ from agentkit.events import (
     RunStarted,
     RunStopped,
 )
-from agentkit.ledger import Keeper, LedgerWriter
+from agentkit.ledger import Keeper, LedgerWriter, RunKey
 from agentkit.messages import new_id
 
 T = TypeVar("T")
@@ -53,10 +54,17 @@ class Run(Generic[T]):
         self.message_id = new_id()
         """The id that the answer of a chat run will carry; its model calls are booked under it."""
         self.started_at = time.time()
+        self.resumes = ""
+        """The id of the run that broke off and that this one goes on with."""
+        self.recording: Recording | None = None
+        """What that one had completed."""
         self.kept = False
         """Whether its events go to a ledger; runs around it leave them out of theirs."""
         self.waiting_for: HumanInputRequested | None = None
         self._stop = StopSignal()
+        self._left = False
+        self.flush: Callable[[], None] = lambda: None
+        """Stores now what has happened and waits to be stored; raises StoreError."""
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._said: list[str] = []
         self._asking = threading.Lock()
@@ -80,6 +88,17 @@ class Run(Generic[T]):
             return self._events[after:]
 
     @property
+    def key(self) -> RunKey:
+        """What the ledger knows it by, and what its messages and calls are for."""
+        message_id = self.message_id if self.chat_id else None
+        return RunKey(self.id, self.owner, self.chat_id, message_id)
+
+    @property
+    def root(self) -> str:
+        """The id of the first of the runs that went on with one another, this one included."""
+        return self.recording.root if self.recording else self.id
+
+    @property
     def ended(self) -> bool:
         """Whether the work is over and all its events are in."""
         return self._ended
@@ -91,6 +110,14 @@ class Run(Generic[T]):
 
     def stop(self) -> None:
         """End the run early; what was done so far is kept."""
+        self._stop.set()
+
+    def leave(self) -> None:
+        """End the work here as if this process had died: what was done is kept, without an end, so
+        that another run can go on with it.
+        """
+        self.flush()
+        self._left = True
         self._stop.set()
 
     def answer(self, text: str, request_id: str = "") -> None:
@@ -165,6 +192,8 @@ class Run(Generic[T]):
             if self.kept and within and within.kept and within not in (self, around):
                 return
             recorded = self._record(event)
+            if self._left or self._ended:  # a function that was left behind may still tell things
+                return
             for hear in hearing:
                 hear(recorded)
 
@@ -177,9 +206,10 @@ class Run(Generic[T]):
     def _work(self, work: Callable[[], T], hearing: Sequence[Hear]) -> None:
         listener = self._listener(hearing)
         self._enter()
-        with bus.listening(listener), stoppable(self._stop):
+        replayed = replay.replaying(self.recording, self.root)
+        with bus.listening(listener), stoppable(self._stop), replayed:
             try:
-                bus.emit(RunStarted(self.kind, self.title))
+                bus.emit(RunStarted(self.kind, self.title, self.resumes))
                 self._result = work()
                 bus.emit(RunStopped() if self._stop.is_set else RunFinished())
             except BaseException as error:  # noqa: BLE001
@@ -226,15 +256,21 @@ def start(
     chat_id: str | None = None,
     ledger: Keeper | None = None,
     size: int = 0,
+    resumes: str = "",
+    recording: Recording | None = None,
 ) -> Run[T]:
     """Run `work` on a worker thread with a copied context; its events go to the run and, where
     given, to the ledger.
+
+    With the id of a run that broke off, and what that had completed, it goes on with that one.
     """
     run: Run[T] = Run(kind, title, owner, chat_id, size)
+    run.resumes, run.recording = resumes, recording
     hearing: list[Hear] = []
     if ledger:
-        message_id = run.message_id if chat_id else None
-        hearing.append(LedgerWriter(ledger, run.id, owner, chat_id, message_id).write)
+        writer = LedgerWriter(ledger, run.key)
+        hearing.append(writer.write)
+        run.flush = writer.flush
         run.kept = True
     context = contextvars.copy_context()
 
@@ -262,7 +298,7 @@ def recording(ledger: Keeper, kind: str, title: str, owner: str) -> Iterator[Run
     """
     run: Run[None] = Run(kind, title, owner, None)
     run.kept = True
-    with run._around([LedgerWriter(ledger, run.id, owner).write]):
+    with run._around([LedgerWriter(ledger, run.key).write]):
         yield run
 
 
@@ -293,16 +329,23 @@ def current() -> Run[Any] | None:
 def has_said() -> bool:
     """Whether the person has said something that the current run has not heard."""
     run = _current.get()
-    return run is not None and bool(run._said)
+    if run is None:
+        return False
+    return bool(run._said) or (run.recording is not None and run.recording.has_said())
 
 
-def take_said() -> list[str]:
-    """What the person has said to the current run since this was asked last."""
+def take_said(place: int) -> list[str]:
+    """What the person has said to the current run since this was asked last; `place` is how many
+    messages those who hear it have by then.
+    """
     run = _current.get()
     if run is None:
         return []
+    said = run.recording.take_said(place) if run.recording else []
     with run._changed:
-        said, run._said = run._said, []
+        said, run._said = [*said, *run._said], []
+    for text in said:
+        bus.emit(HumanAnswered("", text, place))
     return said
 
 
@@ -318,6 +361,10 @@ def ask_human(
     run = _current.get()
     if run is None:
         raise NotFound("Nobody can be asked outside of a run.")
+    if (recording := run.recording) and (known := recording.take_answer(agent, prompt, draft)):
+        for event in known:
+            bus.emit(event)
+        return known[1].text
     request = HumanInputRequested(new_id(), agent, prompt, list(options), draft, language)
     with run._asking, stopping.current().on_stop(run._wake):
         while not run._answers.empty():  # what woke up a question that nobody waits for any more

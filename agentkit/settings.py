@@ -90,6 +90,8 @@ class Settings:
     AGENTKIT_MODEL_FOLDER names, else `models` in the data folder. Several data folders may share
     one.
     """
+    resume: bool = False
+    """Whether an answer that broke off with its process is gone on with at the next start; once."""
 
     @property
     def database(self) -> Path:

@@ -27,6 +27,7 @@ LAYERS = [
         *(
             "agentkit.messages",
             "agentkit.events",
+            "agentkit.event_values",
             "agentkit.event_json",
             "agentkit.reasons",
             "agentkit.settings",

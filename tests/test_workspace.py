@@ -452,7 +452,7 @@ def test_closing_ends_what_goes_on_and_opening_finds_it(
     workspace.close()
     assert run.ended
     reopened = Workspace(settings, FakeEmbedder())
-    assert thread(reopened, owner, run)[-1][2] == "stopped"
+    assert thread(reopened, owner, run)[-1][2] == "interrupted"  # and can be gone on with
     assert reopened.library.retrieve(owner, "Documents", "Danube")[0].text == DANUBE
     reopened.close()
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from agentkit.conversation.agent import Agent, Remembering
 from agentkit.conversation.checks import check_agent, check_kind, check_messages
-from agentkit.core import bus, tools
+from agentkit.core import bus, replay, tools
 from agentkit.core.io import IOStream
 from agentkit.core.twin import Mode
 from agentkit.errors import NoModelConfig, Stopped, WrongArgument
@@ -85,6 +85,8 @@ class Toolbox:
         its content.
         """
         name, arguments = str(call.get("name") or ""), call.get("arguments")
+        if known := self._find_recorded(name, arguments):
+            return known.ok, {"name": name, "role": "function", "content": known.content}
         call_id, began = new_id(), time.monotonic()
         if bus.heard():
             bus.emit(ToolCalled(call_id, self.owner, name, tools.to_text(arguments)))
@@ -107,6 +109,18 @@ class Toolbox:
             )
         return ok, {"name": name, "role": "function", "content": content}
 
+    def _find_recorded(self, name: str, arguments: object) -> ToolReturned | None:
+        """What the call gave before the run broke off with which this one goes on."""
+        recording = replay.current()
+        if recording is None or replay.is_run_again(self.functions.get(name)):
+            return None
+        found = recording.take_result(self.owner, name, tools.to_text(arguments))
+        if found is None:
+            return None
+        for event in found:
+            bus.emit(event)
+        return found[1]
+
     async def _run(
         self, mode: Mode, name: str, arguments: str | Mapping[str, Any] | None
     ) -> tuple[bool, Any]:
@@ -117,7 +131,9 @@ class Toolbox:
             return False, f"Error: Function {name} not found. {told}"
         try:
             given = tools.parse_arguments(arguments)
-            return True, await mode.invoke(function, **given)
+            if replay.is_run_again(function):  # ours, which looks whether it is to stop
+                return True, await mode.invoke(function, **given)
+            return True, await mode.invoke_or_leave(function, **given)
         except Stopped:
             raise
         except Exception as error:  # noqa: BLE001 (whatever a tool raises is for the model to read)

@@ -4,12 +4,19 @@ what it waits for.
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from functools import partial
+from typing import NoReturn, TypeVar
 
 from agentkit.errors import Stopped
+
+T = TypeVar("T")
+_GRACE_S = 0.5
+"""How long something may take to end by itself once it was told to stop."""
 
 
 class StopSignal:
@@ -72,6 +79,45 @@ def check() -> None:
     signal = _current.get()
     if signal is not None and signal.is_set:
         raise Stopped("stopped by the user")
+
+
+def call_or_leave(function: Callable[[], T]) -> T:
+    """Call it and give its result; when the enclosing run is stopped, wait no longer than a moment.
+
+    Then it is left behind, on a thread of its own, and what it gives later is thrown away. Raises
+    Stopped for it, and what the function raises.
+    """
+    signal = _current.get()
+    if signal is None:
+        return function()
+    outcome: list[Callable[[], T]] = []
+    ended = threading.Event()
+
+    def work() -> None:
+        try:
+            result = function()
+            outcome.append(lambda: result)
+        except BaseException as error:  # noqa: BLE001 (raised where it was called)
+            outcome.append(partial(_raise, error))
+        finally:
+            ended.set()
+
+    def give_up() -> None:
+        ended.wait(_GRACE_S)
+        ended.set()
+
+    context = contextvars.copy_context()
+    name = f"agentkit-{threading.current_thread().name}-tool"
+    threading.Thread(target=context.run, args=(work,), name=name, daemon=True).start()
+    with signal.on_stop(give_up):
+        ended.wait()
+    if not outcome:
+        raise Stopped("stopped; the function did not come back and was left behind")
+    return outcome[0]()
+
+
+def _raise(error: BaseException) -> NoReturn:
+    raise error
 
 
 @contextmanager

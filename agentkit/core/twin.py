@@ -67,6 +67,21 @@ class Mode:
             return result
         return await result if self.is_async else wait_for(result)
 
+    async def invoke_or_leave(
+        self, function: Callable[..., object], *args: object, **kwargs: object
+    ) -> Any:
+        """As `invoke`; a callable that does not come back is left behind when the enclosing run is
+        stopped.
+        """
+        if self.is_async:
+            return await self.invoke(function, *args, **kwargs)
+
+        def call() -> object:
+            result = function(*args, **kwargs)
+            return wait_for(result) if inspect.isawaitable(result) else result
+
+        return stopping.call_or_leave(call)
+
     async def block(self, function: Callable[..., T], *args: object, **kwargs: object) -> T:
         """Call a sync callable that may take long; in async mode on a thread of its own, so that
         the loop goes on.

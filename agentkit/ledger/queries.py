@@ -15,8 +15,9 @@ from agentkit.core.address import ON_THIS_MACHINE
 from agentkit.database import Row
 from agentkit.errors import ConfigError, NotFound
 from agentkit.event_json import from_json
-from agentkit.events import Event, ModelCalled, Purpose, Recorded
+from agentkit.events import Event, ModelCalled, Purpose, Recorded, RunStarted
 from agentkit.ledger import requests
+from agentkit.ledger.rows import RunKey
 from agentkit.ledger.store import Ledger
 
 if TYPE_CHECKING:
@@ -235,6 +236,56 @@ def last_state(ledger: Ledger, owner: str, chat_id: str) -> str:
     """How the last run of a chat stands, such as `interrupted`; empty when there was none."""
     sql = "select state from runs where owner = ? and chat_id = ? order by started_at desc limit 1"
     return str(ledger.database.value(sql, [owner, chat_id]) or "")
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """A run, and how it stands: `running`, `finished`, `failed`, `stopped`; `interrupted` when its
+    process ended, `waiting` when that was while it waited for a person, `continued` when another
+    one went on with it.
+    """
+
+    key: RunKey
+    state: str
+
+
+def run_state(ledger: Ledger, owner: str, run_id: str) -> RunState:
+    """How a run stands; raises NotFound."""
+    row = ledger.database.row(
+        "select id, owner, chat_id, message_id, state from runs where id = ? and owner = ?",
+        [run_id, owner],
+    )
+    if row is None:
+        raise NotFound(f"There is no run {run_id!r}; `python -m agentkit runs` lists them.")
+    state = row.pop("state")
+    return RunState(RunKey(**row), state)
+
+
+def waiting_runs(ledger: Ledger, owner: str, chat_id: str = "") -> list[str]:
+    """The ids of the runs, of one chat or of all, that wait for a person without a process."""
+    rows = ledger.database.rows(
+        """select id from runs where owner = ? and state = 'waiting'
+        and (? = '' or chat_id = ?) order by started_at""",
+        [owner, chat_id, chat_id],
+    )
+    return [row["id"] for row in rows]
+
+
+def find_resumed(ledger: Ledger, owner: str, run_id: str) -> str:
+    """The id of the run that this one went on with; empty for none."""
+    started = [event for _, event in told(ledger, owner, [run_id], RunStarted)]
+    return started[0].resumes if started else ""
+
+
+def why_not_resumed(ledger: Ledger, owner: str, run_id: str) -> str:
+    """Why the last try to go on with a run failed; empty when there was none."""
+    found = ledger.database.value(
+        """select r.reason from runs r join events e on e.run_id = r.id where r.owner = ?
+        and r.state = 'failed' and e.kind = 'RunStarted' and e.data->>'resumes' = ?
+        order by r.started_at desc limit 1""",
+        [owner, run_id],
+    )
+    return str(found or "")
 
 
 def events(

@@ -134,6 +134,8 @@ def _insert_what_follows(
             _open_run(database, run, started, at)
         case MessageSent() as sent if run.chat_id and not sent.extra.get("silent"):
             _add_message(database, run, sent, at)
+        case ModelReplied(replayed=True):
+            pass  # its row is there, and becomes this run's with the rest
         case ModelReplied() as replied:
             _add_call(database, run, replied, at)
             if replied.call_id in begun:  # the reply has all of its text

@@ -227,6 +227,15 @@ class Ledger:
             at = row["parent_id"]
         return branch[::-1]
 
+    def said_in(self, owner: str, run_id: str) -> list[StoredMessage]:
+        """The messages of a run, oldest first; none for a run of somebody else."""
+        rows = self.database.rows(
+            """select m.* from messages m join runs r on r.id = m.run_id
+            where r.owner = ? and r.id = ? order by m.created_at""",
+            [owner, run_id],
+        )
+        return [_message(row) for row in rows]
+
     def keep(self, run: RunKey, events: Sequence[Recorded], again: bool = False) -> None:
         """Store events of a run and what follows from them: the run, its messages, its calls.
 
@@ -275,15 +284,49 @@ class Ledger:
             for row in rows
         ]
 
-    def interrupt(self, run_id: str) -> None:
-        """Mark a run whose process has died, if it has not ended before."""
+    def interrupt(self, run_id: str, state: str = "interrupted") -> None:
+        """Mark a run whose process has died, if it has not ended before; `waiting` when it waits
+        for a person.
+        """
         with self.database.transaction():
             self.database.execute(
-                "update runs set state = 'interrupted', reason = 'the process ended',"
-                " finished_at = ? where id = ? and state = 'running'",
-                [utc_now(), run_id],
+                "update runs set state = ?, reason = 'the process ended',"
+                " finished_at = ? where id = ? and state in ('running', 'waiting')",
+                [state, utc_now(), run_id],
             )
             self.database.execute("delete from streamed where run_id = ?", [run_id])
+
+    def replace_run(self, before: RunKey, after: RunKey) -> None:
+        """Let a run stand for one that broke off, whose calls become its own.
+
+        Messages of the other go, unless somebody else's follow them.
+        """
+        with self.database.transaction():
+            self.database.execute(
+                "update runs set state = 'continued', reason = ? where id = ?",
+                [after.id, before.id],
+            )
+            self.database.execute(
+                "update llm_calls set run_id = ?, message_id = ? where run_id = ?",
+                [after.id, after.message_id, before.id],
+            )
+            self._remove_messages(before)
+
+    def take_back(self, run: RunKey, head_id: str | None) -> None:
+        """Remove what a run said, and let its chat end at `head_id` again."""
+        with self.database.transaction():
+            self._remove_messages(run)
+            self.database.execute(
+                "update chats set head_id = ? where id = ? and owner = ?",
+                [head_id, run.chat_id, run.owner],
+            )
+
+    def _remove_messages(self, run: RunKey) -> None:
+        self.database.execute(
+            """delete from messages where run_id = ? and not exists (from messages m
+            join messages o on m.parent_id = o.id where o.run_id = ? and m.run_id <> ?)""",
+            [run.id, run.id, run.id],
+        )
 
 
 def utc_now() -> datetime:

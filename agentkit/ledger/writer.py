@@ -5,30 +5,49 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol
 
+from agentkit.errors import StoreError
 from agentkit.events import (
-    DocumentDone,
+    CodeRan,
     DocumentProgress,
     Event,
-    ModelCalled,
+    HumanAnswered,
+    HumanInputRequested,
     ModelReplied,
     Purpose,
     Recorded,
     Retrieved,
     RunFailed,
     RunFinished,
+    RunStarted,
     RunStopped,
+    StepDone,
     ThinkingDelta,
     TokenDelta,
+    ToolCalled,
+    ToolReturned,
 )
 from agentkit.ledger.rows import RunKey
 
-_MAY_WAIT = (DocumentDone, ModelCalled, Retrieved)
+_STEPS = (
+    RunStarted,
+    ModelReplied,
+    ToolCalled,
+    ToolReturned,
+    CodeRan,
+    StepDone,
+    HumanInputRequested,
+    HumanAnswered,
+)
+"""What is stored before the work goes on: a run that dies is gone on with from the last of these;
+that a tool begins is stored before it runs.
+"""
 _ENDS = (RunFinished, RunFailed, RunStopped)
 _HELD = 64  # an ingest of many small documents would else spend its time on commits
-LONGEST_WAIT_S = 1.0
+LONGEST_WAIT_S = 0.25
 """Seconds after which what waits is stored: a process that is killed loses no more than that."""
 
 
@@ -40,7 +59,7 @@ class Keeper(Protocol):
 
 
 class LedgerWriter:
-    """Writes the events of one run; `chat_id` and `message_id` say what its calls are for.
+    """Writes the events of one run.
 
     The text of a reply is stored while it is written: what came in `wait_s` seconds as one piece.
     """
@@ -48,14 +67,10 @@ class LedgerWriter:
     def __init__(
         self,
         ledger: Keeper,
-        run_id: str,
-        owner: str,
-        chat_id: str | None = None,
-        message_id: str | None = None,
+        run: RunKey,
         wait_s: float = LONGEST_WAIT_S,
     ) -> None:
-        self.ledger = ledger
-        self.run = RunKey(run_id, owner, chat_id, message_id)
+        self.ledger, self.run = ledger, run
         self._wait_s = wait_s
         self._held: list[Recorded] = []
         self._texts: dict[str, _Text] = {}
@@ -65,17 +80,36 @@ class LedgerWriter:
     def write(self, recorded: Recorded) -> None:
         """Store an event and what follows from it.
 
-        Events that may wait are kept back, for a second at most, and so is text. Raises
-        StoreError when this event cannot be stored, or those that waited.
+        Steps are stored at once; other events are kept back for a quarter of a second at most, and
+        so is text. Raises StoreError when this event cannot be stored, or those that waited.
         """
         event = recorded.event
         if isinstance(event, (DocumentProgress, ThinkingDelta)):
             return
         if isinstance(event, _ENDS):
             self._end_timer()
-        due = self._take_due(recorded)
-        if due:
+        self._keep(self._take_due(recorded))
+
+    def flush(self) -> None:
+        """Store now what waits, and the text of replies so far; raises StoreError."""
+        self._end_timer()
+        with self._lock:
+            due = self._take_all()
+        self._keep(due)
+
+    def _keep(self, due: Sequence[Recorded]) -> None:
+        """Store them together; where that fails, each that can be stored by itself."""
+        if not due:
+            return
+        try:
             self.ledger.keep(self.run, due)
+        except Exception as error:
+            if len(due) == 1 or isinstance(error, StoreError):
+                raise
+            for one in due:
+                with suppress(Exception):
+                    self.ledger.keep(self.run, [one])
+            raise
 
     def _take_due(self, recorded: Recorded) -> list[Recorded]:
         """What is to be written now; a run may emit from several threads."""
@@ -88,10 +122,16 @@ class LedgerWriter:
             if isinstance(event, ModelReplied):
                 self._texts.pop(event.call_id, None)  # it has all the text
             self._held.append(recorded)
-            if _may_wait(event) and len(self._held) < _HELD:
+            if not self._is_step(event) and len(self._held) < _HELD:
                 self._begin_timer()
                 return []
             return self._take_all()
+
+    def _is_step(self, event: Event) -> bool:
+        if isinstance(event, ModelReplied):
+            return event.purpose != "embedding"
+        of_answer = isinstance(event, Retrieved) and self.run.chat_id is not None
+        return of_answer or isinstance(event, (*_STEPS, *_ENDS))
 
     def _take_all(self) -> list[Recorded]:
         """What is kept back, which is not any more."""
@@ -172,8 +212,3 @@ class CallWriter:
             purpose = self._purpose or event.purpose
             call = replace(event, agent=event.agent or self._agent, purpose=purpose)
             self._ledger.keep_call(self._owner, Recorded(1, time.time(), call))
-
-
-def _may_wait(event: Event) -> bool:
-    embedding = isinstance(event, ModelReplied) and event.purpose == "embedding"
-    return isinstance(event, _MAY_WAIT) or embedding

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from agentkit.events import ReplyEnd
-from agentkit.messages import FunctionCall, ToolCall
+from agentkit.messages import FunctionCall, Message, ToolCall, call_fields
 
 
 class ModelResponse(Protocol):
@@ -59,6 +59,15 @@ class Response:
     usage: Mapping[str, Any] = field(default_factory=dict)
     reply_end: ReplyEnd | None = None
     """How the first reply ended, where its `finish_reason` cannot say it."""
+
+
+def to_response(
+    message: Message, model: str, usage: Mapping[str, Any], end: ReplyEnd | None
+) -> Response:
+    """A response whose one choice is this message of a history."""
+    calls = cast(dict[str, Any], call_fields(message))
+    choice = Choice(ResponseMessage(cast("str | None", message.get("content")), **calls))
+    return Response([choice], model, usage, end)
 
 
 def text_response(text: str, model: str, usage: Mapping[str, object] | None = None) -> Response:

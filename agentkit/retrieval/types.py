@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -140,6 +140,12 @@ class Hit:
         the search.
         """
         return {name: getattr(self, name) for name in _HIT} | {"scores": dict(self.scores)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Hit:
+        """What `to_json` gave, here or read from a stored event."""
+        lists = {name: tuple(data.get(name, ())) for name in ("chunk_ids", "also_in")}
+        return cls(**{name: data[name] for name in _HIT if name in data} | lists)
 
 
 _HIT = tuple(one.name for one in fields(Hit))

@@ -12,12 +12,23 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agentkit import runs
+from agentkit.core import replay
 from agentkit.core.tools import effects_of, parse_arguments
 from agentkit.errors import WrongArgument
 from agentkit.options import OptionKey, chosen
 
 OF_CODE: tuple[OptionKey, ...] = ("approve", "approve_all", "edit", "reject")
 OF_TOOLS: tuple[OptionKey, ...] = ("approve", "approve_all", "always", "edit", "reject")
+OF_REPEATS: tuple[OptionKey, ...] = ("approve", "reject")
+_REPEAT = (
+    "`{name}` had begun when the app was closed, and it is not known whether it was done. Run it"
+    " again?"
+)
+NOT_REPEATED = (
+    "This call had begun when the app was closed; whether it was done is not known. The user does"
+    " not want it to be made again."
+)
+"""As models read it."""
 AGREED: tuple[OptionKey, ...] = ("approve", "approve_all", "always", "edit")
 
 
@@ -61,6 +72,23 @@ class Approval:
         prompt = f"May `{name}` run?" if bare else f"May `{name}` run with these arguments?"
         language = "json" if _is_object(arguments) else "text"
         return self._decide(f"tool {name}", prompt, arguments, language, OF_TOOLS, name)
+
+    def may_repeat(self, tool: Callable[..., object] | None, name: str, arguments: str) -> bool:
+        """Whether a call may be made, though it had begun when the run broke off with which this
+        one goes on, and nobody knows whether it was done. Raises Stopped.
+        """
+        recording = replay.current()
+        if recording is None or (tool is not None and effects_of(tool) == "none"):
+            return True
+        prompt = _REPEAT.format(name=name)
+        had_begun = recording.has_begun(self.agent, name, arguments)
+        if not had_begun and not recording.has_asked(self.agent, prompt, arguments):
+            return True
+        language = "json" if _is_object(arguments) else "text"
+        answer = runs.ask_human(
+            self.agent, prompt, options=OF_REPEATS, draft=arguments, language=language
+        )
+        return chosen(answer)[0] == "approve"
 
     def of_code(self, prompt: str, code: str, language: str) -> Decision:
         """What becomes of the code; raises Stopped."""

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from agentkit.core import stopping
+from agentkit.core import replay, stopping
 from agentkit.core.tools import effects, give
 from agentkit.llm.offline.passages import Passage, format_passages
 from agentkit.retrieval import Hit
@@ -37,7 +37,8 @@ class Findings:
     """
 
     def __init__(self, task: Task) -> None:
-        self.hits: list[Hit] = []
+        recording = replay.current()
+        self.hits = [Hit.from_json(hit) for hit in recording.numbered()] if recording else []
         self._retrieve, self._find = task.retrieve, task.find
         self._numbering = threading.Lock()
 
@@ -63,6 +64,7 @@ class Findings:
                 description=DESCRIPTION_FIND,
             )
 
+    @replay.run_again
     @effects("none")
     def search_documents(
         self, query: Annotated[str, "What to look up: a short question or a few keywords."]
@@ -74,6 +76,7 @@ class Findings:
             return "No passage was found. Try other words, or say that the documents do not tell."
         return self._shown(found)
 
+    @replay.run_again
     @effects("none")
     def find_exact(
         self, text: Annotated[str, "What stands there word for word, such as a name or a number."]

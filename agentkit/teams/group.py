@@ -141,7 +141,7 @@ def _next(method: str, last_speaker: Agent, group: GroupChat) -> Agent | str:
     """Whoever has looked something up goes on; else as the method says."""
     found = group.messages[-1].get("role") == "tool"
     if isinstance(group, _Group):
-        for text in runs.take_said():
+        for text in runs.take_said(len(group.messages)):
             group.hear(text)
     return last_speaker if found else method
 

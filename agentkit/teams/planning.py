@@ -35,7 +35,7 @@ from agentkit.llm.offline import question as questions
 from agentkit.messages import Message, message, new_id
 from agentkit.reasons import ANSWERED, STOPPED, EndReason
 from agentkit.teams.answer import answer_from, complete_question
-from agentkit.teams.approval import Approval, describe_rejection
+from agentkit.teams.approval import NOT_REPEATED, Approval, describe_rejection
 from agentkit.teams.findings import CITE, DESCRIPTION_FIND, FIND, SEARCH, Findings
 from agentkit.teams.long_memory import tell_turns
 from agentkit.teams.planning_calculator import calculate
@@ -191,7 +191,10 @@ def _ask_before(task: Task) -> Approve:
         decision = approval.of_call(None, tool, shown)
         if not decision.approved:
             return Refusal(describe_rejection("this call", decision.reason))
-        return fill(decision.draft, {}) if decision.changed else arguments
+        made = fill(decision.draft, {}) if decision.changed else arguments
+        if not approval.may_repeat(None, tool, to_text(made)):
+            return Refusal(NOT_REPEATED)
+        return made
 
     return approve
 

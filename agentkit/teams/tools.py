@@ -14,14 +14,20 @@ from agentkit import coding
 from agentkit.agents import AssistantAgent
 from agentkit.coding.announcing import announce_stops
 from agentkit.conversation import ConversableAgent, register_function
-from agentkit.core import bus
-from agentkit.core.tools import effects
+from agentkit.core import bus, replay
+from agentkit.core.tools import effects, to_text
 from agentkit.errors import ExecutionError, NoIsolation, WrongArgument
 from agentkit.events import CodeRan, Noted
 from agentkit.messages import AnyMessage, has_calls, text_of
 from agentkit.teams import answer, findings, long_memory
 from agentkit.teams.answer import shorten_result
-from agentkit.teams.approval import Allowed, Approval, describe_rejection, format_arguments
+from agentkit.teams.approval import (
+    NOT_REPEATED,
+    Allowed,
+    Approval,
+    describe_rejection,
+    format_arguments,
+)
 from agentkit.teams.conversing import (
     converse,
     make_opening,
@@ -109,7 +115,11 @@ class Runner(ConversableAgent):
                 "content": describe_rejection("this call", decision.reason),
             }
         changed = {"arguments": decision.draft} if decision.changed else {}
-        ok, result = super().execute_function({**func_call, **changed}, verbose)
+        made = {**func_call, **changed}
+        tool, told = self._function_map.get(name), to_text(made.get("arguments"))
+        if not self._approval.may_repeat(tool, name, told):
+            return False, {"name": name, "role": "function", "content": NOT_REPEATED}
+        ok, result = super().execute_function(made, verbose)
         content = shorten_result(str(result["content"]), LONGEST)
         if decision.changed:
             content = f"The user changed the arguments to {decision.draft}\n{content}"
@@ -150,6 +160,10 @@ class Runner(ConversableAgent):
         return exit_code, f"{changed}{shorten_result(output, LONGEST)}\n"
 
     def _run(self, language: str, code: str) -> tuple[int, str]:
+        recording = replay.current()
+        if recording and (known := recording.take_code(self.name, language, code)):
+            bus.emit(known)
+            return known.exit_code, known.output
         began, where = time.monotonic(), type(self._executor).__name__
         try:
             with announce_stops(self.name, language, code, where):

@@ -4,23 +4,25 @@ used, how a failure is told.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentkit.core import bus
 from agentkit.documents import DocumentText
-from agentkit.errors import LimitReached, Stopped
+from agentkit.errors import LimitReached, ReplayDiffers, Stopped
 from agentkit.events import Compressed, LimitTold, MessageSent, MessageStatus
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.llm.calls.limits import Used, in_words
 from agentkit.messages import Message, call_fields, message, new_id
-from agentkit.retrieval import Library
+from agentkit.retrieval import Hit, Library
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
-from agentkit.teams import Question, Task, Team
+from agentkit.teams import Answer, Question, Task, Team
 from agentkit.teams.drafts import find_citations, read_unfinished
-from agentkit.teams.task import Citation, Said, Work
+from agentkit.teams.task import Citation, Readable, Said, Work
+from agentkit.workspace import intake
+from agentkit.workspace.resuming import BrokenOff, LookUp, serving
 
 _INSTEAD = {"chat": "Begin a new chat"}
 """What can be done without raising a limit, by its scope."""
@@ -43,6 +45,76 @@ class Stored:
         meanwhile.
         """
         return self.library.reading(self.owner, self.id, self.scope)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A question to a chat, and what answers it."""
+
+    chat: Chat
+    question: Question
+    team: Team
+    work: Callable[[Task], Answer]
+    thread: Sequence[StoredMessage]
+    """What was said before it."""
+    attach: Callable[[], None]
+    facts: Mapping[str, object]
+    """What travels with it when it is asked once more."""
+    goes_on_with: BrokenOff | None = None
+    """The answer that broke off and is gone on with."""
+
+
+def make_lookups(
+    library: Library, chat: Chat, question: Question
+) -> tuple[LookUp, LookUp, Callable[[], list[Readable]]]:
+    """By meaning and words, and word for word; and the documents: of the collection and what is
+    attached by then. A run that goes on with another one is given what that had found.
+    """
+    owner, scope = chat.owner, question.scope
+
+    def places() -> tuple[list[str], Scope]:
+        attached = intake.find_attachments(library, chat)
+        if scope.document_ids is None:
+            return [question.collection, *attached], scope
+        files = [one.id for name in attached for one in library.documents(owner, name)]
+        within = replace(scope, document_ids=[*scope.document_ids, *files])
+        return [question.collection, *attached], within
+
+    def look_up(query: str) -> list[Hit]:
+        names, within = places()
+        return library.retrieve(owner, names, query, scope=within)
+
+    def find(text: str) -> list[Hit]:
+        names, within = places()
+        return library.find_passages(owner, names, text, scope=within)
+
+    def documents() -> list[Readable]:
+        names, within = places()
+        found = library.documents_within(owner, names, within)
+        return [Stored(one.id, one.name, library, owner, within) for one in found]
+
+    return serving(look_up), serving(find, exact=True), documents
+
+
+def work_on(asking: Asking, task: Task, run: Run[Any], ledger: Ledger) -> Answer:
+    """The team's answer; what ends it early is kept in the chat, with what there is of it."""
+    try:
+        asking.team.check(task.model)
+        asking.attach()
+        answer = asking.work(task)
+    except ReplayDiffers:
+        run.flush()
+        ledger.take_back(run.key, asking.chat.head_id)
+        raise
+    except Exception as error:
+        told = add_advice(error, run)
+        say_end(run, task, asking.team, told)
+        if told is error:
+            raise
+        raise told from error
+    if run.recording is not None:
+        run.recording.go_live()
+    return answer
 
 
 def sum_usage(ledger: Ledger, chat: Chat) -> Used:

@@ -7,10 +7,11 @@ The app, the command line and the tests work through this; each question or inge
 from __future__ import annotations
 
 import copy
+import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar, Unpack
@@ -18,9 +19,9 @@ from typing import TypeVar, Unpack
 from agentkit import private, runs
 from agentkit.core import bus
 from agentkit.database import Database
-from agentkit.errors import ConfigError
+from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import DocumentDone, Purpose
-from agentkit.ledger import CallWriter, Chat, Ledger, StoredMessage
+from agentkit.ledger import CallWriter, Chat, Ledger, RunKey, queries
 from agentkit.ledger.figures import Figures
 from agentkit.llm import Model, available_models, model_by_id
 from agentkit.llm.calls.limits import Limit, Used, limited
@@ -28,7 +29,6 @@ from agentkit.llm.tokens.counting import count_text
 from agentkit.retrieval import (
     Collection,
     Embedder,
-    Hit,
     Library,
     MiniLMEmbedder,
     Source,
@@ -37,34 +37,32 @@ from agentkit.retrieval import (
 )
 from agentkit.retrieval.names import shown_name
 from agentkit.retrieval.transfer.bundle import file_name
-from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.settings import Settings
-from agentkit.teams import Answer, Question, Task, Team, continuing, team
+from agentkit.teams import Answer, Question, Task, continuing, team
 from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import load_tools
 from agentkit.teams.question import Facts, Whom
-from agentkit.teams.task import Readable
-from agentkit.workspace import intake, offers
+from agentkit.workspace import intake, offers, resuming
 from agentkit.workspace.again import find_begun, find_earlier, find_writer
 from agentkit.workspace.answering import (
-    Stored,
-    add_advice,
+    Asking,
     find_places,
     find_shortenings,
     find_work,
-    say_end,
+    make_lookups,
     say_question,
     sum_usage,
     to_history,
+    work_on,
 )
 from agentkit.workspace.interrupted import interrupt
 
 DEFAULT_COLLECTION = "Documents"
 SAMPLES = "Samples"
 TITLE = 60
-LookUp = Callable[[str], list[Hit]]
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 
 class Workspace:
@@ -82,8 +80,12 @@ class Workspace:
             self.database, settings, *offers.build_offers(settings, self.embedder)
         )
         self.database.refuse_newer()
-        for run in self.ledger.open_runs():
-            interrupt(self.ledger, run.id)
+        self._broke_off = self.ledger.open_runs()
+        for run in self._broke_off:
+            if resuming.is_waiting(self.ledger, run):
+                self.ledger.interrupt(run.id, "waiting")
+            else:
+                interrupt(self.ledger, run.id)
         self.library.interrupt_orphans()
 
     def with_settings(self, settings: Settings) -> Workspace:
@@ -115,9 +117,12 @@ class Workspace:
         return 0
 
     def close(self) -> None:
-        """Write the indexes and close the database; runs that go on are stopped first."""
+        """Write the indexes and close the database; runs that go on end first.
+
+        Answers can be gone on with after the next start, and what waits for a person waits on.
+        """
         for run in runs.live(self.settings.owner):
-            run.stop()
+            run.leave() if run.kind == "chat" else run.stop()
             run.wait(10)
         try:
             self.library.close()
@@ -280,7 +285,51 @@ class Workspace:
         """Ask a question of a chat once more, as `ask` does with one that is asked `again`."""
         return self.ask(owner, Question("", chat_id=chat_id, again=question_id), **facts)
 
-    def _first(self, owner: str, question: Question, model: Model) -> _Asking:
+    def resume(self, owner: str, run_id: str) -> Run[Answer]:
+        """Go on with an answer that broke off when its process ended, from its last complete step.
+
+        What was completed is neither done nor paid for again. The run's messages take the place of
+        those of the other. Raises NotFound, and ConfigError for what cannot be gone on with.
+        """
+        broken = resuming.find_broken_off(self.ledger, owner, run_id)
+        chat_id = broken.run.chat_id
+        model, limits = self.model(broken.question.model_id), self._limits(None)
+        with self._asking:
+            if runs.live(owner, chat_id=chat_id):
+                raise ConfigError("This chat is answering already; wait for the end.")
+            asking = self._once_more(owner, broken.question, model)
+            return self._answer(replace(asking, goes_on_with=broken), model, limits)
+
+    def wait_on(self, owner: str, chat_id: str = "") -> list[Run[Answer]]:
+        """Let what waited for a person when its process ended wait on, in one chat or in all."""
+        return self._resume_all(queries.waiting_runs(self.ledger, owner, chat_id), owner)
+
+    def resume_left(self) -> list[Run[Answer]]:
+        """Go on with what waited for a person when the app was closed and, if the settings say so,
+        once with each answer that broke off then.
+        """
+        owner = self.settings.owner
+        broke_off = [one.id for one in self._broke_off if self._may_resume(one)]
+        return [*self.wait_on(owner), *self._resume_all(broke_off, owner)]
+
+    def _resume_all(self, run_ids: Sequence[str], owner: str) -> list[Run[Answer]]:
+        begun: list[Run[Answer]] = []
+        for run_id in run_ids:
+            try:
+                begun.append(self.resume(owner, run_id))
+            except AgentkitError as error:  # the chat says how it stands, and what can be done
+                log.warning("the run %s was not gone on with: %s", run_id, error)
+                self.ledger.interrupt(run_id)
+        return begun
+
+    def _may_resume(self, run: RunKey) -> bool:
+        """Whether a run is gone on with unasked: never a second time."""
+        if not self.settings.resume or run.owner != self.settings.owner:
+            return False
+        state = queries.run_state(self.ledger, run.owner, run.id).state
+        return state == "interrupted" and not resuming.is_second_time(self.ledger, run)
+
+    def _first(self, owner: str, question: Question, model: Model) -> Asking:
         if not question.text.strip():
             raise ConfigError("The question is empty; type what you want to know.")
         chosen = team(question.team_id)
@@ -292,9 +341,9 @@ class Workspace:
         thread = self.ledger.thread(owner, chat_id or "", parent_id) if goes_on else []
         chat = self._chat(owner, question, model)
         attach = partial(intake.attach, self.library, chat, question, question.attachments)
-        return _Asking(chat, question, chosen, chosen.work, thread, attach, {})
+        return Asking(chat, question, chosen, chosen.work, thread, attach, {})
 
-    def _once_more(self, owner: str, question: Question, model: Model) -> _Asking:
+    def _once_more(self, owner: str, question: Question, model: Model) -> Asking:
         chat = self.ledger.chat(owner, question.chat_id or "")
         *thread, said = self.ledger.thread(owner, chat.id, question.again)
         again = find_earlier(self.library, said, chat, intake.attachment_collection(chat.id))
@@ -317,9 +366,9 @@ class Workspace:
         )
         attach = partial(intake.attach_again, self.library, chat, again)
         facts = {"missing": list(again.missing), "begun": text}
-        return _Asking(chat, asked, chosen, work, thread, attach, facts)
+        return Asking(chat, asked, chosen, work, thread, attach, facts)
 
-    def _answer(self, asking: _Asking, model: Model, limits: tuple[Limit, Limit]) -> Run[Answer]:
+    def _answer(self, asking: Asking, model: Model, limits: tuple[Limit, Limit]) -> Run[Answer]:
         """The run that says the question and answers it; `limits` are of the run and of the
         chat.
         """
@@ -328,12 +377,13 @@ class Workspace:
         tools = load_tools(self.settings.tools) if chosen.calls_tools else ()
         before = Used() if limits[1] == Limit() else sum_usage(self.ledger, chat)
         near = self.embedder.embed if self._is_at_hand(searched) else None
+        broken = asking.goes_on_with
 
         def work() -> Answer:
             run = runs.current()
             assert run is not None  # started below
             asked = say_question(question, thread, {"collection_id": searched.id, **asking.facts})
-            look_up, find, documents = self._lookups(chat, question)
+            look_up, find, documents = make_lookups(self.library, chat, question)
             known = partial(find_shortenings, self.ledger, owner, thread)
             task = Task(
                 question,
@@ -351,17 +401,8 @@ class Workspace:
                 whole=find_places(thread, question.whole),
                 earlier=partial(find_work, thread, chosen.kind),
             )
-            try:
-                chosen.check(model)
-                asking.attach()
-                with limited(*limits, before), bus.listening(task.hear):
-                    return asking.work(task)
-            except Exception as error:
-                told = add_advice(error, run)
-                say_end(run, task, chosen, told)
-                if told is error:
-                    raise
-                raise told from error
+            with limited(*limits, before), bus.listening(task.hear):
+                return work_on(asking, task, run, self.ledger)
 
         return runs.start(
             work,
@@ -370,6 +411,8 @@ class Workspace:
             owner=owner,
             chat_id=chat.id,
             ledger=self.ledger,
+            resumes=broken.run.id if broken else "",
+            recording=broken.record(self.ledger) if broken else None,
         )
 
     def _is_at_hand(self, searched: Collection) -> bool:
@@ -417,37 +460,6 @@ class Workspace:
             work, kind="ingest", title=title, owner=owner, ledger=self.ledger, size=size
         )
 
-    def _lookups(
-        self, chat: Chat, question: Question
-    ) -> tuple[LookUp, LookUp, Callable[[], list[Readable]]]:
-        """By meaning and words, and word for word; and the documents: of the collection and what is
-        attached by then.
-        """
-        owner, scope = chat.owner, question.scope
-
-        def places() -> tuple[list[str], Scope]:
-            attached = intake.find_attachments(self.library, chat)
-            if scope.document_ids is None:
-                return [question.collection, *attached], scope
-            files = [one.id for name in attached for one in self.library.documents(owner, name)]
-            within = replace(scope, document_ids=[*scope.document_ids, *files])
-            return [question.collection, *attached], within
-
-        def look_up(query: str) -> list[Hit]:
-            names, within = places()
-            return self.library.retrieve(owner, names, query, scope=within)
-
-        def find(text: str) -> list[Hit]:
-            names, within = places()
-            return self.library.find_passages(owner, names, text, scope=within)
-
-        def documents() -> list[Readable]:
-            names, within = places()
-            found = self.library.documents_within(owner, names, within)
-            return [Stored(one.id, one.name, self.library, owner, within) for one in found]
-
-        return look_up, find, documents
-
     def _chat(self, owner: str, question: Question, model: Model) -> Chat:
         team_id, collection = question.team_id, question.collection
         if question.chat_id is not None:
@@ -457,18 +469,3 @@ class Workspace:
         title = " ".join(question.text.split())
         shown = title[:TITLE].rstrip() + ("…" if len(title) > TITLE else "")
         return self.ledger.create_chat(owner, shown, team_id, model.id, collection)
-
-
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """A question to a chat, and what answers it."""
-
-    chat: Chat
-    question: Question
-    team: Team
-    work: Callable[[Task], Answer]
-    thread: Sequence[StoredMessage]
-    """What was said before it."""
-    attach: Callable[[], None]
-    facts: Mapping[str, object]
-    """What travels with it when it is asked once more."""

@@ -16,7 +16,7 @@ from agentkit.events import (
     RunStarted,
     Usage,
 )
-from agentkit.ledger import Chat, Ledger, LedgerWriter
+from agentkit.ledger import Chat, Ledger, LedgerWriter, RunKey
 from agentkit.messages import new_id
 
 OWNER = "me"
@@ -40,7 +40,7 @@ def record(
 ) -> str:
     """Write the events as one run from its start to its end; returns the run's id."""
     run_id = new_id()
-    writer = LedgerWriter(ledger, run_id, owner, chat_id, message_id)
+    writer = LedgerWriter(ledger, RunKey(run_id, owner, chat_id, message_id))
     for number, event in enumerate([RunStarted("chat", "a run"), *events, RunFinished()], start=1):
         writer.write(Recorded(number, at.timestamp(), event))
     return run_id

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from agentkit.database import Database, Row, Values
 from agentkit.errors import NotFound
 from agentkit.events import Recorded, RunStarted
-from agentkit.ledger import Chat, Ledger, LedgerWriter
+from agentkit.ledger import Chat, Ledger, LedgerWriter, RunKey
 from agentkit.ledger import queries as ask
 from tests.ledger.conftest import NOON, OWNER, call, record, say
 
@@ -190,7 +190,7 @@ def test_others_see_and_change_nothing(ledger: Ledger, chat: Chat) -> None:
 
 def test_runs_that_a_dead_process_left_open_are_marked(ledger: Ledger, chat: Chat) -> None:
     ended = record(ledger, [])
-    LedgerWriter(ledger, "left", OWNER, chat.id).write(
+    LedgerWriter(ledger, RunKey("left", OWNER, chat.id)).write(
         Recorded(1, NOON.timestamp(), RunStarted("chat", "left open"))
     )
     assert [run.id for run in ledger.open_runs()] == ["left"]

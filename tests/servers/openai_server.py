@@ -64,7 +64,8 @@ class Answer:
     drop_after: int | None = None
     """Cut the connection after so many words."""
     halt_after: int | None = None
-    """Streamed: after so many words, wait until the server's `go_on` is set."""
+    """After so many words (before the whole reply, where it is not streamed), wait until the
+    server's `go_on` is set."""
 
 
 Script = Callable[[dict[str, Any]], Answer]
@@ -245,6 +246,8 @@ class OpenAIServer:
             )
         if body.get("stream"):
             return StreamingResponse(self._events(body, answer), media_type="text/event-stream")
+        if answer.halt_after is not None:
+            await self._halted()
         await asyncio.sleep(answer.delay_s)
         return JSONResponse(_whole(body, answer))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
@@ -12,6 +11,7 @@ from agentkit.agents.group.transitions import Transitions
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.human import ask
 from agentkit.conversation.transforms.base import TransformMessages
+from agentkit.core import replay
 from agentkit.errors import UndefinedNextAgent
 from agentkit.messages import Stored
 
@@ -99,7 +99,7 @@ class Group:
         candidates = self._or_all(agents)
         if not candidates:
             raise UndefinedNextAgent("There is no agent to choose from.")
-        return random.choice(candidates)
+        return replay.chance().choice(candidates)
 
 
 _TRIES = 3

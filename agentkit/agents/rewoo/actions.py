@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from agentkit.agents.rewoo.describing import Description, describe, read_purpose
 from agentkit.agents.rewoo.inputs import Arguments, BaseParser, JsonParser
 from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode, error_text
+from agentkit.core import replay
 from agentkit.core.tools import Effects, effects_of, load_arguments
 from agentkit.core.twin import wait_for
 from agentkit.errors import Stopped, WrongArgument, WrongType
@@ -115,6 +116,10 @@ class BaseAction:
         """
         function = self._find_api(name)
         return effects_of(function if hasattr(function, "effects") else self)
+
+    def runs_again(self, name: str = "run") -> bool:
+        """Whether it, or the API `name` of a toolkit, is run again when a run is replayed."""
+        return replay.is_run_again(self._find_api(name))
 
     def __repr__(self) -> str:
         return f"{self.description}"

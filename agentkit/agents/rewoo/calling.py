@@ -12,7 +12,7 @@ from agentkit.agents.rewoo.executor import ActionExecutor
 from agentkit.agents.rewoo.inputs import Arguments
 from agentkit.agents.rewoo.plan import Step
 from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode, error_text
-from agentkit.core import bus, stopping
+from agentkit.core import bus, replay, stopping
 from agentkit.core.tools import Given, collecting, to_text
 from agentkit.events import ToolCalled, ToolReturned
 from agentkit.messages import new_id
@@ -31,6 +31,9 @@ class ActionCall:
         """Run the action; a text is taken as one text, whatever evidence stands in it. Raises
         Stopped.
         """
+        replay.work_side_by_side()
+        if known := self._find_recorded(tool, to_text(arguments)):
+            return known
         listeners = _Announcer(self.agent, tool)
         listeners.announce_call(to_text(arguments))
         with stopping.current().on_stop(lambda: listeners.announce_error("stopped")):
@@ -48,6 +51,22 @@ class ActionCall:
             else:
                 listeners.announce_error(returned.errmsg, passages)
         return returned
+
+    def _find_recorded(self, tool: str, arguments: str) -> ActionReturn | None:
+        """What the action gave before the run broke off with which this one goes on."""
+        recording = replay.current()
+        if recording is None or self.executor.runs_again(tool):
+            return None
+        found = recording.take_result(self.agent, tool, arguments)
+        if found is None:
+            return None
+        for event in found:
+            bus.emit(event)
+        returned = found[1]
+        if not returned.ok:
+            problem = returned.content.removeprefix("Error: ")
+            return ActionReturn(type=tool, errmsg=problem, state=ActionStatusCode.API_ERROR)
+        return ActionReturn(type=tool, result=[{"type": "text", "content": returned.content}])
 
 
 def to_action_return(step: Step, evidence: Evidence) -> ActionReturn:

@@ -69,6 +69,11 @@ class ActionExecutor:
         action, api = self._find(name)
         return "none" if action is None else action.effects_of(api)
 
+    def runs_again(self, name: str) -> bool:
+        """Whether the action is run again when a run is replayed."""
+        action, api = self._find(name)
+        return action is not None and action.runs_again(api)
+
     def add_action(self, action: Action) -> None:
         """Add or replace an action; raises WrongArgument for what is no action, or has a name that
         plans cannot write.

@@ -8,9 +8,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
-from agentkit.core import bus, stopping
+from agentkit.core import bus, replay, stopping
 from agentkit.errors import BadModelReply, ModelError, Stopped
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, ReplyEnd, Thinking, Usage
 from agentkit.llm.calls import limits, room, templates
@@ -19,7 +19,7 @@ from agentkit.llm.calls.retrieved import read_thinking, to_message
 from agentkit.llm.calls.stream import Streamed, streaming
 from agentkit.llm.calls.usage import add_reasoning, check_usage, estimate_usage, to_usage
 from agentkit.llm.model import Model, Reply
-from agentkit.llm.response import ModelResponse
+from agentkit.llm.response import ModelResponse, to_response
 from agentkit.messages import (
     Message,
     has_calls,
@@ -70,7 +70,13 @@ def call(
     if stream is not None:
         request["stream"] = stream
     request.update(options)
-    asked = _Call(model, sent, agent, request, may_be_empty, attempts)
+    whole = {"model": model.name, "messages": plain, "stream": stream, **options}
+    fingerprint = replay.hash_of(whole) if bus.heard() else ""
+    asked = _Call(model, sent, agent, request, may_be_empty, attempts, fingerprint=fingerprint)
+    if (recording := replay.current()) and (
+        known := recording.take_reply(agent, fingerprint, plain)
+    ):
+        return asked.replay(known)
     attempt = 1
     while True:
         stopping.check()
@@ -130,6 +136,8 @@ class _Call:
     attempts: int = 1
     """How many there may be."""
     id: str = field(default_factory=new_id)
+    fingerprint: str = ""
+    """The hash of what was asked, before it was shortened or put in order."""
 
     def with_messages(self, messages: list[Message]) -> _Call:
         """The same call with other messages."""
@@ -179,6 +187,28 @@ class _Call:
         self._report(1, replace(reply, usage=Usage(), cost=0.0), "cached")
         return reply
 
+    def replay(self, known: ModelReplied) -> Reply:
+        """The reply that was recorded when this was asked before; told as it was told then."""
+        self.id = known.call_id
+        self._report_call(self.params)
+        bus.emit(replace(known, replayed=True))
+        message = cast(Message, {"content": known.text, **known.message})
+        return Reply(
+            known.text,
+            message,
+            known.usage,
+            known.cost,
+            known.model,
+            known.provider,
+            known.seconds,
+            known.first_token_s,
+            stopped=False,
+            call_id=known.call_id,
+            raw=to_response(message, known.model, known.raw_usage, known.end),
+            end=known.end,
+            thinking=known.thinking,
+        )
+
     @property
     def _who(self) -> str:
         prefix = f"{self.agent}: the" if self.agent else "The"
@@ -197,6 +227,7 @@ class _Call:
                 "chat",
                 messages,
                 describe_request(sent),
+                self.fingerprint,
             )
         )
 
@@ -338,6 +369,8 @@ class _Call:
             raw_usage=self._read_figures(reply.raw) if reply.raw is not None else {},
             end=reply.end,
             thinking=reply.thinking,
+            asked=self.fingerprint,
+            message=_shorten_message(reply),
         )
         if error is not None:
             kind = type(error).__name__
@@ -348,6 +381,14 @@ class _Call:
                 retry_in_s=self.wait_s(error, number),
             )
         bus.emit(replied)
+
+
+def _shorten_message(reply: Reply) -> dict[str, Any]:
+    """The reply as it goes into a history, but for content that the text has."""
+    message: dict[str, Any] = {**reply.message}
+    if message.get("content") == reply.text:
+        del message["content"]
+    return message
 
 
 def find_tools(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:

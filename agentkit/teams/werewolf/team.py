@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from random import Random
 from typing import Any
 
 from agentkit.conversation import announcing
+from agentkit.core import replay
 from agentkit.core.io import IOStream, Quiet
 from agentkit.errors import LimitReached, Stopped
 from agentkit.events import MessageStatus
@@ -31,7 +31,7 @@ def work(task: Task) -> Answer:
     """Play a game; whatever was asked is what begins it. Stopped, it tells how far it came, if
     anything happened.
     """
-    village = Village(deal(PLAYERS, Random()))
+    village = Village(deal(PLAYERS, replay.chance()))
     try:
         winner = _play(task, Game(village, task.llm_config))
     except (Stopped, LimitReached) as error:

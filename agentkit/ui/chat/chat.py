@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from agentkit import runs
-from agentkit.errors import NotFound
+from agentkit.errors import AgentkitError, NotFound
 from agentkit.events import DocumentDone, HumanInputRequested, MessageSent
 from agentkit.ledger import Chat, StoredMessage, queries
 from agentkit.ledger.queries import Totals
@@ -32,6 +32,7 @@ from agentkit.ui.steps.turns import (
     stored_turns,
 )
 from agentkit.ui.text import figures, markdown
+from agentkit.workspace.resuming import find_broken_off
 
 _KEPT = "What had been written by then is kept."
 SHOWN = 30  # messages; more come with "Earlier messages"
@@ -54,7 +55,8 @@ def current_chat() -> Chat | None:
 
 
 def live_run(chat: Chat) -> Run[Any] | None:
-    """The run that is answering in this chat."""
+    """The run that is answering in this chat, or that waits for the person since before a start."""
+    state.workspace().wait_on(state.owner(), chat.id)
     run = next(iter(runs.live(state.owner(), chat_id=chat.id)), None)
     if run:
         for _ in range(100):
@@ -415,8 +417,22 @@ def _draw_again(chosen: Question, turn: Turn) -> None:
         return
     said = turn.question
     question = replace(chosen, text=said.content, again=said.id)
+    problem = queries.why_not_resumed(state.workspace().ledger, state.owner(), turn.run_id)
+    if problem:
+        st.error(markdown.literal(problem), icon=":material/error:")
+    written = bool(turn.answer and turn.answer.content)
+    can_go_on, can_resume = _can_go_on(chosen, turn), not problem and _can_resume(turn)
     with st.container(horizontal=True, gap="small"):
-        if _can_go_on(chosen, turn):
+        if can_resume and not (written and can_go_on):
+            st.button(
+                "Continue",
+                key=f"resume-{turn.run_id}",
+                icon=":material/play_arrow:",
+                help="Go on from the last complete step: nothing is done or paid for twice.",
+                on_click=_resume,
+                args=(turn.run_id,),
+            )
+        elif can_go_on:
             st.button(
                 "Continue",
                 key=f"go-on-{turn.run_id}",
@@ -433,6 +449,24 @@ def _draw_again(chosen: Question, turn: Turn) -> None:
             on_click=composer.send,
             args=(question,),
         )
+
+
+def _resume(run_id: str) -> None:
+    try:
+        state.workspace().resume(state.owner(), run_id)
+    except AgentkitError as error:
+        st.toast(str(error))
+
+
+def _can_resume(turn: Turn) -> bool:
+    """Whether the app was closed in the middle, and enough is noted to go on with the agents."""
+    if turn.status != "interrupted":
+        return False
+    try:
+        find_broken_off(state.workspace().ledger, state.owner(), turn.run_id)
+    except AgentkitError:
+        return False
+    return True
 
 
 def _can_go_on(chosen: Question, turn: Turn) -> bool:

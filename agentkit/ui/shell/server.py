@@ -161,6 +161,7 @@ def _model() -> dict[str, object]:
 def _warm() -> None:
     try:
         workspace = state.workspace()
+        workspace.resume_left()
         state.drawn.wait(FIRST_PAGE_S)
         workspace.warm()
     except AgentkitError as error:  # the pages show it; the log has it for whoever runs the server

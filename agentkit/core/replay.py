@@ -1,0 +1,326 @@
+"""What a run that broke off had completed, for the run that goes on with it.
+
+The agents work again from the beginning. What was completed is served from the recording: a model's
+reply by agent and hash of the request, a tool's result, code, a look-up and a person's answer each
+by what it was asked for, in their order. So nothing is done, or paid for, twice.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from hashlib import sha256
+from random import Random
+from typing import Any, Generic, TypeVar
+
+from agentkit.errors import ReplayDiffers
+from agentkit.events import (
+    CodeRan,
+    Event,
+    HumanAnswered,
+    HumanInputRequested,
+    ModelCalled,
+    ModelReplied,
+    Retrieved,
+    ToolCalled,
+    ToolReturned,
+)
+
+T = TypeVar("T")
+B = TypeVar("B")
+E = TypeVar("E")
+Messages = Sequence[Mapping[str, Any]]
+ReadRequest = Callable[[str], Messages]
+"""Gives the messages that were sent for a model call, by its id."""
+Key = tuple[str, ...]
+Span = tuple[object, object, object]
+_SHOWN = 60  # characters of what differs, before and after
+
+
+@dataclass(slots=True)
+class _Step(Generic[B, E]):
+    """Something that began, and how it ended, if it did."""
+
+    begun: B
+    end: E | None = None
+
+    @property
+    def whole(self) -> tuple[B, E] | None:
+        """Both; None while it has not ended."""
+        return None if self.end is None else (self.begun, self.end)
+
+
+class _Shelf(Generic[T]):
+    """Things by what they were asked for, each to be taken once, in their order."""
+
+    def __init__(self) -> None:
+        self._things: dict[Key, deque[T]] = defaultdict(deque)
+
+    def put(self, key: Key, thing: T) -> None:
+        self._things[key].append(thing)
+
+    def first(self, key: Key) -> T | None:
+        things = self._things[key]
+        return things[0] if things else None
+
+    def take(self, key: Key) -> T | None:
+        things = self._things[key]
+        return things.popleft() if things else None
+
+    def is_empty(self) -> bool:
+        return not any(self._things.values())
+
+
+class Recording:
+    """What is to be served; each thing once, by several threads if need be."""
+
+    def __init__(
+        self,
+        events: Iterable[Event] = (),
+        root: str = "",
+        on_live: Callable[[], object] = lambda: None,
+        read_request: ReadRequest = lambda call_id: (),
+    ) -> None:
+        """`events` of the run, in order; `root` is the id of the first of the runs that went on
+        with one another. `on_live` is called once, when something is done that was not recorded.
+        """
+        self.root = root
+        self._on_live, self._read_request = on_live, read_request
+        self._replies: dict[str, list[ModelReplied]] = defaultdict(list)
+        self._unfinished: set[Key] = set()
+        self._tools = _Shelf[_Step[ToolCalled, ToolReturned]]()
+        self._questions = _Shelf[_Step[HumanInputRequested, HumanAnswered]]()
+        self._code, self._found = _Shelf[CodeRan](), _Shelf[Retrieved]()
+        self._said = _Shelf[str]()
+        self._spans: dict[Span, dict[str, Any]] = {}
+        self._numbers: dict[int, Span] = {}
+        self._lock = threading.Lock()
+        self._is_live = False
+        self._begun: dict[str, Any] = {}
+        for event in events:
+            if add := _ADD.get(type(event)):
+                add(self, event)
+
+    def _add_call(self, event: ModelCalled) -> None:
+        if event.purpose == "chat":
+            self._unfinished.add((event.agent, event.asked))
+
+    def _add_reply(self, event: ModelReplied) -> None:
+        if event.purpose == "chat" and event.status == "ok":
+            self._replies[event.agent].append(event)
+            self._unfinished.discard((event.agent, event.asked))
+
+    def _add_tool(self, event: ToolCalled) -> None:
+        step = self._begun[event.call_id] = _Step[ToolCalled, ToolReturned](event)
+        self._tools.put((event.agent, event.name, event.arguments), step)
+
+    def _add_result(self, event: ToolReturned) -> None:
+        if step := self._begun.get(event.call_id):
+            step.end = event
+        for passage in event.passages:
+            self._numbers.setdefault(int(passage["marker"]), span_of(passage))
+
+    def _add_question(self, event: HumanInputRequested) -> None:
+        step = self._begun[event.request_id] = _Step[HumanInputRequested, HumanAnswered](event)
+        self._questions.put((event.agent, event.prompt, event.draft), step)
+
+    def _add_answer(self, event: HumanAnswered) -> None:
+        if event.place is not None:
+            self._said.put((str(event.place),), event.text)
+        elif step := self._begun.get(event.request_id):
+            step.end = event
+
+    def _add_code(self, event: CodeRan) -> None:
+        if not event.stopped:
+            self._code.put((event.agent, event.language, event.code), event)
+
+    def _add_hits(self, event: Retrieved) -> None:
+        self._found.put((event.query, _way(event.mode == "exact")), event)
+        self._spans |= {span_of(hit): hit for hit in event.hits}
+
+    def take_reply(self, agent: str, asked: str, messages: Messages) -> ModelReplied | None:
+        """The reply to a request; None where there is none, and it is to be sent.
+
+        Raises ReplayDiffers when it is not the one that was sent at this point.
+        """
+        with self._lock:
+            waiting = self._replies[agent]
+            found = next((one for one in waiting if one.asked == asked), None)
+            if found is not None:
+                waiting.remove(found)
+                return found
+            expected = waiting[0] if waiting else None
+            had_begun = (agent, asked) in self._unfinished
+        if expected is not None and not had_begun and not _side_by_side.get():
+            self._refuse(expected, messages)
+        self.go_live()
+        return None
+
+    def take_result(
+        self, agent: str, name: str, arguments: str
+    ) -> tuple[ToolCalled, ToolReturned] | None:
+        """A call of a tool with its result; None when it is to be run."""
+        step = self._take(self._tools, (agent, name, arguments))
+        return step.whole if step else None
+
+    def has_begun(self, agent: str, name: str, arguments: str) -> bool:
+        """Whether the next such call had begun, and nobody knows how it ended."""
+        with self._lock:
+            step = self._tools.first((agent, name, arguments))
+        return step is not None and step.end is None
+
+    def has_asked(self, agent: str, prompt: str, draft: str) -> bool:
+        """Whether the person was asked this next, answered or not."""
+        with self._lock:
+            return self._questions.first((agent, prompt, draft)) is not None
+
+    def take_said(self, place: int) -> list[str]:
+        """What a person had said unasked, after so many messages."""
+        said: list[str] = []
+        with self._lock:
+            while text := self._said.take((str(place),)):
+                said.append(text)
+        return said
+
+    def has_said(self) -> bool:
+        """Whether there is something that a person says unasked later on."""
+        with self._lock:
+            return not self._said.is_empty()
+
+    def take_answer(
+        self, agent: str, prompt: str, draft: str
+    ) -> tuple[HumanInputRequested, HumanAnswered] | None:
+        """What a person was asked and answered; None when they are to be asked."""
+        step = self._take(self._questions, (agent, prompt, draft))
+        return step.whole if step else None
+
+    def take_code(self, agent: str, language: str, code: str) -> CodeRan | None:
+        """What came of a block of code; None when it is to be run."""
+        return self._take(self._code, (agent, language, code))
+
+    def take_hits(self, query: str, *, exact: bool = False) -> Retrieved | None:
+        """What a look-up found; None when it is to be made."""
+        return self._take(self._found, (query, _way(exact)))
+
+    def numbered(self) -> list[dict[str, Any]]:
+        """The hits that tools had given numbers to, from 1 on, as in the events of their search."""
+        found = [self._spans.get(self._numbers[one]) for one in sorted(self._numbers)]
+        return [hit for hit in found if hit is not None]
+
+    def go_live(self) -> None:
+        """Something is done from here on that was not recorded."""
+        with self._lock:
+            was_live, self._is_live = self._is_live, True
+        if not was_live:
+            self._on_live()
+
+    def _take(self, shelf: _Shelf[T], key: Key) -> T | None:
+        with self._lock:
+            found = shelf.take(key)
+        if found is None:
+            self.go_live()
+        return found
+
+    def _refuse(self, expected: ModelReplied, messages: Messages) -> None:
+        then, at = self._read_request(expected.call_id), 0
+        while at < min(len(then), len(messages)) and hash_of(then[at]) == hash_of(messages[at]):
+            at += 1
+        raise ReplayDiffers(
+            f"{expected.agent or 'The model'} would be asked something else now than before the"
+            f" app was closed: {_describe_difference(then[at:], messages[at:], at)}. Nothing was"
+            " asked. Try again from the beginning; what there was is kept."
+        )
+
+
+_ADD: dict[type[Event], Callable[[Recording, Any], None]] = {
+    ModelCalled: Recording._add_call,
+    ModelReplied: Recording._add_reply,
+    ToolCalled: Recording._add_tool,
+    ToolReturned: Recording._add_result,
+    HumanInputRequested: Recording._add_question,
+    HumanAnswered: Recording._add_answer,
+    CodeRan: Recording._add_code,
+    Retrieved: Recording._add_hits,
+}
+
+
+def span_of(passage: Mapping[str, Any]) -> Span:
+    """What a passage is known by: its document, and where in it it begins and ends."""
+    return passage.get("document_id"), passage.get("start"), passage.get("end")
+
+
+def _way(exact: bool) -> str:
+    return "exact" if exact else ""
+
+
+def _describe_difference(then: Messages, now: Messages, at: int) -> str:
+    if not then or not now:
+        return f"there are {'more' if now else 'fewer'} messages than {at}"
+    old, new = (json.dumps(one[0], ensure_ascii=False, default=str) for one in (then, now))
+    start = next((n for n, pair in enumerate(zip(old, new, strict=False)) if len({*pair}) > 1), 0)
+    cut = slice(max(0, start - _SHOWN // 2), start + _SHOWN)
+    return f"message {at + 1} was «…{old[cut]}…» and is «…{new[cut]}…»"
+
+
+def hash_of(value: object) -> str:
+    """What two equal JSON values share."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=_name_kind)
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+def _name_kind(value: object) -> str:
+    """What stands for a value that JSON has nothing for; the same in every process."""
+    return f"<{type(value).__qualname__}>"
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def run_again(tool: F) -> F:
+    """Mark a tool as one that is run again, as agents keep what it gives beside its result; what it
+    looks up is served.
+    """
+    vars(tool)["runs_again"] = True
+    return tool
+
+
+def is_run_again(tool: object) -> bool:
+    """Whether a tool is marked so."""
+    return bool(getattr(tool, "runs_again", False))
+
+
+_current: ContextVar[Recording | None] = ContextVar("agentkit_replay", default=None)
+_chance: ContextVar[Random | None] = ContextVar("agentkit_chance", default=None)
+_side_by_side: ContextVar[bool] = ContextVar("agentkit_side_by_side", default=False)
+
+
+def current() -> Recording | None:
+    """What the enclosing run goes on with, if it does."""
+    return _current.get()
+
+
+@contextmanager
+def replaying(recording: Recording | None, root: str = "") -> Iterator[None]:
+    """Serve from this in the block; what is left to chance there, `root` decides."""
+    token, other = _current.set(recording), _chance.set(Random(root))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+        _chance.reset(other)
+
+
+def chance() -> Random:
+    """What decides by chance: in a run the same when it is gone on with."""
+    return _chance.get() or Random(random.getrandbits(64))
+
+
+def work_side_by_side() -> None:
+    """Say that this context's requests come in no certain order, as those of steps at one time."""
+    _side_by_side.set(True)

@@ -1,0 +1,135 @@
+"""Answers that broke off because their process ended: what they had completed, and who goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from agentkit import runs
+from agentkit.core import bus, replay
+from agentkit.core.replay import Recording
+from agentkit.errors import AgentkitError, ConfigError
+from agentkit.events import (
+    Event,
+    HumanAnswered,
+    HumanInputRequested,
+    ModelReplied,
+    RunStarted,
+)
+from agentkit.ledger import Ledger, RunKey, StoredMessage, queries
+from agentkit.retrieval import Hit
+from agentkit.teams import Question
+
+LookUp = Callable[[str], list[Hit]]
+_STATES = ("interrupted", "waiting")
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenOff:
+    """A run that broke off, and what it was asked."""
+
+    run: RunKey
+    question: Question
+    """To be asked once more, of the same team and model."""
+    events: list[Event]
+    root: str
+    """The id of the first run, if it went on with another one itself."""
+
+    def record(self, ledger: Ledger) -> Recording:
+        """What is served to the run that goes on, which stands for this one as soon as it does
+        something new.
+        """
+
+        def take_over() -> None:
+            if run := runs.current():
+                ledger.replace_run(self.run, run.key)
+
+        def read_request(call_id: str) -> list[dict[str, object]]:
+            return ledger.request_of(self.run.owner, call_id).messages
+
+        return Recording(self.events, self.root, take_over, read_request)
+
+
+def find_broken_off(ledger: Ledger, owner: str, run_id: str) -> BrokenOff:
+    """The answer that broke off in this run; raises NotFound, and ConfigError where nobody can go
+    on with it.
+    """
+    known = queries.run_state(ledger, owner, run_id)
+    if known.state not in _STATES or not known.key.chat_id:
+        raise ConfigError(f"The run {run_id} did not break off, so there is nothing to go on with.")
+    return _read(ledger, known.key)
+
+
+def _read(ledger: Ledger, run: RunKey) -> BrokenOff:
+    owner, run_id = run.owner, run.id
+    chat = ledger.chat(owner, run.chat_id or "")
+    said = _find_question(ledger, run)
+    events = [one.event for one in queries.events(ledger, owner, run_id, with_requests=False)]
+    if not _is_complete(events):
+        raise ConfigError(
+            "An older version had begun this answer and noted too little to go on; ask again."
+        )
+    first = Question.asked_by(said, chat.team)
+    question = replace(
+        first,
+        text="",
+        model_id=first.model_id or chat.model,
+        chat_id=chat.id,
+        again=first.again if first.go_on else said.id,
+    )
+    return BrokenOff(run, question, events, _find_root(ledger, owner, events) or run_id)
+
+
+def is_waiting(ledger: Ledger, run: RunKey) -> bool:
+    """Whether a run waited for a person when its process died, and can wait on."""
+    try:
+        events = _read(ledger, run).events
+    except AgentkitError:
+        return False
+    asked = [event.request_id for event in events if isinstance(event, HumanInputRequested)]
+    answered = {event.request_id for event in events if isinstance(event, HumanAnswered)}
+    return any(request not in answered for request in asked)
+
+
+def is_second_time(ledger: Ledger, run: RunKey) -> bool:
+    """Whether the run had gone on with another one already."""
+    events = [one.event for one in queries.events(ledger, run.owner, run.id, with_requests=False)]
+    return _find_started(events).resumes != ""
+
+
+def serving(look_up: LookUp, *, exact: bool = False) -> LookUp:
+    """The look-up, which gives what was found before where the run goes on with another one."""
+
+    def find(query: str) -> list[Hit]:
+        recording = replay.current()
+        known = recording.take_hits(query, exact=exact) if recording else None
+        if known is None:
+            return look_up(query)
+        bus.emit(known)
+        return [Hit.from_json(hit) for hit in known.hits]
+
+    return find
+
+
+def _find_question(ledger: Ledger, run: RunKey) -> StoredMessage:
+    said = ledger.said_in(run.owner, run.id)
+    if question := next((one for one in said if one.role == "user"), None):
+        return question
+    raise ConfigError("The question of this answer is not there any more; ask it again.")
+
+
+def _is_complete(events: list[Event]) -> bool:
+    """Whether each reply says what was asked for it."""
+    replies = [event for event in events if isinstance(event, ModelReplied)]
+    return all(one.asked for one in replies if one.purpose == "chat" and one.status == "ok")
+
+
+def _find_root(ledger: Ledger, owner: str, events: list[Event]) -> str:
+    root = _find_started(events).resumes
+    while root and (before := queries.find_resumed(ledger, owner, root)):
+        root = before
+    return root
+
+
+def _find_started(events: list[Event]) -> RunStarted:
+    return next(event for event in events if isinstance(event, RunStarted))
