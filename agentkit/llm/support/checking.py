@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from heapq import nlargest
 from itertools import accumulate, chain, compress, filterfalse, islice, takewhile
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentkit.llm.offline.words import has_form_of, is_among, stems
@@ -268,7 +267,7 @@ def check(
 
     made = [one.to_checked() for one in judged]
     undecided = enumerate(map(_Judged.find_undecided, judged))
-    left = dict(islice(filter(itemgetter(1), undecided), _COMPARED))
+    left = dict(islice(((place, one) for place, one in undecided if one), _COMPARED))
     for place in compress(left, _find_strays(list(left.values()), embed)):
         made[place] = replace(made[place], verdict="doubtful", kind="passage")
     return made
