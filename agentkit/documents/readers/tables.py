@@ -8,8 +8,9 @@ import csv
 import datetime
 import io
 import re
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, compress, count
+from types import NoneType
 from typing import Any, NamedTuple
 
 from agentkit.documents.assembly import Part, Reading
@@ -100,24 +101,24 @@ def _to_line(cells: list[str]) -> str:
     """A row as one line; empty cells inside keep their place, those at the end are dropped."""
     line = " | ".join(cells)
     if _UNTIDY.search(line):
-        line = " | ".join(map(_on_one_line, cells))
+        line = " | ".join(map(_put_on_one_line, cells))
     return line.strip(" ").rstrip(" |")
 
 
 def _read_header(cells: list[str]) -> str:
     """The row when it looks like names of columns, else ""."""
     named = list(filter(None, map(str.strip, cells)))
-    distinct = len(set(named)) == len(named)
-    if len(named) < 2 or not distinct or any(map(_is_number, named)):
+    is_distinct = 1 < len(named) == len(set(named))
+    if not is_distinct or any(map(_is_number, named)):
         return ""
-    return " | ".join(map(_on_one_line, named))[:_LONGEST_HEADER]
+    return " | ".join(map(_put_on_one_line, named))[:_LONGEST_HEADER]
 
 
 def _is_number(cell: str) -> bool:
     return cell.replace(".", "").replace(",", "").isdigit()
 
 
-def _on_one_line(cell: str) -> str:
+def _put_on_one_line(cell: str) -> str:
     return " ".join(cell.split())
 
 
@@ -150,7 +151,7 @@ def _cut_sheet(sheet: Any, book: Any, name: str) -> Iterator[Part]:
 
 def _find_width(row: _Row) -> int:
     """The number of the last column with anything in it."""
-    return max(column for column, cell in enumerate(row.cells, 1) if cell)
+    return max(compress(count(1), row.cells))
 
 
 def _read_rows(sheet: Any, book: Any, name: str) -> Iterator[tuple[int, list[str]]]:
@@ -190,10 +191,21 @@ def _fill_row(found: list[dict[str, Any]], width: int) -> list[str]:
 
 
 def _to_text(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.15g}"
-    if isinstance(value, datetime.datetime):
-        return value.isoformat(" ").removesuffix(" 00:00:00")
-    return str(value)
+    return _WRITERS.get(type(value), str)(value)
+
+
+def _write_nothing(value: None) -> str:
+    return ""
+
+
+def _write_moment(value: datetime.datetime) -> str:
+    """The date, and the time where there is one."""
+    return value.isoformat(" ").removesuffix(" 00:00:00")
+
+
+_WRITERS: Mapping[type, Callable[[Any], str]] = {
+    NoneType: _write_nothing,
+    float: "{:.15g}".format,
+    datetime.datetime: _write_moment,
+}
+"""By the type of a cell's value; others as Python writes them."""

@@ -113,7 +113,7 @@ def _read_text(paragraph: Any) -> str:
         tag = local(node)
         if tag in _SKIPPED:
             continue
-        pieces.append((node.text or "") if tag == "t" else _CHARACTERS.get(tag, ""))
+        pieces.append(node.findtext(".") if tag == "t" else _CHARACTERS.get(tag, ""))
         pending.extend(reversed(node))
     return "".join(pieces)
 
