@@ -60,8 +60,7 @@ def _find_best(question: Question, answering: Sequence[Unit]) -> Unit:
 
 def _is_headed(question: Question, unit: Unit) -> bool:
     """Whether it is a list item whose heading or introduction has most words of the question."""
-    above = frozenset() if unit.previous is None else unit.previous.stems
-    shared = above.union(stems(unit.heading)).intersection(question.stems)
+    shared = unit.stems_before.union(stems(unit.heading)).intersection(question.stems)
     return unit.shape == "item" and len(shared) * 2 > len(question.stems)
 
 
@@ -144,7 +143,7 @@ def quote_units(picked: Sequence[Unit], cites: bool = True, wanted: Collection[s
     form = "{0} [{1}]" if cites else "{0}"
     blocks: list[str] = []
     for are_items, block in groupby(picked, _is_item):
-        texts = [form.format(unit.focused(wanted), unit.marker) for unit in block]
+        texts = [form.format(unit.focus(wanted), unit.marker) for unit in block]
         if are_items and len(picked) > 1:
             blocks.append("\n".join(map(_to_item, texts)))
         else:
