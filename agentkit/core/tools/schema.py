@@ -7,8 +7,8 @@ from __future__ import annotations
 import inspect
 import json
 import logging
-from collections.abc import Callable, Iterable
-from itertools import filterfalse
+from collections.abc import Callable, Iterable, Mapping
+from itertools import filterfalse, repeat
 from typing import Any
 
 from agentkit.core.tools.signature import NOTHING, name_of, parameters_of
@@ -166,14 +166,28 @@ def _tidy(node: object, names: dict[str, str]) -> Any:
     """The schema with references renamed and without `additionalProperties: true`, which pydantic
     >= 2.11 adds to `dict`.
     """
-    if isinstance(node, list):
-        return [_tidy(item, names) for item in node]
-    if not isinstance(node, dict):
-        return node
-    tidied = {key: _tidy(value, names) for key, value in node.items()}
+    return _TIDYING.get(type(node), _leave)(node, names)
+
+
+def _tidy_list(items: list[Any], names: dict[str, str]) -> list[Any]:
+    return list(map(_tidy, items, repeat(names)))
+
+
+def _tidy_object(node: Schema, names: dict[str, str]) -> Schema:
+    tidied = dict(zip(node, map(_tidy, node.values(), repeat(names)), strict=True))
     if isinstance(node.get("$ref"), str):
         target = node["$ref"].removeprefix(DEFINITIONS)
         tidied["$ref"] = DEFINITIONS + names.get(target, target)
     if node.get("additionalProperties") is True and "properties" not in node:
         del tidied["additionalProperties"]
     return tidied
+
+
+def _leave(node: object, names: dict[str, str]) -> object:
+    return node
+
+
+_TIDYING: Mapping[type, Callable[[Any, dict[str, str]], object]] = {
+    list: _tidy_list,
+    dict: _tidy_object,
+}

@@ -9,7 +9,8 @@ import datetime
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, compress, count
+from itertools import chain, compress, count, groupby, islice
+from operator import itemgetter
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -76,14 +77,16 @@ def _cut_csv(records: Iterator[list[str]]) -> Iterator[Part]:
 
 def _find_blocks(rows: Iterable[tuple[int, list[str]]]) -> Iterator[tuple[int, int, list[_Row]]]:
     """Cut a table at its blank rows: number of the first row, of the last, and the rows."""
-    block: list[_Row] = []
-    for row in _find_filled(rows):
-        if block and (row.number > block[-1].number + 1 or len(block) == _BLOCK):
+    for _, run in groupby(enumerate(_find_filled(rows)), key=_find_shift):
+        filled = map(itemgetter(1), run)
+        while block := list(islice(filled, _BLOCK)):
             yield block[0].number, block[-1].number, block
-            block = []
-        block.append(row)
-    if block:
-        yield block[0].number, block[-1].number, block
+
+
+def _find_shift(numbered: tuple[int, _Row]) -> int:
+    """How many rows are left out up to this one: it is the same for rows without a gap."""
+    place, row = numbered
+    return row.number - place
 
 
 def _find_filled(rows: Iterable[tuple[int, list[str]]]) -> Iterator[_Row]:

@@ -67,11 +67,12 @@ def _is_thought(part: object) -> bool:
 def _to_plain(calls: object) -> Any:
     """Calls as dicts, be they of the SDK or any objects with attributes; others as they are."""
     if isinstance(calls, _LIST):
-        return [_to_plain(call) for call in calls]
+        return list(map(_to_plain, calls))
     if isinstance(calls, Mapping):
         return dict(calls)
     if hasattr(calls, "model_dump"):
         return calls.model_dump(exclude_none=True)
     if hasattr(calls, "__dict__"):
-        return {key: _to_plain(value) for key, value in vars(calls).items()}
+        fields = vars(calls)
+        return dict(zip(fields, map(_to_plain, fields.values()), strict=True))
     return calls
