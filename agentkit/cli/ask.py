@@ -7,6 +7,8 @@ import re
 import sys
 from collections.abc import Callable
 from functools import partial
+from itertools import filterfalse
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,6 +32,7 @@ from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED
 
 if TYPE_CHECKING:
     from agentkit.ledger.queries import Totals
+    from agentkit.llm.support.checking import Checked
     from agentkit.runs import Run
     from agentkit.teams import Answer, Citation, Team
     from agentkit.workspace import Workspace
@@ -211,7 +214,7 @@ def _find_usage(workspace: Workspace, run: Run[Answer]) -> Totals:
 def _to_json(answer: Answer, usage: Totals, run: Run[Answer]) -> dict[str, Any]:
     return {
         "answer": answer.text,
-        "citations": [_citation_to_json(citation) for citation in answer.citations],
+        "citations": list(map(_citation_to_json, answer.citations)),
         "checks": [check.to_json() for check in answer.checks],
         "usage": {
             **{name: getattr(usage, name) for name in _USAGE},
@@ -235,8 +238,9 @@ def _citation_to_json(citation: Citation) -> dict[str, Any]:
 
 def _find_fallback(run: Run[Answer]) -> Fallback | None:
     """The first, where a search of the run went by words alone."""
-    events = (recorded.event for recorded in run.events())
-    return next((e.fallback for e in events if isinstance(e, Retrieved) and e.fallback), None)
+    events = map(attrgetter("event"), run.events())
+    searches = (event for event in events if isinstance(event, Retrieved))
+    return next(filter(None, map(attrgetter("fallback"), searches)), None)
 
 
 def _show_end(answer: Answer, usage: Totals, run: Run[Answer]) -> None:
@@ -254,7 +258,7 @@ def _show_end(answer: Answer, usage: Totals, run: Run[Answer]) -> None:
 def _show_citations(answer: Answer) -> None:
     """The passages, those with a question mark that no sentence of the answer is sure of."""
     markers = {citation.marker for citation in answer.citations}
-    sure = {check.marker for check in answer.checks if check.verdict in _WITHOUT_DOUBT}
+    sure = {check.marker for check in filter(_is_sure, answer.checks)}
     doubtful = markers - sure if answer.checks else set()
     if markers:
         put("")
@@ -263,9 +267,13 @@ def _show_citations(answer: Answer) -> None:
         put(f"[{citation.marker}{sign}] {describe_place(citation)}")
 
 
+def _is_sure(check: Checked) -> bool:
+    return check.verdict in _WITHOUT_DOUBT
+
+
 def _show_doubts(answer: Answer) -> None:
     """The markers that their passages do not bear out, each with the words before it."""
-    doubtful = [check for check in answer.checks if check.verdict not in _WITHOUT_DOUBT]
+    doubtful = list(filterfalse(_is_sure, answer.checks))
     if doubtful:
         put("\nCheck before you rely on it:")
     for check in doubtful:

@@ -261,6 +261,6 @@ def _find_modules_in_texts(tree: ast.Module) -> Iterator[Finding]:
 
 def _find_texts(call: ast.Call) -> Iterator[tuple[int, str]]:
     """The literal texts among the arguments of a call, each with its line."""
-    for given in [*call.args, *(keyword.value for keyword in call.keywords)]:
+    for given in (*call.args, *map(attrgetter("value"), call.keywords)):
         if isinstance(given, ast.Constant) and isinstance(given.value, str):
             yield given.lineno, given.value

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, compress, count
 from typing import Any
 
 from agentkit.cli.imports import MODELS, Edit, Finding, Ported, apply_edits, port_source
@@ -29,6 +29,8 @@ _MAGIC = re.compile(
 """A statement of IPython: the space before it, and its lines."""
 _OF_PYTHON = ("%%time", "%%timeit", "%%capture", "%%prun")
 """Magics above a cell that leave it Python."""
+_BLANK = re.compile(r"\s*0?\s*")
+"""A line of which a statement of IPython is all."""
 
 
 def port_notebook(text: str) -> tuple[str, list[Finding]]:
@@ -134,10 +136,12 @@ def _place(ported: Ported, pieces: Sequence[_Piece]) -> Ported:
 
 def _port_cell(source: str, bound: dict[str, str]) -> Ported:
     """What becomes of a cell; lines with imports that stay although they may be meant are found."""
-    if not any(name in source for name in [*MODELS, *bound]):
+    if not any(map(source.__contains__, (*MODELS, *bound))):
         return Ported([], [])
-    mentioned = [source.count("\n", 0, at.start()) + 1 for at in _MENTIONED.finditer(source)]
-    hidden = [Finding(line, "an import in a magic stays as it is") for line in mentioned]
+    hidden = [
+        Finding(source.count("\n", 0, at.start()) + 1, "an import in a magic stays as it is")
+        for at in _MENTIONED.finditer(source)
+    ]
     if _is_other_language(source):
         return Ported([], hidden)
     with suppress(SyntaxError):
@@ -147,14 +151,11 @@ def _port_cell(source: str, bound: dict[str, str]) -> Ported:
         ported = port_source(python, bound)
     except SyntaxError as error:
         told = f"no Python ({error.msg}); it stays as it is"
-        return Ported([], [Finding(error.lineno or 1, told)] if mentioned else [])
+        return Ported([], [Finding(error.lineno or 1, told)] if hidden else [])
     seen = {found.line for found in ported.findings}
-    lines = python.split("\n")
-    in_magics = [
-        found
-        for found in hidden
-        if found.line not in seen and lines[found.line - 1].strip() in ("", "0")
-    ]
+    blank = compress(count(1), map(_BLANK.fullmatch, python.split("\n")))
+    of_magics = frozenset(blank) - seen
+    in_magics = [found for found in hidden if found.line in of_magics]
     return Ported(ported.edits, [*ported.findings, *in_magics])
 
 

@@ -21,7 +21,8 @@ _FIRST_WORDS = (
     " when while as but and or so yet there here however moreover thus therefore what why who how"
     " where our their his her my after before since because although"
 )
-_STARTERS = frozenset(_FIRST_WORDS.split())
+_STARTERS = frozenset(("", *_FIRST_WORDS.split()))
+"""The end of the text counts among them."""
 _END = re.compile(
     r"""(?<![.!?\u2026])(?P<dots>[.!?\u2026]++)
     (?P<close>["'\u201c\u201d\u2019)\]\u00bb*_]*+)(?=\s|\Z)  # Latin: needs white space
@@ -30,7 +31,8 @@ _END = re.compile(
     re.VERBOSE,
 )
 _NO_WORD = re.compile(r"[^\w.]")
-_NEXT_WORD = re.compile(r"\s*[\"'\u201c\u2018(\[\u00ab*_]*([^\W_]+)")
+_NEXT_WORD = re.compile(r"\s*[\"'\u201c\u2018(\[\u00ab*_]*([^\W_]*)")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 _ITEM = re.compile(
     r"[ \t]*(?:[-*+\u2022\u25aa\u2013\u25cf]\s|\(?\d{1,3}[.)]\s|\(?[a-zA-Z][.)]\s|[|#>]|\n|\Z)"
 )
@@ -70,7 +72,8 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
     if match["dots"] is None:  # CJK
         return True
     following = _NEXT_WORD.match(text, match.end())
-    word = following[1] if following else ""
+    assert following is not None, "the pattern takes an empty text, too"
+    word = following[1]
     if word[:1].islower():
         return False
     if match["dots"] != ".":
@@ -81,9 +84,7 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
         return not word
     if _begins_line(text, at - len(before)) and _NUMBERING.fullmatch(before):
         return False  # "1." in front of a list item
-    if (len(before) == 1 and before.isalpha()) or re.fullmatch(r"(?:[^\W\d_]\.)+[^\W\d_]", before):
-        return word.lower() in _STARTERS or not word
-    return True
+    return word.lower() in _STARTERS or not _INITIALS.fullmatch(before)
 
 
 def _word_before(text: str, at: int) -> str:
@@ -100,30 +101,26 @@ class _Widths:
     """Tells a newline that wraps a line from one that ends it, by the width of the lines around."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.text = f"{text}\n\n"  # so that every line and every paragraph has an end
         self._block_end = -1
         self._widest = 0
 
     def ends_line(self, at: int) -> bool:
         text = self.text
         start = text.rfind("\n", 0, at) + 1
-        following = text.find("\n", at + 1)
         line = text[start:at].strip()
-        after = text[at + 1 : following if following >= 0 else len(text)]
-        if not (line and after.strip()) or _ITEM.match(text, at + 1):
+        after = text[at + 1 : text.index("\n", at + 1)].strip()
+        if not (line and after) or _ITEM.match(text, at + 1):
             return True
         if line.endswith((":", ";", "|")) or " | " in f"{line}\n{after}":
             return True
-        if after.lstrip()[0].islower():
-            return False
-        return len(line) < 0.6 * self._measure(start)
+        return not after[0].islower() and len(line) < 0.6 * self._measure(start)
 
     def _measure(self, at: int) -> int:
         """Length of the longest line of the paragraph around `at`; each paragraph is measured
         once.
         """
         if at > self._block_end:
-            end = self.text.find("\n\n", at)
-            self._block_end = end if end >= 0 else len(self.text)
+            self._block_end = self.text.index("\n\n", at)
             self._widest = max(map(len, self.text[at : self._block_end].split("\n")))
         return self._widest

@@ -16,6 +16,7 @@ _MARKS = (
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (b"", ""),
 )
 # The commoner one first. The neighbours of Windows-1252 that are confused with it (1254, 1257,
 # latin-*) are left out on purpose.
@@ -80,21 +81,18 @@ def is_text(data: bytes) -> bool:
 
 def _find_unicode(data: bytes) -> str:
     """The encoding that a mark or the distribution of NULs tells, or ""."""
-    marked = (encoding for mark, encoding in _MARKS if data.startswith(mark))
-    return next(marked, "") or _find_wide(data)
+    return next(encoding for mark, encoding in _MARKS if data.startswith(mark)) or _find_wide(data)
 
 
 def _find_wide(data: bytes) -> str:
     """UTF-16 without a mark shows as NULs in every second byte."""
     sample = data[:4_096]
-    if len(sample) < 4 or len(sample) % 2:
-        return ""
     even, odd = sample[::2].count(0), sample[1::2].count(0)
-    half = len(sample) // 2
-    for encoding, many, few in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
-        if many > 0.7 * half and few < 0.05 * half:
-            return encoding
-    return ""
+    half = len(sample) / 2
+    is_wide = min(even, odd) < 0.05 * half and max(even, odd) > 0.7 * half
+    if not is_wide or len(sample) not in range(4, 4_097, 2):
+        return ""
+    return "utf-16-le" if odd > even else "utf-16-be"
 
 
 def _decode_legacy(data: bytes, declared: str) -> str:
@@ -126,4 +124,4 @@ def _guess_legacy(data: bytes) -> str:
     matches = list(from_bytes(bytes(sample), cp_isolation=_LIKELY))
     rank = attrgetter("chaos", "coherence")
     equal = {match.encoding for match in matches if rank(match) == rank(matches[0])}
-    return next((encoding for encoding in _LIKELY if encoding in equal), "")
+    return next(filter(equal.__contains__, _LIKELY), "")

@@ -14,6 +14,7 @@ _RANGE = re.compile(r"(?P<before>.*?)(?P<first>\d+)-(?P<last>\d+)(?P<after>\]?)"
 _NUMBER = re.compile(
     r"(?P<before>[^\s$!]+ |\$.*\[)(?P<first>(?P<last>\d+))(?P<after>\]?)", re.DOTALL
 )
+_FORMS = (_CELLS, _RANGE, _NUMBER)
 _ONE = {"lines ": "line ", "rows ": "row ", "cells ": "cell "}
 _SEVERAL = {one: several for several, one in _ONE.items()}
 
@@ -70,28 +71,24 @@ def narrow(place: str, lines: int, skipped: int, taken: int) -> str:
 
 def join(first: str, last: str) -> str:
     """The place from the beginning of `first` to the end of `last`."""
-    if first == last or not first or not last:
-        return first or last
-    begin, end = _parse(first), _parse(last)
-    if not begin or not end or (begin.before, begin.after) != (end.before, end.after):
-        return f"{first} to {last}"
+    ends = list(dict.fromkeys(filter(None, (first, last))))
+    ranges = list(filter(None, map(_parse, ends)))
+    around = {(found.before, found.after) for found in ranges}
+    if len(ranges) < 2 or len(around) > 1:
+        return " to ".join(ends)
+    begin, end = ranges
     widest = max(begin.right, end.right, key=_order_column)
     return replace(begin, last=end.last, right=widest).to_place()
 
 
 def _parse(place: str) -> _Range | None:
-    found = _CELLS.fullmatch(place) or _RANGE.fullmatch(place) or _NUMBER.fullmatch(place)
-    if not found:
+    found = next(filter(None, (form.fullmatch(place) for form in _FORMS)), None)
+    if found is None:
         return None
-    groups = found.groupdict("")
-    return _Range(
-        _SEVERAL.get(groups["before"], groups["before"]),
-        int(groups["first"]),
-        int(groups["last"]),
-        groups.get("after", ""),
-        groups.get("left", ""),
-        groups.get("right", ""),
-    )
+    groups = found.groupdict()
+    before = groups.pop("before")
+    first, last = int(groups.pop("first")), int(groups.pop("last"))
+    return _Range(_SEVERAL.get(before, before), first, last, **groups)
 
 
 def _order_column(column: str) -> tuple[int, str]:

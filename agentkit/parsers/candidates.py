@@ -24,6 +24,12 @@ _KEY_IN_FRONT = re.compile(r"""["']\s*+[:：]\s*+\Z""")
 _KEY_BEHIND = re.compile(r"""[\s}\]]*+,\s*+(?:"[^"]{1,200}+"|'[^']{1,200}+')\s*+:""")
 
 
+_FENCED_JSON = frozenset(("", *JSON_LANGUAGES))
+"""What a fence around JSON names; empty where it names nothing."""
+_MAYBE_JSON = frozenset((None, *_FENCED_JSON))
+"""The same with what stands without a fence."""
+
+
 class Unrelated(Exception):
     """JSON that has nothing of what is wanted; `error` says so to the model when nothing better is
     found.
@@ -108,7 +114,7 @@ def _find_candidates(text: str, start: int) -> Iterator[Candidate]:
 
 def _may_be_json(block: Block) -> bool:
     """Unless its fence names another language."""
-    return not block.language or block.language in JSON_LANGUAGES
+    return block.language in _MAYBE_JSON
 
 
 def _is_behind_all(text: str, cut: int, fenced: list[Candidate], bare: list[Candidate]) -> bool:
@@ -146,7 +152,7 @@ def _find_in_fence(text: str, block: Block) -> Candidate | None:
     begins with a bracket.
     """
     content = text[block.start : block.end].strip(BLANK)
-    if block.language is None or not _may_be_json(block) or not content:
+    if block.language not in _FENCED_JSON or not content:
         return None
     named = bool(block.language)
     begins = text.index(content, block.start)

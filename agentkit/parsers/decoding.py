@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentkit.errors import JsonParsingError
@@ -128,21 +129,39 @@ def _to_json5(token: re.Match[str]) -> str:
     """What is outside of strings in ASCII, what is inside of them without anything that JSON5
     forbids.
     """
-    found = token[0]
-    match token.lastgroup:
-        case None:
-            return found
-        case "string":
-            return _quote(found[1:-1], found[0])
-        case "curly":
-            return _quote(found[1:-1], '"')
-        case "comment":
-            return " "
-        case "word":
-            return _WORDS[found]
-        case "mark":
-            return found.translate(_MARKS)
+    return _JSON5[token.lastgroup](token[0])
+
+
+def _write_string(found: str) -> str:
+    return _quote(found[1:-1], found[0])
+
+
+def _write_curly(found: str) -> str:
+    return _quote(found[1:-1], '"')
+
+
+def _write_comment(found: str) -> str:
+    return " "
+
+
+def _write_mark(found: str) -> str:
+    return found.translate(_MARKS)
+
+
+def _refuse_open(found: str) -> str:
     raise ValueError("a string or a comment never ends")
+
+
+_JSON5: Mapping[str | None, Callable[[str], str]] = {
+    None: str,
+    "string": _write_string,
+    "curly": _write_curly,
+    "comment": _write_comment,
+    "word": _WORDS.__getitem__,
+    "mark": _write_mark,
+    "open": _refuse_open,
+}
+"""By the group of the pattern that a token is of; others stay as they are."""
 
 
 def _quote(content: str, quote: str) -> str:

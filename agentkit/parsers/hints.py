@@ -7,8 +7,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial, singledispatch
+from itertools import repeat
+from operator import ne
 from typing import Any
 
 from agentkit.errors import ResponseParsingError, WrongType
@@ -56,21 +59,24 @@ def write_hint(hint: object) -> str:
         ) from None
 
 
+@singledispatch
 def infer_from_hint(hint: object) -> Shape:
     """The shape that a hint (text, dict, list or a value in one) describes."""
-    if isinstance(hint, Mapping):
-        return Shape({str(key): _infer_from_value(value) for key, value in hint.items()})
-    if isinstance(hint, list | tuple):
-        return Shape(items=_infer_from_value(hint[0]) if hint else None)
-    return _infer_from_text(hint) if isinstance(hint, str) else Shape()
+    return Shape()
 
 
-def _infer_from_value(value: object) -> Shape:
-    if isinstance(value, str):
-        return Shape(boolean=_BOOLEAN.search(f" {value} ") is not None)
-    return Shape(boolean=True) if isinstance(value, bool) else infer_from_hint(value)
+@infer_from_hint.register(Mapping)
+def _(hint: Mapping[object, object]) -> Shape:
+    return Shape({str(key): _infer_from_value(value) for key, value in hint.items()})
 
 
+@infer_from_hint.register(list)
+@infer_from_hint.register(tuple)
+def _(hint: Sequence[object]) -> Shape:
+    return Shape(items=next(map(_infer_from_value, hint), None))
+
+
+@infer_from_hint.register(str)
 def _infer_from_text(text: str) -> Shape:
     """A text may be JSON; if not, it mostly is nearly JSON, such as {"end": true/false}."""
     try:
@@ -79,6 +85,22 @@ def _infer_from_text(text: str) -> Shape:
         fields = (match.group("key", "value") for match in _FIELD.finditer(text))
         return Shape({key: _infer_from_value(_NEXT_FIELD.sub("", value)) for key, value in fields})
     return Shape() if isinstance(decoded, str) else infer_from_hint(decoded)
+
+
+@singledispatch
+def _infer_from_value(value: object) -> Shape:
+    """The shape of what stands in a hint for a field or an item."""
+    return infer_from_hint(value)
+
+
+@_infer_from_value.register
+def _(value: str) -> Shape:
+    return Shape(boolean=_BOOLEAN.search(f" {value} ") is not None)
+
+
+@_infer_from_value.register
+def _(value: bool) -> Shape:
+    return Shape(boolean=True)
 
 
 def infer_from_schema(schema: Mapping[str, object]) -> Shape:
@@ -130,10 +152,9 @@ def _leave_out_null(schema: object) -> Mapping[str, Any]:
     options = schema.get("anyOf")
     if not isinstance(options, list):
         return schema
-    wanted = [option for option in options if option != {"type": "null"}]
-    if len(wanted) == 1 and isinstance(wanted[0], Mapping):
-        return wanted[0]
-    return schema
+    wanted = list(filter(partial(ne, _NULL), options))
+    only = wanted[0] if len(wanted) == 1 else schema
+    return only if isinstance(only, Mapping) else schema
 
 
 def _to_mapping(value: object) -> Mapping[str, Any]:
@@ -148,19 +169,36 @@ def fit(value: object, shape: Shape) -> Any:
     A key is renamed when it differs in case alone from just one known key, and no other key of the
     value is or would become that.
     """
-    if isinstance(value, str) and shape.boolean:
-        return _BOOLS.get(value.strip().lower(), value)
-    if isinstance(value, list) and shape.items:
-        return [fit(item, shape.items) for item in value]
-    if isinstance(value, dict) and shape.fields:
-        names = match_keys(value, shape.fields)
-        shapes = {key: shape.fields.get(name, _UNKNOWN) for key, name in names.items()}
-        return {names[key]: fit(item, shapes[key]) for key, item in value.items()}
+    return _FITTING.get(type(value), _leave)(value, shape)
+
+
+def _fit_text(text: str, shape: Shape) -> str | bool:
+    return _BOOLS.get(text.strip().lower(), text) if shape.boolean else text
+
+
+def _fit_list(items: list[object], shape: Shape) -> list[object]:
+    return list(map(fit, items, repeat(shape.items or _UNKNOWN)))
+
+
+def _fit_object(value: dict[str, object], shape: Shape) -> dict[str, object]:
+    names = match_keys(value, shape.fields)
+    shapes = map(shape.fields.get, names.values(), repeat(_UNKNOWN))
+    return dict(zip(names.values(), map(fit, value.values(), shapes), strict=True))
+
+
+def _leave(value: object, shape: Shape) -> object:
     return value
 
 
+_FITTING: Mapping[type, Callable[[Any, Shape], object]] = {
+    str: _fit_text,
+    list: _fit_list,
+    dict: _fit_object,
+}
+"""By the types that JSON is read as."""
 _BOOLS = {"true": True, "false": False}
 _UNKNOWN = Shape()
+_NULL = {"type": "null"}
 
 
 def match_keys(value: Mapping[str, object], known: Mapping[str, Shape]) -> dict[str, str]:

@@ -93,7 +93,7 @@ def _make_error(problems: list[str], text: str) -> JsonParsingError:
 
 
 def _path(parts: Iterable[str | int]) -> str:
-    return ".".join(str(part) for part in parts) or "(the whole)"
+    return ".".join(map(str, parts)) or "(the whole)"
 
 
 def response_format(schema: Mapping[str, object], name: str) -> dict[str, Any]:

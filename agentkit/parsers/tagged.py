@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, compress
 from typing import Any
 
 from agentkit.errors import JsonParsingError, TagNotFoundError
@@ -86,7 +86,7 @@ def _write_instruction(tagged_contents: Iterable[TaggedContent]) -> str:
         if tagged.parse_json
     ]
     remark = f" Between {', between '.join(as_json)} write valid JSON." if as_json else ""
-    lines = "\n".join(str(tagged) for tagged in tagged_contents)
+    lines = "\n".join(map(str, tagged_contents))
     return f"Reply with these tags and fill in what stands between them.{remark}\n{lines}"
 
 
@@ -135,9 +135,7 @@ def _decode(text: str, span: Span, tagged: TaggedContent) -> Any:
 
 
 def _report_missing(text: str, tagged: TaggedContent, begin: bool, end: bool) -> TagNotFoundError:
-    tags = " and ".join(
-        tag for tag, missing in ((tagged.tag_begin, begin), (tagged.tag_end, end)) if missing
-    )
+    tags = " and ".join(compress((tagged.tag_begin, tagged.tag_end), (begin, end)))
     return TagNotFoundError(
         f"The field {tagged.name!r} has no {tags} in the reply; write it as"
         f" {tagged.tag_begin}...{tagged.tag_end}. The reply: {excerpt(text)}",

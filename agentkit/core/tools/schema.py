@@ -7,7 +7,8 @@ from __future__ import annotations
 import inspect
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from itertools import filterfalse, repeat
 from typing import Any
 
 from agentkit.core.tools.signature import NOTHING, name_of, parameters_of
@@ -32,13 +33,12 @@ def function_schema(
     """
     tool = name or name_of(f)
     parameters = _select_annotated(parameters_of(f), tool)
-    named = [each for each in parameters if each.kind is not each.VAR_POSITIONAL]
     return {
         "type": "function",
         "function": {
             "description": description,
             "name": tool,
-            "parameters": _parameters_schema(named, tool),
+            "parameters": _parameters_schema(filterfalse(_is_unnamed, parameters), tool),
         },
     }
 
@@ -47,22 +47,40 @@ def _select_annotated(parameters: list[inspect.Parameter], tool: str) -> list[in
     """The parameters that have an annotation; the others must have a default and are hidden from
     the model.
     """
-    bare = [parameter for parameter in parameters if parameter.annotation is NOTHING]
-    missing = ", ".join(f"'{parameter.name}'" for parameter in bare if parameter.default is NOTHING)
+    bare = list(filter(_is_bare, parameters))
+    missing = list(filter(_is_required, bare))
     if missing:
         raise WrongType(
-            f"The tool '{tool}' does not tell the types of all its parameters: annotate {missing}, "
-            'for example `city: Annotated[str, "the name of the city"]`.'
+            f"The tool '{tool}' does not tell the types of all its parameters: annotate"
+            f" {_list_names(missing)}, for example"
+            ' `city: Annotated[str, "the name of the city"]`.'
         )
     if bare:
-        hidden = ", ".join(f"'{parameter.name}'" for parameter in bare)
         log.warning(
-            "The tool '%s' hides %s from the model: annotate what the model may set.", tool, hidden
+            "The tool '%s' hides %s from the model: annotate what the model may set.",
+            tool,
+            _list_names(bare),
         )
-    return [parameter for parameter in parameters if parameter.annotation is not NOTHING]
+    return list(filterfalse(_is_bare, parameters))
 
 
-def _parameters_schema(parameters: list[inspect.Parameter], tool: str) -> Schema:
+def _is_bare(parameter: inspect.Parameter) -> bool:
+    return parameter.annotation is NOTHING
+
+
+def _is_required(parameter: inspect.Parameter) -> bool:
+    return parameter.default is NOTHING
+
+
+def _is_unnamed(parameter: inspect.Parameter) -> bool:
+    return parameter.kind is parameter.VAR_POSITIONAL
+
+
+def _list_names(parameters: Iterable[inspect.Parameter]) -> str:
+    return ", ".join(f"'{parameter.name}'" for parameter in parameters)
+
+
+def _parameters_schema(parameters: Iterable[inspect.Parameter], tool: str) -> Schema:
     definitions: dict[str, Schema] = {}
     properties: dict[str, Schema] = {}
     required: list[str] = []
@@ -75,7 +93,7 @@ def _parameters_schema(parameters: list[inspect.Parameter], tool: str) -> Schema
             continue
         description = {"description": _find_description(parameter, tool)}
         properties[name] = schema | _to_default(parameter.default) | description
-        if parameter.default is NOTHING:
+        if _is_required(parameter):
             required.append(name)
     if definitions:
         whole["$defs"] = definitions
@@ -148,14 +166,28 @@ def _tidy(node: object, names: dict[str, str]) -> Any:
     """The schema with references renamed and without `additionalProperties: true`, which pydantic
     >= 2.11 adds to `dict`.
     """
-    if isinstance(node, list):
-        return [_tidy(item, names) for item in node]
-    if not isinstance(node, dict):
-        return node
-    tidied = {key: _tidy(value, names) for key, value in node.items()}
+    return _TIDYING.get(type(node), _leave)(node, names)
+
+
+def _tidy_list(items: list[Any], names: dict[str, str]) -> list[Any]:
+    return list(map(_tidy, items, repeat(names)))
+
+
+def _tidy_object(node: Schema, names: dict[str, str]) -> Schema:
+    tidied = dict(zip(node, map(_tidy, node.values(), repeat(names)), strict=True))
     if isinstance(node.get("$ref"), str):
         target = node["$ref"].removeprefix(DEFINITIONS)
         tidied["$ref"] = DEFINITIONS + names.get(target, target)
     if node.get("additionalProperties") is True and "properties" not in node:
         del tidied["additionalProperties"]
     return tidied
+
+
+def _leave(node: object, names: dict[str, str]) -> object:
+    return node
+
+
+_TIDYING: Mapping[type, Callable[[Any, dict[str, str]], object]] = {
+    list: _tidy_list,
+    dict: _tidy_object,
+}

@@ -21,7 +21,7 @@ def is_async(f: Callable[..., Any]) -> bool:
     """Whether calling `f` gives a coroutine: also through `partial`, `wraps` and an async
     `__call__`.
     """
-    return any(inspect.iscoroutinefunction(layer) for layer in _unwrap(f))
+    return any(map(inspect.iscoroutinefunction, _unwrap(f)))
 
 
 def name_of(f: Callable[..., object]) -> str:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import NoneType
 from typing import Any
 
 
@@ -37,42 +38,45 @@ def _dump(value: Any) -> str:
 
 def _to_plain(value: object) -> Any:
     """The value made of what JSON knows."""
-    if isinstance(value, type):
-        return str(value)
-    if isinstance(value, enum.Enum):
-        return _to_plain(value.value)
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    for kind, plain in _FORMS:
-        if isinstance(value, kind):
-            return plain(value)
-    return _foreign_to_plain(value)
+    convert = next(convert for kind, convert in _FORMS if isinstance(value, kind))
+    return convert(value)
 
 
-def _foreign_to_plain(value: object) -> Any:
-    if dataclasses.is_dataclass(value):
-        return {
-            field.name: _to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)
-        }
-    if hasattr(value, "model_dump"):  # a pydantic model inside something else
-        return _to_plain(value.model_dump())
-    if hasattr(value, "to_string"):  # a frame or a series of pandas, whose str() leaves rows out
-        return str(value.to_string())
-    if hasattr(value, "tolist"):  # an array or a scalar of numpy
-        return _to_plain(value.tolist())
-    return str(value)
+def _foreign_to_plain(value: Any) -> Any:
+    """Of an object by the method that its library gives it to tell its content."""
+    convert = next(convert for mark, convert in _FOREIGN if hasattr(value, mark))
+    return convert(value)
+
+
+def _fields_to_plain(value: Any) -> dict[str, Any]:
+    names = [field.name for field in dataclasses.fields(value)]
+    return {name: _to_plain(getattr(value, name)) for name in names}
 
 
 def _set_to_plain(value: Set[Any]) -> list[Any]:
     return sorted(map(_to_plain, value), key=lambda item: json.dumps(item, sort_keys=True))
 
 
+_FOREIGN: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    ("__dataclass_fields__", _fields_to_plain),
+    # a pydantic model inside something else
+    ("model_dump", lambda value: _to_plain(value.model_dump())),
+    # a frame or a series of pandas, whose str() leaves rows out
+    ("to_string", lambda value: str(value.to_string())),
+    # an array or a scalar of numpy
+    ("tolist", lambda value: _to_plain(value.tolist())),
+    ("__class__", str),
+)
 _FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
+    (type, str),
+    (enum.Enum, lambda value: _to_plain(value.value)),
+    ((NoneType, bool, int, float, str), lambda value: value),
     ((bytes, bytearray), lambda value: bytes(value).decode(errors="backslashreplace")),
     ((datetime.date, datetime.time), lambda value: value.isoformat()),
     (Mapping, lambda value: {_key_to_text(key): _to_plain(item) for key, item in value.items()}),
     (Set, _set_to_plain),
-    ((Sequence, ValuesView), lambda value: [_to_plain(item) for item in value]),
+    ((Sequence, ValuesView), lambda value: list(map(_to_plain, value))),
+    (object, _foreign_to_plain),
 )
 
 

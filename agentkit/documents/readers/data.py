@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import filterfalse, groupby, repeat
 from typing import Any
 
+from agentkit.core.lenient import find_below
 from agentkit.documents.assembly import Outline, Part, Reading
 from agentkit.documents.decoding import decode
 from agentkit.documents.document import Limits
@@ -45,7 +46,7 @@ def read_xml(data: bytes, name: str, limits: Limits) -> Reading:
 
 def read_notebook(data: bytes, name: str, limits: Limits) -> Reading:
     """Read a notebook's cells with their textual outputs; `place` is the number of the cell."""
-    cells = _get(_parse(decode(data), name), "cells")
+    cells = find_below(_parse(decode(data), name), "cells")
     if not isinstance(cells, list):
         raise DamagedDocument(
             f"{name} has no cells (format 3 and older is not read). Open it in Jupyter and save it"
@@ -72,11 +73,15 @@ def _cut_value(value: object, path: str) -> Iterator[Part]:
 
 def _cut_object(fields: dict[str, Any], path: str) -> Iterator[Part]:
     """The simple fields share one part."""
-    nested = {key: item for key, item in fields.items() if _is_nested(item)}
-    simple = (f"{key}: {_to_text(fields[key])}" for key in fields if key not in nested)
-    yield _make_part(simple, path, path)
-    for key, item in nested.items():
+    nested = list(filter(_is_nested_field, fields.items()))
+    simple = filterfalse(_is_nested_field, fields.items())
+    yield _make_part((f"{key}: {_to_text(item)}" for key, item in simple), path, path)
+    for key, item in nested:
         yield from _cut_value(item, _go_below(path, f".{key}"))
+
+
+def _is_nested_field(field: tuple[str, object]) -> bool:
+    return _is_nested(field[1])
 
 
 def _cut_list(items: list[Any], path: str) -> Iterator[Part]:
@@ -107,20 +112,24 @@ def _is_nested(value: object) -> bool:
 
 
 def _holds_containers(items: Iterable[object]) -> bool:
-    return any(isinstance(item, (dict, list)) for item in items)
+    return not _STEPS.keys().isdisjoint(map(type, items))
 
 
 def _flatten(value: Any, path: str) -> Iterator[str]:
     """Lines "path: value" for everything below."""
-    if isinstance(value, dict):
-        dot = "." if path else ""
-        for key, item in value.items():
-            yield from _flatten(item, _go_below(path, f"{dot}{key}"))
-    elif _is_nested(value):
-        for index, item in enumerate(value):
-            yield from _flatten(item, _go_below(path, f"[{index}]"))
-    else:
-        yield f"{path}: {_to_text(value)}" if path else _to_text(value)
+    if not _is_nested(value):
+        yield f"{path}: {_to_text(value)}".removeprefix(".").removeprefix(": ")
+        return
+    name_below, form = _STEPS[type(value)]
+    for name, item in name_below(value):
+        yield from _flatten(item, _go_below(path, form.format(name)))
+
+
+_STEPS: Mapping[type, tuple[Callable[[Any], Iterable[tuple[object, object]]], str]] = {
+    dict: (dict.items, ".{}"),
+    list: (enumerate, "[{}]"),
+}
+"""What is below a container of JSON, and the step of a path that leads there."""
 
 
 def _go_below(path: str, step: str) -> str:
@@ -143,9 +152,9 @@ def _cut_lines(lines: list[str], name: str) -> Iterator[Part]:
     """One part for all lines up to a blank one."""
     for filled, run in groupby(enumerate(lines, 1), key=lambda line: bool(line[1].strip())):
         if filled:
-            records = [(number, _read_record(line, number, name)) for number, line in run]
-            text = "\n".join(record for _, record in records)
-            yield Part(text, place=span("lines ", records[0][0], records[-1][0]))
+            numbers, texts = zip(*run, strict=True)
+            records = map(_read_record, texts, numbers, repeat(name))
+            yield Part("\n".join(records), place=span("lines ", numbers[0], numbers[-1]))
 
 
 def _read_record(line: str, number: int, name: str) -> str:
@@ -194,7 +203,7 @@ def _write_element(node: Any) -> Iterator[str]:
     for key, value in node.attrib.items():
         yield f"{tag} {key.rpartition('}')[2]}: {value}"
 
-    written = "".join(node.itertext()) if _is_mixed(node) else node.text or ""
+    written = "".join(node.itertext()) if _is_mixed(node) else node.findtext(".")
     if text := " ".join(written.split()):
         yield f"{tag}: {text}"
 
@@ -208,38 +217,34 @@ def _cut_cells(cells: list[dict[str, Any]]) -> Iterator[Part]:
     outline = Outline()
     for number, cell in enumerate(cells, 1):
         outline.place = f"cell {number}"
-        source = _join_lines(cell.get("source"))
-        if cell.get("cell_type") == "markdown":
-            _add_markdown(source, outline)
-        else:
-            outline.add(source)
-            for output in cell.get("outputs") or []:
-                outline.add(_read_output(output))
+        add = _add_markdown if cell.get("cell_type") == "markdown" else _add_code
+        add(cell, outline)
         outline.cut()
     yield from outline.parts()
 
 
-def _add_markdown(source: str, outline: Outline) -> None:
-    for line in source.split("\n"):
+def _add_markdown(cell: Mapping[str, Any], outline: Outline) -> None:
+    for line in _join_lines(cell.get("source")).split("\n"):
         if title := _TITLE.match(line):
             outline.heading(len(title[1]), title[2])
         else:
             outline.add(line, "\n")
 
 
+def _add_code(cell: Mapping[str, Any], outline: Outline) -> None:
+    outline.add(_join_lines(cell.get("source")))
+    for output in cell.get("outputs") or []:
+        outline.add(_read_output(output))
+
+
 def _read_output(output: object) -> str:
     """The textual form of an output; pictures have none."""
-    if _get(output, "output_type") == "error":
-        text = f"{_get(output, 'ename')}: {_get(output, 'evalue')}"
+    if find_below(output, "output_type") == "error":
+        text = f"{find_below(output, 'ename')}: {find_below(output, 'evalue')}"
     else:
-        shown = _join_lines(_get(_get(output, "data"), "text/plain"))
-        text = _join_lines(_get(output, "text")) or shown
+        shown = _join_lines(find_below(output, "data", "text/plain"))
+        text = _join_lines(find_below(output, "text")) or shown
     return _ANSI.sub("", text)
-
-
-def _get(value: object, key: str) -> object:
-    """The field of an object; None when there is none, or the value is no object."""
-    return value.get(key) if isinstance(value, dict) else None
 
 
 def _join_lines(value: object) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import compress
 from typing import NamedTuple
 
 from agentkit.documents.assembly import HeadingPath, Part, Reading
@@ -106,7 +107,7 @@ def _cut_at_headings(lines: list[str], headings: list[Heading]) -> Iterator[Part
 
 def _make_part(lines: list[str], start: int, end: int, heading: str) -> Iterator[Part]:
     """The lines without the blank ones around them, if others are left."""
-    filled = [index for index in range(start, end) if lines[index].strip()]
+    filled = list(compress(range(start, end), map(str.strip, lines[start:end])))
     if filled:
         first, last = filled[0], filled[-1]
         text = "\n".join(lines[first : last + 1])
@@ -155,7 +156,7 @@ def _can_be_setext(lines: list[str], index: int) -> bool:
 
 def _plain_title(title: str) -> str:
     """A heading without emphasis and link targets."""
-    return _LINK_OR_MARK.sub(lambda match: match[1] or "", title[:_LONGEST_TITLE]).strip()
+    return _LINK_OR_MARK.sub(r"\1", title[:_LONGEST_TITLE]).strip()
 
 
 def _find_rst(lines: list[str]) -> Iterator[Heading]:
@@ -171,9 +172,8 @@ def _find_rst(lines: list[str]) -> Iterator[Heading]:
 
 def _is_underlined(title: str, under: str) -> bool:
     """Whether the second line is a rule, and long enough for the first, which can be a title."""
-    if not (_RST_TITLE.match(title) and _RST_RULE.match(under)):
-        return False
-    return len(under.rstrip()) >= len(title.strip())
+    is_long_enough = len(under.rstrip()) >= len(title.strip())
+    return is_long_enough and all((_RST_TITLE.match(title), _RST_RULE.match(under)))
 
 
 def _find_marked(

@@ -40,12 +40,11 @@ def _read_slide(root: Any) -> tuple[str, list[str]]:
     """The title, and the other shapes' texts in file order."""
     title, blocks = "", []
     for node in root.iter("{*}sp", "{*}tbl"):
-        if local(node) == "tbl":
-            blocks.append("\n".join(_read_rows(node)))
-        elif not title and _find_role(node) in {"title", "ctrTitle"}:
-            title = " ".join(_read_paragraphs(node))
-        elif _find_role(node) not in {"sldNum", "dt", "ftr"}:
-            blocks.append("\n".join(_read_paragraphs(node)))
+        role, lines = _find_role(node), list(_LINES[local(node)](node))
+        if not title and role in _TITLES:
+            title = " ".join(lines)
+        elif role not in _AROUND:
+            blocks.append("\n".join(lines))
     return title, blocks
 
 
@@ -67,6 +66,12 @@ def _read_notes(root: Any) -> str:
 
 
 _RELATED = {"diagramData": _read_diagram, "notesSlide": _read_notes}
+_BREAKS = {"br": "\n"}
+
+
+_TITLES = frozenset({"title", "ctrTitle"})
+_AROUND = frozenset({"sldNum", "dt", "ftr"})
+"""Numbers, dates and footers of slides, which are not read."""
 
 
 def _find_role(shape: Any) -> str:
@@ -75,15 +80,25 @@ def _find_role(shape: Any) -> str:
 
 
 def _read_paragraphs(node: Any) -> list[str]:
-    texts = ("".join(_read_runs(paragraph)).strip() for paragraph in node.iter("{*}p"))
-    return list(filter(None, texts))
+    return list(filter(None, map(_read_paragraph, node.iter("{*}p"))))
 
 
-def _read_runs(paragraph: Any) -> Iterator[str]:
-    for node in paragraph.iter("{*}t", "{*}br"):
-        yield "\n" if local(node) == "br" else node.text or ""
+def _read_paragraph(paragraph: Any) -> str:
+    return "".join(map(_read_run, paragraph.iter("{*}t", "{*}br"))).strip()
+
+
+def _read_run(node: Any) -> str:
+    return _BREAKS.get(local(node), node.findtext("."))
 
 
 def _read_rows(table: Any) -> Iterator[str]:
     for row in table.iterfind("{*}tr"):
-        yield " | ".join(" ".join(_read_paragraphs(cell)) for cell in row.iterfind("{*}tc"))
+        yield " | ".join(map(_read_cell, row.iterfind("{*}tc")))
+
+
+def _read_cell(cell: Any) -> str:
+    return " ".join(_read_paragraphs(cell))
+
+
+_LINES = {"sp": _read_paragraphs, "tbl": _read_rows}
+"""The lines of text in what a slide shows."""

@@ -8,8 +8,10 @@ import csv
 import datetime
 import io
 import re
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, compress, count, groupby, islice
+from operator import itemgetter
+from types import NoneType
 from typing import Any, NamedTuple
 
 from agentkit.documents.assembly import Part, Reading
@@ -75,14 +77,16 @@ def _cut_csv(records: Iterator[list[str]]) -> Iterator[Part]:
 
 def _find_blocks(rows: Iterable[tuple[int, list[str]]]) -> Iterator[tuple[int, int, list[_Row]]]:
     """Cut a table at its blank rows: number of the first row, of the last, and the rows."""
-    block: list[_Row] = []
-    for row in _find_filled(rows):
-        if block and (row.number > block[-1].number + 1 or len(block) == _BLOCK):
+    for _, run in groupby(enumerate(_find_filled(rows)), key=_find_shift):
+        filled = map(itemgetter(1), run)
+        while block := list(islice(filled, _BLOCK)):
             yield block[0].number, block[-1].number, block
-            block = []
-        block.append(row)
-    if block:
-        yield block[0].number, block[-1].number, block
+
+
+def _find_shift(numbered: tuple[int, _Row]) -> int:
+    """How many rows are left out up to this one: it is the same for rows without a gap."""
+    place, row = numbered
+    return row.number - place
 
 
 def _find_filled(rows: Iterable[tuple[int, list[str]]]) -> Iterator[_Row]:
@@ -100,24 +104,24 @@ def _to_line(cells: list[str]) -> str:
     """A row as one line; empty cells inside keep their place, those at the end are dropped."""
     line = " | ".join(cells)
     if _UNTIDY.search(line):
-        line = " | ".join(map(_on_one_line, cells))
+        line = " | ".join(map(_put_on_one_line, cells))
     return line.strip(" ").rstrip(" |")
 
 
 def _read_header(cells: list[str]) -> str:
     """The row when it looks like names of columns, else ""."""
     named = list(filter(None, map(str.strip, cells)))
-    distinct = len(set(named)) == len(named)
-    if len(named) < 2 or not distinct or any(map(_is_number, named)):
+    is_distinct = 1 < len(named) == len(set(named))
+    if not is_distinct or any(map(_is_number, named)):
         return ""
-    return " | ".join(map(_on_one_line, named))[:_LONGEST_HEADER]
+    return " | ".join(map(_put_on_one_line, named))[:_LONGEST_HEADER]
 
 
 def _is_number(cell: str) -> bool:
     return cell.replace(".", "").replace(",", "").isdigit()
 
 
-def _on_one_line(cell: str) -> str:
+def _put_on_one_line(cell: str) -> str:
     return " ".join(cell.split())
 
 
@@ -150,7 +154,7 @@ def _cut_sheet(sheet: Any, book: Any, name: str) -> Iterator[Part]:
 
 def _find_width(row: _Row) -> int:
     """The number of the last column with anything in it."""
-    return max(column for column, cell in enumerate(row.cells, 1) if cell)
+    return max(compress(count(1), row.cells))
 
 
 def _read_rows(sheet: Any, book: Any, name: str) -> Iterator[tuple[int, list[str]]]:
@@ -190,10 +194,21 @@ def _fill_row(found: list[dict[str, Any]], width: int) -> list[str]:
 
 
 def _to_text(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.15g}"
-    if isinstance(value, datetime.datetime):
-        return value.isoformat(" ").removesuffix(" 00:00:00")
-    return str(value)
+    return _WRITERS.get(type(value), str)(value)
+
+
+def _write_nothing(value: None) -> str:
+    return ""
+
+
+def _write_moment(value: datetime.datetime) -> str:
+    """The date, and the time where there is one."""
+    return value.isoformat(" ").removesuffix(" 00:00:00")
+
+
+_WRITERS: Mapping[type, Callable[[Any], str]] = {
+    NoneType: _write_nothing,
+    float: "{:.15g}".format,
+    datetime.datetime: _write_moment,
+}
+"""By the type of a cell's value; others as Python writes them."""

@@ -69,7 +69,7 @@ class _Walk:
     """Adds the blocks that it comes across to the outline."""
 
     outline: Outline
-    levels: dict[str, int]
+    levels: dict[str, int | None]
     """Of styles, as `_find_levels` gives them."""
 
     def add_all(self, parent: Any) -> None:
@@ -113,7 +113,7 @@ def _read_text(paragraph: Any) -> str:
         tag = local(node)
         if tag in _SKIPPED:
             continue
-        pieces.append((node.text or "") if tag == "t" else _CHARACTERS.get(tag, ""))
+        pieces.append(node.findtext(".") if tag == "t" else _CHARACTERS.get(tag, ""))
         pending.extend(reversed(node))
     return "".join(pieces)
 
@@ -139,12 +139,12 @@ def _find_own(parent: Any, tag: str, parent_tag: str) -> Iterator[Any]:
             yield node
 
 
-def _find_levels(styles: Any) -> dict[str, int]:
+def _find_levels(styles: Any) -> dict[str, int | None]:
     """Style id -> level of heading, or _ITEM; names are English in every language's Word, ids are
     not.
     """
     levels = {attribute(style, "styleId"): _find_level(style) for style in styles.iter("{*}style")}
-    return {name: level for name, level in levels.items() if name and level is not None}
+    return levels | {"": None}
 
 
 def _find_level(style: Any) -> int | None:

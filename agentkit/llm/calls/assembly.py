@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from agentkit.errors import BadModelReply, ModelUnreachable
@@ -66,10 +67,6 @@ def _is_json(data: bytes) -> bool:
     return True
 
 
-def _drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value}
-
-
 class _Assembly:
     """What has come of a reply."""
 
@@ -86,7 +83,8 @@ class _Assembly:
         self._sender.check_error(value)
         piece = self._sender.read_object(value, "a piece")
         identity = read_identity(piece, self._sender)
-        self.whole = identity | self.whole | _drop_empty(identity) | read_usage(piece)
+        told = dict(filter(itemgetter(1), identity.items()))
+        self.whole = identity | self.whole | told | read_usage(piece)
         for choice in read_choices(piece, self._sender):
             index = self._read_index(choice.get("index"))
             made = self.choices.setdefault(index, _Choice())
@@ -143,7 +141,7 @@ class _Choice:
     thoughts: list[str] = field(default_factory=list)
     """What came beside the text."""
     calls: dict[int, _Call] = field(default_factory=dict)
-    single: _Call | None = None
+    single: _Call = field(default_factory=lambda: _Call())
     """The only call, in the form that OpenAI had before tools."""
     finish_reason: str | None = None
 
@@ -161,15 +159,14 @@ class _Choice:
         for part in read_calls(piece, sender):
             self._add_call(part, room, sender)
         if single := read_single_call(piece, sender):
-            self.single = self.single or _Call()
             self.single.add(single, room, sender)
 
     def has_calls(self) -> bool:
-        return bool(self.calls or self.single)
+        return bool(self.calls or self.single.names)
 
     def whole(self, index: int, sender: Sender) -> dict[str, Any]:
         calls = [call.whole(sender) for _, call in sorted(self.calls.items())]
-        single = self.single.function(sender) if self.single else None
+        single = self.single.function(sender) if self.single.names else None
         said = join_content(self.texts, self.thoughts)
         message = {"role": "assistant", **said, **as_calls(calls, single)}
         return {"index": index, "finish_reason": self.finish_reason, "message": message}

@@ -8,7 +8,8 @@ import email.utils
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentkit.core.address import without_login
@@ -43,24 +44,23 @@ def to_model_error(error: Exception, server: str, model: str, key: str) -> Model
     import openai
 
     if isinstance(error, openai.APIStatusError):
-        said = redact(_find_words(error), key)
-        return _explain_status(error, server, model, said, key)
+        return _explain_status(_Refused(error, server, model, redact(_find_words(error), key), key))
     if isinstance(error, (openai.APITimeoutError, *find_http_errors("TimeoutException"))):
-        return _retry(
+        return _let_retry(
             ModelTimedOut(
                 f"{server} did not answer in time; it may be overloaded or still loading the model."
                 " Try again later, or allow a longer `timeout`."
             )
         )
     if _broke_off(error):
-        return _retry(
+        return _let_retry(
             ModelUnreachable(
                 f"{server} broke the connection off before its answer was whole"
                 f" ({_find_cause(error)}); try again."
             )
         )
     if isinstance(error, (openai.APIConnectionError, *find_http_errors("TransportError"))):
-        return _retry(
+        return _let_retry(
             ModelUnreachable(
                 f"{server} cannot be reached ({_find_cause(error)}); check that it runs and that"
                 " the address is right."
@@ -85,51 +85,60 @@ def redact(text: str, key: str) -> str:
 
 def _explain_refusal(said: str, server: str, model: str) -> ModelError:
     if _TOO_LONG.search(said):
-        return _too_long(server, model, said)
+        return _explain_length(server, model, said)
     return BadModelReply(
         f"{server} could not answer with the model {model}: {said}; try again, or choose another"
         " model."
     )
 
 
-def _explain_status(
-    error: openai.APIStatusError, server: str, model: str, said: str, key: str
-) -> ModelError:
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """A request that a server answered with an HTTP status in place of a reply."""
+
+    error: openai.APIStatusError
+    server: str
+    model: str
+    said: str
+    """The server's own words."""
+    key: str
+
+
+def _explain_status(refused: _Refused) -> ModelError:
     """Our error for an HTTP status, with the server's own words."""
-    status = error.status_code
-    if 300 <= status < 400:
-        return _explain_redirect(error, server, key)
-    if status in (401, 403):
-        return ModelAuthFailed(
-            f"{server} refuses the key ({status}: {said}); enter a valid one in the settings or in"
-            " OPENAI_API_KEY."
-        )
-    if status in (400, 413, 422) and _TOO_LONG.search(said):
-        return _too_long(server, model, said)
-    if status == 404:
-        return _not_found(server, model, said)
-    if status == 429:
-        return _rate_limited(error, server, said)
-    if status >= 500 or status in (408, 409):
-        problem = f"{server} has a problem of its own ({status}: {said}); try again later."
-        return _retry(ModelUnreachable(problem), _read_retry_after_s(error))
-    return ModelError(
-        f"{server} rejects the request ({status}: {said}); check the model's name and its settings."
-    )
+    status = refused.error.status_code
+    by_hundreds = _BY_HUNDREDS.get(status // 100, _explain_other)
+    return _BY_STATUS.get(status, by_hundreds)(refused)
 
 
-def _explain_redirect(error: openai.APIStatusError, server: str, key: str) -> ModelError:
+def _explain_redirect(refused: _Refused) -> ModelError:
     """A redirect is not followed: the key is for this server alone."""
-    address = without_login(_shorten(error.response.headers.get("location", "")))
-    place = redact(address, key) or "no address"
+    headers = refused.error.response.headers
+    address = without_login(_shorten(headers.get("location", "")))
+    place = redact(address, refused.key) or "no address"
     return ModelError(
-        f"{server} sends the request on to {place} ({error.status_code}), which is not followed;"
-        " enter that address in the settings if it is the right one."
+        f"{refused.server} sends the request on to {place} ({refused.error.status_code}), which is"
+        " not followed; enter that address in the settings if it is the right one."
     )
 
 
-def _not_found(server: str, model: str, said: str) -> ModelError:
-    if "model" in said.lower() or (model and model.lower() in said.lower()):
+def _explain_key(refused: _Refused) -> ModelError:
+    return ModelAuthFailed(
+        f"{refused.server} refuses the key ({refused.error.status_code}: {refused.said}); enter a"
+        " valid one in the settings or in OPENAI_API_KEY."
+    )
+
+
+def _explain_request(refused: _Refused) -> ModelError:
+    if _TOO_LONG.search(refused.said):
+        return _explain_length(refused.server, refused.model, refused.said)
+    return _explain_other(refused)
+
+
+def _explain_missing(refused: _Refused) -> ModelError:
+    server, model, said = refused.server, refused.model, refused.said
+    named = re.compile(rf"model|{re.escape(model or 'model')}", re.IGNORECASE)
+    if named.search(said):
         return ModelNotFound(
             f"{server} has no model {model!r} ({said}); choose one that it lists, or load it there"
             " first."
@@ -140,26 +149,56 @@ def _not_found(server: str, model: str, said: str) -> ModelError:
     )
 
 
-def _too_long(server: str, model: str, said: str) -> ContextTooLong:
+def _explain_problem(refused: _Refused) -> ModelError:
+    problem = (
+        f"{refused.server} has a problem of its own ({refused.error.status_code}: {refused.said});"
+        " try again later."
+    )
+    return _let_retry(ModelUnreachable(problem), _read_retry_after_s(refused.error))
+
+
+def _explain_other(refused: _Refused) -> ModelError:
+    return ModelError(
+        f"{refused.server} rejects the request ({refused.error.status_code}: {refused.said}); check"
+        " the model's name and its settings."
+    )
+
+
+def _explain_length(server: str, model: str, said: str) -> ContextTooLong:
     return ContextTooLong(
         f"The request is longer than the context of {model} on {server} ({said}); ask with fewer"
         " passages, start a new chat, or use a model with a larger context."
     )
 
 
-def _rate_limited(error: openai.APIStatusError, server: str, said: str) -> ModelError:
-    if "quota" in said.lower() or error.code == "insufficient_quota":
+def _explain_rate(refused: _Refused) -> ModelError:
+    server, said = refused.server, refused.said
+    if "quota" in said.lower() or refused.error.code == "insufficient_quota":
         return RateLimited(
             f"The quota at {server} is used up ({said}); add credit there or choose another model."
         )
-    wait = _read_retry_after_s(error)
+    wait = _read_retry_after_s(refused.error)
     advice = f"it asks to wait {wait:.0f} s" if wait else "wait a little"
-    return _retry(
+    return _let_retry(
         RateLimited(f"{server} gets too many requests ({said}); {advice}, then try again."), wait
     )
 
 
-def _retry(error: ModelError, after_s: float = 0.0) -> ModelError:
+_BY_STATUS: Mapping[int, Callable[[_Refused], ModelError]] = {
+    **dict.fromkeys((401, 403), _explain_key),
+    **dict.fromkeys((400, 413, 422), _explain_request),
+    **dict.fromkeys((408, 409), _explain_problem),
+    404: _explain_missing,
+    429: _explain_rate,
+}
+_BY_HUNDREDS: Mapping[int, Callable[[_Refused], ModelError]] = {
+    3: _explain_redirect,
+    5: _explain_problem,
+}
+"""For what no single status says."""
+
+
+def _let_retry(error: ModelError, after_s: float = 0.0) -> ModelError:
     error.retry_after_s = after_s
     return error
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from agentkit.core import bus, connections
 from agentkit.core.address import without_login
+from agentkit.core.lenient import count_or_zero, find_below
 from agentkit.errors import BadModelReply, ModelError, ModelNotFound, Stopped, WrongType
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, Usage
 from agentkit.llm.calls.assembly import assemble_stream
@@ -117,14 +118,15 @@ class OpenAIClient:
             self._sdk(line.http).models.with_streaming_response.list() as response,
         ):
             value = read_value(response.iter_bytes(), sender)
-        if not _is_list(value):
+        listed = find_below(value, "data")
+        if not isinstance(listed, list):
             raise BadModelReply(
                 f"{self._shown} answers, but lists no models as OpenAI does; the address usually"
                 " ends in /v1."
             )
         return {
             each["id"]: _find_context_window(each)
-            for each in _read_entries(value)
+            for each in mappings_in(listed)
             if isinstance(each.get("id"), str)
         }
 
@@ -140,7 +142,7 @@ class OpenAIClient:
             with made as response:
                 value = read_value(response.iter_bytes(), sender)
             call.read_usage(value)
-            entries = _read_entries(value)
+            entries = mappings_in(find_below(value, "data"))
             vector = entries[0].get("embedding") if entries else None
             if not isinstance(vector, list) or not vector:
                 raise BadModelReply(
@@ -357,18 +359,7 @@ def _schema_of(model: type[Any]) -> dict[str, Any]:
 def _find_context_window(model: Mapping[str, object]) -> int | None:
     """As vLLM and hosted servers tell it in their lists; a model may be trained for more."""
     told = filter(None, map(model.get, _WINDOW_FIELDS))
-    size = next(told, None)
-    return size if isinstance(size, int) and size > 0 else None
-
-
-def _is_list(value: object) -> bool:
-    """Whether a server sent a list as OpenAI does."""
-    return isinstance(value, Mapping) and isinstance(value.get("data"), list)
-
-
-def _read_entries(value: Any) -> list[Mapping[str, Any]]:
-    """The objects in the `data` of a list; none of what is no list."""
-    return mappings_in(value["data"]) if _is_list(value) else []
+    return count_or_zero(next(told, None)) or None
 
 
 def _without_end(response: httpx2.Response) -> None:
@@ -399,8 +390,7 @@ class _EmbeddingCall:
 
     def read_usage(self, value: object) -> None:
         """Take the figures of what the server answers."""
-        raw = value.get("usage") if isinstance(value, Mapping) else None
-        self._usage = to_usage(check_usage(raw))
+        self._usage = to_usage(check_usage(find_below(value, "usage")))
 
     def report(self, status: CallStatus, *, error: str = "", error_type: str = "") -> None:
         """Say how it ended; a failure that was not counted costs nothing."""

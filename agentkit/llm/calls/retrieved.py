@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import filterfalse
 from typing import Any, cast
 
+from agentkit.core.lenient import find_below
 from agentkit.errors import BadModelReply
 from agentkit.llm.calls.thinking import find_thinking, split_thinking
 from agentkit.messages import Message, call_fields, check_reply, field_of, has_calls
@@ -18,7 +20,7 @@ def to_message(retrieved: object, who: str) -> Message:
     Raises BadModelReply, in which `who` names the model, for what can be no message.
     """
     content = read_content(retrieved)
-    if retrieved is None or isinstance(retrieved, str):
+    if isinstance(retrieved, str | None):
         return {"role": "assistant", "content": content}
     is_message = isinstance(retrieved, Mapping) or hasattr(retrieved, "content")
     if not is_message and not has_calls(retrieved):
@@ -54,22 +56,23 @@ def _separate(retrieved: object) -> tuple[str, Any]:
     if isinstance(content, str) and not thinking:
         return split_thinking(content)
     if isinstance(content, _LIST):
-        content = [part for part in content if not _is_thought(part)]
+        content = list(filterfalse(_is_thought, content))
     return thinking, content
 
 
 def _is_thought(part: object) -> bool:
-    return isinstance(part, Mapping) and part.get("type") == "thinking"
+    return bool(find_below(part, "type") == "thinking")
 
 
 def _to_plain(calls: object) -> Any:
     """Calls as dicts, be they of the SDK or any objects with attributes; others as they are."""
     if isinstance(calls, _LIST):
-        return [_to_plain(call) for call in calls]
+        return list(map(_to_plain, calls))
     if isinstance(calls, Mapping):
         return dict(calls)
     if hasattr(calls, "model_dump"):
         return calls.model_dump(exclude_none=True)
     if hasattr(calls, "__dict__"):
-        return {key: _to_plain(value) for key, value in vars(calls).items()}
+        fields = vars(calls)
+        return dict(zip(fields, map(_to_plain, fields.values()), strict=True))
     return calls

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, takewhile
+from itertools import chain, compress, count, filterfalse, takewhile
+from types import NoneType
 from typing import Any, cast
 
 from agentkit.core import bus
+from agentkit.core.lenient import count_or_zero
 from agentkit.errors import ContextTooLong
 from agentkit.events import Compressed
 from agentkit.llm.model import Model
@@ -35,6 +37,7 @@ _MOST_PER_CHARACTER, _PER_MESSAGE = 4, 64
 """Tokens that a character and the frame of a message may take at most."""
 _CODE_OUTPUT = "exitcode: "
 _SYSTEM_ROLES = ("system", "developer")
+_TEXT = {str, NoneType}
 _TRIES = 4
 
 
@@ -69,8 +72,7 @@ def _counts_exactly(model: Model) -> bool:
 
 def find_reply_limit(params: Mapping[str, object]) -> int:
     """The tokens that the parameters of a call allow its reply; 0 when they set no limit."""
-    allowed = params.get("max_completion_tokens") or params.get("max_tokens")
-    return allowed if type(allowed) is int and allowed > 0 else 0
+    return count_or_zero(params.get("max_completion_tokens") or params.get("max_tokens"))
 
 
 def fit_messages(
@@ -119,15 +121,13 @@ def fit_messages(
 def shortened(text: str, characters: int) -> str:
     """The first and last lines of a text, about so many characters, with what was cut said."""
     half = characters // 2
-    head, tail = text[:half], text[len(text) - half :]
-    if "\n" in head[half // 2 :]:
-        head = head[: head.rindex("\n") + 1]
-    if "\n" in tail[: half // 2]:
-        tail = tail[tail.index("\n") + 1 :]
+    line_end = text.rfind("\n", half // 2, half) + 1
+    head, tail = text[: line_end or half], text[len(text) - half :]
+    tail = tail[tail.find("\n", 0, half // 2) + 1 :]
     cut = text[len(head) : len(text) - len(tail)]
     lines = cut.count("\n")
     said = f"{lines:,} lines, {len(cut):,} characters" if lines else f"{len(cut):,} characters"
-    start = head if head.endswith("\n") or not head else f"{head}\n"
+    start = head.removesuffix("\n") + "\n" if head else ""
     return f"{start}[... {said} were left out here ...]\n{tail}"
 
 
@@ -148,7 +148,7 @@ class _Counted:
         """The message, as a result with about `most` tokens."""
         if self.size(most) == self.tokens:
             return self.message
-        characters = len(self.message["content"] or "") * most // self.tokens
+        characters = len(str(self.message["content"])) * most // self.tokens
         for _ in range(_TRIES):
             shorter = self._cut(characters)
             if counter.message(shorter)[0] <= most:
@@ -237,13 +237,10 @@ def _surely_fits(
     messages: Sequence[Message], tools: Sequence[Mapping[str, object]], room: int
 ) -> bool:
     """Whether even a token for each byte would do: then nothing has to be counted."""
-    contents = [message.get("content") for message in messages]
-    if not all(isinstance(content, str | None) for content in contents):
+    if not {type(message.get("content")) for message in messages} <= _TEXT:
         return False
     values = chain.from_iterable(message.values() for message in messages)
-    total = sum(map(_bound_tokens, values)) + _PER_MESSAGE * (len(messages) + 1)
-    if tools:
-        total += _bound_tokens(tools)
+    total = sum(map(_bound_tokens, (*values, tools))) + _PER_MESSAGE * (len(messages) + 1)
     return total <= room
 
 
@@ -256,9 +253,8 @@ def _bound_tokens(value: object) -> int:
 def _is_result(message: Message) -> bool:
     """Whether a message is what a tool or a program gave, as text."""
     content = message.get("content")
-    if not isinstance(content, str):
-        return False
-    return is_result(message) or content.startswith(_CODE_OUTPUT)
+    is_said = is_result(message) or str(content).startswith(_CODE_OUTPUT)
+    return isinstance(content, str) and is_said
 
 
 def _split_into_units(counted: Sequence[_Counted]) -> list[_Unit]:
@@ -279,10 +275,10 @@ def _order_removals(units: Sequence[_Unit]) -> list[int]:
     System messages at the start, the last question and the last unit stay; the first question goes
     last.
     """
-    opening = sum(1 for _ in takewhile(_is_system, units))
-    questions = [number for number, unit in enumerate(units) if _is_question(unit)]
+    opening = len(list(takewhile(_is_system, units)))
+    questions = list(compress(count(), map(_is_question, units)))
     stay = {*range(opening), *questions[-1:], len(units) - 1}
-    removable = [number for number in range(len(units)) if number not in stay]
+    removable = filterfalse(stay.__contains__, range(len(units)))
     return sorted(removable, key=questions[:1].__contains__)
 
 

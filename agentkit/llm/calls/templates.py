@@ -11,12 +11,13 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence
-from itertools import dropwhile, takewhile
+from itertools import chain, dropwhile, filterfalse, pairwise, takewhile
 from typing import Any, Literal, cast
 
 from agentkit.errors import ModelError, ModelUnreachable
 from agentkit.llm.model import Model
 from agentkit.messages import (
+    CALLS,
     ContentPart,
     Message,
     ToolCall,
@@ -34,16 +35,17 @@ Form = Literal["any", "in_turn", "without_system"]
 """`any`: as it comes. `in_turn`: one system message in front, then user and assistant in turn, each
 result after its call. `without_system`: the same, with the system's words in the first question.
 """
-_STRICTER: dict[Form, Form | None] = {
-    "any": "in_turn",
-    "in_turn": "without_system",
-    "without_system": None,
+_STRICTER: dict[Form, tuple[Form, ...]] = {
+    "any": ("in_turn", "without_system"),
+    "in_turn": ("without_system",),
+    "without_system": (),
 }
 _KNOWN: tuple[tuple[re.Pattern[str], Form], ...] = (
     (re.compile(r"gemma-?[12]?(?![\d.])(?!-?3)|codegemma", re.I), "without_system"),
     (re.compile(r"(^|[/_-])(mis|mix|minis|codes|devs|mags)tral|llama-?2|gemma", re.I), "in_turn"),
+    (re.compile(""), "any"),
 )
-"""Families whose own templates refuse other requests, by the name of the model."""
+"""Families whose own templates refuse other requests, by the name of the model; then all others."""
 _REFUSALS = (ModelError, ModelUnreachable)
 """As what a refusal comes: llama.cpp calls it a problem of its own."""
 _WORDS = re.compile(
@@ -53,10 +55,17 @@ _WORDS = re.compile(
 )
 _learned: dict[tuple[str, str], Form] = {}
 """By server and model: the form that it took after it had refused another."""
-_SYSTEM = ("system", "developer")
-_BEFORE = "(This conversation began earlier.)"
-_UNANSWERED = "(I gave no answer to this.)"
-_GO_ON = "Go on."
+_VOICES = {"developer": "system"}
+"""Roles that are the same to a template, by the newer name."""
+_UNANSWERED = message("assistant", "(I gave no answer to this.)")
+_BETWEEN: dict[tuple[object, object], Message] = {
+    (None, "assistant"): message("user", "(This conversation began earlier.)"),
+    ("tool", "user"): _UNANSWERED,
+    ("function", "user"): _UNANSWERED,
+    ("assistant", None): message("user", "Go on."),
+}
+"""What is said between two roles that no template lets follow each other; None is either end."""
+_SAYING = ("content", *CALLS)
 _NOT_RUN = "This call was not run."
 _ID = re.compile(r"[A-Za-z0-9]{9}")
 """What Mistral's template takes for the id of a call."""
@@ -64,10 +73,8 @@ _ID = re.compile(r"[A-Za-z0-9]{9}")
 
 def find_form(model: Model) -> Form:
     """The form that this model takes, as far as it is known; not every server says."""
-    key = (model.provider, model.name)
-    if key in _learned:
-        return _learned[key]
-    return next((form for name, form in _KNOWN if name.search(model.name)), "any")
+    of_family = next(form for name, form in _KNOWN if name.search(model.name))
+    return _learned.get((model.provider, model.name), of_family)
 
 
 def find_stricter(form: Form, error: ModelError, messages: Sequence[Message]) -> Form | None:
@@ -76,10 +83,9 @@ def find_stricter(form: Form, error: ModelError, messages: Sequence[Message]) ->
     """
     if type(error) not in _REFUSALS or not _WORDS.search(str(error)):
         return None
-    refused, other = to_form(messages, form), _STRICTER[form]
-    while other and to_form(messages, other) == refused:
-        other = _STRICTER[other]
-    return other
+    refused = to_form(messages, form)
+    changed = dropwhile(lambda other: to_form(messages, other) == refused, _STRICTER[form])
+    return next(changed, None)
 
 
 def learn(model: Model, form: Form) -> None:
@@ -96,134 +102,138 @@ def to_form(messages: Sequence[Message], form: Form) -> list[Message]:
     if form == "any":
         return list(messages)
     heard = _merge(_name_speakers(messages))
-    system = [_with_role(each, "system") for each in takewhile(_is_system, heard)]
-    rest = list(dropwhile(_is_system, heard))
-    if not rest:  # nobody has said anything: what there is, is the question
-        system, rest = [], system
-    turns = _in_turn([_with_role(each, "user") if _is_system(each) else each for each in rest])
-    if form == "without_system" and system:
-        return _merge([_with_role(system[0], "user"), *turns])
-    return [*system, *turns]
+    # Where nobody else has said anything, what there is, is the question.
+    opening = int(_is_system(heard[0])) if heard[1:] else 0
+    system, rest = heard[:opening], heard[opening:]
+    turns = _put_in_turn([_give_role(each, "user") for each in rest])
+    if form == "without_system":
+        return _merge([*(_give_role(each, "user") for each in system), *turns])
+    return [*(_give_role(each, "system") for each in system), *turns]
+
+
+def _find_voice(message: Message) -> str:
+    """Who speaks, as a template tells them apart."""
+    role = message.get("role", "")
+    return _VOICES.get(role, role)
 
 
 def _is_system(message: Message) -> bool:
-    return message.get("role") in _SYSTEM
+    return _find_voice(message) == "system"
 
 
-def _with_role(message: Message, role: str) -> Message:
+def _give_role(message: Message, role: str) -> Message:
+    """A system message with this role; any other as it is."""
+    if not _is_system(message):
+        return message
     return cast(Message, {**message, "role": role})
 
 
 def _name_speakers(messages: Sequence[Message]) -> list[Message]:
     """The messages without names; where several others speak, their texts begin with them."""
-    speakers = {each.get("name") for each in messages if each.get("role") == "user"} - {None}
-    made: list[Message] = []
-    for each in messages:
-        name = each.get("name")
-        if is_result(each) or not name:
-            made.append(each)
-            continue
-        plain = cast(Message, without_keys(each, ["name"]))
-        if each.get("role") == "user" and len(speakers) > 1:
-            plain["content"] = _join(f"{name}:", each.get("content"), "\n")
-        made.append(plain)
-    return made
+    speakers = set(filter(None, map(_find_speaker, messages)))
+    return [_name_speaker(each, len(speakers) > 1) for each in messages]
+
+
+def _find_speaker(message: Message) -> str:
+    """The name of a user; empty for everybody else."""
+    return message.get("name", "") if message.get("role") == "user" else ""
+
+
+def _name_speaker(message: Message, several: bool) -> Message:
+    """The message without a name; with the user's in its text where `several` speak."""
+    if is_result(message):
+        return message
+    plain = cast(Message, without_keys(message, ["name"]))
+    speaker = _find_speaker(message)
+    if several and speaker:
+        plain["content"] = _join(f"{speaker}:", message.get("content"), "\n")
+    return plain
 
 
 def _merge(messages: Iterable[Message]) -> list[Message]:
     """One message where the same role speaks several times in a row; results stay apart."""
     made: list[Message] = []
-    for each in messages:
-        if _says_nothing(each):
-            continue
-        before = made[-1] if made else None
-        if before is not None and _speaks_on(before, each):
-            made[-1] = _merged(before, each)
+    for each in filterfalse(_is_empty, messages):
+        if made and _speaks_on(made[-1], each):
+            made[-1] = _merge_two(made[-1], each)
         else:
             made.append(each)
     return made
 
 
-def _says_nothing(message: Message) -> bool:
-    return not message.get("content") and not has_calls(message) and not is_result(message)
+def _is_empty(message: Message) -> bool:
+    return not any(map(message.get, _SAYING)) and not is_result(message)
 
 
 def _speaks_on(before: Message, after: Message) -> bool:
+    """Whether what comes after can be one message with what was before."""
     if is_result(after) or has_calls(before):
         return False
-    roles = ["system" if _is_system(each) else each.get("role") for each in (before, after)]
-    return roles[0] == roles[1]
+    return _find_voice(before) == _find_voice(after)
 
 
-def _merged(before: Message, after: Message) -> Message:
+def _merge_two(before: Message, after: Message) -> Message:
     content = _join(before.get("content"), after.get("content"), "\n\n")
     return cast(Message, {**before, **after, "role": before.get("role"), "content": content})
 
 
-def _join(one: Any, other: Any, between: str) -> str | list[ContentPart] | None:
-    if not one or not other:
-        return cast("str | None", one or other)
-    if isinstance(one, str) and isinstance(other, str):
-        return f"{one}{between}{other}"
-    return [*_parts(one), *_parts(other)]
+def _join(one: Any, other: Any, between: str) -> str | list[ContentPart]:
+    """Two contents as one: a text, or parts where one of them has parts."""
+    said = list(filter(None, (one, other)))
+    if all(isinstance(each, str) for each in said):
+        return between.join(said)
+    return list(chain.from_iterable(map(_to_parts, said)))
 
 
-def _parts(content: Any) -> list[ContentPart]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+def _to_parts(content: Any) -> list[ContentPart]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def _in_turn(messages: Sequence[Message]) -> list[Message]:
+def _put_in_turn(messages: Sequence[Message]) -> list[Message]:
     """User and assistant by turns, from a user on to a user or a result."""
+    turns = _merge(_pair_results(messages))
+    roles = [None, *(each.get("role") for each in turns), None]
     made: list[Message] = []
-    for each in _merge(_pair_results(messages)):
-        role = each.get("role")
-        if role == "assistant" and not made:
-            made.append(message("user", _BEFORE))
-        if role == "user" and made and is_result(made[-1]):
-            made.append(message("assistant", _UNANSWERED))
-        made.append(each)
-    if made and made[-1].get("role") == "assistant":
-        made.append(message("user", _GO_ON))
-    return _with_short_ids(made)
+    for step, each in zip(pairwise(roles), [*turns, None], strict=True):
+        made += filter(None, (_BETWEEN.get(step), each))
+    return list(map(_shorten_ids, made))
 
 
 def _pair_results(messages: Sequence[Message]) -> Iterable[Message]:
     """Each result right after its call; a call without one gets one, one without a call is told."""
     left = deque(messages)
+    yield from map(_tell_result, _take_results(left))
     while left:
         each = left.popleft()
-        if each.get("role") == "tool":
-            yield _tell_result(each)
-            continue
         yield each
-        calls = tool_calls_of(each)
-        results, others = _take_results(left if calls else deque())
-        for call, missing in zip(calls, interrupted(each, _NOT_RUN)[-len(calls) :], strict=False):
-            yield results.pop(call.get("id"), cast(Message, missing))
-        yield from map(_tell_result, [*results.values(), *others])
+        yield from _answer_calls(each, _take_results(left))
 
 
-def _take_results(left: deque[Message]) -> tuple[dict[object, Message], list[Message]]:
-    """The results at the front, by the id of their call, and those of an id that had one."""
-    results: dict[object, Message] = {}
-    others: list[Message] = []
-    while left and left[0].get("role") == "tool":
-        result = left.popleft()
-        given = result.get("tool_call_id")
-        if given in results:
-            others.append(result)
-        else:
-            results[given] = result
-    return results, others
+def _take_results(left: deque[Message]) -> list[Message]:
+    """Take the results off the front."""
+    results = list(takewhile(_is_of_tool, left))
+    for _ in results:
+        left.popleft()
+    return results
+
+
+def _is_of_tool(message: Message) -> bool:
+    return message.get("role") == "tool"
+
+
+def _answer_calls(caller: Message, results: Sequence[Message]) -> Iterable[Message]:
+    """A result for each call, in their order; then the results that belong to none."""
+    calls = tool_calls_of(caller)
+    own = {result.get("tool_call_id"): result for result in reversed(results)}
+    missing = cast("list[Message]", interrupted(caller, _NOT_RUN))[-len(calls) :]
+    made = [own.pop(call.get("id"), none) for call, none in zip(calls, missing, strict=False)]
+    yield from made
+    used = set(map(id, made))
+    yield from map(_tell_result, (each for each in results if id(each) not in used))
 
 
 def _tell_result(result: Message) -> Message:
     return message("user", f"A tool gave:\n{text_of(result.get('content'))}")
-
-
-def _with_short_ids(messages: Sequence[Message]) -> list[Message]:
-    """Calls and results with ids that every template takes."""
-    return [_shorten_ids(each) for each in messages]
 
 
 def _shorten_ids(one: Message) -> Message:

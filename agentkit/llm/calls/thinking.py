@@ -8,7 +8,9 @@ which some templates give the model the opening tag, so that only the closing on
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Literal
 
@@ -23,6 +25,7 @@ _MOST = 100  # tags that are looked at; what has more of them is no thinking, an
 _LONGEST_BLANK = 64  # characters behind a closing tag that may still turn out to end its line
 
 Kind = Literal["text", "thinking", "was_thinking"]
+_State = Literal["start", "thinking", "closed", "answer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,11 @@ class Part:
 
     kind: Kind
     text: str = ""
+
+    @property
+    def says_something(self) -> bool:
+        """Whether it is more than an empty text."""
+        return self.text != "" or self.kind == "was_thinking"
 
 
 class Splitter:
@@ -43,7 +51,7 @@ class Splitter:
 
     def __init__(self) -> None:
         self._held = ""
-        self._state: Literal["start", "thinking", "closed", "answer"] = "start"
+        self._state: _State = "start"
         self._lone = True
         """Whether a closing tag alone may still come."""
         self._said = ""
@@ -70,26 +78,25 @@ class Splitter:
         parts: list[Part] = []
         before = ("", "")
         while before != (before := (self._state, self._held)):
-            match self._state:
-                case "start" | "closed":
-                    self._open(is_over)
-                case "thinking":
-                    parts += self._think()
-                case "answer":
-                    parts += self._answer(is_over)
-        return [part for part in parts if part.text or part.kind == "was_thinking"]
+            parts += _STEPS[self._state](self, is_over)
+        return [part for part in parts if part.says_something]
 
-    def _open(self, is_over: bool) -> None:
+    def _open(self, is_over: bool) -> list[Part]:
         text = self._held.lstrip()
         if text[: len(_OPEN)].lower() == _OPEN and self._tags < _MOST:
             self._tags += 1
             self._held, self._state = text[len(_OPEN) :], "thinking"
             self.thought_elsewhere()
         elif is_over or not _OPEN.startswith(text.lower()):
-            self._held = text if self._state == "closed" else self._held
             self._state = "answer"
+        return []
 
-    def _think(self) -> list[Part]:
+    def _open_again(self, is_over: bool) -> list[Part]:
+        """The same behind what was thought: blanks before the answer are not part of it."""
+        self._held = self._held.lstrip()
+        return self._open(is_over)
+
+    def _think(self, is_over: bool) -> list[Part]:
         if closing := _CLOSING.search(self._held):
             thought = self._held[: closing.start()]
             self._held = self._held[closing.end() :]
@@ -135,6 +142,14 @@ class Splitter:
         return Part("text", text)
 
 
+_STEPS: Mapping[_State, Callable[[Splitter, bool], list[Part]]] = {
+    "start": Splitter._open,
+    "thinking": Splitter._think,
+    "closed": Splitter._open_again,
+    "answer": Splitter._answer,
+}
+
+
 def _may_end_line(text: str) -> bool:
     """Whether only blanks came behind a closing tag, and the next piece may end the line."""
     return not text.strip(" \t") and len(text) < _LONGEST_BLANK
@@ -143,15 +158,12 @@ def _may_end_line(text: str) -> bool:
 def split_thinking(text: str) -> tuple[str, str]:
     """What was thought, and the answer; the text itself as the answer when nothing was."""
     splitter = Splitter()
-    thinking = answer = ""
+    said: dict[Kind, str] = {"thinking": "", "text": "", "was_thinking": ""}
     for part in (*splitter.feed(text), *splitter.close()):
+        said[part.kind] += part.text
         if part.kind == "was_thinking":
-            thinking, answer = answer, ""
-        elif part.kind == "thinking":
-            thinking += part.text
-        else:
-            answer += part.text
-    return thinking.strip(), answer
+            said["thinking"], said["text"] = said["text"], ""
+    return said["thinking"].strip(), said["text"]
 
 
 def find_thinking(message: object) -> str:
@@ -160,9 +172,9 @@ def find_thinking(message: object) -> str:
     A server may name the same twice; the first that says something counts.
     """
     details = field_of(message, "reasoning_details")
-    named = (text_or_empty(field_of(message, key)) for key in THINKING_FIELDS)
+    named = map(partial(field_of, message), THINKING_FIELDS)
     found = chain(
-        named,
+        map(text_or_empty, named),
         [_join_thoughts(field_of(message, "content"))],
         [_join_texts(details, "text"), _join_texts(details, "summary")],
     )
@@ -171,11 +183,9 @@ def find_thinking(message: object) -> str:
 
 def _join_thoughts(content: object) -> str:
     """Of Mistral: parts of type `thinking`, which hold texts, or a text."""
-    thoughts = [part for part in mappings_in(content) if part.get("type") == "thinking"]
-    return "".join(
-        text_or_empty(part.get("thinking")) or _join_texts(part.get("thinking"), "text")
-        for part in thoughts
-    )
+    parts = mappings_in(content)
+    thoughts = (part.get("thinking") for part in parts if part.get("type") == "thinking")
+    return "".join(text_or_empty(one) or _join_texts(one, "text") for one in thoughts)
 
 
 def _join_texts(parts: object, key: str) -> str:

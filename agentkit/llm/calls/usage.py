@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any, TypeGuard
 
+from agentkit.core.lenient import find_below
 from agentkit.events import Usage
 from agentkit.llm.tokens.counting import count_messages, count_text
+from agentkit.messages import mappings_in
 
 # Where servers put the same figure; the first one there counts. A dot leads into a part of the
 # object.
@@ -56,7 +59,7 @@ def to_usage(raw: Mapping[str, object]) -> Usage:
     except where the server counts them beside: in Anthropic's object the cached ones, and where
     the total is larger than both, the reasoning.
     """
-    prompt, read, written = (_find_count(raw, names) for names in (_PROMPT, _READ, _WRITTEN))
+    prompt, read, written = map(partial(_find_count, raw), (_PROMPT, _READ, _WRITTEN))
     output, reasoning = _separate_reasoning(raw, prompt)
     if not _counts_cached_beside(raw):
         read = min(read, prompt)
@@ -98,12 +101,11 @@ def _separate_reasoning(raw: Mapping[str, object], prompt: int) -> tuple[int, in
     """Completion tokens without reasoning, and reasoning tokens."""
     completion = _find_count(raw, _COMPLETION)
     reasoning = _find_count(raw, _REASONING)
-    beside = _find_count(raw, _TOTAL) - prompt - completion if prompt else 0
+    beside = _find_count(raw, _TOTAL) - prompt - completion
     # xAI and Gemini's compatible address; the latter names only the total.
-    if beside > 0 and reasoning in (0, beside):
-        return completion, beside
-    if reasoning > completion:
-        return completion, reasoning
+    is_named_alone = prompt > 0 and beside > 0 and reasoning in (0, beside)
+    if is_named_alone or reasoning > completion:
+        return completion, max(reasoning, beside * is_named_alone)
     return completion - reasoning, reasoning
 
 
@@ -113,16 +115,14 @@ def _find_count(raw: Mapping[str, object], names: Sequence[str]) -> int:
 
 
 def _read_count(raw: Mapping[str, object], name: str) -> int:
-    outer, _, inner = name.rpartition(".")
-    part = raw.get(outer) if outer else raw
-    value = part.get(inner) if isinstance(part, Mapping) else None
+    value = find_below(raw, *name.split("."))
     return int(value) if _is_count(value) else 0
 
 
 def _can_be(raw: Mapping[str, object]) -> bool:
     """Whether every count of tokens is one; null says nothing."""
-    parts = [value for value in raw.values() if isinstance(value, Mapping)]
-    return all(map(_is_count, _find_named(raw).values())) and all(map(_can_be, parts))
+    counts, parts = _find_named(raw).values(), mappings_in(list(raw.values()))
+    return all(chain(map(_is_count, counts), map(_can_be, parts)))
 
 
 def _find_named(raw: Mapping[str, object]) -> dict[str, object]:

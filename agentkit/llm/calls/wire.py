@@ -6,10 +6,12 @@ import json
 import math
 import re
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any
 
+from agentkit.core.lenient import find_below
 from agentkit.errors import BadModelReply
 from agentkit.llm.calls.failures import read_told_error, redact
 
@@ -67,8 +69,7 @@ class Sender:
 
     def check_error(self, value: object) -> None:
         """Raise what the server tells as `error` in place of a reply, or of a piece of one."""
-        error = value.get("error") if isinstance(value, Mapping) else None
-        if error:
+        if error := find_below(value, "error"):
             raise read_told_error(error, self.server, self.model, self.key)
 
     def too_large(self, what: str) -> BadModelReply:
@@ -99,21 +100,40 @@ def _to_storable(value: object, depth: int) -> Any:
     """
     if depth > _DEEPEST:
         raise RecursionError
-    match value:
-        case str():
-            return _LONE.sub("\ufffd", value)
-        case float():
-            return value if math.isfinite(value) else None
-        case list():
-            return [_to_storable(each, depth + 1) for each in value]
-        case dict():
-            return {
-                _LONE.sub("\ufffd", key): _to_storable(each, depth + 1)
-                for key, each in value.items()
-                if not key.startswith("_")
-            }
-        case _:
-            return value
+    return _COPIES.get(type(value), _copy_as_it_is)(value, depth + 1)
+
+
+def _copy_text(text: str, depth: int) -> str:
+    return _LONE.sub("\ufffd", text)
+
+
+def _copy_number(number: float, depth: int) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def _copy_list(values: list[object], depth: int) -> list[object]:
+    return list(map(_to_storable, values, repeat(depth)))
+
+
+def _copy_object(values: Mapping[str, object], depth: int) -> dict[str, object]:
+    return {
+        _copy_text(key, depth): _to_storable(value, depth)
+        for key, value in values.items()
+        if not key.startswith("_")
+    }
+
+
+def _copy_as_it_is(value: object, depth: int) -> object:
+    return value
+
+
+_COPIES: Mapping[type, Callable[[Any, int], object]] = {
+    str: _copy_text,
+    float: _copy_number,
+    list: _copy_list,
+    dict: _copy_object,
+}
+"""By the types that JSON is read as."""
 
 
 def read_value(pieces: Iterable[bytes], sender: Sender) -> Any:

@@ -159,7 +159,8 @@ def default_connection(settings: Settings) -> Connection | None:
     """The connection of the default model; None for the offline one. Raises ConfigError."""
     default = available_models(settings)[0].id
     known = connections(settings)
-    return next((one for one in known if default in [model.id for model in models_of(one)]), None)
+    offering = {model.id: one for one in reversed(known) for model in models_of(one)}
+    return offering.get(default)
 
 
 def model_by_id(
@@ -283,11 +284,10 @@ def _pick(sizes: Mapping[str, int], models: Collection[str]) -> dict[str, int]:
 
 def _check_owner(connection: Connection, known: Iterable[Connection]) -> None:
     """Raise ConfigError for a key that was given for other servers only."""
-    if not connection.api_key:
-        return
-    owners = [one for one in known if one.api_key == connection.api_key]
-    servers = [one.base_url for one in owners]
-    if owners and not any(_same_server(server, connection.base_url) for server in servers):
+    owners = [one for one in known if one.api_key == connection.api_key != ""]
+    servers = {one.base_url: one for one in owners}
+    same = filter(partial(_same_server, connection.base_url), servers)
+    if owners and not any(same):
         raise _foreign_key(owners[0], connection.base_url)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
+from agentkit.core.lenient import count_or_zero, find_below
 from agentkit.llm.calls.openai_client import OpenAIClient
-from agentkit.messages import mappings_in
+from agentkit.messages import mappings_in, text_or_empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,13 @@ def find_context(client: OpenAIClient, model: str, listed: int | None = None) ->
 
 def _ask_ollama(client: OpenAIClient, model: str) -> Iterator[Context]:
     running = client.beside("/api/ps")
-    if not isinstance(_find(running, "models"), list):
+    if not isinstance(find_below(running, "models"), list):
         return
     same = {model, f"{model}:latest"}
     ours = [row for row in mappings_in(running["models"]) if row.get("name") in same]
     given = [_read_size(row, "context_length") for row in ours]
     shown = client.beside("/api/show", {"model": model})
-    architecture = _find(shown, "model_info", "general.architecture")
+    architecture = find_below(shown, "model_info", "general.architecture")
     trained = _read_size(shown, "model_info", f"{architecture}.context_length")
     tokens = next(filter(None, [*given, _read_wanted(shown)]), None)
     yield Context(tokens, trained, cuts=True)
@@ -59,7 +59,7 @@ def _ask_ollama(client: OpenAIClient, model: str) -> Iterator[Context]:
 
 def _read_wanted(shown: object) -> int | None:
     """The size that the parameters of a model of Ollama set."""
-    parameters = str(_find(shown, "parameters") or "")
+    parameters = text_or_empty(find_below(shown, "parameters"))
     wanted = re.search(r"^num_ctx\s+(\d+)", parameters, re.MULTILINE)
     return int(wanted[1]) if wanted else None
 
@@ -71,7 +71,7 @@ def _ask_llama_cpp(client: OpenAIClient, model: str) -> Iterator[Context]:
 
 
 def _ask_lm_studio(client: OpenAIClient, model: str) -> Iterator[Context]:
-    for row in mappings_in(_find(client.beside("/api/v0/models"), "data")):
+    for row in mappings_in(find_below(client.beside("/api/v0/models"), "data")):
         context = Context(
             _read_size(row, "loaded_context_length"), _read_size(row, "max_context_length")
         )
@@ -86,14 +86,6 @@ _SERVERS: tuple[Callable[[OpenAIClient, str], Iterator[Context]], ...] = (
 )
 
 
-def _find(value: object, *keys: str) -> Any:
-    """What a server's answer has below these keys; None where there is nothing."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
-
-
 def _read_size(value: object, *keys: str) -> int | None:
-    """The number of tokens below these keys; None for what is none."""
-    size = _find(value, *keys)
-    return size if type(size) is int and size > 0 else None
+    """The number of tokens below these keys; None where there is no such number."""
+    return count_or_zero(find_below(value, *keys)) or None

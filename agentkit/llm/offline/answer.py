@@ -17,6 +17,7 @@ _ANNOUNCES = re.compile(
     r"\b(two|three|four|several|various|following|as follows)\b[^,;]*[.:]\Z", re.IGNORECASE
 )
 _COUNTS = {"two": 2, "three": 3, "four": 4}
+_NUMBERED = re.compile(r"\d+[.)](?: |\Z)")
 _LONGEST_ANNOUNCEMENT = 160
 _AFTER_QUESTION = 3
 _MOST_CHARACTERS = 900
@@ -36,7 +37,7 @@ def choose_units(question: Question, ranked: Sequence[Scored], units: Sequence[U
     if not answering:
         return []
 
-    best = _find_headed_item(question, answering) or answering[0]
+    best = _find_best(question, answering)
     picked = complete_unit(question, best, units)
     if picked == [best]:
         picked = _add_more(question, best, answering[1:_NEXT_BEST])
@@ -50,22 +51,17 @@ def complete_unit(question: Question, best: Unit, units: Sequence[Unit]) -> list
     return _with_list(question, best, units) or _with_announced(question, best, units)
 
 
-def _find_headed_item(question: Question, answering: Sequence[Unit]) -> Unit | None:
-    """For questions about steps or lists: the best item of a list about what is asked."""
-    if question.kind not in _WANTS_ITEMS:
-        return None
-    headed = filter(partial(_is_headed, question), answering[:LONGEST_LIST])
-    return next(headed, None)
+def _find_best(question: Question, answering: Sequence[Unit]) -> Unit:
+    """The best unit; for questions about steps or lists an item of a list about what is asked."""
+    looked_at = answering[:LONGEST_LIST] if question.kind in _WANTS_ITEMS else ()
+    headed = filter(partial(_is_headed, question), looked_at)
+    return next(headed, answering[0])
 
 
 def _is_headed(question: Question, unit: Unit) -> bool:
     """Whether it is a list item whose heading or introduction has most words of the question."""
-    if unit.shape != "item":
-        return False
-    headed = frozenset(stems(unit.heading))
-    if unit.previous is not None:
-        headed |= unit.previous.stems
-    return len(headed.intersection(question.stems)) * 2 > len(question.stems)
+    shared = unit.stems_before.union(stems(unit.heading)).intersection(question.stems)
+    return unit.shape == "item" and len(shared) * 2 > len(question.stems)
 
 
 def _find_answer_below(asking: Unit, units: Sequence[Unit]) -> list[Unit]:
@@ -76,9 +72,8 @@ def _find_answer_below(asking: Unit, units: Sequence[Unit]) -> list[Unit]:
 
 def _continues(asking: Unit, unit: Unit) -> bool:
     """Whether a unit can be part of the answer below a question in the same passage."""
-    if unit.asks or unit.rank != asking.rank:
-        return False
-    return unit.shape not in ("heading", "columns")
+    is_apart = unit.rank != asking.rank or unit.shape in ("heading", "columns")
+    return not (unit.asks or is_apart)
 
 
 def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
@@ -88,41 +83,40 @@ def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Un
         return []
 
     listed = [unit for unit in units if unit.group == best.group and not unit.asks]
-    shapes = [unit.shape for unit in listed]
-    if shapes.count("item") < 2:
-        return []
-    return listed[: LONGEST_LIST + 1]
+    items = sum(unit.shape == "item" for unit in listed)
+    return listed[: LONGEST_LIST + 1] if items > 1 else []
 
 
 def _with_announced(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
     """The unit, followed by the sentences it announces, as in `There are two ways.`"""
     count = _count_announced(best) if question.kind in _WANTS_SEVERAL else 0
     following = units[best.index + 1 : best.index + 1 + count]
-    same_passage = [unit for unit in following if unit.rank == best.rank]
-    return [best, *(unit for unit in same_passage if unit.previous is not None)]
+    return [best, *filter(partial(_goes_on, best), following)]
+
+
+def _goes_on(best: Unit, unit: Unit) -> bool:
+    """Whether a unit stands behind another one in the same paragraph of the passage."""
+    return unit.rank == best.rank and unit.previous is not None
 
 
 def _count_announced(unit: Unit) -> int:
     """How many further sentences a short sentence announces; 0 for most."""
-    announced = _ANNOUNCES.search(unit.text)
     is_short = unit.shape == "sentence" and len(unit.text) < _LONGEST_ANNOUNCEMENT
-    if announced is None or not is_short:
-        return 0
-    return _COUNTS.get(announced[1].lower(), 2)
+    announced = _ANNOUNCES.search(unit.text) if is_short else None
+    return _COUNTS.get(announced[1].lower(), 2) if announced else 0
 
 
 def _add_more(question: Question, best: Unit, others: Sequence[Unit]) -> list[Unit]:
     """The best unit, and for some kinds of questions the next ones that add something new."""
-    picked, known = [best], set(best.stems)
+    picked, known, length = [best], set(best.stems), len(best.text)
     most = _SEVERAL.get(question.kind, 1)
     for unit in others:
-        length = sum(len(one.text) for one in picked)
-        if len(picked) >= most or length > _MOST_CHARACTERS:
-            break
-        if not unit.asks and len(unit.stems - known) >= _LEAST_NEW:
+        adds = not unit.asks and len(unit.stems - known) >= _LEAST_NEW
+        if adds and length <= _MOST_CHARACTERS:
             picked.append(unit)
             known |= unit.stems
-    return picked
+            length += len(unit.text)
+    return picked[:most]
 
 
 def _add_context(picked: Sequence[Unit]) -> list[Unit]:
@@ -146,37 +140,20 @@ def quote_units(picked: Sequence[Unit], cites: bool = True, wanted: Collection[s
     """The units word for word, each with its citation; items of a list stand on lines of their
     own.
     """
-    several = len(picked) > 1
-    lines: list[str] = []
-    for unit in picked:
-        text = unit.focused(wanted)
-        if cites:
-            text = f"{text} [{unit.marker}]"
-        if several and unit.shape in ("item", "row"):
-            lines.append(_as_item(text))
-        elif lines and not _is_item(lines[-1]):
-            lines[-1] += f" {text}"
-        else:
-            lines.append(text)
-    return _lay_out(lines)
-
-
-def _lay_out(lines: Sequence[str]) -> str:
-    """The lines as text: items of a list on successive lines, everything else in paragraphs."""
+    form = "{0} [{1}]" if cites else "{0}"
     blocks: list[str] = []
-    for are_items, block in groupby(lines, _is_item):
-        blocks.append(("\n" if are_items else "\n\n").join(block))
+    for are_items, block in groupby(picked, _is_item):
+        texts = [form.format(unit.focus(wanted), unit.marker) for unit in block]
+        if are_items and len(picked) > 1:
+            blocks.append("\n".join(map(_to_item, texts)))
+        else:
+            blocks.append(" ".join(texts))
     return "\n\n".join(blocks)
 
 
-def _as_item(text: str) -> str:
-    return text if _is_numbered(text) else f"- {text}"
+def _is_item(unit: Unit) -> bool:
+    return unit.shape in ("item", "row")
 
 
-def _is_item(line: str) -> bool:
-    return line.startswith("- ") or _is_numbered(line)
-
-
-def _is_numbered(text: str) -> bool:
-    sign = text.split(" ", 1)[0]
-    return sign.endswith((".", ")")) and sign[:-1].isdigit()
+def _to_item(text: str) -> str:
+    return text if _NUMBERED.match(text) else f"- {text}"

@@ -91,8 +91,7 @@ def measure_fit(question: Question, unit: Unit) -> float:
 
     1: it does; 0: it does not; a half: in part, or the question does not tell what it wants.
     """
-    measure = _FITS.get(question.kind)
-    return measure(question, unit) if measure else 0.5
+    return _FITS.get(question.kind, _fit_anything)(question, unit)
 
 
 def says_nothing_new(question: Question, unit: Unit) -> bool:
@@ -101,21 +100,21 @@ def says_nothing_new(question: Question, unit: Unit) -> bool:
     A whole sentence that has all of them is a statement: it confirms what is asked.
     """
     said = unit.said
-    if unit.shape == "sentence":
-        if len(said) < 3:
-            return True
-        if unit.text.endswith(".") and question.known <= said:
-            return False
+    is_sentence = unit.shape == "sentence"
+    if is_sentence and len(said) < 3:
+        return True
+    confirms = is_sentence and unit.text.endswith(".") and question.known <= said
+    has_figure = unit.shape == "row" or _DIGIT.search(unit.text) is not None
+    return not confirms and len(said - question.known) < 2 - has_figure
 
-    is_short = unit.shape == "row" or _DIGIT.search(unit.text)
-    least = 1 if is_short else 2
-    return len(said - question.known) < least
+
+def _fit_anything(question: Question, unit: Unit) -> float:
+    return 0.5
 
 
 def _fit_list(question: Question, unit: Unit) -> float:
-    if unit.is_listed:
-        return 1.0
-    return 0.5 if _ENUMERATION.search(unit.text) else 0.0
+    enumerates = _ENUMERATION.search(unit.text) is not None
+    return max(float(unit.is_listed), 0.5 * enumerates)
 
 
 def _fit_definition(question: Question, unit: Unit) -> float:
@@ -142,10 +141,7 @@ _FITS: dict[Kind, Callable[[Question, Unit], float]] = {
 
 def _defines(question: Question, unit: Unit) -> bool:
     """Whether the unit begins with the term that is to be defined."""
-    begun = _DEFINING.match(unit.text)
-    if begun is None:
-        return False
-    subject = frozenset(stems(begun[1]))
+    subject = frozenset(stems("".join(_DEFINING.findall(unit.text))))
     return bool(subject) and subject <= question.known
 
 

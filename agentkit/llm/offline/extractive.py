@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, filterfalse
 from typing import Any
 
 from agentkit.core import stopping
@@ -185,7 +185,7 @@ class ExtractiveClient:
         return asked.refuse(_explain_refusal(answers))
 
     def _summary(self, asked: Asked, units: Sequence[Unit]) -> str:
-        topic = [one for one in stems(asked.question) if one not in _SUMMARY_WORDS]
+        topic = list(filterfalse(_SUMMARY_WORDS.__contains__, stems(asked.question)))
         picked = find_central(units, SUMMARY_UNITS, topic)
         return quote_units(picked, asked.cites) or asked.refuse(NO_PASSAGES)
 
@@ -203,7 +203,7 @@ def _join(answers: Sequence[_Answer], cites: bool) -> str:
     paragraphs: list[str] = []
     for one in answers:
         new = [unit for unit in one.picked if unit.index not in said]
-        said.update(unit.index for unit in new)
+        said |= {unit.index for unit in new}
         if new:
             paragraphs.append(quote_units(new, cites, one.question.known))
         elif not one.picked:

@@ -117,6 +117,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         "yesno",
         r"^(?:is|are|was|were|do|does|did|can|could|may|must|will|would|should|has|have|am)\b",
     ),
+    ("other", ""),
 )
 
 
@@ -141,10 +142,8 @@ class Question:
 
 def is_small_talk(text: str) -> bool:
     """A greeting, thanks, or a question about the assistant itself."""
-    if not text.strip(" .!?"):
-        return True
     said = " ".join(re.sub(r"[.!?,]+", " ", text).split())
-    return _SMALL_TALK.fullmatch(said) is not None
+    return not text.strip(" .!?") or _SMALL_TALK.fullmatch(said) is not None
 
 
 def asks_for_summary(text: str) -> bool:
@@ -188,11 +187,7 @@ def _find_kind(text: str) -> Kind:
     first = _QUESTION_WORDS.search(lowered)
     if first and not _OPENS_YESNO.match(lowered):
         lowered = lowered[first.start() :]
-
-    for kind, pattern in _KINDS:
-        if re.search(pattern, lowered):
-            return kind
-    return "other"
+    return next(kind for kind, pattern in _KINDS if re.search(pattern, lowered))
 
 
 def _find_stems(text: str) -> tuple[str, ...]:
@@ -213,8 +208,7 @@ def _has_name(text: str) -> bool:
 def _leans(question: Question) -> bool:
     """Whether it cannot be understood without the question before."""
     said = words(question.text)
-    if f"{' '.join(said)} ".startswith(_OPENS_LEANING):
-        return True
-    if not _LEANING.isdisjoint(said[:_LEANING_MOST]):
-        return True
-    return len(question.stems) < 2 and not _has_name(question.text)
+    points_back = f"{' '.join(said)} ".startswith(_OPENS_LEANING) or not _LEANING.isdisjoint(
+        said[:_LEANING_MOST]
+    )
+    return points_back or (len(question.stems) < 2 and not _has_name(question.text))

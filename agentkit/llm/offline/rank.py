@@ -8,6 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from agentkit.llm.offline.expected import measure_fit, says_nothing_new
 from agentkit.llm.offline.question import Question
@@ -71,10 +72,7 @@ class Ranker:
         compared = covered[:MOST_COMPARED]
 
         meanings = self._measure_meanings(question, wanted, compared)
-        scored = [
-            _score(question, unit, coverage, meaning)
-            for (coverage, unit), meaning in zip(compared, meanings, strict=True)
-        ]
+        scored = map(partial(_score, question), compared, meanings)
         return sorted(scored, key=lambda one: (-one.score, one.unit.index))
 
     def _find_wanted(self, question: Question) -> dict[str, float]:
@@ -88,11 +86,9 @@ class Ranker:
 
     def _measure_coverage(self, wanted: Mapping[str, float], unit: Unit) -> float:
         """The share of the words, by how much they say, that the unit has."""
-        if not wanted:
-            return 0.0
         said = unit.said
         had = sum(weight * self._nearness(one, unit, said) for one, weight in wanted.items())
-        return had / sum(wanted.values())
+        return had / (sum(wanted.values()) or 1.0)
 
     def _nearness(self, stem: str, unit: Unit, said: Collection[str]) -> float:
         """1 for a word in the unit, 1/2 in its heading, 1/4 elsewhere in its passage, else 0."""
@@ -108,14 +104,13 @@ class Ranker:
         self, question: Question, wanted: Collection[str], found: Sequence[tuple[float, Unit]]
     ) -> Sequence[float]:
         """For each unit how close its meaning is to that of the question."""
-        if not found:
-            return []
-        if self.similarity is None:
+        if self.similarity is None or not found:
             return [MEANING_OF_WORDS * coverage for coverage, _ in found]
         return self.similarity(question.text, [unit.in_context(wanted) for _, unit in found])
 
 
-def _score(question: Question, unit: Unit, coverage: float, meaning: float) -> Scored:
+def _score(question: Question, covered: tuple[float, Unit], meaning: float) -> Scored:
+    coverage, unit = covered
     features = (
         coverage,
         max(0.0, float(meaning)),
@@ -128,20 +123,13 @@ def _score(question: Question, unit: Unit, coverage: float, meaning: float) -> S
 
 def _can_answer(unit: Unit, question: Question) -> bool:
     """Whether it can be quoted and adds to the question, or is a question with an answer below."""
-    if not _is_quotable(unit):
-        return False
-    if unit.asks:
-        return True
-    return not says_nothing_new(question, unit)
+    return _is_quotable(unit) and (unit.asks or not says_nothing_new(question, unit))
 
 
 def _is_quotable(unit: Unit) -> bool:
     """Whether it can be quoted; of headings only those that state a number, as in a date."""
-    if unit.shape == "columns":
-        return False
-    if unit.shape != "heading":
-        return True
-    return len(unit.stems) > 2 and _DIGIT.search(unit.text) is not None
+    states_number = len(unit.stems) > 2 and _DIGIT.search(unit.text) is not None
+    return {"columns": False, "heading": states_number}.get(unit.shape, True)
 
 
 def _count_common(shorter: int, longer: int) -> int:

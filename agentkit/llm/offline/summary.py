@@ -36,24 +36,20 @@ def find_central(units: Sequence[Unit], count: int, topic: Sequence[str] = ()) -
     weighted = list(map(operator.mul, scores, map(_weigh_place, candidates)))
     best_first = sorted(range(len(candidates)), key=weighted.__getitem__, reverse=True)
     chosen = sorted(islice(_skip_repetitions(best_first, likeness), count))
-    return [candidates[place] for place in chosen]
+    return list(map(candidates.__getitem__, chosen))
 
 
 def _find_candidates(units: Sequence[Unit]) -> list[Unit]:
     """The units that stand for themselves; without any, all units but headings."""
-    speaking = list(filter(_speaks, units))
-    if not speaking:
-        speaking = [unit for unit in units if unit.shape != "heading"]
+    speaking = list(filter(_speaks, units)) or [one for one in units if one.shape != "heading"]
     return speaking[:MOST_UNITS]
 
 
 def _speaks(unit: Unit) -> bool:
     """Whether it is a whole statement that can be understood alone."""
-    if unit.shape not in ("sentence", "item") or unit.leans:
-        return False
-    if len(unit.stems) < _LEAST_STEMS or len(unit.text) > _MOST_CHARACTERS:
-        return False
-    return unit.text.endswith(_STATEMENT_ENDS)
+    is_statement = unit.shape in ("sentence", "item") and unit.text.endswith(_STATEMENT_ENDS)
+    fits = len(unit.stems) >= _LEAST_STEMS and len(unit.text) <= _MOST_CHARACTERS
+    return is_statement and fits and not unit.leans
 
 
 def _count_stems(unit: Unit, topic: Sequence[str]) -> int:
@@ -95,8 +91,9 @@ def _walk(likeness: list[list[float]], start: list[float]) -> list[float]:
     scores = begin
     for _ in range(_ROUNDS):
         flow = list(map(operator.truediv, scores, sums))
+        came = (sum(map(operator.mul, row, flow)) for row in likeness)
         scores = [
-            (1 - _DAMPING) * first + _DAMPING * sum(map(operator.mul, row, flow))
-            for first, row in zip(begin, likeness, strict=True)
+            (1 - _DAMPING) * first + _DAMPING * arrived
+            for first, arrived in zip(begin, came, strict=True)
         ]
     return scores

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count, dropwhile
+from itertools import chain, compress, count, dropwhile, repeat
 from typing import Literal
 
 from agentkit.core.text import sentences
@@ -36,13 +36,15 @@ _PRONOUN_LED = re.compile(
 )
 _WORD_SIGN = re.compile(r"\w")
 _LINE = re.compile(r"[^\n]+")
-_AMOUNT = re.compile(r"\d\s*(?:%|€|\$)")
-_DIGIT = re.compile(r"\d")
+_ALL = re.compile(r"(?s).+")
+_STATEMENT = re.compile(r"\d\s*(?:%|€|\$)|: ")
+_STATEMENT_ALONE = re.compile(r"\d\s*(?:%|€|\$)|: .*\d|\d.*: ")
+"""The same in a line with a blank one behind it, where a word before a colon makes a title."""
 _ROW = re.compile(r"(?s)(?!.*\n)(?:.*(?: \| |\t)|\|.*\|.*\|)")
 _CELL_BORDER = re.compile(r"\t|\|")
 _ENDS = (".", "!", "?", ":", ";", "|")
 """Signs behind which a bracket on the next line does not belong to the sentence."""
-_TITLE = re.compile(r"[^\n]{1,70}(?<![.!?;,:|])")
+_TITLE = re.compile(rf"(?!{_ITEM.pattern})[^\n]{{1,70}}(?<![.!?;,:|])")
 _LONGEST_CAPITALS = 99
 
 
@@ -72,6 +74,11 @@ class Unit:
     """Column and cell of a table row."""
 
     @property
+    def stems_before(self) -> frozenset[str]:
+        """The stems of the unit before; none where it is the first."""
+        return frozenset() if self.previous is None else self.previous.stems
+
+    @property
     def leans_on(self) -> Unit | None:
         """The unit before, if this one begins with a word such as `it` that refers to it."""
         return self.previous if _PRONOUN_LED.match(self.text) else None
@@ -98,10 +105,7 @@ class Unit:
         """
         if self.shape == "item":
             return self.stems | self.around
-        before = self.leans_on
-        if before is None:
-            return self.stems
-        return self.stems | before.stems
+        return self.stems | self.stems_before if self.leans else self.stems
 
     @property
     def asks(self) -> bool:
@@ -115,27 +119,23 @@ class Unit:
         it.
         """
         if self.cells:
-            return f"{self.heading}: {self.focused(wanted)}"
+            return f"{self.heading}: {self.focus(wanted)}"
         before = self.leans_on
         if before is not None:
             return f"{before.text} {self.text}"
 
         new = set(stems(self.heading)) - self.stems
-        if new.isdisjoint(wanted):
-            return self.text
-        return f"{self.heading}: {self.text}"
+        return self.text if new.isdisjoint(wanted) else f"{self.heading}: {self.text}"
 
-    def focused(self, wanted: Collection[str]) -> str:
+    def focus(self, wanted: Collection[str]) -> str:
         """A wide table row cut down to its first cell and those that are asked for; anything else
         as it is.
         """
-        if len(self.cells) <= _NARROW:
-            return self.text
+        first, others = self.cells[:1], self.cells[1:]
         near = set(wanted).union(*map(alike, wanted))
-        asked = [pair for pair in self.cells[1:] if not near.isdisjoint(stems(": ".join(pair)))]
-        if not asked:
-            return self.text
-        return _join_pairs([self.cells[0], *asked])
+        asked = [pair for pair in others if not near.isdisjoint(stems(": ".join(pair)))]
+        is_wide = len(self.cells) > _NARROW
+        return _join_pairs([*first, *asked]) if is_wide and asked else self.text
 
 
 def cut_units(passages: Sequence[Passage]) -> list[Unit]:
@@ -152,9 +152,8 @@ def cut_units(passages: Sequence[Passage]) -> list[Unit]:
 
 
 def _cut_all(passages: Sequence[Passage]) -> Iterator[Unit]:
-    lists = count()
-    for rank, passage in enumerate(passages):
-        yield from _Cutter(passage, rank, lists).run()
+    cutters = map(_Cutter, passages, count(), repeat(count()))
+    return chain.from_iterable(map(_Cutter.run, cutters))
 
 
 @dataclass(slots=True)
@@ -252,8 +251,7 @@ class _Cutter:
         return self._make("; ".join(filter(None, cells)), "columns")
 
     def _make_row(self, cells: list[str]) -> Unit:
-        named = zip(self.columns, cells, strict=False)
-        pairs = [(column, cell) for column, cell in named if cell]
+        pairs = list(compress(zip(self.columns, cells, strict=False), cells))
         unit = self._make(_join_pairs(pairs), "row")
         unit.cells = tuple(pairs)
         return unit
@@ -285,17 +283,16 @@ class _Cutter:
         return unit
 
     def _make(self, text: str, shape: Shape) -> Unit:
-        around = self.around
-        if self.previous is not None and _PRONOUN_LED.match(text):
-            around = around | self.previous.stems
         own = frozenset(stems(text))
-        return Unit(
-            text, self.passage.marker, self.rank, 0, shape, self.heading, stems=own, around=around
-        )
+        unit = Unit(text, self.passage.marker, self.rank, 0, shape, self.heading, self.previous)
+        unit.stems = own
+        unit.around = self.around | unit.stems_before if unit.leans else self.around
+        unit.previous = None
+        return unit
 
 
 def _join_pairs(pairs: Sequence[tuple[str, str]]) -> str:
-    return "; ".join(": ".join(pair) if pair[0] else pair[1] for pair in pairs)
+    return "; ".join(": ".join(filter(None, pair)) for pair in pairs)
 
 
 def _narrow(raw: str) -> str:
@@ -311,18 +308,15 @@ def _repair_spans(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int
     for start, end in spans:
         if made and _bracket_follows(text, made[-1][1], start):
             start = made.pop()[0]
-        if _is_keyed(text[start:end]):
-            made += [line.span() for line in _LINE.finditer(text, start, end)]
-        else:
-            made.append((start, end))
+        form = _LINE if _is_keyed(text[start:end]) else _ALL
+        made += map(re.Match.span, form.finditer(text, start, end))
     return made
 
 
 def _bracket_follows(text: str, end: int, start: int) -> bool:
     """Whether the next line opens a bracket and the sentence has no punctuation at its end."""
-    if text[start] != "(" or text[end - 1] in _ENDS:
-        return False
-    return text.count("\n", end, start) == 1
+    opens = text[start] == "(" and text.count("\n", end, start) == 1
+    return opens and text[end - 1] not in _ENDS
 
 
 def _is_keyed(raw: str) -> bool:
@@ -342,18 +336,13 @@ def _is_heading(raw: str, after: str) -> bool:
     if _HEADING.match(raw):
         return True
     line = raw.strip()
-    if "\n" not in after:
-        return False
-    return _is_in_capitals(line) or _is_title(line, after)
-
-
-def _is_in_capitals(line: str) -> bool:
-    return line.isupper() and len(line) <= _LONGEST_CAPITALS
+    is_in_capitals = line.isupper() and len(line) <= _LONGEST_CAPITALS
+    return "\n" in after and (is_in_capitals or _is_title(line, after))
 
 
 def _is_title(line: str, after: str) -> bool:
     """Whether a line begins like a heading, does not end like a sentence and states nothing."""
-    if _TITLE.fullmatch(line) is None or _ITEM.match(line):
+    if _TITLE.fullmatch(line) is None:
         return False
     begins = line[0].isupper() or line[0].isdigit()
     return begins and not _states(line, after)
@@ -361,11 +350,8 @@ def _is_title(line: str, after: str) -> bool:
 
 def _states(line: str, after: str) -> bool:
     """Whether a short line is a statement: it has a percentage, an amount, or `name: value`."""
-    if _AMOUNT.search(line):
-        return True
-    if ": " not in line:
-        return False
-    return "\n\n" not in after or _DIGIT.search(line) is not None
+    statement = _STATEMENT_ALONE if "\n\n" in after else _STATEMENT
+    return statement.search(line) is not None
 
 
 def _is_row(raw: str) -> bool:

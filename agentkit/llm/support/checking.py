@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from heapq import nlargest
-from itertools import chain, compress, filterfalse, islice
+from itertools import accumulate, chain, compress, filterfalse, islice, takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentkit.llm.offline.words import has_form_of, is_among, stems
@@ -104,19 +104,28 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class _Judgement:
-    """What figures, names and words tell of a claim; no verdict where they do not decide."""
+    """What figures, names and words tell of a claim."""
 
-    verdict: Verdict | None
+    verdict: Verdict
     doubt: Doubt | None = None
+    is_sure: bool = True
+    """False where only the meaning can decide."""
+
+
+_MISSING = _Judgement("missing")
 
 
 class _Comparison:
-    """A claim with the passages that it cites, compared by figures, names and words."""
+    """A claim with the passages that it cites, compared by figures, names and words.
 
-    def __init__(self, claim: str, sources: Sequence[Source]) -> None:
+    Figures that stand in `also` need not stand in a passage.
+    """
+
+    def __init__(self, claim: str, sources: Sequence[Source], also: Sequence[Source] = ()) -> None:
         self.claim = claim
         self.sources = sources
         self.said = join_sources(sources)
+        self._figures_said = join_sources([*sources, *also])
 
     @cached_property
     def language(self) -> str:
@@ -133,33 +142,41 @@ class _Comparison:
         """The figures of the claim."""
         return read_figures(self.claim, self.language)
 
-    def judge(self, also: Sequence[Source] = ()) -> _Judgement:
-        """What can be said without comparing by meaning; `also` has further known figures."""
+    @cached_property
+    def judgement(self) -> _Judgement:
+        """What can be said without comparing by meaning."""
         if self.said.says_word_for_word(self.claim):
             return _Judgement("supported")
-        if doubt := self.find_wrong_figure(also):
+        if doubt := next(self._find_doubts(), None):
             return _Judgement("doubtful", doubt)
-        if self.language and self.said.languages.isdisjoint(("", self.language)):
+        if self._is_foreign():
             return _Judgement("unchecked")
-        if doubt := self.find_wrong_name() or self.find_wrong_turn():
-            return _Judgement("doubtful", doubt)
-        return _Judgement(self.judge_words())
+        return self._judge_words()
 
-    def judge_words(self) -> Verdict | None:
-        """Whether the passages have most words of the claim; None if they have too few."""
+    def _judge_words(self) -> _Judgement:
+        """Whether the passages have most words of the claim."""
         if sum(map(str.isalpha, self.stems)) < 2:
-            return "supported" if self.figures.are_any() else "unchecked"
-        return "supported" if self.share_words() >= WORDS_ENOUGH else None
+            return _Judgement("supported" if self.figures.are_any() else "unchecked")
+        return _Judgement("supported", is_sure=self.share_words() >= WORDS_ENOUGH)
+
+    def _is_foreign(self) -> bool:
+        """Whether the passages are in another language, so that words cannot be compared."""
+        return self.language != "" and self.said.languages.isdisjoint(("", self.language))
 
     def share_words(self) -> float:
         """The share of the claim's words that the passages have."""
         return _share(self.stems, self.said.stems)
 
-    def find_wrong_figure(self, also: Sequence[Source] = ()) -> Doubt | None:
-        """The first date, code or number that no passage has."""
-        return next(self._find_wrong_figures(join_sources([*self.sources, *also])), None)
+    def _find_doubts(self) -> Iterator[Doubt]:
+        """What no passage has, the surest first."""
+        yield from self._find_wrong_figures(self._figures_said)
+        if not self._is_foreign():
+            yield from self._find_wrong_names()
+            yield from self._find_wrong_opening()
+            yield from self._find_wrong_turns()
 
     def _find_wrong_figures(self, said: Source) -> Iterator[Doubt]:
+        """The dates, codes and numbers that are not among what is said."""
         for moment in filterfalse(said.says_moment, self.figures.moments):
             yield Doubt("date", moment.text)
         for code in filterfalse(said.says_code, self.figures.codes):
@@ -170,39 +187,36 @@ class _Comparison:
 
     def agrees_in_figures(self) -> bool:
         """Whether the claim has figures, and the passages have all of them."""
-        return self.figures.are_any() and self.find_wrong_figure() is None
+        return self.figures.are_any() and not any(self._find_wrong_figures(self.said))
 
-    def find_wrong_name(self) -> Doubt | None:
+    def _find_wrong_names(self) -> Iterator[Doubt]:
         """The first name that no passage has."""
         names_inside = names.find_names(self.claim, self.language)
         unknown = list(filterfalse(self.said.says_name, names_inside))
         if unknown:
-            return Doubt("name", _join_names(self.claim, unknown))
-        return self.find_wrong_opening()
+            yield Doubt("name", _join_names(self.claim, unknown))
 
-    def find_wrong_opening(self) -> Doubt | None:
+    def _find_wrong_opening(self) -> Iterator[Doubt]:
         """The first word if it is a name, and all that no passage has; not for German nouns."""
-        first = names.find_opening_name(self.claim)
-        if not first or self.language == "german" or self.said.says_name(first):
-            return None
-        _, _, rest = self.claim.partition(first)
-        others = set(stems(rest))
-        if len(others) < _LEAST_WORDS or _share(others, self.said.stems) < _NEARLY_ALL:
-            return None
-        return Doubt("name", first)
+        opening = names.find_opening_names(self.claim, self.language)
+        for first in filterfalse(self.said.says_name, opening):
+            _, _, rest = self.claim.partition(first)
+            others = set(stems(rest))
+            if len(others) >= _LEAST_WORDS and _share(others, self.said.stems) >= _NEARLY_ALL:
+                yield Doubt("name", first)
 
-    def find_wrong_turn(self) -> Doubt | None:
+    def _find_wrong_turns(self) -> Iterator[Doubt]:
         """A negation in a clause or in the nearest one of the passages, but not in both."""
-        clauses = CLAUSES.split(self.claim)
-        doubts = (_compare_negation(clause, self.said.units) for clause in clauses)
-        return next(filter(None, doubts), None)
+        compare = partial(_compare_negation, units=self.said.units)
+        return filter(None, map(compare, CLAUSES.split(self.claim)))
 
     def find_nearest(self) -> list[str]:
         """The sentences of each passage that have most words of the claim."""
-        found: list[Unit] = []
+        found: list[str] = []
         for source in self.sources:
-            found += nlargest(_NEAREST, source.sentences, key=self._share_with)
-        return [one.text for one in found]
+            nearest = nlargest(_NEAREST, source.sentences, key=self._share_with)
+            found += map(_get_text, nearest)
+        return found
 
     def _share_with(self, unit: Unit) -> float:
         return _share(self.stems, unit.stems)
@@ -219,24 +233,20 @@ class _Judged:
 
     def to_checked(self) -> Checked:
         """The result before anything is compared by meaning."""
-        number, at = self.marker.number, self.marker.at
-        if number not in self.sources:
-            return Checked(number, at, "missing")
-        if self.judgement.doubt is None:
-            return Checked(number, at, self.judgement.verdict or "supported")
-        return Checked(number, at, "doubtful", **asdict(self.judgement.doubt))
+        doubt = {} if self.judgement.doubt is None else asdict(self.judgement.doubt)
+        return Checked(self.marker.number, self.marker.at, self.judgement.verdict, **doubt)
 
     def find_undecided(self) -> _Comparison | None:
         """What has to be compared by meaning; None if the verdict is clear.
 
         Of several passages for one claim each has to say something of it.
         """
-        own, verdict = self.sources.get(self.marker.number), self.judgement.verdict
-        if own is None or verdict in ("unchecked", "doubtful"):
+        if self.judgement.verdict != "supported":
             return None
+        own = self.sources[self.marker.number]
         if len(self.sources) > 1 and _share(self.comparison.stems, own.stems) < WORDS_FEW:
             return _Comparison(self.comparison.claim, [own])
-        return self.comparison if verdict is None else None
+        return None if self.judgement.is_sure else self.comparison
 
 
 def check(
@@ -256,7 +266,8 @@ def check(
         judged += _judge_markers(claim, passages, also)
 
     made = [one.to_checked() for one in judged]
-    left = dict(islice(_find_undecided(judged), _COMPARED))
+    undecided = enumerate(map(_Judged.find_undecided, judged))
+    left = dict(islice(((place, one) for place, one in undecided if one), _COMPARED))
     for place in compress(left, _find_strays(list(left.values()), embed)):
         made[place] = replace(made[place], verdict="doubtful", kind="passage")
     return made
@@ -268,8 +279,8 @@ def doubt_of(
     """What one passage does not say of one sentence; None when nothing speaks against it."""
     claim = strip_markers(sentence[:READ_OF_PASSAGE])
     comparison = _Comparison(claim, [read_passage(passage, about)])
-    judgement = comparison.judge()
-    if judgement.verdict is None and any(_find_strays([comparison], embed)):
+    judgement = comparison.judgement
+    if not judgement.is_sure and any(_find_strays([comparison], embed)):
         return Doubt("passage")
     return judgement.doubt
 
@@ -278,29 +289,21 @@ def _judge_markers(
     claim: Claim, passages: Mapping[int, tuple[str, str]], also: Sequence[Source]
 ) -> Iterator[_Judged]:
     """Each marker of a claim."""
-    cited = [marker.number for marker in claim.markers if marker.number in passages]
-    sources = {number: read_passage(*passages[number]) for number in cited}
-    comparison = _Comparison(claim.text, list(sources.values()))
-    judgement = comparison.judge(also) if sources else _Judgement("unchecked")
+    numbers = filter(passages.__contains__, (marker.number for marker in claim.markers))
+    sources = {number: read_passage(*passages[number]) for number in numbers}
+    comparison = _Comparison(claim.text, list(sources.values()), also)
     for marker in claim.markers:
+        judgement = comparison.judgement if marker.number in sources else _MISSING
         yield _Judged(marker, sources, comparison, judgement)
 
 
-def _find_undecided(judged: Sequence[_Judged]) -> Iterator[tuple[int, _Comparison]]:
-    """The markers, by their place, of which words alone do not decide."""
-    for place, one in enumerate(judged):
-        undecided = one.find_undecided()
-        if undecided is not None:
-            yield place, undecided
+def _get_text(unit: Unit) -> str:
+    return unit.text
 
 
 def _join_names(claim: str, unknown: Sequence[str]) -> str:
     """The first unknown name with those directly behind it: a first name with the surname."""
-    whole = unknown[0]
-    for name in unknown[1:]:
-        if f"{whole} {name}" not in claim:
-            break
-        whole = f"{whole} {name}"
+    *_, whole = takewhile(claim.__contains__, accumulate(unknown, "{} {}".format))
     return whole
 
 
@@ -314,9 +317,7 @@ def _compare_negation(clause: str, units: Sequence[Unit]) -> Doubt | None:
         return None
 
     negated = list(filter(None, map(_NEGATION.search, (clause, best))))
-    if len(negated) != 1:
-        return None
-    return Doubt("negation", negated[0][0])
+    return Doubt("negation", negated[0][0]) if len(negated) == 1 else None
 
 
 def _find_counterpart(wanted: Collection[str], units: Sequence[Unit]) -> str:
@@ -335,12 +336,10 @@ def _nearness(one: Collection[str], other: Collection[str]) -> float:
 
 def _share(wanted: Collection[str], given: Collection[str]) -> float:
     """Share of the stems that are there, also as a word of like meaning or in another form."""
-    if not wanted:
-        return 0.0
-    return sum(_stands_among(one, given) for one in wanted) / len(wanted)
+    return sum(map(partial(_stands_among, given), wanted)) / max(1, len(wanted))
 
 
-def _stands_among(one: str, given: Collection[str]) -> bool:
+def _stands_among(given: Collection[str], one: str) -> bool:
     return is_among(one, given) or has_form_of(one, given, _LEAST_ALIKE, _count_alike)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 _MONTHS = [
@@ -59,8 +60,7 @@ _MONTH_ALONE = re.compile(rf"(?<=[a-zäöüé,(] )(?P<m>{_NAMED})\b")
 _WEEKDAY = re.compile(rf"\b(?P<w>{'|'.join(WEEKDAYS)})s?\b", re.IGNORECASE)
 _CLOCK = re.compile(
     r"\b(?P<h>[01]?\d|2[0-4])(?:[:.](?P<min>[0-5]\d))?"
-    r"\s?(?P<half>[ap]\.?m\b\.?|uhr\b|o['’]clock\b)"
-    r"|\b(?P<h2>[01]?\d|2[0-4]):(?P<min2>[0-5]\d)\b",
+    r"(?:\s?(?P<half>[ap]\.?m\b\.?|uhr\b|o['’]clock\b)|(?<=:\d\d)\b)",
     re.IGNORECASE,
 )
 _HOURS_OF_HALVES = {("a", 12): 0, **{("p", hour): hour + 12 for hour in range(12)}}
@@ -88,18 +88,16 @@ class Moment:
 
     def is_day_of(self, other: Moment) -> bool:
         """Whether month and day are the same; without a day here, the month."""
-        days = [(other.month, other.day)]
-        if self.swapped or other.swapped:
-            days.append((other.day, other.month))
+        both_ways = [(other.month, other.day), (other.day, other.month)]
+        days = both_ways[: 1 + max(self.swapped, other.swapped)]
         if self.day is None:
-            return self.month in {month for month, _ in days}
+            return self.month in dict(days)
         return (self.month, self.day) in days
 
     def is_year_of(self, other: Moment, years: AbstractSet[float]) -> bool:
         """Whether the year is the same, or one of `years` if the other has none."""
-        if self.year is None or self.year == other.year:
-            return True
-        return other.year is None and float(self.year) in years
+        told = years if other.year is None else {other.year}
+        return self.year is None or self.year in told
 
 
 def find_moments(text: str) -> list[Moment]:
@@ -121,14 +119,7 @@ def has_moment(passage: Iterable[Moment], years: AbstractSet[float], wanted: Mom
 
 def _find_all(text: str) -> Iterator[Moment]:
     """All moments of every form, the surest form first."""
-    for form in _FORMS:
-        yield from map(_read_date, form.finditer(text))
-    yield from map(_read_clock, _CLOCK.finditer(text))
-    for found in _MONTH_ALONE.finditer(text):
-        yield Moment(found["m"], *found.span(), month=MONTHS[found["m"].lower()])
-    for found in _WEEKDAY.finditer(text):
-        weekday = WEEKDAYS[found["w"].lower()]
-        yield Moment(found[0], *found.span(), recurring=("weekday", weekday))
+    return chain.from_iterable(map(read, form.finditer(text)) for form, read in _READERS)
 
 
 def _read_date(found: re.Match[str]) -> Moment:
@@ -153,8 +144,24 @@ def _read_month(text: str) -> int:
 
 
 def _read_clock(found: re.Match[str]) -> Moment:
-    parts = found.groupdict("")
-    hour, minute = int(parts["h"] or parts["h2"]), int(parts["min"] or parts["min2"] or 0)
-    half = parts["half"][:1].lower()
+    parts = found.groupdict("0")
+    hour, half = int(parts["h"]), parts["half"][:1].lower()
     hour = _HOURS_OF_HALVES.get((half, hour), hour)
-    return Moment(found[0], *found.span(), recurring=("minute", hour * 60 + minute))
+    return Moment(found[0], *found.span(), recurring=("minute", hour * 60 + int(parts["min"])))
+
+
+def _read_month_alone(found: re.Match[str]) -> Moment:
+    return Moment(found["m"], *found.span(), month=MONTHS[found["m"].lower()])
+
+
+def _read_weekday(found: re.Match[str]) -> Moment:
+    weekday = WEEKDAYS[found["w"].lower()]
+    return Moment(found[0], *found.span(), recurring=("weekday", weekday))
+
+
+_READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Moment]], ...] = (
+    *((form, _read_date) for form in _FORMS),
+    (_CLOCK, _read_clock),
+    (_MONTH_ALONE, _read_month_alone),
+    (_WEEKDAY, _read_weekday),
+)

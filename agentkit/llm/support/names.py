@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import pairwise
+from functools import partial
+from itertools import compress, pairwise, product
+from operator import not_
 
 from agentkit.llm.offline.words import STOP, has_form_of, stem, without_accents
 from agentkit.llm.support.dates import MONTHS, WEEKDAYS
@@ -15,7 +17,8 @@ from agentkit.llm.support.units import UNITS
 _CODE = re.compile(
     r"\b(?:[A-Z][A-Za-z]*-\d[\w-]*|[A-Za-z]+\d[\w-]*|\d+[A-Za-z]+\d\w*|\d+(?:\.\d+){2,})(?![\w%])"
 )
-_QUARTER = re.compile(r"Q[1-4]")
+_CAPITALS = re.compile(r"[A-Z]\w+(?:(?: of| and| for| the)* [A-Z]\w+)+")
+_INITIAL = re.compile(r"(?<!\S)[A-Z]")
 _TOKEN = re.compile(r"[^\W\d_](?:[\w’'.-]*\w)?")
 _OPENS = re.compile(r"(?:[.!?:;…]|\n)[\s\"“„‚‘’'«»(\[*_#>•-]*\Z")
 _AROUND = 12  # characters before a word that tell whether it begins a sentence
@@ -35,15 +38,16 @@ _OPENING_WORDS = (
 _BEFORE_NAME = frozenset(_TITLES_BEFORE.split())
 _OPENERS = frozenset(_OPENING_WORDS.split())
 """Words that begin a sentence with a capital and are no part of the name behind them."""
-_NO_NAMES = STOP.union(_OPENERS, _TITLE_WORDS.split(), _OTHER_WORDS.split())
-_CALENDAR = frozenset((*MONTHS, *WEEKDAYS))
-_COMMON = _OPENERS.union(MONTHS)
+_NO_NAMES = STOP.union(_OPENERS, _TITLE_WORDS.split(), _OTHER_WORDS.split(), MONTHS, WEEKDAYS)
+_COMMON = STOP.union(_OPENERS, MONTHS)
 _LABEL = re.compile(r"\A\W*(?:[\w’'/-]+ ?){1,5}(?:\([^()]*\))?\s?:\s")
-_VERB = re.compile(
-    r" (?:is|are|was|were|has|had|have|will|would|can|could|may|might|must|shall|should|wrote|led"
-    r"|built|won|became|made|found|gave|took|held|drew|ran|began|sold|bought|paid|left"
-    r"|\w{3,}(?:ed|[^su\W]s))\b"
+_OPENING = re.compile(
+    rf"\A[\W\d_]*+({_TOKEN.pattern})"
+    r"(?= (?:is|are|was|were|has|had|have|will|would|can|could|may|might|must|shall|should|wrote"
+    r"|led|built|won|became|made|found|gave|took|held|drew|ran|began|sold|bought|paid|left"
+    r"|\w{3,}(?:ed|[^su\W]s))\b)"
 )
+"""The first word, with a verb behind it."""
 _HEADLINE = 0.6
 """Share of words with a capital from which capitals tell nothing."""
 _HEADLINE_WORDS = 4
@@ -71,28 +75,28 @@ def find_names(text: str, language: str) -> list[str]:
     if _is_headline(tokens):
         return []
 
-    beside = _find_neighbours(text, tokens)
     stands_alone = _follows_title if language == "german" else _is_within_sentence
-    found: list[str] = []
-    for place, token in enumerate(tokens):
-        is_told = place in beside or _is_acronym(token[0]) or stands_alone(text, tokens, place)
-        if is_told and _may_be_name(token[0]):
-            found.append(token[0])
-    return found
+    told = {
+        *_find_neighbours(text, tokens),
+        *(place for place, token in enumerate(tokens) if _is_acronym(token[0])),
+        *filter(partial(stands_alone, text, tokens), range(1, len(tokens))),
+    }
+    return list(filter(_may_be_name, (tokens[place][0] for place in sorted(told))))
 
 
-def find_opening_name(text: str) -> str:
-    """The first word when it may be a name, as in `Aspirin reduces fever`; else empty."""
-    first = _TOKEN.search(text)
-    if first is None or not _VERB.match(text, first.end()):
-        return ""
-    if not _may_be_name(first[0]):
-        return ""
+def find_opening_names(text: str, language: str) -> Iterable[str]:
+    """The first word when it may be a name, as in `Aspirin reduces fever`; in German none, as every
+    noun has a capital.
+    """
+    if language == "german":
+        return []
+    return filter(_may_open, _OPENING.findall(text))
 
-    word = normalize(first[0])
-    if len(word) < _SHORTEST or word.endswith("s"):
-        return ""
-    return first[0]
+
+def _may_open(word: str) -> bool:
+    """Whether a word that opens a sentence may be a name, not a plural such as `Employees`."""
+    bare = normalize(word)
+    return _may_be_name(word) and len(bare) >= _SHORTEST and not bare.endswith("s")
 
 
 def is_mentioned(
@@ -100,28 +104,20 @@ def is_mentioned(
 ) -> bool:
     """Whether a name is in a passage, in whatever form: Germany as German, European Union as EU."""
     word = normalize(name)
-    if word in words or stem(word) in stems:
+    parts = frozenset(filter(None, re.split(r"[-.]", word)))
+    if parts and parts <= words:
         return True
-    if word.replace("-", "") in acronyms or _has_all_parts(word, words):
-        return True
-    return has_form_of(word, words, _SHORTEST, _count_alike)
-
-
-def _has_all_parts(word: str, words: AbstractSet[str]) -> bool:
-    """Whether each part of a word with hyphens or points is there."""
-    parts = set(filter(None, re.split(r"[-.]", word)))
-    return bool(parts) and parts <= words
+    is_known = (word in words, stem(word) in stems, word.replace("-", "") in acronyms)
+    return any(is_known) or has_form_of(word, words, _SHORTEST, _count_alike)
 
 
 def find_acronyms(text: str) -> set[str]:
     """First letters of neighbouring words with capitals, as `ncu` of Northgate Credit Union."""
     found: set[str] = set()
-    for run in re.findall(r"[A-Z]\w+(?:(?: of| and| for| the)* [A-Z]\w+)+", text):
-        first_letters = "".join(word[0] for word in run.split())
-        letters = "".join(filter(str.isupper, first_letters)).lower()
-        for length in range(2, _LONGEST_ACRONYM + 1):
-            starts = range(len(letters) - length + 1)
-            found.update(letters[start : start + length] for start in starts)
+    for run in _CAPITALS.findall(text):
+        letters = "".join(_INITIAL.findall(run)).lower()
+        places = product(range(len(letters) - 1), range(2, _LONGEST_ACRONYM + 1))
+        found |= {letters[start : start + length] for start, length in places}
     return found
 
 
@@ -130,17 +126,13 @@ def split_words(text: str) -> Iterator[str]:
     for token in _TOKEN.finditer(text):
         word = normalize(token[0])
         yield word
-        parts = re.split(r"[-.’']", word)
-        if len(parts) > 1:
-            yield from filter(None, parts)
+        yield from filter(None, re.split(r"[-.’']", word))
 
 
 def _is_code(text: str) -> bool:
     """Whether it is a code, not a quarter such as `Q3` or a number with its unit."""
-    if _QUARTER.fullmatch(text):
-        return False
-    glued = re.fullmatch(r"\d+([A-Za-z]+)", text)
-    return glued is None or glued[1].lower() not in UNITS
+    glued = re.fullmatch(r"Q[1-4]|\d+([A-Za-z]+)", text)
+    return glued is None or (glued[1] is not None and glued[1].lower() not in UNITS)
 
 
 def _count_alike(shorter: int, longer: int) -> int:
@@ -164,19 +156,17 @@ def _is_acronym(word: str) -> bool:
 
 def _may_be_name(word: str) -> bool:
     """Whether it has a capital and is not a word that often has one, such as a month."""
-    if not word[0].isupper() or word.lower() in _CALENDAR:
-        return False
-    return normalize(word) not in _NO_NAMES
+    return word[0].isupper() and _NO_NAMES.isdisjoint((word.lower(), normalize(word)))
 
 
 def _is_within_sentence(text: str, tokens: Sequence[re.Match[str]], place: int) -> bool:
     start = tokens[place].start()
     before = text[max(0, start - _AROUND) : start]
-    return place > 0 and _OPENS.search(before) is None
+    return _OPENS.search(before) is None
 
 
 def _follows_title(text: str, tokens: Sequence[re.Match[str]], place: int) -> bool:
-    return place > 0 and tokens[place - 1][0].lower() in _BEFORE_NAME
+    return tokens[place - 1][0].lower() in _BEFORE_NAME
 
 
 def _find_neighbours(text: str, tokens: Sequence[re.Match[str]]) -> set[int]:
@@ -184,18 +174,17 @@ def _find_neighbours(text: str, tokens: Sequence[re.Match[str]]) -> set[int]:
     found: set[int] = set()
     for place, (one, two) in enumerate(pairwise(tokens)):
         if _are_neighbours(text, one, two):
-            # Beside a common word a word is no part of a name.
-            beside = {place: two[0], place + 1: one[0]}
-            found.update(at for at, other in beside.items() if not _is_common(other))
+            # Beside a common word a word is not part of a name.
+            beside = (_is_common(two[0]), _is_common(one[0]))
+            found.update(compress((place, place + 1), map(not_, beside)))
     return found
 
 
 def _are_neighbours(text: str, one: re.Match[str], two: re.Match[str]) -> bool:
     """Whether both have a capital, with nothing or a word such as `von` between them."""
-    if not (_is_capital(one) and _is_capital(two)):
-        return False
-    return _GAP.fullmatch(text, one.end(), two.start()) is not None
+    has_gap = _GAP.fullmatch(text, one.end(), two.start()) is not None
+    return has_gap and all(map(_is_capital, (one, two)))
 
 
 def _is_common(word: str) -> bool:
-    return normalize(word) in STOP or word.lower() in _COMMON
+    return not _COMMON.isdisjoint((normalize(word), word.lower()))

@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
-from itertools import chain, pairwise, product
+from functools import cache, partial
+from itertools import chain, pairwise, product, starmap
 
 from agentkit.llm.support.number_words import COUNTED, SCALES, find_number_words
 from agentkit.llm.support.units import UNITS
@@ -50,14 +50,15 @@ _PARTS = {
 }
 """Parts in words; a sentence that has a share is not asked for it, as `half` has other meanings."""
 _FORMULA = re.compile(r"(?<![\w$\\])(\$\$?)(?=\S)([^$\n]*[^$\s\\])\1(?![\w$])")
-_TELLING_FIGURE = re.compile(r"[\\^]|^[\d.,]+$")
-_TELLING_LETTER = re.compile(r"[\\^_={]|^[A-Za-z]$")
+_TELLING = re.compile(r"(?=\d)(?:.*[\\^]|[\d.,]+\Z)|(?!\d)(?:.*[\\^_={]|[A-Za-z]\Z)")
+"""What stands between two `$` in a formula; less tells one that begins with a letter."""
 _INDEX = re.compile(r"[\^_](?:\{[^{}]*\}|[-−]?\w)")
 _CLOSE, _ROUGHLY = 1e-6, 0.1
 _BEFORE = 24  # characters before a number that tell whether it is rounded
 _COUNTED_MOST = 4
 _MILLION = 1e6
 _GROUPED = re.compile(r"(?!0[.,])\d{1,3}[.,]\d{3}")
+_YEAR = re.compile(r"1\d{3}|2[01]\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class Quantity:
     @property
     def is_year(self) -> bool:
         """Whether it looks like a year."""
-        return len(self.text) == 4 and self.text.isdigit() and 1000 <= int(self.text) <= 2199
+        return _YEAR.fullmatch(self.text) is not None
 
     @property
     def is_decade(self) -> bool:
@@ -115,8 +116,7 @@ def blank_formulas(text: str) -> str:
 
 def _blank_formula(found: re.Match[str]) -> str:
     body, sign = found[2], " " * len(found[1])
-    telling = _TELLING_FIGURE if body[0].isdigit() else _TELLING_LETTER
-    if not telling.search(body):
+    if not _TELLING.match(body):
         return found[0]
     return sign + _INDEX.sub(_blank, body) + sign
 
@@ -136,31 +136,25 @@ def _same(wanted: Quantity, given: Quantity) -> bool:
     if given.is_decade:
         return False
     if not wanted.unit or not given.unit:
-        return _is_near(wanted, given, list(product(wanted.values, given.values)))
+        return _is_near(wanted, given, product(wanted.values, given.values))
 
     mine, theirs = UNITS[wanted.unit], UNITS[given.unit]
     if mine.kinds.isdisjoint(theirs.kinds):
         return False
     measured = product(mine.measure(wanted.values), theirs.measure(given.values))
-    return _is_near(wanted, given, list(measured))
+    return _is_near(wanted, given, measured)
 
 
-def _is_near(wanted: Quantity, given: Quantity, pairs: list[tuple[float, float]]) -> bool:
+def _is_near(wanted: Quantity, given: Quantity, pairs: Iterable[tuple[float, float]]) -> bool:
     """Whether two of their values are the same, or nearly so where the wanted one is rounded."""
-    if _any_close(pairs, _CLOSE):
-        return True
-    if not wanted.about or _count_digits(wanted.text) >= _count_digits(given.text):
-        return False
-    return _any_close(pairs, _ROUGHLY)
-
-
-def _any_close(pairs: list[tuple[float, float]], tolerance: float) -> bool:
-    return any(math.isclose(*pair, rel_tol=tolerance) for pair in pairs)
+    is_rounded = wanted.about and _count_digits(wanted.text) < _count_digits(given.text)
+    tolerance = _ROUGHLY if is_rounded else _CLOSE
+    return any(starmap(partial(math.isclose, rel_tol=tolerance), pairs))
 
 
 def _count_digits(text: str) -> int:
     """The number of significant digits: zeros at either end do not count."""
-    return len(re.sub(r"\D", "", text).strip("0")) or 1
+    return max(1, len(re.sub(r"\D", "", text).strip("0")))
 
 
 def _read_digits(text: str) -> Iterator[Quantity]:
@@ -168,11 +162,16 @@ def _read_digits(text: str) -> Iterator[Quantity]:
     for found in _NUMBER.finditer(text):
         if _is_glued(text, found.end()):
             continue  # a code such as 573c
-        sign = -1.0 if _is_negative(text, found) else 1.0
-        values = tuple(sign * each for each in _read_values(found["digits"]))
+        values = tuple(_read_values(found["digits"]))
+        if _is_negative(text, found):
+            values = _scale(values, -1.0)
         raw = text[found.start("digits") : found.end()]
         money = found.groupdict("")["money"].lower()
         yield _measure(text, Quantity(raw, *found.span(), values, money))
+
+
+def _scale(values: Iterable[float], factor: float) -> tuple[float, ...]:
+    return tuple(map(factor.__mul__, values))
 
 
 def _is_glued(text: str, end: int) -> bool:
@@ -182,10 +181,8 @@ def _is_glued(text: str, end: int) -> bool:
 
 def _is_negative(text: str, found: re.Match[str]) -> bool:
     """Whether it has a minus sign, not a dash between two numbers."""
-    if not found["sign"]:
-        return False
     before = text[: found.start()].rstrip(" ")
-    return not before[-1:].isdigit()
+    return bool(found["sign"]) and not before[-1:].isdigit()
 
 
 def _read_values(digits: str) -> Iterator[float]:
@@ -207,8 +204,8 @@ def _read_words(text: str, language: str) -> Iterator[Quantity]:
     for start, end, value in find_number_words(text, language):
         raw = text[start:end]
         made = _measure(text, Quantity(raw, start, end, (float(value),)))
-        is_loose = value == 1 or raw.lower() == "second" or _is_counted(text, end, value)
-        yield replace(made, needed=not is_loose)
+        loose = (value == 1, raw.lower() == "second", _is_counted(text, end, value))
+        yield replace(made, needed=not any(loose))
 
 
 def _is_counted(text: str, end: int, value: int) -> bool:
@@ -229,14 +226,11 @@ def _read_parts(text: str) -> Iterator[Quantity]:
 
 def _measure(text: str, made: Quantity) -> Quantity:
     """The quantity with the scale and unit behind it, and whether it is said to be rounded."""
-    values, end = made.values, made.end
-    if scale := _SCALE.match(text, end):
-        factor, end = SCALES[scale[1].lower()], scale.end()
-        values = tuple(each * factor for each in values)
-
+    factor, end = _find_scale(text, made.end)
+    values = _scale(made.values, factor)
     unit, after = _find_unit(text, end)
     if text[end:after] == "m":  # metres, or millions as in `1.2m`
-        values += tuple(each * _MILLION for each in values)
+        values += _scale(values, _MILLION)
         unit = ""
     before = text[max(0, made.start - _BEFORE) : made.start]
     return replace(
@@ -248,15 +242,18 @@ def _measure(text: str, made: Quantity) -> Quantity:
     )
 
 
+def _find_scale(text: str, at: int) -> tuple[float, int]:
+    """By what a word at this place multiplies, and where it ends; 1 and `at` without one."""
+    found = _SCALE.match(text, at)
+    return (SCALES[found[1].lower()], found.end()) if found else (1.0, at)
+
+
 def _find_unit(text: str, at: int) -> tuple[str, int]:
     """The known unit at this place and where it ends; an empty text and `at` without one."""
     found = _UNIT.match(text, at)
-    if found is None:
-        return "", at
-    for name in _spellings(found[1]):
-        if name in UNITS:
-            return name, found.end()
-    return "", at
+    assert found is not None, "the pattern takes an empty text, too"
+    name = next(filter(UNITS.__contains__, _spellings(found[1])), "")
+    return name, found.end() if name else at
 
 
 @cache
@@ -275,12 +272,10 @@ def _share_units(text: str, found: list[Quantity]) -> Iterator[Quantity]:
 
 def _share_unit(text: str, one: Quantity, following: Quantity) -> Quantity:
     """The quantity with the unit and scale of the following one where it has none itself."""
-    values, ratio = one.values, _find_scale(text, following)
-    if ratio > 1 and _find_scale(text, one) == 1:
-        values += tuple(each * ratio for each in values)
+    values, (own, _), (ratio, _) = (
+        one.values,
+        *(_find_scale(text, each.start + len(each.text)) for each in (one, following)),
+    )
+    if own == 1 < ratio:
+        values += _scale(values, ratio)
     return replace(one, unit=one.unit or following.unit, values=values)
-
-
-def _find_scale(text: str, one: Quantity) -> float:
-    found = _SCALE.match(text, one.start + len(one.text))
-    return SCALES[found[1].lower()] if found else 1.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from types import NoneType
 from typing import Any
 from weakref import WeakKeyDictionary, WeakMethod
 
@@ -243,12 +244,32 @@ def _freeze(value: object) -> Hashable:
     """A hashable equal of JSON; `1`, `1.0` and `True`, which Python takes for equal, stay
     different.
     """
-    if isinstance(value, str):
-        return value if len(value) <= _LONG else (len(value), hash(value))
-    if isinstance(value, dict):
-        return (dict, *((key, _freeze(inner)) for key, inner in value.items()))
-    if isinstance(value, list | tuple):
-        return (list, *map(_freeze, value))
-    if value is None or isinstance(value, int | float):
-        return (type(value), value)
+    return _FREEZERS.get(type(value), _freeze_other)(value)
+
+
+def _freeze_text(text: str) -> Hashable:
+    return text if len(text) <= _LONG else (len(text), hash(text))
+
+
+def _freeze_dict(values: Mapping[Any, object]) -> Hashable:
+    return (dict, *zip(values, map(_freeze, values.values()), strict=True))
+
+
+def _freeze_list(values: Iterable[object]) -> Hashable:
+    return (list, *map(_freeze, values))
+
+
+def _freeze_number(value: float | None) -> Hashable:
+    return (type(value), value)
+
+
+def _freeze_other(value: object) -> Hashable:
     return (type(value), repr(value))
+
+
+_FREEZERS: Mapping[type, Callable[[Any], Hashable]] = {
+    str: _freeze_text,
+    dict: _freeze_dict,
+    **dict.fromkeys((list, tuple), _freeze_list),
+    **dict.fromkeys((NoneType, bool, int, float), _freeze_number),
+}

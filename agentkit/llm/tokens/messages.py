@@ -24,7 +24,8 @@ Counted = tuple[int, bool]
 _CALL, _CALLS, _EACH_CALL, _RESULT = 3, 6, 10, 2
 _FRAMES = {0: 0, 1: _CALL}
 _IMAGES = ("image_url", "input_image")
-_TEXTS = ("text", "input_text", "output_text", "refusal")
+_TEXTS = {"refusal": "refusal", **dict.fromkeys(("text", "input_text", "output_text"), "text")}
+"""Kinds of parts that have a text, and under which key."""
 
 
 def count_message(message: AnyMessage, family: Family, model: str) -> Counted:
@@ -49,11 +50,8 @@ def count_message(message: AnyMessage, family: Family, model: str) -> Counted:
 
 def add_up(counted: Iterable[Counted]) -> Counted:
     """All tokens together; an estimate where one of them is."""
-    total, is_estimate = 0, False
-    for tokens, guessed in counted:
-        total += tokens
-        is_estimate = is_estimate or guessed
-    return total, is_estimate
+    tokens, guesses = zip((0, False), *counted, strict=True)
+    return sum(tokens), any(guesses)
 
 
 def _count_frame(message: AnyMessage, family: Family) -> int:
@@ -82,8 +80,7 @@ def _count_part(part: object, family: Family, model: str) -> Counted:
     if not isinstance(part, Mapping):
         return family.count(str(part)), True
     kind = part.get("type")
-    if kind in _TEXTS:
-        key = "refusal" if kind == "refusal" else "text"
+    if key := _TEXTS.get(str(kind)):
         return family.count(str(part.get(key) or "")), False
     if kind in _IMAGES:
         return count_image(part, model)

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, repeat
 from typing import Any
 
+from agentkit.core.lenient import find_below
 from agentkit.llm.tokens.families import Family, family_of
 
 DEFAULT_MODEL = "gpt-3.5-turbo-0613"
@@ -70,7 +71,7 @@ def _get_dict(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _find_properties(function: Mapping[str, Any]) -> Mapping[str, Any]:
-    return _get_dict(_get_dict(function, "parameters"), "properties")
+    return find_below(function, "parameters", "properties") or {}
 
 
 def _write_function(function: Mapping[str, Any]) -> Iterator[str]:
@@ -99,23 +100,41 @@ def _write_properties(schema: Mapping[str, Any], indent: int) -> Iterator[str]:
 def _write_type(schema: object, indent: int) -> str:
     if not isinstance(schema, Mapping):
         return "any"
-    if values := schema.get("enum"):
-        return _BETWEEN.join(map(_write_value, values))
-    if options := schema.get("anyOf") or schema.get("oneOf"):
-        return _BETWEEN.join(_write_type(option, indent) for option in options)
+    told = next(filter(schema.get, _CHOICES), "type")
+    return _CHOICES.get(told, _write_named)(schema, indent)
 
+
+def _write_enum(schema: Mapping[str, Any], indent: int) -> str:
+    return _BETWEEN.join(map(_write_value, schema["enum"]))
+
+
+def _write_any_of(schema: Mapping[str, Any], indent: int) -> str:
+    return _join_types(schema["anyOf"], indent)
+
+
+def _write_one_of(schema: Mapping[str, Any], indent: int) -> str:
+    return _join_types(schema["oneOf"], indent)
+
+
+def _join_types(schemas: Iterable[object], indent: int) -> str:
+    return _BETWEEN.join(map(_write_type, schemas, repeat(indent)))
+
+
+def _write_named(schema: Mapping[str, Any], indent: int) -> str:
+    """The type by its name, or by several of them."""
     kind = schema.get("type")
     if isinstance(kind, list):
         return _BETWEEN.join(map(_write_kind, kind))
-    if kind == "array":
-        return f"{_write_type(schema.get('items'), indent)}[]"
-    if kind == "object":
-        return _write_object(schema, indent)
-    return _write_kind(kind)
+    write = _SHAPES.get(str(kind))
+    return write(schema, indent) if write else _write_kind(kind)
 
 
 def _write_kind(kind: object) -> str:
     return _NAMES.get(str(kind), "any")
+
+
+def _write_array(schema: Mapping[str, Any], indent: int) -> str:
+    return f"{_write_type(schema.get('items'), indent)}[]"
 
 
 def _write_value(value: object) -> str:
@@ -128,8 +147,17 @@ def _write_object(schema: Mapping[str, Any], indent: int) -> str:
     return "\n".join(("{", *_write_properties(schema, indent + 2), " " * indent + "}"))
 
 
+_CHOICES: Mapping[str, Callable[[Mapping[str, Any], int], str]] = {
+    "enum": _write_enum,
+    "anyOf": _write_any_of,
+    "oneOf": _write_one_of,
+}
+"""By the key that tells a type without naming it."""
+_SHAPES = {"array": _write_array, "object": _write_object}
+
+
 def _is_described(schema: object) -> bool:
-    return isinstance(schema, Mapping) and bool(schema.get("description"))
+    return bool(find_below(schema, "description"))
 
 
 def _is_bare(function: Mapping[str, Any]) -> bool:
