@@ -166,6 +166,11 @@ def content_of(message: AnyMessage) -> Any:
     return content(message.get("context") or {})
 
 
+def given_content(said: Any) -> Any:
+    """The content of what is said: that of a message, or what is given in place of one."""
+    return said.get("content") if isinstance(said, dict) else said
+
+
 # Calls
 
 
