@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 from agentkit.agents.rewoo.describing import Description, describe, read_purpose
 from agentkit.agents.rewoo.inputs import Arguments, BaseParser, JsonParser
-from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode, error_text
+from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
 from agentkit.core.tools import Effects, effects_of, load_arguments
 from agentkit.core.twin import wait_for
-from agentkit.errors import Stopped, WrongArgument, WrongType
+from agentkit.errors import Stopped, WrongArgument, WrongType, explain
 
 
 class BaseAction:
@@ -100,7 +100,7 @@ class BaseAction:
             raise
         except Exception as error:  # noqa: BLE001
             # Whatever an action raises is told to planner and solver.
-            return self._fail(arguments, error_text(error), ActionStatusCode.API_ERROR)
+            return self._fail(arguments, explain(error), ActionStatusCode.API_ERROR)
         return self._complete(arguments, outputs)
 
     def as_inputs(self, text: str, name: str = "run") -> Arguments:

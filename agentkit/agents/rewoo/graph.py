@@ -18,12 +18,12 @@ from typing import NamedTuple
 from agentkit.agents.rewoo.evidence import Cache, Evidence, Known, still_known
 from agentkit.agents.rewoo.inputs import Arguments
 from agentkit.agents.rewoo.plan import Plan, Step, fill
-from agentkit.agents.rewoo.schema import ActionReturn, error_text
+from agentkit.agents.rewoo.schema import ActionReturn
 from agentkit.core import bus, stopping
 from agentkit.core.stopping import StopSignal
 from agentkit.core.tools import Effects, Given, collecting, to_text
 from agentkit.core.twin import takes_long
-from agentkit.errors import Stopped, WrongArgument, WrongType
+from agentkit.errors import Stopped, WrongArgument, WrongType, explain
 from agentkit.events import StepDone
 
 Call = Callable[[str, Arguments], object]
@@ -188,7 +188,7 @@ class _Attempt:
         """Why it failed; None when it did not."""
         error, result = self.error, self.result
         if error is not None:
-            return _Failure(error_text(error), not isinstance(error, WrongArgument | WrongType))
+            return _Failure(explain(error), not isinstance(error, WrongArgument | WrongType))
         if isinstance(result, Refusal):
             return _Failure(result.reason, may_help=False)
         if isinstance(result, ActionReturn) and not result.succeeded:

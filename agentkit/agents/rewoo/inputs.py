@@ -6,6 +6,7 @@ import json
 from ast import literal_eval
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import filterfalse
 from typing import Protocol
 
 from agentkit.agents.rewoo.describing import Description
@@ -49,7 +50,7 @@ class BaseParser:
             name = api["name"] if action.is_toolkit else "run"
             known = {each["name"]: each.get("type", "STRING") for each in api["parameters"]}
             self._parameters[name], self._required[name] = known, list(api["required"])
-            if unknown := _without(self._required[name], known):
+            if unknown := list_missing(self._required[name], known):
                 raise WrongArgument(
                     f"{action.name}: {name} requires {unknown}, which are not among its parameters;"
                     " list them."
@@ -84,12 +85,12 @@ class BaseParser:
 
     def _check(self, arguments: Mapping[str, object], name: str) -> dict[str, object]:
         known = self._parameters[name]
-        if unknown := _without(arguments, known):
+        if unknown := list_missing(arguments, known):
             raise WrongArgument(
                 f"unknown arguments: {_join_names(unknown)}; {self.action.name} takes"
                 f" {_join_names(known) or 'none'}."
             )
-        if missing := _without(self._required[name], arguments):
+        if missing := list_missing(self._required[name], arguments):
             raise WrongArgument(
                 f"missing required arguments: {_join_names(missing)}; give them as a JSON object."
             )
@@ -225,9 +226,9 @@ def _load_json(text: str, default: object) -> object:
     return value
 
 
-def _without(names: Iterable[str], others: Container[str]) -> list[str]:
+def list_missing(names: Iterable[str], others: Container[str]) -> list[str]:
     """The names that are not among the others, in their order."""
-    return [name for name in names if name not in others]
+    return list(filterfalse(others.__contains__, names))
 
 
 def _join_names(names: Iterable[str]) -> str:

@@ -119,8 +119,3 @@ class AgentReturn:
     references: dict[str, Any] = field(default_factory=dict)
     errmsg: str | None = None
     """What went wrong on the way, in words."""
-
-
-def error_text(error: BaseException) -> str:
-    """What an error says; its kind when it says nothing."""
-    return str(error) or type(error).__name__
