@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from agentkit.agents.rewoo.describing import Description, describe, read_purpose
 from agentkit.agents.rewoo.inputs import Arguments, BaseParser, JsonParser
+from agentkit.agents.rewoo.mistakes import list_names
 from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
 from agentkit.core.tools import Effects, effects_of, load_arguments
 from agentkit.core.twin import wait_for
@@ -84,7 +85,7 @@ class BaseAction:
         given = {"inputs": inputs, "name": name}
         function = self._find_api(name)
         if function is None:
-            known = ", ".join(self._list_apis()) or "none"
+            known = list_names(self._list_apis())
             return self._fail(
                 given, f"invalid API: {name}; {self.name} has {known}.", ActionStatusCode.API_ERROR
             )

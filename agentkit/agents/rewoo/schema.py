@@ -93,11 +93,8 @@ class ActionReturn:
                 f"{self.type or 'The action'} gave the result {self.result!r:.200}; give a list of"
                 ' items such as {"type": "text", "content": "..."}.'
             )
-        return (
-            str(item["content"])
-            if item["type"] == "text"
-            else f"[{item['type']}]({item['content']})"
-        )
+        kind, content = item["type"], item["content"]
+        return str(content) if kind == "text" else f"[{kind}]({content})"
 
 
 @dataclass
