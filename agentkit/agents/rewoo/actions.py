@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Coroutine
 from copy import deepcopy
 from typing import Any, ClassVar
@@ -13,7 +12,7 @@ from agentkit.agents.rewoo.inputs import Arguments, BaseParser, JsonParser
 from agentkit.agents.rewoo.mistakes import list_names
 from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
 from agentkit.core.tools import Effects, effects_of, load_arguments
-from agentkit.core.twin import wait_for
+from agentkit.core.twin import finish
 from agentkit.errors import Stopped, WrongArgument, WrongType, explain
 
 
@@ -95,8 +94,7 @@ class BaseAction:
         except (WrongArgument, WrongType) as error:
             return self._fail(given, str(error), ActionStatusCode.ARGS_ERROR)
         try:
-            outputs = function(*args, **kwargs)
-            outputs = wait_for(outputs) if inspect.isawaitable(outputs) else outputs
+            outputs = finish(function(*args, **kwargs))
         except Stopped:
             raise
         except Exception as error:  # noqa: BLE001

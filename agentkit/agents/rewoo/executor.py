@@ -12,6 +12,7 @@ from agentkit.agents.rewoo.mistakes import list_names
 from agentkit.agents.rewoo.reading import can_be_called
 from agentkit.agents.rewoo.schema import ActionReturn, ActionValidCode
 from agentkit.agents.rewoo.special import FinishAction, FunctionAction, InvalidAction, NoAction
+from agentkit.core.given import coalesce
 from agentkit.core.tools import Effects
 from agentkit.errors import UnknownAction, WrongArgument
 
@@ -35,9 +36,9 @@ class ActionExecutor:
         The three special actions are InvalidAction(), NoAction() and FinishAction() unless given.
         """
         self.actions: dict[str, BaseAction] = {}
-        self.invalid_action = invalid_action or InvalidAction()
-        self.no_action = no_action or NoAction()
-        self.finish_action = finish_action or FinishAction()
+        self.invalid_action = coalesce(invalid_action, InvalidAction())
+        self.no_action = coalesce(no_action, NoAction())
+        self.finish_action = coalesce(finish_action, FinishAction())
         given: Any = actions
         for action in given if isinstance(given, list | tuple) else [given]:
             self.add_action(action)
