@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
+from itertools import filterfalse
 from typing import Any, TypeGuard, TypeVar
 
 T = TypeVar("T")
@@ -23,3 +24,8 @@ def to_list(value: T | Iterable[T] | None, kinds: Any) -> list[T]:
 def is_list_of(value: object, kind: type[T]) -> TypeGuard[list[T]]:
     """Whether it is a list or a tuple, and each of it is of this kind."""
     return isinstance(value, list | tuple) and all(isinstance(each, kind) for each in value)
+
+
+def list_missing(values: Iterable[T], others: Container[T]) -> list[T]:
+    """The values that are not among the others, in their order."""
+    return list(filterfalse(others.__contains__, values))

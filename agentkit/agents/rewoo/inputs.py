@@ -6,10 +6,10 @@ import json
 from ast import literal_eval
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import filterfalse
 from typing import Protocol
 
 from agentkit.agents.rewoo.describing import Description
+from agentkit.core.given import list_missing
 from agentkit.core.tools import parse_arguments, to_text
 from agentkit.errors import WrongArgument
 
@@ -228,9 +228,6 @@ def _load_json(text: str, default: object) -> object:
     return value
 
 
-def list_missing(names: Iterable[str], others: Container[str]) -> list[str]:
-    """The names that are not among the others, in their order."""
-    return list(filterfalse(others.__contains__, names))
 
 
 def _join_names(names: Iterable[str]) -> str:

@@ -15,10 +15,10 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import starmap
 from typing import Any, TypeGuard
 
-from agentkit.agents.rewoo.inputs import Arguments, list_missing
+from agentkit.agents.rewoo.inputs import Arguments
 from agentkit.agents.rewoo.mistakes import Mistake, list_names
 from agentkit.core.fences import unfenced
-from agentkit.core.given import coalesce
+from agentkit.core.given import coalesce, list_missing
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.messages import text_or_empty
 
