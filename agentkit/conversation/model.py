@@ -128,6 +128,11 @@ def make_client(llm_config: Mapping[str, Any]) -> Any:
     return OpenAIWrapper(**settings)
 
 
+def list_models(client: object) -> Sequence[Any]:
+    """The models that a client asks, as it tells them: none for a client of another kind."""
+    return getattr(client, "models", None) or ()
+
+
 def offered_tools(llm_config: Mapping[str, Any] | bool | None) -> dict[str, Any]:
     """The functions that an agent's model is told about, as parameters of a call."""
     if not isinstance(llm_config, Mapping):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from itertools import filterfalse
-from typing import Any, TypeGuard, TypeVar
+from types import UnionType
+from typing import Any, TypeGuard, TypeVar, overload
 
 T = TypeVar("T")
 
@@ -21,7 +22,11 @@ def to_list(value: T | Iterable[T] | None, kinds: Any) -> list[T]:
     return list(value or ())
 
 
-def is_list_of(value: object, kind: type[T]) -> TypeGuard[list[T]]:
+@overload
+def is_list_of(value: object, kind: type[T]) -> TypeGuard[list[T]]: ...
+@overload
+def is_list_of(value: object, kind: UnionType) -> TypeGuard[list[Any]]: ...
+def is_list_of(value: object, kind: Any) -> bool:
     """Whether it is a list or a tuple, and each of it is of this kind."""
     return isinstance(value, list | tuple) and all(isinstance(each, kind) for each in value)
 

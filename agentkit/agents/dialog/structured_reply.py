@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from agentkit.conversation.compression.meter import model_asked_by
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.model import model_reply, offered_tools
+from agentkit.conversation.model import list_models, model_reply, offered_tools
 from agentkit.core import bus
 from agentkit.core.io import quietly
 from agentkit.core.twin import Mode
@@ -230,10 +230,10 @@ def _force_tool(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _identify_models(client: Any) -> tuple[Any, ...]:
     """The models behind the client if all of them may be told a form, else nothing."""
-    models = getattr(client, "models", None) or ()
-    if all(map(_takes_form, models)):
-        return tuple((model.provider, model.name) for model in models)
-    return ()
+    models = list_models(client)
+    if not all(map(_takes_form, models)):
+        return ()
+    return tuple((model.provider, model.name) for model in models)
 
 
 def _takes_form(model: Any) -> bool:
