@@ -109,12 +109,12 @@ def check_chat(chat: Mapping[str, Any], sender: Any) -> None:
 
 
 def _check_options(who: str, chat: Mapping[str, Any]) -> None:
-    message, turns = chat.get("message"), chat.get("max_turns")
+    message, turns = chat.get("message"), coalesce(chat.get("max_turns"), 0)
     if not isinstance(message, str | dict | Callable | None):
         raise WrongArgument(
             f"{who}: the message of a chat is a text, a dict or a callable, not {message!r}."
         )
-    if turns is not None and not (is_whole_number(turns) and turns >= 0):
+    if not is_whole_number(turns) or turns < 0:
         raise WrongArgument(
             f"{who}: max_turns must be a whole number from 0 or None, not {turns!r}."
         )
@@ -123,7 +123,7 @@ def _check_options(who: str, chat: Mapping[str, Any]) -> None:
     args, cache = chat.get("summary_args"), chat.get("cache")
     check_kind(who, "summary_args", args, dict | None, "a dict")
     if chat.get("summary_method") == REFLECTION:
-        check_reflection(who, args or {})
+        check_reflection(who, coalesce(args, {}))
     if isinstance(cache, str | int | float | list | dict):  # a seed or a folder, perhaps
         raise WrongType(
             f"{who}: cache must be a Cache, such as Cache.disk(seed), or None, not {cache!r:.200}."

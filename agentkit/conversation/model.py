@@ -227,7 +227,5 @@ def _normalize(function: FunctionCall) -> FunctionCall:
 def _copy(config: Any) -> Any:
     """A copy of the nested dicts and lists; what lies in them is shared."""
     if type(config) is dict:
-        return {key: _copy(value) for key, value in config.items()}
-    if type(config) is list:
-        return [_copy(each) for each in config]
-    return config
+        return dict(zip(config, map(_copy, config.values()), strict=True))
+    return list(map(_copy, config)) if type(config) is list else config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from ast import literal_eval
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -226,8 +226,6 @@ def _load_json(text: str, default: object) -> object:
     with suppress(ValueError, RecursionError):
         value = json.loads(text)
     return value
-
-
 
 
 def _join_names(names: Iterable[str]) -> str:
