@@ -70,6 +70,11 @@ class AgentkitError(Exception):
     """Base of all errors that agentkit raises on purpose."""
 
 
+def explain(error: BaseException) -> str:
+    """What any error says; its kind when it says nothing."""
+    return str(error) or type(error).__name__
+
+
 class ConfigError(AgentkitError):
     """A setting is missing, malformed or contradicts another."""
 

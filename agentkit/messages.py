@@ -10,7 +10,8 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypedDict, TypeVar, cast
+from itertools import filterfalse
+from typing import Any, Literal, TypedDict, TypeGuard, TypeVar, cast
 
 from agentkit.errors import BadModelReply, WrongType
 
@@ -126,10 +127,12 @@ def without_keys(values: Mapping[str, Any], keys: Collection[str]) -> dict[str, 
 
 
 def mappings_in(values: object) -> list[Mapping[str, Any]]:
-    """The dicts in a list; what else is in it is left out, and what is no list has none."""
-    if not isinstance(values, _LIST):
-        return []
-    return [each for each in values if isinstance(each, _MAPPING)]
+    """The dicts in a list; what else is in it is left out, and anything but a list has none."""
+    return list(filter(_is_mapping, values)) if isinstance(values, _LIST) else []
+
+
+def _is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(value, _MAPPING)
 
 
 def text_or_empty(value: object) -> str:
@@ -153,9 +156,7 @@ def text_of(content: object) -> str:
 
 def _text_of_part(part: AnyMessage) -> str:
     kind = part.get("type", "?")
-    if kind == "text":
-        return str(part.get("text", ""))
-    return f"<{kind}>"
+    return str(part.get("text", "")) if kind == "text" else f"<{kind}>"
 
 
 def content_of(message: AnyMessage) -> Any:
@@ -164,6 +165,11 @@ def content_of(message: AnyMessage) -> Any:
     if not callable(content):
         return content
     return content(message.get("context") or {})
+
+
+def given_content(said: Any) -> Any:
+    """The content of what is said: that of a message, or what is given in place of one."""
+    return said.get("content") if isinstance(said, dict) else said
 
 
 # Calls
@@ -213,12 +219,7 @@ def call_fields(message: object) -> Calls:
 
 def as_calls(tools: Sequence[ToolCall], function: FunctionCall | None) -> Calls:
     """Calls as the keys of a message that hold them."""
-    made: Calls = {}
-    if tools:
-        made["tool_calls"] = list(tools)
-    if function:
-        made["function_call"] = function
-    return made
+    return call_fields({"tool_calls": list(tools), "function_call": function})
 
 
 def with_functions(message: AnyMessage, change: Callable[[FunctionCall], FunctionCall]) -> Stored:
@@ -227,9 +228,10 @@ def with_functions(message: AnyMessage, change: Callable[[FunctionCall], Functio
     Calls lose an `id` and a `type` of None.
     """
     made = copied(message)
-    if tools := made.get("tool_calls"):
+    tools, older = made.get("tool_calls"), made.get("function_call")
+    if tools:
         made["tool_calls"] = [_with_function(call, change(call["function"])) for call in tools]
-    if older := made.get("function_call"):
+    if older:
         made["function_call"] = change(older)
     return made
 
@@ -295,12 +297,13 @@ def _with_content(result: _R, change: Callable[[object], object]) -> _R:
 
 def interrupted(message: AnyMessage, said: str) -> list[ToolResponse]:
     """One result for each call that something came in the way of; it is `said` of each."""
-    made: list[ToolResponse] = [
+    made: list[ToolResponse] = []
+    if older := function_call_of(message):
+        made.append({"role": "function", "name": older.get("name", ""), "content": said})
+    made += [
         {"role": "tool", "tool_call_id": call.get("id", ""), "content": said}
         for call in tool_calls_of(message)
     ]
-    if older := function_call_of(message):
-        made.insert(0, {"role": "function", "name": older.get("name", ""), "content": said})
     return made
 
 
@@ -360,15 +363,17 @@ def _stored_with_calls(
 
     stored["role"] = _stored_role(message, role)
     if "tool_responses" in stored and is_result(message):
-        responses = stored["tool_responses"]
-        stored["tool_responses"] = [
-            {**each, "content": str(each.get("content", ""))} for each in responses
-        ]
+        stored["tool_responses"] = list(map(_with_text, stored["tool_responses"]))
     if has_calls(stored):
         stored["role"] = "assistant"
     else:
         stored.setdefault("name", speaker)
     return stored
+
+
+def _with_text(response: ToolResponse) -> ToolResponse:
+    text = str(response.get("content", ""))
+    return {**response, "content": text}
 
 
 def sendable_form(messages: Iterable[AnyMessage]) -> list[Message]:
@@ -426,14 +431,14 @@ def check_reply(who: str, message: AnyMessage) -> None:
     if not _are_dicts(calls):
         raise _bad_reply(who, calls, "tool calls")
 
+    older = message.get("function_call")
     functions = [call.get("function") for call in calls]
-    if older := message.get("function_call"):
-        functions.append(older)
-    for function in functions:
-        if not _has_name(function):
-            raise BadModelReply(
-                f"{who} called a function without a name: {function!r:.200}; ask again."
-            )
+    functions += [older] if older else []
+    unnamed = list(filterfalse(_has_name, functions))
+    if unnamed:
+        raise BadModelReply(
+            f"{who} called a function without a name: {unnamed[0]!r:.200}; ask again."
+        )
 
 
 def _bad_reply(who: str, sent: object, what: str) -> BadModelReply:
@@ -443,7 +448,7 @@ def _bad_reply(who: str, sent: object, what: str) -> BadModelReply:
 
 
 def _has_name(function: object) -> bool:
-    return isinstance(function, _MAPPING) and isinstance(function.get("name"), str)
+    return _is_mapping(function) and isinstance(function.get("name"), str)
 
 
 def _check_content(stored: Stored, role: object, speaker: str) -> None:
@@ -465,7 +470,7 @@ def _is_text_or_parts(content: object) -> bool:
 
 
 def _are_dicts(values: object) -> bool:
-    return isinstance(values, _LIST) and all(isinstance(each, _MAPPING) for each in values)
+    return isinstance(values, _LIST) and all(map(_is_mapping, values))
 
 
 def _check_list(speaker: str, message: AnyMessage, key: str) -> None:

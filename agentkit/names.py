@@ -7,6 +7,8 @@ checkers and editors.
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 ROOT = "agentkit"
 AUTOGEN = "agentkit.autogen"
 AGENTSCOPE = "agentkit.agentscope"
@@ -421,19 +423,26 @@ one.
 
 def homes(module: str) -> dict[str, str]:
     """What a module of the table offers: name -> the module where it lives."""
-    own = {name: home for home, doors, names in TABLE if module in doors for name in names.split()}
+    own: dict[str, str] = {}
+    for home, doors, names in TABLE:
+        if module in doors:
+            own.update(dict.fromkeys(names.split(), home))
     face, rows = below(module)
     for path, home, names in rows:
         if f"{face}.{path}" == module:
-            own.update({name: home or homes(face)[name] for name in names.split()})
+            of_face = homes(face)
+            own.update({name: home or of_face[name] for name in names.split()})
     return own
 
 
 def submodules() -> list[str]:
     """All modules below the faces, and the packages between."""
-    paths = {f"{face}.{path}" for face, rows in SUBMODULES.items() for path, _, _ in rows}
-    between = {path.rsplit(".", up)[0] for path in paths for up in range(1, path.count(".") - 1)}
-    return sorted(paths | between)
+    found: set[str] = set()
+    for face, rows in SUBMODULES.items():
+        for path, _, _ in rows:
+            above = accumulate(path.split("."), "{}.{}".format, initial=face)
+            found.update(above)
+    return sorted(found - SUBMODULES.keys())
 
 
 def parts(module: str) -> list[str]:
@@ -444,15 +453,18 @@ def parts(module: str) -> list[str]:
 
 def below(module: str) -> tuple[str, tuple[tuple[str, str, str], ...]]:
     """The face that a module stands below, and the rows of it; nothing for others."""
-    face = next((face for face in SUBMODULES if module.startswith(f"{face}.")), "")
-    return face, SUBMODULES.get(face, ())
+    for face, rows in SUBMODULES.items():
+        if module.startswith(f"{face}."):
+            return face, rows
+    return "", ()
 
 
 def moved() -> dict[str, str]:
     """What `agentkit` offers for one version more: name -> the module to import it from."""
-    return {
-        name: home if doors[0] == MOVED else doors[0]
-        for home, doors, names in TABLE
-        if MOVED in doors
-        for name in names.split()
-    }
+    found: dict[str, str] = {}
+    for home, doors, names in TABLE:
+        if MOVED in doors:
+            first, *_ = doors
+            source = home if first == MOVED else first
+            found.update(dict.fromkeys(names.split(), source))
+    return found

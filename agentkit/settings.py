@@ -184,26 +184,28 @@ _OURS = {_variable(name): name for name in _FIELDS}
 
 def _read_given(environ: Mapping[str, str] | None, secrets: Path) -> dict[str, tuple[Any, str]]:
     """What is set, each with where: by the environment, else by the secrets file."""
-    environ = os.environ if environ is None else environ
-    _refuse_unknown(environ)
-    given = {
-        name: (value, f"{name} in {secrets}") for name, value in _read_secrets(secrets).items()
-    }
+    variables = os.environ if environ is None else environ
+    _refuse_unknown(variables)
+    given: dict[str, tuple[Any, str]] = {}
+    for name, value in _read_secrets(secrets).items():
+        given[name] = (value, f"{name} in {secrets}")
     for variable, name in (_OPENAI | _OURS).items():
-        if value := environ.get(variable):
-            given[name] = (_check(name, value, variable), variable)
+        said = variables.get(variable)
+        if said:
+            given[name] = (_check(name, said, variable), variable)
     return given
 
 
 def _refuse_unknown(environ: Mapping[str, str]) -> None:
     """Raise ConfigError for a variable that looks like a setting but would do nothing."""
-    ours = {name for name, value in environ.items() if value and name.upper().startswith(_PREFIX)}
-    if unknown := sorted(ours - _OURS.keys() - _OTHERS):
-        # Without the value, which may be a key.
-        raise ConfigError(
-            f"{unknown[0]} is set in the environment, but there is no such setting; "
-            f"{_advise(unknown[0])}."
-        )
+    given = {name for name, value in environ.items() if value}
+    known = {*_OURS, *_OTHERS}
+    for name in sorted(given - known):
+        if name.upper().startswith(_PREFIX):
+            # Without the value, which may be a key.
+            raise ConfigError(
+                f"{name} is set in the environment, but there is no such setting; {_advise(name)}."
+            )
 
 
 def _advise(variable: str) -> str:
@@ -232,7 +234,8 @@ def _read_secrets(path: Path) -> dict[str, Any]:
             f"{path} has agentkit = {section!r}, but must have a table [agentkit] "
             "with one setting a line."
         )
-    if unknown := sorted(section.keys() - _FIELDS.keys()):
+    unknown = sorted(section.keys() - _FIELDS.keys())
+    if unknown:
         raise ConfigError(
             f"{path} has unknown settings under [agentkit]: {', '.join(unknown)}. "
             f"Known: {', '.join(sorted(_FIELDS))}."
@@ -275,24 +278,28 @@ def _check_all(values: Mapping[str, object], path: Path) -> dict[str, Any]:
 
 def _check(name: str, value: object, where: str) -> Any:
     """The value of a setting in its type; nothing is rounded, only a text is read as another."""
-    kind = str(_FIELDS[name].type).removesuffix(" | None")
+    setting = _FIELDS[name]
+    kind = str(setting.type).removesuffix(" | None")
     try:
         return _READ[kind](value)
     except (ValueError, TypeError, KeyError, RuntimeError, OverflowError) as error:
-        shown = repr(value) if _FIELDS[name].repr else "no text"
-        default = _default_in_words(name)
-        or_default = f" for {default}" if default else ""
+        shown = repr(value) if setting.repr else "no text"
         raise ConfigError(
             f"{where} is {shown}, but must be {_WANTED[kind]}; correct it, or leave it"
-            f" out{or_default}."
+            f" out{_tell_default(name)}."
         ) from error
 
 
-def _default_in_words(name: str) -> str:
+def _tell_default(name: str) -> str:
+    """What counts when a setting is left out, as the end of a sentence; nothing for no text."""
     default = getattr(Settings(), name)
-    if default is None:
-        return "no limit"
-    return str(default).lower() if isinstance(default, bool) else str(default)
+    if default == "":
+        return ""
+    text = str(default)
+    return f" for {_WORDS.get(text, text)}"
+
+
+_WORDS = {"None": "no limit", "True": "true", "False": "false"}
 
 
 def _to_whole(value: object) -> int:

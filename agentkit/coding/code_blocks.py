@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
 from agentkit.coding.base import CodeBlock
+from agentkit.core.given import coalesce
 from agentkit.errors import WrongArgument, WrongType
 
 UNKNOWN = "unknown"
@@ -73,15 +74,18 @@ def fenced_blocks(text: str) -> list[tuple[str, str]]:
     while at < len(lines):
         opening = OPENING.fullmatch(lines[at]) or OPENING_IN_LINE.fullmatch(lines[at])
         at += 1
-        if not opening or opening["fence"].startswith(never[opening["fence"][0]]):
+        if opening is None:
             continue
-        end, reopens = _find_end(fences, at, opening["fence"])
+        fence = opening["fence"]
+        sign = fence[0]
+        if fence.startswith(never[sign]):
+            continue
+        end, reopens = _find_end(fences, at, fence)
         if end is None:
-            never[opening["fence"][0]] = opening["fence"]
+            never[sign] = fence
             continue
         if end > at:
-            indent = 0 if opening["indent"].strip() else len(opening["indent"])
-            code = "\n".join(_dedent(line, indent) for line in lines[at:end])
+            code = _dedent(lines[at:end], opening["indent"])
             blocks.append((_find_language(opening["info"]), code))
         at = end if reopens else end + 1
     return blocks
@@ -90,36 +94,41 @@ def fenced_blocks(text: str) -> list[tuple[str, str]]:
 def _find_fences(lines: Sequence[str]) -> Iterator[Fence]:
     for at, line in enumerate(lines):
         if match := CLOSING.fullmatch(line):
-            yield at, match["fence"], NAMED.fullmatch(match["rest"].rstrip()) is not None
+            named = NAMED.fullmatch(match["rest"].rstrip())
+            yield at, match["fence"], named is not None
 
 
 def _find_end(fences: list[Fence], start: int, fence: str) -> tuple[int | None, bool]:
     """Index of the line that closes a fence whose code begins at start, and whether that line opens
     the next block.
     """
-    depth, first, last = 1, None, len(fences)
+    depth, last = 1, len(fences)
+    first: tuple[int | None, bool] = (None, False)
     for index in range(bisect_left(fences, start, key=itemgetter(0)), len(fences)):
         at, marks, named = fences[index]
-        if index > last or depth > last - index + 1:  # it cannot be closed so near
+        if depth > last - index + 1:  # it cannot be closed so near
             break
         if not marks.startswith(fence):
             continue
-        if first is None:
+        if first[0] is None:
             first, last = (at, named), index + LOOKAHEAD
         depth += 1 if named else -1
         if depth == 0:
             return at, False
-    return first or (None, False)
+    return first
 
 
-def _dedent(line: str, indent: int) -> str:
-    blank = len(line) - len(line.lstrip(" \t"))
-    return line[min(indent, blank) :]
+def _dedent(lines: Sequence[str], indent: str) -> str:
+    """The lines without the indent of their fence; one behind other signs counts for nothing."""
+    if indent.strip():
+        return "\n".join(lines)
+    width = len(indent)
+    return "\n".join(line[:width].lstrip(" \t") + line[width:] for line in lines)
 
 
 def _find_language(info: str) -> str:
-    match = LANGUAGE.match(info)
-    return match[1] if match else ""
+    match = next(LANGUAGE.finditer(info))
+    return match[1]
 
 
 def infer_lang(code: str) -> str:
@@ -142,13 +151,12 @@ def content_str(content: str | Sequence[Mapping[str, object]] | None) -> str:
     Raises WrongType for anything else, and WrongArgument for a part without a type or with an
     unknown one.
     """
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list | tuple):
+    parts = coalesce(content, "")
+    if isinstance(parts, str):
+        return parts
+    if not isinstance(parts, list | tuple):
         raise WrongType(f"content must be None, str, or list, but got {type(content)}: {content!r}")
-    return "".join(_part_str(part) for part in content)
+    return "".join(map(_part_str, parts))
 
 
 def _part_str(part: object) -> str:

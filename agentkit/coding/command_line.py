@@ -290,14 +290,15 @@ def file_name_in(code: str) -> str | None:
     """The name that the first line states in a comment: `# filename: a/b.py`, or `# b.py` alone;
     None when there is none.
     """
-    first = code.split("\n", 1)[0].strip()
-    for pattern in FIRST_LINES:
-        if match := pattern.fullmatch(first):
-            comment = match[1].strip()
-            if comment.startswith("filename:"):
-                return comment.removeprefix("filename:").strip() or None
-            return comment if BARE_NAME.fullmatch(comment) else None
-    return None
+    first, _, _ = code.partition("\n")
+    found = (pattern.fullmatch(first.strip()) for pattern in FIRST_LINES)
+    match = next(filter(None, found), None)
+    if match is None:
+        return None
+    comment = match[1].strip()
+    if comment.startswith("filename:"):
+        return comment.removeprefix("filename:").strip() or None
+    return comment if BARE_NAME.fullmatch(comment) else None
 
 
 def file_name_for(code: str, language: str) -> str:

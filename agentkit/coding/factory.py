@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, ClassVar, cast
 
 from agentkit.coding.base import CodeExecutor
+from agentkit.core.given import coalesce
 from agentkit.errors import WrongArgument, WrongType
 
 
@@ -32,12 +33,8 @@ class CodeExecutorFactory:
         """
         executor = code_execution_config.get("executor")
         if isinstance(executor, str) and executor in cls.EXECUTORS:
-            return cls._make(executor, code_execution_config.get(executor) or {})
-        if (
-            executor is not None
-            and not isinstance(executor, type)
-            and isinstance(executor, CodeExecutor)
-        ):
+            return cls._make(executor, coalesce(code_execution_config.get(executor), {}))
+        if isinstance(executor, CodeExecutor) and not isinstance(executor, type):
             return executor
         raise WrongArgument(
             f"Unknown code executor {executor!r}; give a CodeExecutor or one of"

@@ -166,15 +166,11 @@ def source_of(function: Function) -> str:
             f"the function {func!r} has no name to import it by; write it with def."
         )
     node = _parse_function(source)
-    drop = {
-        line
-        for item in node.decorator_list
-        if _is_ours(item)
-        for line in range(item.lineno, (item.end_lineno or 0) + 1)
-    }
-    return "\n".join(
-        line for number, line in enumerate(source.split("\n"), 1) if number not in drop
-    )
+    lines = source.split("\n")
+    for item in reversed(node.decorator_list):
+        if _is_ours(item):
+            del lines[item.lineno - 1 : item.end_lineno]
+    return "\n".join(lines)
 
 
 def _unwrap(

@@ -28,6 +28,7 @@ from agentkit.coding.local import NO_ISOLATION, LocalCommandLineCodeExecutor
 from agentkit.coding.probe import bubblewrap_works, docker_works, how_to_isolate, without_docker
 from agentkit.coding.process import TIMEOUT_EXIT_CODE, TIMEOUT_MSG, run_command
 from agentkit.core.bus import emit
+from agentkit.core.given import coalesce, to_list
 from agentkit.errors import NoIsolation, WrongArgument
 from agentkit.events import Noted
 
@@ -143,19 +144,17 @@ def check_can_use_docker_or_throw(use_docker: UseDocker) -> None:
 
     An image needs Docker.
     """
-    if use_docker is False:
+    if use_docker is False or docker_works():
         return
-    images = not isinstance(use_docker, bool | None)
-    if docker_works() or (bubblewrap_works() and not images):
-        return
-    if images:
+    if not isinstance(use_docker, bool | None):
         raise NoIsolation(
             f"use_docker={use_docker!r} names an image, which needs Docker, and none answers."
             f" {without_docker()}"
         )
-    raise NoIsolation(
-        f"use_docker={use_docker!r}, but nothing here isolates code. {how_to_isolate()}"
-    )
+    if not bubblewrap_works():
+        raise NoIsolation(
+            f"use_docker={use_docker!r}, but nothing here isolates code. {how_to_isolate()}"
+        )
 
 
 def execute_code(
@@ -181,19 +180,15 @@ def execute_code(
     language = _parse_language(lang)
     use_docker = decide_use_docker(use_docker)
     folder = make_folder(work_dir or WORKING_DIR).resolve()
-    name = filename or file_name_for(code or "", language)
     try:
-        file = inside(folder, name) if code is None else write_file(folder, name, code)
+        file = _place_code(folder, filename, code, language)
         if use_docker is False:
-            LocalCommandLineCodeExecutor.sanitize_command(
-                language, file.read_text(errors="replace") if file.is_file() else ""
-            )
+            _check_harmless(file, language)
     except WrongArgument as error:
         return 1, str(error), None
+    seconds = timeout or DEFAULT_TIMEOUT
     try:
-        exit_code, logs, image = _run(
-            language, file, folder, timeout or DEFAULT_TIMEOUT, use_docker
-        )
+        exit_code, logs, image = _run(language, file, folder, seconds, use_docker)
     finally:
         if filename is None:
             file.unlink(missing_ok=True)
@@ -202,8 +197,23 @@ def execute_code(
     return exit_code, logs, image
 
 
+def _place_code(folder: Path, filename: str | None, code: str | None, language: str) -> Path:
+    """The file to run, with the code in it unless it is there already."""
+    text = coalesce(code, "")
+    name = filename or file_name_for(text, language)
+    return inside(folder, name) if code is None else write_file(folder, name, text)
+
+
+def _check_harmless(file: Path, language: str) -> None:
+    """Raise WrongArgument for what must not run on this machine."""
+    text = file.read_text(errors="replace") if file.is_file() else ""
+    LocalCommandLineCodeExecutor.sanitize_command(language, text)
+
+
 def _parse_language(lang: str) -> str:
-    language = "python" if lang.lower().startswith("py") else lang.lower()
+    language = lang.lower()
+    if language.startswith("py"):
+        language = "python"
     if language not in RUNNABLE:
         raise NotImplementedError(
             f"{lang} not recognized in code execution; use python, sh, bash, pwsh or javascript."
@@ -232,10 +242,10 @@ def _run(
 def _make_isolated(
     folder: Path, timeout: float, use_docker: UseDocker
 ) -> tuple[CodeExecutor, str | None]:
-    if use_docker is None or use_docker is True:
+    if isinstance(use_docker, bool | None):
         executor = isolated_executor(timeout=timeout, work_dir=folder)
         return executor, getattr(executor, "image", None)
-    image = use_docker if isinstance(use_docker, str) else str(cast("Sequence[str]", use_docker)[0])
+    image, *_ = to_list(use_docker, str)
     return DockerCommandLineCodeExecutor(image=image, timeout=timeout, work_dir=folder), image
 
 

@@ -8,6 +8,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -93,11 +94,9 @@ class LocalCommandLineCodeExecutor(CommandLineExecutor):
         emit(Noted(type(self).__name__, NO_ISOLATION))
 
     def _python(self) -> str:
-        return (
-            str(self._virtual_env_context.env_exe)
-            if self._virtual_env_context
-            else super()._python()
-        )
+        if self._virtual_env_context is None:
+            return super()._python()
+        return str(self._virtual_env_context.env_exe)
 
     def _run(self, command: list[str], work_dir: Path, timeout: float) -> tuple[int, str]:
         return run_command(command, work_dir, timeout, environment=self._environment())
@@ -107,11 +106,11 @@ class LocalCommandLineCodeExecutor(CommandLineExecutor):
         lines keep their order.
         """
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-        if context := self._virtual_env_context:
+        context = self._virtual_env_context
+        if context is not None:
+            others = environment.get("PATH", os.defpath)
             environment["VIRTUAL_ENV"] = str(context.env_dir)
-            environment["PATH"] = os.pathsep.join(
-                [str(context.bin_path), environment.get("PATH", os.defpath)]
-            )
+            environment["PATH"] = os.pathsep.join([str(context.bin_path), others])
         return environment
 
 
@@ -127,12 +126,15 @@ def _find_dangers(code: str) -> Iterator[tuple[str, str]]:
     """What destroys, and why it is refused; of a program the first call in a command has all
     arguments behind it.
     """
-    commands = [command[0] for command in COMMAND.finditer(code.replace("\\\n", " "))]
-    for program, arguments, reason in DANGEROUS:
-        for command in commands:
-            called = program.search(command)
-            if called and all(argument.search(command, called.end()) for argument in arguments):
-                yield command[called.start() :], reason
+    joined = code.replace("\\\n", " ")
+    commands = [command[0] for command in COMMAND.finditer(joined)]
+    for (program, arguments, reason), command in product(DANGEROUS, commands):
+        called = program.search(command)
+        if called is None:
+            continue
+        start = called.end()
+        if all(argument.search(command, start) for argument in arguments):
+            yield command[called.start() :], reason
     for sign, reason in DANGEROUS_SIGNS:
         if found := sign.search(code):
             yield found[0], reason

@@ -12,7 +12,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -170,19 +170,23 @@ def kill_tree(process: subprocess.Popen[bytes], mark: str) -> None:
         process.kill()
         return
     for _ in range(KILL_ROUNDS):
-        found = _find_descendants(process.pid, mark) if PROC.is_dir() else set[int]()
+        found = _find_descendants(process.pid, mark)
         # Stopped first, so that no shell reports the death of its child and nobody starts another
         # one.
         for number in (signal.SIGSTOP, signal.SIGKILL):
             if process.returncode is None:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, number)
+                _signal(os.killpg, process.pid, number)
             for pid in found:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, number)
+                _signal(os.kill, pid, number)
         if not found:
             return
         time.sleep(0.005)
+
+
+def _signal(send: Callable[[int, int], None], pid: int, number: int) -> None:
+    """Signal what may be gone, or may not be ours any more."""
+    with suppress(ProcessLookupError, PermissionError):
+        send(pid, number)
 
 
 def _find_descendants(root: int, mark: str) -> set[int]:
@@ -190,15 +194,13 @@ def _find_descendants(root: int, mark: str) -> set[int]:
     parents: dict[int, int] = {}
     marked: set[int] = set()
     needle = f"{MARK}={mark}".encode()
-    for folder in PROC.iterdir():
-        if folder.name.isdigit():
-            with suppress(OSError, ValueError, IndexError):
-                _inspect(folder, parents, marked, needle)
-    family = {root}
-    while more := {
-        pid for pid, parent in parents.items() if parent in family and pid not in family
-    }:
-        family |= more
+    for folder in PROC.glob("[0-9]*"):
+        with suppress(OSError, ValueError, IndexError):
+            _inspect(folder, parents, marked, needle)
+    family, newest = {root}, {root}
+    while newest:
+        newest = {pid for pid, parent in parents.items() if parent in newest} - family
+        family |= newest
     return (family | marked) - {root}
 
 

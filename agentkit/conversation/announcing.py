@@ -11,10 +11,13 @@ from typing import Any
 
 from agentkit.conversation.agent import Agent
 from agentkit.core import bus
-from agentkit.core.io import IOStream
+from agentkit.core.io import IOStream, OutputStream
 from agentkit.events import Event, MessageSent, Noted
 from agentkit.messages import (
     AnyMessage,
+    FunctionCall,
+    ToolCall,
+    ToolResponse,
     call_fields,
     calls_of,
     content_of,
@@ -51,22 +54,32 @@ def announce_spoken(message: AnyMessage, sender: str, listeners: str, silent: bo
     they are named in words.
     """
     _emit(message, sender, listeners, silent)
-    if not silent:
-        IOStream.get_default().print(_format_page(message, sender, listeners), flush=True)
+    _find_console(silent).print(_format_page(message, sender, listeners), flush=True)
 
 
 def announce_streamed(texts: Iterable[str], sender: str, listeners: str, silent: bool) -> None:
     """The same of words as they come: `texts` are, again and again, all that was said so far."""
-    out, said = IOStream.get_default(), ""
-    if not silent:
-        out.print(f"{sender} (to {listeners}):\n", flush=True)
+    console, said = _find_console(silent), ""
+    console.print(f"{sender} (to {listeners}):\n", flush=True)
     for text in texts:
-        if not silent:
-            out.print(text.removeprefix(said), end="", flush=True)
+        console.print(text.removeprefix(said), end="", flush=True)
         said = text
-    if not silent:
-        out.print(f"\n\n{_RULE}", flush=True)
+    console.print(f"\n\n{_RULE}", flush=True)
     _emit({"role": "assistant", "content": said}, sender, listeners, silent)
+
+
+class _Silence:
+    """The console of what is silent."""
+
+    def print(self, *objects: object, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
+        """Print nothing."""
+
+
+_SILENCE = _Silence()
+
+
+def _find_console(silent: bool) -> OutputStream:
+    return _SILENCE if silent else IOStream.get_default()
 
 
 def print_message(message: AnyMessage, sender: Agent, recipient: Agent) -> None:
@@ -77,8 +90,7 @@ def print_message(message: AnyMessage, sender: Agent, recipient: Agent) -> None:
 def announce(event: Event, line: str, silent: bool = False) -> None:
     """Announce something else, with the line that stands for it on the console."""
     bus.emit(event)
-    if not silent:
-        IOStream.get_default().print(line, flush=True)
+    _find_console(silent).print(line, flush=True)
 
 
 def note(agent: str, text: str, silent: bool = False, end: EndReason | None = None) -> None:
@@ -117,15 +129,24 @@ def _format_page(message: AnyMessage, sender: str, recipient: str) -> str:
     lines = [f"{sender} (to {recipient}):", ""]
     responses = responses_of(message)
     for response in responses:
-        label = response.get("tool_call_id") or response.get("name") or response.get("role", "tool")
-        lines += [f"***** Response from {label} *****", str(response.get("content")), "*" * 40]
-    if not responses and (text := display_text(message)):
-        lines.append(text)
+        lines += _format_response(response)
+    if not responses:
+        lines += filter(None, [display_text(message)])
     for call in calls_of(message):
-        function = call.get("function") or {}
-        lines += [
-            f"***** Suggested call of {function.get('name')} ({call.get('id') or 'no id'}) *****",
-            f"Arguments: {function.get('arguments')}",
-            "*" * 40,
-        ]
+        lines += _format_call(call)
     return "\n".join([*lines, "", _RULE])
+
+
+def _format_response(response: ToolResponse) -> list[str]:
+    label = response.get("tool_call_id") or response.get("name") or response.get("role", "tool")
+    return [f"***** Response from {label} *****", str(response.get("content")), "*" * 40]
+
+
+def _format_call(call: ToolCall) -> list[str]:
+    function: FunctionCall = call.get("function") or {}
+    label = call.get("id") or "no id"
+    return [
+        f"***** Suggested call of {function.get('name')} ({label}) *****",
+        f"Arguments: {function.get('arguments')}",
+        "*" * 40,
+    ]

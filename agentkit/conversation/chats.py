@@ -26,6 +26,7 @@ from agentkit.conversation.summary import (
     format_item,
     list_items,
 )
+from agentkit.core.given import coalesce, list_missing
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.messages import Stored
@@ -64,15 +65,16 @@ class ChatResult:
 
 def gather_usage_summary(agents: Sequence[Any]) -> dict[str, dict[str, Any]]:
     """The usage of all these agents together, with and without calls that a cache answered."""
-    gathered: dict[str, dict[str, Any]] = {
-        "usage_including_cached_inference": {"total_cost": 0},
-        "usage_excluding_cached_inference": {"total_cost": 0},
+    including: dict[str, Any] = {"total_cost": 0}
+    excluding: dict[str, Any] = {"total_cost": 0}
+    clients = filter(None, map(_client_of, agents))
+    for client in {id(client): client for client in clients}.values():
+        _add(including, client.total_usage_summary)
+        _add(excluding, client.actual_usage_summary)
+    return {
+        "usage_including_cached_inference": including,
+        "usage_excluding_cached_inference": excluding,
     }
-    clients = {id(client): client for agent in agents if (client := _client_of(agent))}
-    for client in clients.values():
-        _add(gathered["usage_including_cached_inference"], client.total_usage_summary or {})
-        _add(gathered["usage_excluding_cached_inference"], client.actual_usage_summary or {})
-    return gathered
 
 
 def _client_of(agent: object) -> Any:
@@ -80,8 +82,8 @@ def _client_of(agent: object) -> Any:
     return getattr(agent, "client", None)
 
 
-def _add(total: dict[str, Any], summary: Mapping[str, Any]) -> None:
-    for model, figures in summary.items():
+def _add(total: dict[str, Any], summary: Mapping[str, Any] | None) -> None:
+    for model, figures in coalesce(summary, {}).items():
         if model == "total_cost":
             total[model] += figures
             continue
@@ -107,12 +109,12 @@ def check_chat(chat: Mapping[str, Any], sender: Any) -> None:
 
 
 def _check_options(who: str, chat: Mapping[str, Any]) -> None:
-    message, turns = chat.get("message"), chat.get("max_turns")
+    message, turns = chat.get("message"), coalesce(chat.get("max_turns"), 0)
     if not isinstance(message, str | dict | Callable | None):
         raise WrongArgument(
             f"{who}: the message of a chat is a text, a dict or a callable, not {message!r}."
         )
-    if turns is not None and not (is_whole_number(turns) and turns >= 0):
+    if not is_whole_number(turns) or turns < 0:
         raise WrongArgument(
             f"{who}: max_turns must be a whole number from 0 or None, not {turns!r}."
         )
@@ -121,7 +123,7 @@ def _check_options(who: str, chat: Mapping[str, Any]) -> None:
     args, cache = chat.get("summary_args"), chat.get("cache")
     check_kind(who, "summary_args", args, dict | None, "a dict")
     if chat.get("summary_method") == REFLECTION:
-        check_reflection(who, args or {})
+        check_reflection(who, coalesce(args, {}))
     if isinstance(cache, str | int | float | list | dict):  # a seed or a folder, perhaps
         raise WrongType(
             f"{who}: cache must be a Cache, such as Cache.disk(seed), or None, not {cache!r:.200}."
@@ -146,13 +148,18 @@ async def in_order(chat_queue: list[Chat], mode: Mode) -> list[ChatResult]:
     deeper stack.
     """
     _check_queue(chat_queue)
-    if any(chat.get("prerequisites") for chat in chat_queue):
+    if any(map(_list_needed, chat_queue)):
         found = await _by_prerequisites(chat_queue, mode)
         return [found[chat["chat_id"]] for chat in chat_queue]
     finished: dict[Any, ChatResult] = {}
     for index, given in enumerate(chat_queue):
         finished[index] = await _run(given, finished, mode)
     return list(finished.values())
+
+
+def _list_needed(chat: Chat) -> list[Any]:
+    """The ids of the chats that must have ended before."""
+    return list(chat.get("prerequisites", ()))
 
 
 async def _by_prerequisites(chat_queue: list[Chat], mode: Mode) -> dict[Any, ChatResult]:
@@ -164,12 +171,11 @@ async def _by_prerequisites(chat_queue: list[Chat], mode: Mode) -> dict[Any, Cha
     ready = {chat_id: asyncio.Event() for chat_id in order}
 
     async def run(chat_id: Any) -> None:
-        needed = chats[chat_id].get("prerequisites", [])
-        for each in needed:
+        before: dict[Any, ChatResult] = {}
+        for each in _list_needed(chats[chat_id]):
             await ready[each].wait()  # in sync mode they are done
-        finished[chat_id] = await _run(
-            chats[chat_id], {each: finished[each] for each in needed}, mode
-        )
+            before[each] = finished[each]
+        finished[chat_id] = await _run(chats[chat_id], before, mode)
         ready[chat_id].set()
 
     await mode.gather(*map(run, order))
@@ -179,9 +185,8 @@ async def _by_prerequisites(chat_queue: list[Chat], mode: Mode) -> dict[Any, Cha
 async def _run(given: Chat, before: Mapping[Any, ChatResult], mode: Mode) -> ChatResult:
     """One chat of a queue, with the summaries of those before that it does not leave out."""
     left_out = given.get("finished_chat_indexes_to_exclude_from_carryover", [])
-    chat = _with_summaries(
-        given, [result.summary for each, result in before.items() if each not in left_out]
-    )
+    told = list_missing(before, left_out)
+    chat = _with_summaries(given, [before[each].summary for each in told])
     result: ChatResult = await mode.peer(chat["sender"], "initiate_chat", **chat)
     return result
 
@@ -232,13 +237,13 @@ def announce_beginning(
     sender: str, recipient: str, message: object, options: Mapping[str, Any], silent: bool
 ) -> None:
     """Tell what a chat begins with and carries over, when its options say `verbose`."""
-    if not options.get("verbose") or silent:
+    if silent or not options.get("verbose"):
         return
     opening = format_item(message)
     if callable(message):
         opening = getattr(message, "__name__", repr(message))
-    items = list_items(options.get("carryover"))
-    told = "".join(f"\ncarried over:\n{format_item(item)}" for item in items)
+    items = map(format_item, list_items(options.get("carryover")))
+    told = "".join(f"\ncarried over:\n{item}" for item in items)
     announcing.note(sender, f"to {recipient}:\n{opening}{told}")
 
 
@@ -259,14 +264,15 @@ def _sort(chats: Mapping[Any, Chat]) -> list[Any]:
     """The ids so that prerequisites come first; raises WrongArgument for unknown ones and
     circles.
     """
-    needs = {chat_id: list(chat.get("prerequisites", [])) for chat_id, chat in chats.items()}
+    needs = {chat_id: _list_needed(chat) for chat_id, chat in chats.items()}
     for chat_id, needed in needs.items():
-        if unknown := [each for each in needed if each not in chats]:
+        unknown = list_missing(needed, chats)
+        if unknown:
             raise WrongArgument(
                 f"Chat {chat_id!r} has prerequisites that are not in the queue: {unknown!r}."
             )
     try:
         return list(graphlib.TopologicalSorter(needs).static_order())
     except graphlib.CycleError as error:
-        circle = " -> ".join(repr(each) for each in error.args[1])
+        circle = " -> ".join(map(repr, error.args[1]))
         raise WrongArgument(f"The prerequisites of the chats run in a circle: {circle}.") from None

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard, cast
 
+from agentkit.core.given import coalesce
 from agentkit.errors import WrongArgument, WrongType
 
 _FLAGS = (True, False, None)
@@ -68,7 +69,9 @@ def check_agent(owner: str, argument: str, value: object, *, needed: bool = Fals
     """Raise WrongType for what is no agent; None is one unless `needed`, and anything with a name
     passes.
     """
-    if not hasattr(value, "name") and (needed or value is not None):
+    if value is None and not needed:
+        return
+    if not hasattr(value, "name"):
         raise WrongType(f"{owner}: {argument} must be an agent, not {value!r:.200}.")
 
 
@@ -86,12 +89,9 @@ def check_conversations(owner: str, chat_messages: Any) -> None:
     check_kind(
         owner, "chat_messages", chat_messages, Mapping | None, "a dict of agents and their messages"
     )
-    each_value = "each value of chat_messages"
-    for peer, messages in (chat_messages or {}).items():
+    for peer, messages in coalesce(chat_messages, {}).items():
         check_agent(owner, "each key of chat_messages", peer)
-        check_kind(owner, each_value, messages, list | tuple, "a list of messages")
-        for message in messages:
-            check_kind(owner, "each message in chat_messages", message, Mapping, "a dict")
+        check_all(owner, "the messages in chat_messages", messages, Mapping, "a dict")
 
 
 def check_all(owner: str, argument: str, values: Any, kinds: Any, what: str) -> None:

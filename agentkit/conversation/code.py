@@ -14,14 +14,17 @@ from agentkit.coding.announcing import announce_stops
 from agentkit.conversation.agent import ChatAgent
 from agentkit.conversation.checks import is_number, redact
 from agentkit.core import bus
+from agentkit.core.given import coalesce
 from agentkit.core.twin import Mode
 from agentkit.errors import WrongArgument
 from agentkit.events import CodeRan
-from agentkit.messages import Stored, content_of
+from agentkit.messages import Stored, content_of, without_keys
 
 CodeConfig = dict[str, Any] | Literal[False]
 """A `code_execution_config`: with an `executor`, or AutoGen's older settings; False for no code."""
 _FILE_NAME = re.compile(r"# filename: (.*)")
+_OF_EXECUTORS = ("use_docker", "work_dir", "timeout")
+"""Settings that an executor has itself."""
 _SHELLS, _PYTHONS = ("bash", "shell", "sh"), ("python", "Python", "py")
 
 
@@ -37,20 +40,23 @@ class Coder:
         """Raises WrongArgument for settings that cannot be, NoIsolation when `use_docker` is asked
         for and cannot be had.
         """
-        if config is not False and not isinstance(config, dict | None):
+        self.owner = owner
+        self.config: CodeConfig = False
+        self.executor: coding.CodeExecutor | None = None
+        if config is False:
+            return
+        if not isinstance(config, dict | None):
             raise WrongArgument(
                 f"{owner}: code_execution_config must be a dict or False, not {redact(config)}."
             )
-        self.owner = owner
-        self.config: CodeConfig = False if config is False else dict(config or {})
-        self.executor: coding.CodeExecutor | None = None
-        if isinstance(self.config, dict):
-            parse_last_n(owner, self.config)
-            self._prepare(self.config)
+        self.config = dict(coalesce(config, {}))
+        parse_last_n(owner, self.config)
+        self._prepare(self.config)
 
     def _prepare(self, config: dict[str, Any]) -> None:
         if config.get("executor") is not None:
-            if clash := [key for key in ("use_docker", "work_dir", "timeout") if key in config]:
+            clash = list(filter(config.__contains__, _OF_EXECUTORS))
+            if clash:
                 raise WrongArgument(
                     f"{self.owner}: {', '.join(clash)} in code_execution_config does not go with"
                     " executor, which has its own; leave one of them out."
@@ -61,12 +67,12 @@ class Coder:
         if wanted is not None:
             legacy.check_can_use_docker_or_throw(wanted)
         # If nobody asked for it, it is looked for when code comes.
-        config["use_docker"] = True if wanted is None else wanted
+        config["use_docker"] = coalesce(wanted, True)
 
     @property
     def settings(self) -> dict[str, Any]:
         """The config as it is now; empty when no code is run."""
-        return {} if self.config is False else self.config
+        return self.config or {}
 
     @property
     def use_docker(self) -> bool | str | None:
@@ -79,12 +85,11 @@ class Coder:
         """Run the blocks of the newest message that has any, as far back as `last_n_messages`
         says.
         """
-        settings = self.config if config is None else config
+        settings = coalesce(config, self.config)
         if not isinstance(settings, dict):
             return False, None
-        for message in _select_newest(messages, parse_last_n(self.owner, settings)):
-            if not message.get("content"):
-                continue
+        looked_through = _select_newest(messages, parse_last_n(self.owner, settings))
+        for message in filter(_has_content, looked_through):
             result = self._run_message(agent, content_of(message))
             if result is not None:
                 exit_code, output = result
@@ -136,8 +141,7 @@ class Coder:
         return exit_code, logs
 
     def _run_block(self, agent: ChatAgent, language: str, code: str) -> tuple[int, str]:
-        options = self.settings.copy()
-        options.pop("last_n_messages", None)
+        options = without_keys(self.settings, ["last_n_messages"])
         if language in _PYTHONS:
             named = _FILE_NAME.match(code)
             options |= {"lang": "python", "filename": named and named[1].strip()}
@@ -153,11 +157,8 @@ class Coder:
     def _announce(
         self, language: str, code: str, exit_code: int, output: str, executor: str, began: float
     ) -> None:
-        bus.emit(
-            CodeRan(
-                self.owner, language, code, exit_code, output, executor, time.monotonic() - began
-            )
-        )
+        seconds = time.monotonic() - began
+        bus.emit(CodeRan(self.owner, language, code, exit_code, output, executor, seconds))
 
 
 def _place(use_docker: object) -> str:
@@ -189,3 +190,7 @@ def _select_newest(messages: list[Stored], last_n: int | Literal["auto"]) -> Ite
     if last_n == "auto":
         return takewhile(lambda message: message.get("role") == "user", newest_first)
     return islice(newest_first, last_n)
+
+
+def _has_content(message: Stored) -> bool:
+    return bool(message.get("content"))

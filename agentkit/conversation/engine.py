@@ -60,16 +60,24 @@ def check_faces(mode: Mode, agents: Iterable[Agent]) -> None:
     Warn of a `generate_reply` of its own that an async chat passes over, since that asks
     `a_generate_reply`.
     """
+    check = _warn_of_sync_only if mode.is_async else _check_sync
     for agent in agents:
-        for engine in _find_engines([agent]):
-            if not mode.is_async:
-                engine.replies.check_sync()
-            elif _is_own(agent, "generate_reply") and not _is_own(agent, "a_generate_reply"):
-                text = (
-                    "has its own generate_reply, which async chats do not ask; override"
-                    " a_generate_reply, too."
-                )
-                warnings.warn(f"{agent.name} {text}", UserWarning, stacklevel=3)
+        check(agent)
+
+
+def _check_sync(agent: Agent) -> None:
+    for engine in _find_engines([agent]):
+        engine.replies.check_sync()
+
+
+def _warn_of_sync_only(agent: Agent) -> None:
+    for _ in _find_engines([agent]):
+        if _is_own(agent, "generate_reply") and not _is_own(agent, "a_generate_reply"):
+            text = (
+                "has its own generate_reply, which async chats do not ask; override"
+                " a_generate_reply, too."
+            )
+            warnings.warn(f"{agent.name} {text}", UserWarning, stacklevel=4)
 
 
 def _is_own(agent: Agent, method: str) -> bool:

@@ -10,6 +10,7 @@ from typing import cast
 
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_conversations
+from agentkit.core.given import coalesce
 from agentkit.errors import UnknownName, WrongArgument
 from agentkit.messages import THINKING, AnyMessage, Stored, answers_calls, as_dict, stored_form
 
@@ -27,7 +28,7 @@ class History:
         self.owner = owner
         self._thought = ("", "")
         self.messages: dict[Agent, list[Stored]] = defaultdict(list)
-        for agent, messages in (chat_messages or {}).items():
+        for agent, messages in coalesce(chat_messages, {}).items():
             self.messages[agent] = cast(list[Stored], list(messages))
 
     def add(self, message: AnyMessage | str, role: str, peer: Agent, speaker: str) -> bool:
@@ -63,7 +64,7 @@ class History:
         was never met.
         """
         messages = self._find_only() if peer is None else self._find(peer)
-        return messages[-1] if messages else None
+        return next(reversed(messages), None)
 
     def _find_only(self) -> list[Stored]:
         if len(self.messages) > 1:
@@ -86,12 +87,13 @@ class History:
         """Forget one conversation or all; the newest `preserve` messages stay, with the calls that
         their results answer.
         """
-        if peer is None and not preserve:
+        count = coalesce(preserve, 0)
+        if peer is None and count == 0:
             self.messages.clear()
             return
         peers = list(self.messages) if peer is None else [peer]
         for each in peers:
-            self.messages[each] = self._keep_newest(self.messages[each], preserve or 0, told)
+            self.messages[each] = self._keep_newest(self.messages[each], count, told)
 
     def _keep_newest(
         self, messages: list[Stored], count: int, told: Callable[[str], None]

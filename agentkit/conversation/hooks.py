@@ -85,14 +85,17 @@ class Hooks:
         """
         check_messages(self.owner, messages)
         hooks = self.lists["process_last_received_message"]
-        if not hooks or not messages or not _is_plain(messages[-1]):
+        if not hooks or not messages:
             return messages
-        before = processed = messages[-1]["content"]
+        *earlier, last = messages
+        if not _is_plain(last):
+            return messages
+        before = processed = last["content"]
         for hook in hooks:
             processed = await mode.invoke(hook, processed)
         if processed == before:
             return messages
-        return [*messages[:-1], {**messages[-1], "content": processed}]
+        return [*earlier, {**last, "content": processed}]
 
     last_message, a_last_message = faces(_last_message)
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,6 +27,7 @@ from agentkit.messages import (
     has_calls,
     sendable_form,
     with_functions,
+    without_keys,
 )
 
 if TYPE_CHECKING:
@@ -74,10 +74,6 @@ class Binding:
         """Raises WrongArgument for a configuration that cannot be, and what OpenAIWrapper
         raises.
         """
-        if config is not False and not isinstance(config, dict):
-            raise WrongArgument(
-                f"{owner}: llm_config must be a dict, False or None, not {redact(config)}."
-            )
         if config in _EMPTY:
             raise WrongArgument(
                 f"{owner}: llm_config names no model; give a non-empty 'model' in llm_config or in"
@@ -85,11 +81,17 @@ class Binding:
                 " model."
             )
         self.owner = owner
-        self.config: LLMConfig = _copy(config)
+        self.config: LLMConfig = False
         self.client: Any = None
         self._cache: AbstractCache | None = None
-        if isinstance(self.config, dict):
-            self.client = make_client(self.config)
+        if config is False:
+            return
+        if not isinstance(config, dict):
+            raise WrongArgument(
+                f"{owner}: llm_config must be a dict, False or None, not {redact(config)}."
+            )
+        self.config = _copy(config)
+        self.client = make_client(config)
 
     @property
     def cache(self) -> AbstractCache | None:
@@ -124,8 +126,12 @@ def make_client(llm_config: Mapping[str, Any]) -> Any:
     """
     from agentkit.llm.compatible.wrapper import OpenAIWrapper
 
-    settings = {key: value for key, value in llm_config.items() if key not in _TOOLS}
-    return OpenAIWrapper(**settings)
+    return OpenAIWrapper(**without_keys(llm_config, _TOOLS))
+
+
+def list_models(client: object) -> Sequence[Any]:
+    """The models that a client asks, as it tells them: none for a client of another kind."""
+    return getattr(client, "models", None) or ()
 
 
 def offered_tools(llm_config: Mapping[str, Any] | bool | None) -> dict[str, Any]:
@@ -185,18 +191,17 @@ def _merge_contexts(messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
     contexts = [message["context"] for message in messages if "context" in message]
     if not contexts:
         return None
-    return dict(chain.from_iterable(context.items() for context in contexts))
+    merged: dict[str, Any] = {}
+    for context in contexts:
+        merged.update(context)
+    return merged
 
 
 def _parse_message(owner: str, reply: Any) -> Stored | None:
     """A message in a form that servers take back, None for one with nothing in it; raises
     BadModelReply for what can be none.
     """
-    message = reply
-    if hasattr(reply, "model_dump"):
-        message = reply.model_dump()
-    elif isinstance(reply, list):
-        message = {"content": reply}
+    message = _to_mapping(reply)
     if not isinstance(message, Mapping):
         raise BadModelReply(
             f"{owner}: its model sent {reply!r:.200} as its message; it must be a text or a"
@@ -204,9 +209,15 @@ def _parse_message(owner: str, reply: Any) -> Stored | None:
         )
     check_reply(f"{owner}: its model", message)
     made = with_functions(message, _normalize)
-    if made.get("content") is None and not has_calls(made):
-        return None
-    return made
+    is_empty = made.get("content") is None and not has_calls(made)
+    return None if is_empty else made
+
+
+def _to_mapping(reply: Any) -> Any:
+    """A message of a library as a dict, parts of a content as its content."""
+    if hasattr(reply, "model_dump"):
+        return reply.model_dump()
+    return {"content": reply} if isinstance(reply, list) else reply
 
 
 def _normalize(function: FunctionCall) -> FunctionCall:
@@ -216,7 +227,5 @@ def _normalize(function: FunctionCall) -> FunctionCall:
 def _copy(config: Any) -> Any:
     """A copy of the nested dicts and lists; what lies in them is shared."""
     if type(config) is dict:
-        return {key: _copy(value) for key, value in config.items()}
-    if type(config) is list:
-        return [_copy(each) for each in config]
-    return config
+        return dict(zip(config, map(_copy, config.values()), strict=True))
+    return list(map(_copy, config)) if type(config) is list else config

@@ -10,6 +10,7 @@ from agentkit.conversation.chats import Chat, a_initiate_chats, check_chats, in_
 from agentkit.conversation.checks import check_flag
 from agentkit.conversation.replies import Verdict
 from agentkit.conversation.summary import REFLECTION, reflect_as_told, with_carryover
+from agentkit.core.given import coalesce
 from agentkit.core.twin import SYNC, Mode, faces
 from agentkit.errors import WrongArgument
 from agentkit.messages import AnyMessage, Stored, content_of, text_of
@@ -29,12 +30,7 @@ def reply_function(
     check_chats(owner, queue)
     check_flag(owner, "use_async", use_async)
     if use_async:
-        for chat in queue:
-            if chat.get("chat_id") is None:
-                raise WrongArgument(
-                    f"{owner}: with use_async each chat of chat_queue needs a chat_id; this has"
-                    f" none: {chat!r:.200}."
-                )
+        _check_ids(owner, queue)
     if reply_func == DEFAULT:
         reply_func = a_nested_summary if use_async else nested_summary
     if not callable(reply_func):
@@ -58,7 +54,17 @@ def reply_function(
         verdict: Verdict = await mode.invoke(function, queue, recipient, messages, sender, config)
         return verdict
 
-    return faces(_nested_reply)[1 if use_async else 0]
+    sync, async_ = faces(_nested_reply)
+    return async_ if use_async else sync
+
+
+def _check_ids(owner: str, queue: Queue) -> None:
+    for chat in queue:
+        if chat.get("chat_id") is None:
+            raise WrongArgument(
+                f"{owner}: with use_async each chat of chat_queue needs a chat_id; this has"
+                f" none: {chat!r:.200}."
+            )
 
 
 async def _nested_summary(
@@ -108,13 +114,11 @@ def select_chats(
     """
     if not queue:
         return []
-    chats = [dict(chat) for chat in queue]
+    chats = [{**chat, "sender": coalesce(chat.get("sender"), recipient)} for chat in queue]
     first = chats[0]
     if first.get("message") is None:
         first["message"] = content_of(messages[-1])
     for chat in chats:
-        if chat.get("sender") is None:
-            chat["sender"] = recipient
         if callable(chat.get("message")):
             chat["message"] = chat["message"](recipient, messages, sender, config)
     if "carryover_config" in first:
@@ -131,20 +135,29 @@ def _make_carryover(
     args: dict[str, Any] = config.get("summary_args") or {}
     if sender in recipient.chat_messages:
         messages = recipient.chat_messages_for_summary(sender)
-    if method == "all":
-        return _join(messages)
-    if method == "last_msg":
-        return text_of(content_of(messages[-1]))
-    if method == REFLECTION:
-        return str(reflect_as_told(recipient, messages, sender, args))
     if callable(method):
         return str(method(recipient, messages, args))
-    raise WrongArgument(
-        "carryover_config: summary_method must be 'all', 'last_msg', 'reflection_with_llm' or a"
-        f" callable, not {method!r}."
-    )
+    if method == REFLECTION:
+        return str(reflect_as_told(recipient, messages, sender, args))
+    select = _SELECTED.get(method)
+    if select is None:
+        raise WrongArgument(
+            "carryover_config: summary_method must be 'all', 'last_msg', 'reflection_with_llm' or a"
+            f" callable, not {method!r}."
+        )
+    return "\n".join(text_of(content_of(message)) for message in select(messages))
 
 
-def _join(messages: Sequence[AnyMessage]) -> str:
-    said = (content_of(message) for message in messages if message.get("content"))
-    return "\n".join(map(text_of, said))
+def _select_all(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    return [message for message in messages if message.get("content")]
+
+
+def _select_last(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    return [messages[-1]]
+
+
+_SELECTED: dict[Any, Callable[[Sequence[AnyMessage]], list[AnyMessage]]] = {
+    "all": _select_all,
+    "last_msg": _select_last,
+}
+"""Methods that take over what was said, word for word."""

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_kind
+from agentkit.core.given import coalesce
 from agentkit.core.twin import Mode, core_of
 from agentkit.errors import AsyncReplyInSyncChat, SenderRequired, WrongArgument, WrongType
 from agentkit.messages import Stored
@@ -94,23 +95,21 @@ class ReplyTable:
     def reset(self) -> None:
         """Put the configs back to what was registered."""
         for entry in self.entries:
-            if entry["reset_config"] is not None:
-                entry["reset_config"](entry["config"])
-            else:
+            if entry["reset_config"] is None:
                 entry["config"] = copy.copy(entry["init_config"])
+            else:
+                entry["reset_config"](entry["config"])
 
     def check_sync(self) -> None:
         """Raise AsyncReplyInSyncChat when a function is registered that a sync chat may neither
         call nor ignore.
         """
-        barred = {
-            entry["reply_func"].__name__
-            for entry in self.entries
-            if is_async(entry["reply_func"]) and not entry["ignore_async_in_sync_chat"]
-        }
+        called = [entry for entry in self.entries if not entry["ignore_async_in_sync_chat"]]
+        barred = set(filter(is_async, map(_function_of, called)))
         if barred:
+            names = ", ".join(sorted(function.__name__ for function in barred))
             raise AsyncReplyInSyncChat(
-                f"{self.owner} has async reply functions ({', '.join(sorted(barred))}), which a"
+                f"{self.owner} has async reply functions ({names}), which a"
                 " sync chat cannot call; use a_initiate_chat, or register them with"
                 " ignore_async_in_sync_chat=True."
             )
@@ -148,12 +147,13 @@ class ReplyTable:
         sender: Agent | None,
     ) -> Verdict:
         """What one reply function says; raises WrongType when that is no verdict."""
-        function, told = entry["reply_func"], {"messages": messages, "sender": sender}
+        function = entry["reply_func"]
+        told = {"messages": messages, "sender": sender, "config": entry["config"]}
         core = core_of(function)
         if core is not None:
-            verdict = await core(agent, mode, **told, config=entry["config"])
+            verdict = await core(agent, mode, **told)
         else:
-            verdict = await mode.invoke(function, agent, **told, config=entry["config"])
+            verdict = await mode.invoke(function, agent, **told)
         if not isinstance(verdict, tuple | list) or len(verdict) != 2:
             name = getattr(function, "__qualname__", repr(function))
             raise WrongType(
@@ -168,15 +168,15 @@ class ReplyTable:
         """
         entries = self.entries
         if exclude:
-            excluded = [_method_of(function) for function in exclude]
+            excluded = list(map(_method_of, exclude))
             entries = [
                 entry for entry in entries if _method_of(entry["reply_func"]) not in excluded
             ]
         if not mode.is_async:
             return [entry for entry in entries if not is_async(entry["reply_func"])]
         # Of a pair that is registered by both faces, an async chat asks the async one.
-        functions = [entry["reply_func"] for entry in self.entries]
-        paired = {core_of(function) for function in functions if is_async(function)} - {None}
+        async_functions = filter(is_async, map(_function_of, self.entries))
+        paired = set(map(core_of, async_functions)) - {None}
         return [
             entry
             for entry in entries
@@ -184,10 +184,15 @@ class ReplyTable:
         ]
 
 
+def _function_of(entry: Entry) -> ReplyFunction:
+    function: ReplyFunction = entry["reply_func"]
+    return function
+
+
 def _method_of(function: ReplyFunction) -> ReplyFunction:
     """What both faces of a method have in common; of any other function, itself."""
     core: ReplyFunction | None = core_of(function)
-    return function if core is None else core
+    return coalesce(core, function)
 
 
 def asks_model(core: C) -> C:
@@ -236,18 +241,25 @@ def matches(trigger: Trigger, sender: Agent | None) -> bool:
     if isinstance(trigger, type):
         return sender is not None and _is_kind(trigger, sender)
     if isinstance(trigger, str):
-        if sender is None:
-            raise SenderRequired(
-                f"The trigger {trigger!r} is a name; generate_reply needs a sender to compare it"
-                " with."
-            )
-        return trigger == sender.name
+        return _is_called(trigger, sender)
     if callable(trigger) and not _is_kind(Agent, trigger):
-        answer = trigger(sender)
-        if not isinstance(answer, bool):
-            raise WrongType(f"The trigger {trigger!r} must return True or False, not {answer!r}.")
-        return answer
+        return _ask_trigger(trigger, sender)
     return bool(trigger == sender)
+
+
+def _is_called(name: str, sender: Agent | None) -> bool:
+    if sender is None:
+        raise SenderRequired(
+            f"The trigger {name!r} is a name; generate_reply needs a sender to compare it with."
+        )
+    return name == sender.name
+
+
+def _ask_trigger(trigger: Callable[..., object], sender: Agent | None) -> bool:
+    answer = trigger(sender)
+    if not isinstance(answer, bool):
+        raise WrongType(f"The trigger {trigger!r} must return True or False, not {answer!r}.")
+    return answer
 
 
 _kinds: dict[tuple[type, type], bool] = {}
@@ -256,8 +268,10 @@ _kinds: dict[tuple[type, type], bool] = {}
 def _is_kind(kind: type, value: object) -> bool:
     """isinstance, remembered by type: protocols are slow to compare."""
     key = (kind, type(value))
-    if key not in _kinds:
-        if len(_kinds) > 4096:
-            _kinds.clear()
-        _kinds[key] = isinstance(value, kind)
+    known = _kinds.get(key)
+    if known is not None:
+        return known
+    if len(_kinds) > 4096:
+        _kinds.clear()
+    _kinds[key] = isinstance(value, kind)
     return _kinds[key]

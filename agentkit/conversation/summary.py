@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from agentkit.conversation import announcing
 from agentkit.conversation.agent import ChatAgent
 from agentkit.conversation.model import model_reply, offered_tools
+from agentkit.core.given import coalesce, to_list
 from agentkit.errors import InvalidCarryOverType, ModelError, WrongArgument
-from agentkit.messages import AnyMessage, content_of, text_of
+from agentkit.messages import AnyMessage, content_of, text_of, text_or_empty
 
 if TYPE_CHECKING:
     from agentkit.llm.cache import AbstractCache
@@ -33,9 +34,7 @@ def last_message_summary(
     content = content_of(recipient.last_message(sender) or {})
     if isinstance(content, list):
         content = "\n".join(str(part["text"]) for part in content if "text" in part)
-    if not isinstance(content, str):
-        return ""
-    return content.replace("TERMINATE", "")
+    return text_or_empty(content).replace("TERMINATE", "")
 
 
 def reflection_summary(sender: ChatAgent, recipient: ChatAgent, args: Mapping[str, Any]) -> Any:
@@ -55,9 +54,8 @@ def reflect_as_told(
     agent: ChatAgent, messages: Sequence[AnyMessage], llm_agent: Any, args: Mapping[str, Any]
 ) -> Any:
     """`reflect` with the prompt, role and cache that `summary_args` hold, or their defaults."""
-    prompt, role = args.get("summary_prompt"), args.get("summary_role")
-    if prompt is None:
-        prompt = agent.DEFAULT_SUMMARY_PROMPT
+    prompt = coalesce(args.get("summary_prompt"), agent.DEFAULT_SUMMARY_PROMPT)
+    role = args.get("summary_role")
     return reflect(agent, prompt, messages, llm_agent, args.get("cache"), role)
 
 
@@ -72,16 +70,14 @@ def reflect(
     """What the model of `llm_agent`, else of the agent, replies to the messages with the prompt
     behind them.
     """
-    speaker = agent if getattr(llm_agent, "client", None) is None else llm_agent
-    client = getattr(speaker, "client", None)
-    if client is None:
-        raise WrongArgument(
-            f"{agent.name}: neither agent has a model to reflect with; give one of them an"
-            " llm_config."
-        )
-    asked = [*messages, {"role": role or "system", "content": prompt}]
-    return model_reply(
-        client, asked, cache, speaker, offered_tools(getattr(speaker, "llm_config", False))
+    for speaker in (llm_agent, agent):
+        client = getattr(speaker, "client", None)
+        if client is not None:
+            offered = offered_tools(getattr(speaker, "llm_config", False))
+            asked = [*messages, {"role": role or "system", "content": prompt}]
+            return model_reply(client, asked, cache, speaker, offered)
+    raise WrongArgument(
+        f"{agent.name}: neither agent has a model to reflect with; give one of them an llm_config."
     )
 
 
@@ -142,10 +138,11 @@ def with_carryover(owner: str, message: object, carryover: Any) -> object:
 
     Raises InvalidCarryOverType for a message or a carryover that cannot be combined.
     """
-    if not carryover:
-        return message
     check_carryover(owner, carryover)
-    context = "\nContext: \n" + "\n".join(map(format_item, list_items(carryover)))
+    items = list_items(carryover)
+    if not items:
+        return message
+    context = "\nContext: \n" + "\n".join(map(format_item, items))
     if isinstance(message, dict):
         return {**message, **_add_context(message.get("content"), context)}
     if isinstance(message, str):
@@ -166,9 +163,7 @@ def _add_context(content: object, context: str) -> dict[str, object]:
 
 def list_items(carryover: str | list[object] | None) -> list[object]:
     """What is carried over, one by one; a text is one item, unless it is empty."""
-    if not carryover:
-        return []
-    return [carryover] if isinstance(carryover, str) else carryover
+    return to_list(carryover or None, str)
 
 
 def format_item(item: object) -> str:

@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 from agentkit.conversation.agent import Agent, Remembering
 from agentkit.conversation.checks import check_agent, check_kind, check_messages
 from agentkit.core import bus, replay, tools
+from agentkit.core.given import coalesce, to_list
 from agentkit.core.io import IOStream
 from agentkit.core.twin import Mode
-from agentkit.errors import NoModelConfig, Stopped, WrongArgument
+from agentkit.errors import NoModelConfig, Stopped, WrongArgument, explain
 from agentkit.events import ToolCalled, ToolReturned
 from agentkit.messages import (
     AnyMessage,
@@ -42,8 +43,7 @@ class Toolbox:
     ) -> None:
         self.owner = owner
         self.functions: dict[str, Callable[..., object]] = {}
-        if functions is not None:
-            self.register(functions)
+        self.register(coalesce(functions, {}))
 
     def register(self, functions: Mapping[str, Callable[..., object] | None]) -> None:
         """Add, replace or (None) remove functions; raises WrongArgument for bad names, WrongType
@@ -141,13 +141,12 @@ class Toolbox:
 
     def can_execute(self, names: list[str] | str) -> bool:
         """Whether all of the functions are there."""
-        wanted = [names] if isinstance(names, str) else names
-        return self.functions.keys() >= set(wanted)
+        return self.functions.keys() >= set(to_list(names, str))
 
 
 def _describe(error: BaseException) -> str:
     """An error as the model reads it."""
-    return f"Error: {str(error) or type(error).__name__}"
+    return f"Error: {explain(error)}"
 
 
 async def tool_calls_reply(mode: Mode, agent: Agent, message: Stored) -> tuple[bool, Stored | None]:
@@ -248,8 +247,9 @@ class Signatures:
             raise NoModelConfig(
                 f"{self.owner} needs an llm_config before its model can be told about a function."
             )
+        known = config.get(key) or []
         change = self._remove if is_remove else self._add
-        config[key] = change(key, config.get(key) or [], signature)
+        config[key] = change(key, known, signature)
         if not config[key]:
             del config[key]
 

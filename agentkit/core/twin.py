@@ -208,6 +208,13 @@ async def _stoppable(awaitable: Awaitable[T]) -> T:
             raise
 
 
+def finish(result: Any) -> Any:
+    """What a sync or async callable gave to sync code; an awaitable is waited for by
+    `wait_for`.
+    """
+    return wait_for(result) if inspect.isawaitable(result) else result
+
+
 def wait_for(awaitable: Awaitable[T]) -> T:
     """The result of an awaitable from sync code, also inside a running loop: then on a thread of
     its own, same context.

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from operator import itemgetter
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeGuard, cast
 
 from agentkit.agents.dialog.configs import find_llm_config
 from agentkit.agents.dialog.memory import TemporaryMemory, list_messages
@@ -21,10 +22,18 @@ from agentkit.conversation.model import model_reply, offered_tools
 from agentkit.conversation.replies import asks_model
 from agentkit.conversation.tooling import conversation
 from agentkit.core import stopping
+from agentkit.core.given import coalesce, is_list_of, to_list
 from agentkit.core.io import is_quiet
 from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import BadModelReply, NoModelConfig, ResponseParsingError, WrongType
-from agentkit.messages import AnyMessage, Stored, copied, has_calls, tool_responses_of
+from agentkit.messages import (
+    AnyMessage,
+    Stored,
+    copied,
+    given_content,
+    has_calls,
+    tool_responses_of,
+)
 from agentkit.parsers.reasoning import find_answer
 
 CALLS = 20
@@ -58,7 +67,8 @@ class AgentBase(ConversableAgent):
         kwargs = {"human_input_mode": "NEVER", "system_message": sys_prompt or "", **kwargs}
         super().__init__(name, llm_config=llm_config, **kwargs)
         self.memory = TemporaryMemory() if use_memory else None
-        self._audience: list[AgentBase] | None = None
+        self._is_in_hub = False
+        self._listeners: list[AgentBase] = []
         # Calls of tools with their results, by the id of the message before them.
         self._rounds: defaultdict[str, list[Stored]] = defaultdict(list)
         replace = self.replace_reply_func
@@ -97,17 +107,20 @@ class AgentBase(ConversableAgent):
         stopped.
         """
         stopping.check()
-        # A `reply` of one's own counts in async calls, too.
-        has_own_reply = core_of(type(self).reply) is None
-        if mode.is_async and has_own_reply and core_of(type(self).a_reply) is not None:
+        if mode.is_async and self._replies_only_in_sync():
             said = await mode.block(self.reply, *args, **kwargs)
         else:
             said = await mode.peer(self, "reply", *args, **kwargs)
-        for listener in self._listeners():
+        for listener in self._listeners:
             listener.observe(said)
         return said
 
     call, a_call = faces(_call)
+
+    def _replies_only_in_sync(self) -> bool:
+        """Whether the class has a `reply` of its own, which counts in async calls, too."""
+        kind = type(self)
+        return core_of(kind.reply) is None and core_of(kind.a_reply) is not None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """`reply`, heard by the agents of the hub; `a_call` is the async form."""
@@ -122,8 +135,8 @@ class AgentBase(ConversableAgent):
         self._remember(x)
         heard = list_messages(x) if self.memory is None else self.memory.get_memory()
         reply, rounds = await self._answer(mode, self._to_stored(heard))
-        if heard and rounds and self.memory is not None:
-            self._rounds[heard[-1].id] += rounds
+        if self.memory is not None:
+            self._keep_rounds(heard, rounds)
         said = self._to_msg(reply)
         self._remember_own(said)
         self.speak(said)
@@ -138,6 +151,12 @@ class AgentBase(ConversableAgent):
     def _remember(self, x: Msg | Sequence[Msg] | None) -> None:
         if self.memory is not None:
             self.memory.add(x)
+
+    def _keep_rounds(self, heard: Sequence[Msg], rounds: list[Stored]) -> None:
+        """Calls of tools are shown again behind the message that they followed."""
+        if heard and rounds:
+            latest = heard[-1]
+            self._rounds[latest.id] += rounds
 
     def _remember_own(self, said: Msg) -> None:
         """Of its own words it remembers what their `memory` says: None is all, "" is nothing."""
@@ -154,40 +173,44 @@ class AgentBase(ConversableAgent):
         """
         if content is None:
             return
-        names = [agent.name for agent in self._listeners()]
-        listeners = ", ".join(names) if 0 < len(names) <= _NAMED else "everyone"
+        listeners = self._name_listeners()
         silent = is_quiet() or bool(self.silent)
         if isinstance(content, str):
             content = Msg(self.name, content, "assistant")
         if isinstance(content, Msg):
             announce_once(content, listeners, silent=silent)
-        else:
-            texts = map(itemgetter(1), content)
-            announcing.announce_streamed(texts, self.name, listeners, silent)
+            return
+        texts = map(itemgetter(1), content)
+        announcing.announce_streamed(texts, self.name, listeners, silent)
 
     # Hubs
 
     @property
     def audience(self) -> list[AgentBase] | None:
         """Who hears what this agent replies; None outside of hubs."""
-        return self._audience
+        return self._listeners if self._is_in_hub else None
 
-    def _listeners(self) -> list[AgentBase]:
-        return self._audience or []
+    def _name_listeners(self) -> str:
+        """Who listens, in words."""
+        names = [agent.name for agent in self._listeners]
+        if len(names) in range(1, _NAMED + 1):
+            return ", ".join(names)
+        return "everyone"
 
     def reset_audience(self, audience: Sequence[AgentBase]) -> None:
         """Let these agents hear what this one replies, itself left out."""
-        self._audience = [agent for agent in audience if agent is not self]
+        self._is_in_hub = True
+        self._listeners = [agent for agent in audience if agent is not self]
 
     def clear_audience(self) -> None:
         """Let nobody hear it."""
-        self._audience = None
+        self._is_in_hub = False
+        self._listeners = []
 
     def rm_audience(self, audience: AgentBase | Sequence[AgentBase]) -> None:
         """Let these agents hear it no longer."""
-        leaving = [audience] if isinstance(audience, AgentBase) else audience
-        if self._audience is not None:
-            self._audience = [agent for agent in self._audience if agent not in leaving]
+        leaving = to_list(audience, AgentBase)
+        self._listeners = [agent for agent in self._listeners if agent not in leaving]
 
     # Replies
 
@@ -218,14 +241,14 @@ class AgentBase(ConversableAgent):
         config: Any | None = None,
     ) -> tuple[bool, Any]:
         """Reply function: what the model says to the messages; `config` may be another client."""
-        client = self.client if config is None else config
+        client = coalesce(config, self.client)
         if client is None:
             return False, None
-        role = self._oai_system_message[:1] if self.system_message else []
-        reply = await self._ask_model(
-            mode, client, [*role, *merge(conversation(self, messages, sender))]
-        )
-        return (False, None) if reply is None else (True, reply)
+        asked = merge(conversation(self, messages, sender))
+        if self.system_message:
+            asked[:0] = self._oai_system_message[:1]
+        reply = await self._ask_model(mode, client, asked)
+        return reply is not None, reply
 
     generate_dialog_reply, a_generate_dialog_reply = faces(_generate_dialog_reply)
 
@@ -278,10 +301,10 @@ class AgentBase(ConversableAgent):
         """The reply of the engine as a message; raises NoModelConfig and BadModelReply for none."""
         if isinstance(reply, Msg):
             return reply
-        content = reply.get("content") if isinstance(reply, dict) else reply
-        if isinstance(content, str | list) and content:
+        content = given_content(reply)
+        if content and isinstance(content, str | list):
             return Msg(self.name, content, "assistant")
-        if not content and self.client is None:
+        if self.client is None and not content:
             raise NoModelConfig(
                 f"{self.name} has no model to reply with; give the model_config_name or an"
                 " llm_config."
@@ -296,14 +319,19 @@ class AgentBase(ConversableAgent):
         """In its own history stands what the agent remembers, which may be more than what others
         hear.
         """
-        if not (is_sending and isinstance(message, Msg) and message.memory):
-            return super()._append_oai_message(message, role, conversation_id, is_sending)
-        stored = super()._append_oai_message(
-            as_author_knows(message), role, conversation_id, is_sending
+        append = partial(
+            super()._append_oai_message,
+            role=role,
+            conversation_id=conversation_id,
+            is_sending=is_sending,
         )
+        if not is_sending or not _has_own_memory(message):
+            return append(message)
+        told = message["content"]
+        stored = append(as_author_knows(message))
         if stored:
             conversation = self._oai_messages[conversation_id]
-            conversation[-1] = cast(Stored, _Own(conversation[-1], message.content))
+            conversation[-1] = cast(Stored, _Own(conversation[-1], told))
         return stored
 
     def last_message(self, agent: Agent | None = None) -> Stored | None:
@@ -341,9 +369,14 @@ class _Own(dict[str, Any]):
         return _Own, (dict(self), self.told)
 
 
+def _has_own_memory(message: object) -> TypeGuard[Msg]:
+    """Whether its author remembers something else of a message than others hear."""
+    return isinstance(message, Msg) and bool(message.memory)
+
+
 def as_author_knows(message: AnyMessage) -> Stored:
     """A message as its author remembers it."""
-    if isinstance(message, Msg) and message.memory:
+    if _has_own_memory(message):
         message = {**message, "content": message.memory}
     return cast(Stored, message)
 
@@ -356,16 +389,15 @@ def _without_reasoning(reply: str) -> str | None:
         start = find_answer(reply)
     except ResponseParsingError:
         return None
-    if start == 0:
-        return reply
-    return reply[start:].lstrip() or None
+    return reply if start == 0 else reply[start:].lstrip() or None
 
 
 def _is_about_calls(reply: Any) -> bool:
     """Whether a reply calls functions, or is the result of such calls."""
     if not isinstance(reply, dict):
         return False
-    return reply.get("role") == "function" or has_calls(reply) or bool(tool_responses_of(reply))
+    marks = (has_calls(reply), tool_responses_of(reply), reply.get("role") == "function")
+    return any(marks)
 
 
 def _copy_own(message: AnyMessage) -> Stored:
@@ -387,8 +419,7 @@ def announce_once(said: Msg, listeners: str, *, silent: bool) -> None:
 
 def list_agents(given: Any) -> list[AgentBase]:
     """One agent or several as a list; raises WrongType for what is none."""
-    if isinstance(given, AgentBase):
-        return [given]
-    if isinstance(given, list | tuple) and all(isinstance(each, AgentBase) for each in given):
-        return list(given)
-    raise WrongType(f"Participants must be dialog agents (AgentBase), not {given!r:.200}.")
+    agents = [given] if isinstance(given, AgentBase) else given
+    if not is_list_of(agents, AgentBase):
+        raise WrongType(f"Participants must be dialog agents (AgentBase), not {given!r:.200}.")
+    return list(agents)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, Self
 
 from agentkit.agents.dialog.wrappers import list_model_types, make_model
+from agentkit.core.given import to_list
 from agentkit.errors import ConfigError
 
-_KINDS = ("openai_chat", "ollama_chat")
-_known: dict[str, dict[str, object]] = {}
-_of_other_kinds: dict[str, str] = {}
-"""What cannot be used: the `model_type` of each by its name. Scripts list more configurations than
-they use.
-"""
+_Known = Callable[[], dict[str, object]]
+"""Gives the `llm_config` of a configuration, or raises ConfigError where it cannot be used."""
+_known: dict[str, _Known] = {}
 Configs = str | Path | Mapping[str, object] | Sequence[Mapping[str, object]]
 """One configuration, several, or a JSON file with them."""
 
@@ -26,23 +26,35 @@ def know(model_configs: Configs | None) -> None:
     One with an unknown `model_type` is refused when an agent asks for it, as in AgentScope.
     """
     named = {_read_name(config): config for config in read(model_configs, "model configurations")}
-    kinds = _list_kinds()
-    others = {
-        name: str(_read_kind(config))
-        for name, config in named.items()
-        if _read_kind(config) not in kinds
-    }
-    made = {name: _to_llm_config(named[name]) for name in named if name not in others}
-    for name in named:
-        _known.pop(name, None)
-        _of_other_kinds.pop(name, None)
-    _known.update(made)
-    _of_other_kinds.update(others)
+    _known.update({name: _make_known(name, config) for name, config in named.items()})
 
 
-def _list_kinds() -> list[str]:
-    """All model types that can be used."""
-    return [*_KINDS, *list_model_types()]
+def _make_known(name: str, config: Mapping[str, Any]) -> _Known:
+    kind = config.get("model_type", "openai_chat")
+    if kind in list_model_types():
+        entry = {"model": make_model(kind, config)}
+        return partial(_make_llm_config, entry, _Common.read(config).settings)
+    if kind not in _SERVERS:
+        return partial(_refuse, name, kind)
+    given = _ServerModel.read(config)
+    settings = {**given.generate_args, **given.settings}
+    return partial(_make_llm_config, _SERVERS[kind](given), settings)
+
+
+def _make_llm_config(
+    entry: Mapping[str, object], settings: Mapping[str, object]
+) -> dict[str, object]:
+    return {"config_list": [dict(entry)], "cache_seed": None, **settings}
+
+
+def _refuse(name: str, kind: object) -> NoReturn:
+    """Scripts list more configurations than they use: what cannot be used is refused then."""
+    known = ", ".join([*_SERVERS, *list_model_types()])
+    raise ConfigError(
+        f"The model configuration {name!r} has the model_type {kind!r}; known are {known}. Most"
+        " servers speak OpenAI's API: use openai_chat with client_args={'base_url': ...}; a"
+        " class of your own is made known by register_model_wrapper_class before init."
+    )
 
 
 def find_llm_config(name: str) -> dict[str, object]:
@@ -51,19 +63,15 @@ def find_llm_config(name: str) -> dict[str, object]:
 
     Raises ConfigError for a configuration with a `model_type` that is not there.
     """
-    if kind := _of_other_kinds.get(name):
-        known = ", ".join(_list_kinds())
-        raise ConfigError(
-            f"The model configuration {name!r} has the model_type {kind!r}; known are {known}. Most"
-            " servers speak OpenAI's API: use openai_chat with client_args={'base_url': ...}; a"
-            " class of your own is made known by register_model_wrapper_class before init."
-        )
-    return dict(_known.get(name) or {"config_list": [{"model": name}], "cache_seed": None})
+    find = _known.get(name)
+    if find is None:
+        return _make_llm_config({"model": name}, {})
+    return find()
 
 
 def is_known(name: str) -> bool:
     """Whether there is a configuration of that name."""
-    return name in _known or name in _of_other_kinds
+    return name in _known
 
 
 def read(configs: Configs | None, what: str) -> list[Any]:
@@ -78,7 +86,7 @@ def read(configs: Configs | None, what: str) -> list[Any]:
             raise ConfigError(
                 f"{configs} holds no {what} ({error}); give a JSON file with one or a list of them."
             ) from error
-    return [given] if isinstance(given, Mapping) else list(given or [])
+    return to_list(given, Mapping)
 
 
 def _read_name(config: object) -> str:
@@ -92,28 +100,51 @@ def _read_name(config: object) -> str:
     )
 
 
-def _read_kind(config: Mapping[str, Any]) -> Any:
-    return config.get("model_type", "openai_chat")
+@dataclass(frozen=True, slots=True)
+class _Common:
+    """What counts of the configuration of any model; an empty value leaves the default."""
+
+    stream: bool = False
+
+    @classmethod
+    def read(cls, config: Mapping[str, Any]) -> Self:
+        names = [each.name for each in fields(cls)]
+        return cls(**{name: config[name] for name in names if config.get(name)})
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """What is said of every call."""
+        return {"stream": True} if self.stream else {}
 
 
-def _to_llm_config(config: Mapping[str, Any]) -> dict[str, object]:
-    """The `llm_config` of a configuration."""
-    kind, settings = _read_kind(config), dict(config.get("generate_args") or {})
-    entry = _to_entry(kind, config)
-    if kind in list_model_types():
-        entry, settings = {"model": make_model(kind, config)}, {}
-    if config.get("stream"):
-        settings["stream"] = True
-    return {"config_list": [entry], "cache_seed": None, **settings}
+@dataclass(frozen=True, slots=True)
+class _ServerModel(_Common):
+    """The same for a model behind OpenAI's API."""
+
+    config_name: str = ""
+    model_name: str = ""
+    api_key: str = ""
+    host: str = "http://localhost:11434"
+    client_args: Mapping[str, object] = field(default_factory=dict)
+    generate_args: Mapping[str, object] = field(default_factory=dict)
 
 
-def _to_entry(kind: str, config: Mapping[str, Any]) -> dict[str, object]:
-    """The entry of a `config_list` for a model behind OpenAI's API."""
-    entry: dict[str, object] = {"model": config.get("model_name") or config["config_name"]}
-    entry.update(config.get("client_args") or {})
-    if kind == "ollama_chat":
-        host = str(config.get("host") or "http://localhost:11434").rstrip("/")
-        entry |= {"base_url": f"{host}/v1", "api_key": "ollama"}
-    if config.get("api_key"):
-        entry["api_key"] = config["api_key"]
+def _describe_openai(given: _ServerModel) -> dict[str, object]:
+    """The entry of a `config_list`."""
+    entry = {"model": given.model_name or given.config_name, **given.client_args}
+    if given.api_key:
+        entry["api_key"] = given.api_key
     return entry
+
+
+def _describe_ollama(given: _ServerModel) -> dict[str, object]:
+    host = str(given.host).rstrip("/")
+    server = {"base_url": f"{host}/v1", "api_key": given.api_key or "ollama"}
+    return _describe_openai(given) | server
+
+
+_SERVERS: dict[Any, Callable[[_ServerModel], dict[str, object]]] = {
+    "openai_chat": _describe_openai,
+    "ollama_chat": _describe_ollama,
+}
+"""The kinds of models that are asked at a server."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agentkit.agents.dialog.msg import Msg
 from agentkit.conversation import announcing
+from agentkit.core.given import coalesce, is_list_of, to_list
 from agentkit.core.io import is_quiet
 from agentkit.errors import AgentkitError, WrongArgument, WrongType
 
@@ -18,8 +19,7 @@ class TemporaryMemory:
     """Messages in the order in which they came, each once; they last as long as the agent."""
 
     def __init__(self) -> None:
-        self._messages: list[Msg] = []
-        self._ids: set[str] = set()
+        self._messages: dict[str, Msg] = {}
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -33,9 +33,7 @@ class TemporaryMemory:
         Raises WrongArgument (a ValueError) for anything but messages.
         """
         for message in list_messages(memories):
-            if message.id not in self._ids:
-                self._messages.append(message)
-                self._ids.add(message.id)
+            self._messages.setdefault(message.id, message)
 
     def get_memory(
         self, recent_n: int | None = None, filter_func: Callable[[int, Msg], bool] | None = None
@@ -47,30 +45,29 @@ class TemporaryMemory:
             raise WrongArgument(
                 f"recent_n is {recent_n}; give the number of newest messages, or None for all."
             )
-        recent = list(deque(self._messages, maxlen=recent_n))
+        recent = list(deque(self._messages.values(), maxlen=recent_n))
         if filter_func is None:
             return recent
-        return list(compress(recent, starmap(filter_func, enumerate(recent))))
+        wanted = starmap(filter_func, enumerate(recent))
+        return list(compress(recent, wanted))
 
     def delete(self, index: int | Iterable[int]) -> None:
         """Forget the messages at these places, counted from 0; a place that is not there is noted
         and changes nothing.
         """
-        wanted = {index} if isinstance(index, int) else set(index)
-        if unknown := sorted(wanted - set(range(len(self._messages)))):
+        ids = dict(enumerate(self._messages))
+        wanted = set(to_list(index, int))
+        if unknown := sorted(wanted - ids.keys()):
             text = (
-                f"there is no message at {unknown} to delete; there are {len(self._messages)},"
-                " counted from 0"
+                f"there is no message at {unknown} to delete; there are {len(ids)}, counted from 0"
             )
             announcing.note("memory", text, is_quiet())
-        self._messages = [
-            message for place, message in enumerate(self._messages) if place not in wanted
-        ]
-        self._ids = {message.id for message in self._messages}
+        for place in wanted & ids.keys():
+            del self._messages[ids[place]]
 
     def clear(self) -> None:
         """Forget everything."""
-        self._messages, self._ids = [], set()
+        self._messages.clear()
 
     def size(self) -> int:
         """How many messages are remembered."""
@@ -80,16 +77,15 @@ class TemporaryMemory:
         """The messages as a list, or written to a file as JSON; raises WrongArgument when neither
         is asked for.
         """
+        messages = list(self._messages.values())
         if to_mem:
-            return list(self._messages)
+            return messages
         if file_path is None:
             raise WrongArgument(
                 "Nothing says where the memory goes; give file_path, or to_mem=True for a list."
             )
-        Path(file_path).write_text(
-            json.dumps([message.to_dict() for message in self._messages], ensure_ascii=False),
-            "utf-8",
-        )
+        text = json.dumps(list(map(Msg.to_dict, messages)), ensure_ascii=False)
+        Path(file_path).write_text(text, "utf-8")
         return None
 
     def load(self, memories: str | Path | Msg | Sequence[Msg], overwrite: bool = False) -> None:
@@ -108,31 +104,28 @@ class TemporaryMemory:
 
 
 def list_messages(given: object, kind: type[AgentkitError] = WrongArgument) -> list[Msg]:
-    """One message, several or none as a list; raises an error of this kind for what is no
-    message.
-    """
-    if given is None:
-        return []
-    messages = [given] if isinstance(given, Msg) else given
-    if not isinstance(messages, list | tuple) or not all(isinstance(x, Msg) for x in messages):
+    """One message, several or none as a list; raises an error of this kind for anything else."""
+    messages = [given] if isinstance(given, Msg) else coalesce(given, ())
+    if not is_list_of(messages, Msg):
         raise kind(f"A message must be a Msg, a list of Msg or None, not {given!r:.200}.")
     return list(messages)
 
 
 def _read(source: str | Path) -> list[Msg]:
     """The messages in a JSON text, or in a file with one."""
-    if isinstance(source, str) and source.lstrip().startswith("["):
-        text = source
-    else:
-        text = Path(source).read_text("utf-8")
+    shown = repr(str(source)[:200])
     try:
-        values = json.loads(text)
+        values = json.loads(_read_text(source))
     except json.JSONDecodeError as error:
         raise WrongArgument(
-            f"{str(source)[:200]!r} holds no memory ({error}); give a file that export() wrote."
+            f"{shown} holds no memory ({error}); give a file that export() wrote."
         ) from error
-    if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
-        raise WrongArgument(
-            f"{str(source)[:200]!r} holds no memory; it must be a JSON list of messages."
-        )
-    return [Msg.from_dict(each) for each in values]
+    if not is_list_of(values, dict):
+        raise WrongArgument(f"{shown} holds no memory; it must be a JSON list of messages.")
+    return list(map(Msg.from_dict, values))
+
+
+def _read_text(source: str | Path) -> str:
+    if isinstance(source, str) and source.lstrip().startswith("["):
+        return source
+    return Path(source).read_text("utf-8")

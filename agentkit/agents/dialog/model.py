@@ -15,6 +15,7 @@ from agentkit.agents.dialog.msg import Msg
 from agentkit.agents.dialog.structured_reply import ParseFunction, Wish, ask
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.core import bus, stopping
+from agentkit.core.given import coalesce
 from agentkit.core.io import quietly
 from agentkit.core.twin import Mode, faces
 from agentkit.events import Event, TokenDelta
@@ -35,11 +36,13 @@ class DialogModel:
         left out.
         """
         messages = list(chain.from_iterable(map(_list_given, args)))
-        leading = list(takewhile(lambda message: message.role == "system", messages))
-        rest = [show_to(self._agent.name, message) for message in messages[len(leading) :]]
+        leading = list(takewhile(_is_system, messages))
+        rest = messages[len(leading) :]
+        heard = merge(show_to(self._agent.name, message) for message in rest)
         system = "\n\n".join(text_of(message.content) for message in leading)
-        heard = merge(rest)
-        return [{"role": "system", "content": system}, *heard] if system else heard
+        if system:
+            heard.insert(0, {"role": "system", "content": system})
+        return heard
 
     async def _call(
         self,
@@ -65,19 +68,20 @@ class DialogModel:
         if isinstance(messages, str):
             messages = [{"role": "user", "content": messages}]
         asked = list(messages)
-        config = self._agent.llm_config or {}
-        if stream is None:
-            stream = bool(config.get("stream")) and parse_func is None
-        if stream and "stream" not in config:
+        parse = coalesce(parse_func, _leave_unread)
+        is_plain = parse is _leave_unread
+        configured = (self._agent.llm_config or {}).get("stream")
+        streams = coalesce(stream, bool(configured) and is_plain)
+        if streams and configured is None:
             kwargs["stream"] = True
         wish = Wish(
-            parse_func or _leave_unread,
+            parse,
             getattr(parse_func, "__qualname__", "none"),
             max_retries=max_retries,
             fault_handler=fault_handler,
             parameters=kwargs,
         )
-        if stream and parse_func is None and not mode.is_async:
+        if streams and is_plain and not mode.is_async:
             return ModelResponse(stream=self._stream(asked, wish))
         return await self._whole(mode, asked, wish)
 
@@ -130,7 +134,13 @@ class DialogModel:
 
 def _list_given(given: Msg | Sequence[Msg] | str | None) -> list[Msg]:
     """Messages as a list; a text is an instruction."""
-    return [Msg("system", given, "system")] if isinstance(given, str) else list_messages(given)
+    if isinstance(given, str):
+        return [Msg("system", given, "system")]
+    return list_messages(given)
+
+
+def _is_system(message: Msg) -> bool:
+    return message.role == "system"
 
 
 def merge(messages: Iterable[Stored]) -> list[Stored]:
@@ -144,17 +154,16 @@ def merge(messages: Iterable[Stored]) -> list[Stored]:
         run = list(group)
         if is_plain:
             text = "\n\n".join(message["content"] for message in run)
-            run = [{**run[0], "content": text}]
-        merged += run
+            merged.append({**run[0], "content": text})
+        else:
+            merged += run
     return merged
 
 
 def _is_plain(message: Stored) -> bool:
-    return (
-        message.get("role") == "user"
-        and "name" not in message
-        and isinstance(message.get("content"), str)
-    )
+    if message.get("role") != "user" or "name" in message:
+        return False
+    return isinstance(message.get("content"), str)
 
 
 def show_to(name: str, message: Msg) -> Stored:
@@ -163,11 +172,12 @@ def show_to(name: str, message: Msg) -> Stored:
 
     Servers seldom show a model the `name` of a message, so that it would not know who speaks.
     """
-    if message.name == name and message.role == "assistant":
-        return {"role": "assistant", "content": message.content}
-    if message.role == "user" or not isinstance(message.content, str):
-        return {"role": "user", "content": message.content}
-    return {"role": "user", "content": f"{message.name}: {message.content}"}
+    content = message.content
+    if (message.name, message.role) == (name, "assistant"):
+        return {"role": "assistant", "content": content}
+    if message.role != "user" and isinstance(content, str):
+        content = f"{message.name}: {content}"
+    return {"role": "user", "content": content}
 
 
 def _leave_unread(response: ModelResponse) -> ModelResponse:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
+from agentkit.core.given import to_list
 from agentkit.core.io import IOStream
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.messages import new_id, text_of
@@ -113,15 +114,17 @@ class Msg(dict[str, Any]):
 
     def get_text_content(self) -> str | None:
         """The text of the content; None when there are only other parts."""
-        if isinstance(self.content, str):
-            return self.content
-        texts = [str(part.get("text", "")) for part in self.get_content_blocks("text")]
-        return "".join(texts) if texts else None
+        texts = self.get_content_blocks("text")
+        if not texts:
+            return None
+        return "".join(str(part.get("text", "")) for part in texts)
 
     def get_content_blocks(self, block_type: str | None = None) -> list[dict[str, Any]]:
         """The content as parts, a text as one; with `block_type` only those of that type."""
         parts = _to_parts(self.content)
-        return [part for part in parts if block_type in (None, part.get("type"))]
+        if block_type is None:
+            return parts
+        return [part for part in parts if part.get("type") == block_type]
 
     def to_dict(self) -> dict[str, Any]:
         """A plain dict of everything but `memory`."""
@@ -151,7 +154,7 @@ def as_text(content: Any) -> Any:
     """What a model can read: a text or a list of parts as it is, nothing as an empty text, other
     values as JSON text.
     """
-    if content is None or content == []:
+    if content in (None, []):
         return ""
     if isinstance(content, str) or _are_parts(content):
         return content
@@ -165,13 +168,17 @@ def _restore(values: dict[str, Any], memory: str | None) -> Msg:
 
 
 def _are_parts(content: Any) -> bool:
-    if not isinstance(content, list):
-        return False
-    return all(isinstance(part, Mapping) and "type" in part for part in content)
+    return isinstance(content, list) and all(map(_is_part, content))
+
+
+def _is_part(value: object) -> bool:
+    return isinstance(value, Mapping) and "type" in value
 
 
 def _to_parts(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return list(content)
 
 
 def _is_json(value: Any) -> bool:
@@ -185,6 +192,5 @@ def _is_json(value: Any) -> bool:
 def _add_pictures(content: Any, url: str | Sequence[str] | None) -> Any:
     if not url:
         return content
-    urls = [url] if isinstance(url, str) else url
-    pictures = [{"type": "image_url", "image_url": {"url": each}} for each in urls]
+    pictures = [{"type": "image_url", "image_url": {"url": each}} for each in to_list(url, str)]
     return _to_parts(content) + pictures

@@ -13,11 +13,11 @@ from typing import Any, cast
 
 from agentkit.conversation.compression.meter import model_asked_by
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.model import model_reply, offered_tools
+from agentkit.conversation.model import list_models, model_reply, offered_tools
 from agentkit.core import bus
 from agentkit.core.io import quietly
 from agentkit.core.twin import Mode
-from agentkit.errors import ModelError, ResponseParsingError
+from agentkit.errors import ModelError, ResponseParsingError, explain
 from agentkit.events import Noted, ReplyParsed
 from agentkit.messages import Stored, functions_of, text_of
 from agentkit.parsers import ModelResponse
@@ -28,6 +28,7 @@ ValueError or KeyError.
 """
 
 _ANSWER = "answer"
+_FORCED = "forced tool"
 _LONGEST = 20_000  # characters of a refused reply that the model sees again
 _REFUSAL = re.compile(
     r"response_format|json_schema|json_object|schema|grammar|guided|structured"
@@ -79,14 +80,11 @@ async def ask(
         try:
             return _parse(agent, wish, response, attempt)
         except (ResponseParsingError, ValueError, KeyError) as error:
-            bus.emit(ReplyParsed(agent.name, wish.name, attempt, False, error=_tell_reason(error)))
+            bus.emit(ReplyParsed(agent.name, wish.name, attempt, False, error=explain(error)))
             if attempt > wish.max_retries:
                 return _give_up(agent, wish, response, error, attempt)
-            asked = [
-                *told,
-                {"role": "assistant", "content": _shorten(reply, client)},
-                _tell_problem(error, wish),
-            ]
+            refused: Stored = {"role": "assistant", "content": _shorten(reply, client)}
+            asked = [*told, refused, _tell_problem(error, wish)]
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
@@ -98,22 +96,30 @@ def add_instruction(messages: Sequence[Stored], instruction: str) -> list[Stored
     """
     if not instruction:
         return list(messages)
-    last = messages[-1] if messages else {}
-    if last.get("role") == "user" and isinstance(last.get("content"), str):
-        return [*messages[:-1], {**last, "content": f"{last['content']}\n\n{instruction}"}]
-    return [*messages, {"role": "user", "content": instruction}]
+    *earlier, last = [*messages] or [{}]
+    text = last.get("content")
+    if last.get("role") != "user" or not isinstance(text, str):
+        return [*messages, {"role": "user", "content": instruction}]
+    both = f"{text}\n\n{instruction}"
+    return [*earlier, {**last, "content": both}]
 
 
 def _parse(
     agent: ConversableAgent, wish: Wish, response: ModelResponse, attempt: int
 ) -> ModelResponse:
-    made = wish.parse(response)
-    if not isinstance(made, ModelResponse):
-        response.parsed = made
-        made = response
+    made = _with_parsed(response, wish.parse(response))
+    shown = json.loads(json.dumps(made.parsed, default=str))
     heard = wish.heard(made.parsed)
-    bus.emit(ReplyParsed(agent.name, wish.name, attempt, True, _to_json_value(made.parsed), heard))
+    bus.emit(ReplyParsed(agent.name, wish.name, attempt, True, shown, heard))
     return made
+
+
+def _with_parsed(response: ModelResponse, made: Any) -> ModelResponse:
+    """What a parser gave: a response, or what is parsed of this one."""
+    if isinstance(made, ModelResponse):
+        return made
+    response.parsed = made
+    return response
 
 
 def _give_up(
@@ -122,10 +128,10 @@ def _give_up(
     after = "after 1 try" if tries == 1 else f"after {tries} tries"
     if wish.fault_handler is not None:
         bus.emit(Noted(agent.name, f"no reply could be read {after}"))
-        handled = wish.fault_handler(response)
-        response.parsed = handled.parsed if isinstance(handled, ModelResponse) else handled
+        handled = _with_parsed(response, wish.fault_handler(response))
+        response.parsed = handled.parsed
         return response
-    told = f"{agent.name}: the model's reply could not be read {after}. {_tell_reason(error)}"
+    told = f"{agent.name}: the model's reply could not be read {after}. {explain(error)}"
     if not isinstance(error, ResponseParsingError):
         raise ResponseParsingError(told, response.text) from error
     error.message, error.raw_response, error.args = told, response.text, (told,)
@@ -147,21 +153,11 @@ def _shorten(reply: str, client: Any) -> str:
 
 def _tell_problem(error: Exception, wish: Wish) -> Stored:
     told = (
-        f"Your reply could not be read: {_tell_reason(error)}\n"
+        f"Your reply could not be read: {explain(error)}\n"
         "Reply to the same message again, complete and in the right form."
         f"\n\n{wish.instruction}"
     )
     return {"role": "user", "content": told.removesuffix("\n\n")}
-
-
-def _tell_reason(error: Exception) -> str:
-    if isinstance(error, ResponseParsingError):
-        return error.message
-    return str(error) or type(error).__name__
-
-
-def _to_json_value(parsed: Any) -> Any:
-    return json.loads(json.dumps(parsed, default=str))
 
 
 # How the API is told
@@ -172,39 +168,55 @@ async def _ask_model(
 ) -> str | Stored:
     """A text, or a message with calls of functions."""
     offered = offered_tools(agent.llm_config)
-    for way, parameters in _list_ways(client, wish, bool(offered)):
+    models = _identify_models(client)
+    for way in _list_ways(wish, has_tools=bool(offered)):
+        if not way.is_open_to(models):
+            continue
+        given = {**offered, **wish.parameters, **way.parameters}
         try:
-            given = {**offered, **wish.parameters, **parameters}
             reply = await mode.block(_reply_unseen, client, asked, agent.client_cache, agent, given)
         except ModelError as error:
-            if not way or error.retry_after_s is not None or not _REFUSAL.search(str(error)):
+            if not way.is_refused_by(error):
                 raise
-            _refused.add((way, _identify_models(client)))
-            bus.emit(
-                Noted(
-                    agent.name,
-                    f"the model takes no {way}, so it is only told in words how to reply ({error})",
-                )
+            _refused.add((way.name, models))
+            text = (
+                f"the model takes no {way.name}, so it is only told in words how to reply ({error})"
             )
+            bus.emit(Noted(agent.name, text))
             continue
-        return _read_reply(agent, reply, forced=way == "forced tool")
+        return _read_reply(agent, reply, forced=way.name == _FORCED)
     raise AssertionError("unreachable: the last way returns or raises")
 
 
-def _list_ways(client: Any, wish: Wish, has_tools: bool) -> Iterator[tuple[str, dict[str, Any]]]:
-    """How the API can hold the model to the form, strictest first; the parser checks in any
-    case.
-    """
-    models, form = _identify_models(client), wish.api_format or {}
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How the API holds the model to the form; without a name it does not."""
+
+    name: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def is_open_to(self, models: tuple[Any, ...]) -> bool:
+        """Whether these models take it, as far as is known."""
+        if not self.name:
+            return True
+        return bool(models) and (self.name, models) not in _refused
+
+    def is_refused_by(self, error: ModelError) -> bool:
+        """Whether the error says that a model does not take it, rather than something else."""
+        if not self.name or error.retry_after_s is not None:
+            return False
+        return _REFUSAL.search(str(error)) is not None
+
+
+def _list_ways(wish: Wish, *, has_tools: bool) -> Iterator[_Way]:
+    """The ways, strictest first; the parser checks in any case."""
+    form = dict(wish.api_format or {})
     schema = form.get("json_schema", {}).get("schema")
-    ways: dict[str, dict[str, Any]] = {}
     if form:
-        ways["response_format"] = {"response_format": dict(form)}
+        yield _Way("response_format", {"response_format": form})
     if schema and not has_tools:
-        ways["forced tool"] = _force_tool(schema)
-    if models:
-        yield from ((way, ways[way]) for way in ways if (way, models) not in _refused)
-    yield "", {}
+        yield _Way(_FORCED, _force_tool(schema))
+    yield _Way()
 
 
 def _force_tool(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,10 +230,10 @@ def _force_tool(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _identify_models(client: Any) -> tuple[Any, ...]:
     """The models behind the client if all of them may be told a form, else nothing."""
-    models = getattr(client, "models", None) or ()
-    if all(map(_takes_form, models)):
-        return tuple((model.provider, model.name) for model in models)
-    return ()
+    models = list_models(client)
+    if not all(map(_takes_form, models)):
+        return ()
+    return tuple((model.provider, model.name) for model in models)
 
 
 def _takes_form(model: Any) -> bool:

@@ -11,6 +11,7 @@ from agentkit.agents.group.mentions import count_mentions
 from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent
+from agentkit.core.given import coalesce, to_list
 from agentkit.core.io import IOStream
 from agentkit.core.twin import Mode
 from agentkit.messages import AnyMessage, Stored, copied
@@ -32,7 +33,7 @@ async def ask_model(
     registered clients and its usage.
     """
     prompt = chat.select_speaker_prompt(candidates)
-    transcript = [copied(message) for message in (chat.messages if messages is None else messages)]
+    transcript = [copied(message) for message in coalesce(messages, chat.messages)]
     if prompt is not None:
         role = chat.role_for_select_speaker_messages
         question: AnyMessage = {"content": prompt, "name": "checking_agent", "override_role": role}
@@ -70,9 +71,7 @@ def _make_chooser(
     chat: Group, selector: Agent | None, system_message: str, history: dict[Agent, list[Stored]]
 ) -> ConversableAgent:
     """The agent that the model speaks for."""
-    classes = chat.select_speaker_auto_model_client_cls or []
-    if not isinstance(classes, list):
-        classes = [classes]
+    classes = to_list(chat.select_speaker_auto_model_client_cls, type)
     config: Any = chat.select_speaker_auto_llm_config
     if config is None and classes:
         config = getattr(selector, "llm_config", False)
@@ -120,11 +119,10 @@ class _Check:
         wrong with the answer.
         """
         self.attempt += 1
-        named = list(
-            count_mentions(messages[-1].get("content"), [agent.name for agent in self.candidates])
-        )
+        by_name = {agent.name: agent for agent in reversed(self.candidates)}
+        named = list(count_mentions(messages[-1].get("content"), list(by_name)))
         if len(named) == 1:
-            self.chosen = next(agent for agent in self.candidates if agent.name in named)
+            self.chosen = by_name[named[0]]
         self._show(named)
         if self.chosen is not None or self.attempt >= self.attempts:
             return True, None

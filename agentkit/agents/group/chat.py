@@ -13,6 +13,7 @@ from agentkit.agents.group.settings import check_settings
 from agentkit.agents.group.transitions import build_transitions
 from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
+from agentkit.core.given import coalesce, list_missing
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import AgentNameConflict
 from agentkit.messages import AnyMessage, Stored, copied
@@ -35,7 +36,7 @@ class GroupChat(Group):
             setattr(self, name, value)
         self.allowed_speaker_transitions_dict = build_transitions(
             self.agents,
-            True if self.allow_repeat_speaker is None else self.allow_repeat_speaker,
+            coalesce(self.allow_repeat_speaker, True),
             self.allowed_or_disallowed_speaker_transitions,
             self.speaker_transitions_type,
         )
@@ -75,7 +76,7 @@ class GroupChat(Group):
         for agent in found:  # grows on the way
             inner = getattr(agent, "groupchat", None)
             if isinstance(inner, GroupChat):
-                found += [member for member in inner.agents if member not in found]
+                found += list_missing(inner.agents, found)
         return found
 
     async def _select_speaker(
@@ -104,9 +105,11 @@ class GroupChat(Group):
         among these agents (by default all); who comes next in the order of the group where it names
         none.
         """
-        candidates = self._or_all(agents)
+        candidates = coalesce(agents, self.agents)
         chosen = await ask_model(mode, self, candidates, selector, messages)
-        return self.next_agent(last_speaker, candidates) if chosen is None else chosen
+        if chosen is None:
+            return self.next_agent(last_speaker, candidates)
+        return chosen
 
     _auto_select_speaker, a_auto_select_speaker = faces(_ask_for_speaker)
 
@@ -115,6 +118,7 @@ def sign(message: AnyMessage, speaker: Agent) -> Stored:
     """A copy of the message with the speaker's name; the result of a function keeps the
     function's.
     """
-    return copied(
-        message if message.get("role") == "function" else {**message, "name": speaker.name}
-    )
+    signed = copied(message)
+    if signed.get("role") != "function":
+        signed["name"] = speaker.name
+    return signed

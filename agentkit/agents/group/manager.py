@@ -17,11 +17,14 @@ from agentkit.agents.group.mentions import asks_to_clear, read_clearing
 from agentkit.agents.group.selection import Choice
 from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
+from agentkit.conversation.checks import check_kind
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.ends import stop_reason
 from agentkit.conversation.engine import cache_lent, check_faces, ended, why_ended
 from agentkit.conversation.human import InputMode
+from agentkit.conversation.model import offered_tools
 from agentkit.conversation.tooling import conversation
+from agentkit.core.given import coalesce, is_list_of
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import NoEligibleSpeaker, WrongArgument, WrongType
 from agentkit.events import SpeakerSelected
@@ -52,10 +55,8 @@ class GroupChatManager(ConversableAgent):
         silent: bool = False,
         **kwargs: Any,
     ) -> None:
-        if not isinstance(groupchat, GroupChat):
-            raise WrongType(f"{name}: groupchat must be a GroupChat, not {groupchat!r}.")
-        config = kwargs.get("llm_config")
-        if isinstance(config, dict) and (config.get("functions") or config.get("tools")):
+        check_kind(str(name), "groupchat", groupchat, GroupChat, "a GroupChat")
+        if offered_tools(kwargs.get("llm_config")):
             raise WrongArgument(
                 f"{name}: a manager calls no functions; take 'functions' and 'tools' out of its"
                 " llm_config."
@@ -78,9 +79,8 @@ class GroupChatManager(ConversableAgent):
                 reset_config=GroupChat.reset,
                 ignore_async_in_sync_chat=True,
             )
-            self._reply_func_list[0]["config"] = (
-                groupchat  # itself, no copy: later changes of the group count
-            )
+            # The group itself, no copy: later changes of it count.
+            self._reply_func_list[0]["config"] = groupchat
 
     @property
     def groupchat(self) -> GroupChat:
@@ -106,13 +106,12 @@ class GroupChatManager(ConversableAgent):
         reply_at_receive: bool = True,
     ) -> None:
         super()._prepare_chat(recipient, clear_history, prepare_recipient, reply_at_receive)
+        others = [agent for agent in list_conversable(self._groupchat) if agent is not recipient]
         if clear_history:
             self._groupchat.reset()
-        for agent in list_conversable(self._groupchat):
-            if agent is recipient:
-                continue
-            if clear_history and agent in self.chat_messages:
+            for agent in filter(self.chat_messages.__contains__, others):
                 self.clear_history(agent)
+        for agent in others:
             agent._prepare_chat(self, clear_history, False, reply_at_receive)
 
     # The chat
@@ -131,14 +130,14 @@ class GroupChatManager(ConversableAgent):
         WrongArgument without members or sender, AsyncReplyInSyncChat (a RuntimeError) when a member
         needs an async chat.
         """
-        chat = getattr(self, "_groupchat", None) if config is None else config
+        chat = coalesce(config, getattr(self, "_groupchat", None))
         if not isinstance(chat, GroupChat):
             raise WrongArgument(
                 f"{self.name}: run_chat needs a GroupChat; register it with config=GroupChat(...)."
             )
         messages = conversation(self, messages, sender)
-        _check_start(self, mode, chat, sender)
-        if sender is None or not messages:
+        first_speaker = _check_start(self, mode, chat, sender)
+        if not messages:
             return True, None
         # What comes first is what the sender said, also when introductions follow it.
         message = messages[-1]
@@ -147,11 +146,12 @@ class GroupChatManager(ConversableAgent):
         with nullcontext() if cache is None else cache_lent(chat.agents, cache):
             if chat.send_introductions:
                 await _broadcast(self, mode, chat, chat.introductions_msg(), self)
-            end = await _run_rounds(self, mode, chat, message, sender)
-        ended(self, sender, end)
+            end = await _run_rounds(self, mode, chat, message, first_speaker)
+        ended(self, first_speaker, end)
         announcing.note(self.name, f"group chat over: {stop_reason(end)}", silent=True, end=end)
-        is_from_group = isinstance(sender, GroupChatManager)
-        return True, _find_conclusion(self, chat, sender) if is_from_group else None
+        if not isinstance(first_speaker, GroupChatManager):
+            return True, None
+        return True, _find_conclusion(self, chat, first_speaker)
 
     run_chat, a_run_chat = faces(_run_chat)
 
@@ -162,12 +162,15 @@ class GroupChatManager(ConversableAgent):
         how many messages stay. A reply that answers a call leaves at least that call.
         """
         wanted = read_clearing(reply["content"], groupchat.agent_names)
-        preserve = max(wanted.preserve, 1) if tool_responses_of(reply) else wanted.preserve
+        is_answer = bool(tool_responses_of(reply))
+        preserve = max(wanted.preserve, int(is_answer))
+        forgetting = wanted.names or groupchat.agent_names
         for agent in list_conversable(groupchat):
-            if agent.name in (wanted.names or groupchat.agent_names):
+            if agent.name in forgetting:
                 agent.clear_history(nr_messages_to_preserve=preserve)
         if not wanted.names:
-            del groupchat.messages[: max(0, len(groupchat.messages) - preserve)]
+            transcript = groupchat.messages
+            del transcript[: max(0, len(transcript) - preserve)]
         text = f"clears the history of {', '.join(wanted.names) or 'all agents'}"
         if preserve:
             text += f" but for {preserve} messages"
@@ -191,42 +194,45 @@ class GroupChatManager(ConversableAgent):
         a function over its text. Raises WrongType and WrongArgument for messages that cannot be.
         """
         chat = self._groupchat
-        read = self.messages_from_string(messages) if isinstance(messages, str) else messages
-        *earlier, last = check_resumable(read, chat.agent_names, self.name)
+        if isinstance(messages, str):
+            messages = self.messages_from_string(messages)
+        *earlier, last = check_resumable(messages, chat.agent_names, self.name)
         last = remove_termination(last, remove_termination_string)
         if chat.agents:
             self._prepare_chat(chat.agents[0], True)
         for message in earlier:
-            speaker = self._find_speaker(message)
-            if speaker is not self:
-                await mode.peer(speaker, "send", message, self, request_reply=False, silent=True)
-            await _broadcast(self, mode, chat, message, speaker)
-            chat.append(message, speaker)
+            await self._repeat(mode, message)
         if not silent and self._is_termination_msg(last):
-            announcing.note(
-                self.name,
+            text = (
                 "the last message is a termination message; it will end the chat at once unless you"
-                " change it",
+                " change it"
             )
+            announcing.note(self.name, text)
         speaker = self._find_speaker(last)
-        announcing.note(
-            self.name,
-            f"resumes a chat of {len(earlier) + 1} messages, the last by {speaker.name}",
-            bool(silent),
-        )
+        text = f"resumes a chat of {len(earlier) + 1} messages, the last by {speaker.name}"
+        announcing.note(self.name, text, bool(silent))
         return speaker, last
 
     resume, a_resume = faces(_resume)
+
+    async def _repeat(self, mode: Mode, message: Message) -> None:
+        """Let everybody hear a message of the earlier chat."""
+        speaker = self._find_speaker(message)
+        if speaker is not self:
+            await mode.peer(speaker, "send", message, self, request_reply=False, silent=True)
+        await _broadcast(self, mode, self._groupchat, message, speaker)
+        self._groupchat.append(message, speaker)
 
     def _find_speaker(self, message: Message) -> Any:
         """The agent of that name; the manager itself for its own messages. Results of functions
         bear the function's name.
         """
         name = message["name"]
-        if message.get("role") != "function":
-            return self._groupchat.agent_by_name(name) or self
-        members = list_conversable(self._groupchat)
-        return next((agent for agent in members if agent.can_execute_function(name)), self)
+        if message.get("role") == "function":
+            members = list_conversable(self._groupchat)
+            able = (agent for agent in members if agent.can_execute_function(name))
+            return next(able, self)
+        return coalesce(self._groupchat.agent_by_name(name), self)
 
     def messages_from_string(self, message_string: str) -> list[Message]:
         """The messages in a JSON text; raises WrongArgument for what is no list of messages."""
@@ -241,7 +247,8 @@ class GroupChatManager(ConversableAgent):
 # functions.
 
 
-def _check_start(leader: Agent, mode: Mode, chat: GroupChat, sender: Agent | None) -> None:
+def _check_start(leader: Agent, mode: Mode, chat: GroupChat, sender: Agent | None) -> Agent:
+    """The sender, who begins."""
     if not chat.agents:
         raise WrongArgument(
             f"{leader.name}: the group chat has no agents; put some into GroupChat(agents=[...])."
@@ -251,12 +258,14 @@ def _check_start(leader: Agent, mode: Mode, chat: GroupChat, sender: Agent | Non
             f"{leader.name}: run_chat needs the sender whose message begins the group chat."
         )
     check_faces(mode, chat.agents)
+    return sender
 
 
 async def _run_rounds(
     leader: Any, mode: Mode, chat: GroupChat, message: Message, speaker: Agent
 ) -> EndReason:
     """One message a round until the chat ends; gives the reason."""
+    silent = _is_silent(leader)
     for number in range(1, chat.max_round + 1):
         leader._last_speaker = speaker
         chat.append(message, speaker)
@@ -268,21 +277,18 @@ async def _run_rounds(
         try:
             speaker, reply = await _next_reply(leader, mode, chat, speaker, number)
         except NoEligibleSpeaker as error:
-            return error.end or EndReason("speakers", told=str(error))
+            return coalesce(error.end, EndReason("speakers", told=str(error)))
         if reply is None:
-            return why_ended(speaker, leader) or EndReason("silent", speaker.name)
+            return coalesce(why_ended(speaker, leader), EndReason("silent", speaker.name))
         if chat.enable_clear_history and asks_to_clear(reply):
             reply = {**reply, "content": _clear_history(leader, reply, chat)}
-        await mode.peer(
-            speaker,
-            "send",
-            reply,
-            leader,
-            request_reply=False,
-            silent=getattr(leader, "_silent", False),
-        )
+        await mode.peer(speaker, "send", reply, leader, request_reply=False, silent=silent)
         message = cast(Message, leader.last_message(speaker) or {"content": ""})
     return EndReason("rounds", limit=chat.max_round)
+
+
+def _is_silent(leader: Any) -> bool:
+    return getattr(leader, "_silent", False)
 
 
 async def _broadcast(
@@ -313,16 +319,15 @@ async def _next_reply(
 
 
 def _announce_choice(leader: Any, choice: Choice | None, speaker: Agent, number: int) -> None:
-    choice = choice or Choice(speaker, "custom", [])
-    event = SpeakerSelected(leader.name, speaker.name, choice.method, number, choice.candidates)
-    announcing.announce(
-        event, f"\nNext speaker: {speaker.name}\n", getattr(leader, "_silent", False)
-    )
+    made = coalesce(choice, Choice(speaker, "custom", []))
+    event = SpeakerSelected(leader.name, speaker.name, made.method, number, made.candidates)
+    announcing.announce(event, f"\nNext speaker: {speaker.name}\n", _is_silent(leader))
 
 
 def _find_conclusion(leader: Any, chat: GroupChat, sender: Agent) -> str | None:
     """The last thing that was said after the sender's message and is no termination message."""
-    for message in takewhile(lambda each: each["name"] != sender.name, reversed(chat.messages)):
+    newest_first = reversed(chat.messages)
+    for message in takewhile(lambda each: each["name"] != sender.name, newest_first):
         if message["content"] and not leader._is_termination_msg(message):
             return str(message["content"])
     return None
@@ -357,25 +362,22 @@ def check_resumable(messages: Any, names: Collection[str], manager: str) -> list
 
     Raises WrongType for no list, WrongArgument for an empty one and for names of strangers.
     """
-    if not isinstance(messages, list):
-        raise WrongType(
-            f"{manager}: the messages to resume must be a list of dicts or a JSON text, not"
-            f" {messages!r:.80}."
-        )
+    wanted = "a list of dicts or a JSON text"
+    check_kind(manager, "the messages to resume", messages, list, wanted)
     if not messages:
         raise WrongArgument(
             f"{manager}: there are no messages to resume; begin a new chat with initiate_chat."
         )
-    copies: list[Stored] = [
-        {**message, "name": message.get("name") or manager} for message in _check_messages(messages)
-    ]
-    known = {*names, manager}
-    for index, message in enumerate(copies):
-        if message["name"] not in known and message.get("role") != "function":
+    copies: list[Stored] = []
+    for index, message in enumerate(_check_messages(messages)):
+        name = message.get("name") or manager
+        is_known = name == manager or name in names
+        if not is_known and message.get("role") != "function":
             raise WrongArgument(
-                f"{manager}: message {index} is by {message['name']!r}, who is not in the group"
+                f"{manager}: message {index} is by {name!r}, who is not in the group"
                 f" {[*names]}; add that agent first."
             )
+        copies.append({**message, "name": name})
     return copies
 
 
@@ -386,16 +388,15 @@ def remove_termination(message: Stored, remove: str | Callable[[str], str] | Non
     content = message.get("content")
     if remove is None or not isinstance(content, str):
         return message
-    if isinstance(remove, str):
-        return {**message, "content": content.replace(remove, "")}
-    if callable(remove):
-        return {**message, "content": remove(content)}
-    raise WrongType(
-        f"remove_termination_string must be a text, a function or None, not {remove!r}."
-    )
+    if not isinstance(remove, str | Callable):
+        raise WrongType(
+            f"remove_termination_string must be a text, a function or None, not {remove!r}."
+        )
+    rest = content.replace(remove, "") if isinstance(remove, str) else remove(content)
+    return {**message, "content": rest}
 
 
 def _check_messages(value: Any) -> list[Stored]:
-    if not isinstance(value, list) or not all(isinstance(message, dict) for message in value):
+    if not is_list_of(value, dict):
         raise WrongArgument(f"Messages must be a list of dicts, not {value!r:.80}.")
-    return value
+    return cast("list[Stored]", value)

@@ -12,6 +12,7 @@ from agentkit.conversation.agent import Agent
 from agentkit.conversation.human import ask
 from agentkit.conversation.transforms.base import TransformMessages
 from agentkit.core import replay
+from agentkit.core.given import coalesce
 from agentkit.errors import UndefinedNextAgent
 from agentkit.messages import Stored
 
@@ -59,44 +60,40 @@ class Group:
         Raises UndefinedNextAgent when nobody is.
         """
         after = self.agents.index(agent) + 1 if agent in self.agents else 0
-        wanted = self._or_all(agents)
+        wanted = coalesce(agents, self.agents)
         in_turn = self.agents[after:] + self.agents[:after]
-        for candidate in in_turn:
-            if candidate in wanted:
-                return candidate
-        raise UndefinedNextAgent(
-            f"None of {[each.name for each in wanted]} is in the group {self.agent_names}."
-        )
-
-    def _or_all(self, agents: list[Agent] | None) -> list[Agent]:
-        """These agents, by default all of the group."""
-        return self.agents if agents is None else agents
+        following = next(filter(wanted.__contains__, in_turn), None)
+        if following is None:
+            raise UndefinedNextAgent(
+                f"None of {[each.name for each in wanted]} is in the group {self.agent_names}."
+            )
+        return following
 
     def select_speaker_msg(self, agents: list[Agent] | None = None) -> str:
         """The system message of the model that chooses among these agents (by default all)."""
-        return templates.fill(self.select_speaker_message_template, self._or_all(agents))
+        return templates.fill(self.select_speaker_message_template, coalesce(agents, self.agents))
 
     def select_speaker_prompt(self, agents: list[Agent] | None = None) -> str | None:
         """What that model is asked behind the transcript; None without a template."""
         if self.select_speaker_prompt_template is None:
             return None
-        return templates.fill(self.select_speaker_prompt_template, self._or_all(agents))
+        return templates.fill(self.select_speaker_prompt_template, coalesce(agents, self.agents))
 
     def introductions_msg(self, agents: list[Agent] | None = None) -> str:
         """What everybody is told first when `send_introductions` is set."""
-        return f"{self.DEFAULT_INTRO_MSG}\n\n{templates.list_roles(self._or_all(agents))}"
+        return f"{self.DEFAULT_INTRO_MSG}\n\n{templates.list_roles(coalesce(agents, self.agents))}"
 
     def manual_select_speaker(self, agents: list[Agent] | None = None) -> Agent | None:
         """Let a person choose by number; None when nobody is chosen, or after three wrong
         answers.
         """
-        return ask_person(self._or_all(agents))
+        return ask_person(coalesce(agents, self.agents))
 
     def random_select_speaker(self, agents: list[Agent] | None = None) -> Agent | None:
         """One of the agents (by default of all) by chance; raises UndefinedNextAgent for an empty
         list.
         """
-        candidates = self._or_all(agents)
+        candidates = coalesce(agents, self.agents)
         if not candidates:
             raise UndefinedNextAgent("There is no agent to choose from.")
         return replay.chance().choice(candidates)
@@ -109,19 +106,18 @@ def ask_person(agents: list[Agent]) -> Agent | None:
     """The agent whose number a person gives; None for an empty answer or `q`, and after three wrong
     ones.
     """
-    listed = "\n".join(
-        ["Who speaks next?", *(f"{number}: {agent.name}" for number, agent in enumerate(agents, 1))]
-    )
-    question = (
-        f"{listed}\nNumber of the next speaker (1 to {len(agents)}; nothing or q: the next in"
-        " line): "
+    by_number = dict(enumerate(agents, 1))
+    listed = [f"{number}: {agent.name}" for number, agent in by_number.items()]
+    question = "\n".join(["Who speaks next?", *listed])
+    question += (
+        f"\nNumber of the next speaker (1 to {len(agents)}; nothing or q: the next in line): "
     )
     wrong = ""
     for _ in range(_TRIES):
         answer = ask("the group chat", wrong + question).strip()
         if answer in ("", "q"):
             return None
-        if answer.isdecimal() and 1 <= int(answer) <= len(agents):
-            return agents[int(answer) - 1]
+        if answer.isdecimal() and int(answer) in by_number:
+            return by_number[int(answer)]
         wrong = f"{answer!r} is no number from 1 to {len(agents)}. "
     return None

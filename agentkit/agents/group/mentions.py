@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from agentkit.messages import text_of
+from agentkit.messages import text_of, text_or_empty
 
 _COMMAND = re.compile("clear history", re.IGNORECASE)
 _BETWEEN = " \t\n.,;:"
@@ -31,7 +31,7 @@ def asks_to_clear(reply: object) -> bool:
     """Whether a reply is a person's message with the command."""
     if not isinstance(reply, dict) or reply.get("role") not in ("user", "tool"):
         return False
-    return isinstance(reply.get("content"), str) and _COMMAND.search(reply["content"]) is not None
+    return _COMMAND.search(text_or_empty(reply.get("content"))) is not None
 
 
 def read_clearing(content: str, names: Iterable[str]) -> Clearing:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 from agentkit.agents.group.auto import ask_model
@@ -43,12 +45,14 @@ async def choose(mode: Mode, chat: Group, last_speaker: Agent, selector: Agent |
             " let two agents talk directly."
         )
     candidates, only = _find_candidates(chat, last_speaker)
+    names = [agent.name for agent in candidates]
     if len(candidates) == 1:
-        return Choice(candidates[0], only, [candidates[0].name])
-    speaker, method = await _choose_by(
-        mode, chat, read_method(method), last_speaker, selector, candidates
-    )
-    return Choice(speaker, method, [agent.name for agent in candidates])
+        return Choice(candidates[0], only, names)
+    name = read_method(method)
+    chosen = await _WAYS[name](mode, chat, candidates, selector)
+    if chosen is None:
+        return Choice(chat.next_agent(last_speaker, candidates), "round_robin", names)
+    return Choice(chosen, name, names)
 
 
 def _check_member(chat: Group, agent: Agent) -> Choice:
@@ -68,13 +72,14 @@ def _read_answer(answer: object) -> str:
             "speaker_selection_method must return an agent, the name of a method or None, not"
             f" {answer!r}."
         )
-    return read_method(answer)
+    return answer
 
 
 def _find_candidates(chat: Group, last_speaker: Agent) -> tuple[list[Agent], str]:
     """Who may speak now, in the order of the group, and what is to blame when it is only one."""
     followers = _find_followers(chat, last_speaker)
-    if called := _list_called(chat):
+    called = _list_called(chat)
+    if called:
         able = _find_executors(chat, called)
         # A call must be answered: when no transition leads to who can, the call goes first.
         return _select(able, followers) or able, "function"
@@ -92,9 +97,8 @@ def _find_followers(chat: Group, last_speaker: Agent) -> list[Agent]:
     """Who may follow; anybody may follow somebody from outside, or when nothing was said about
     transitions.
     """
-    if last_speaker not in chat.agents:
-        return chat.agents
-    if chat.speaker_transitions_type is None and chat.allow_repeat_speaker is True:
+    says_nothing = (chat.speaker_transitions_type, chat.allow_repeat_speaker) == (None, True)
+    if says_nothing or last_speaker not in chat.agents:
         return chat.agents
     return chat.allowed_speaker_transitions_dict.get(last_speaker, [])
 
@@ -103,7 +107,8 @@ def _list_called(chat: Group) -> list[str]:
     """The names of the functions that the last message calls, where that decides who speaks."""
     if not chat.func_call_filter or not chat.messages:
         return []
-    return [str(call["name"]) for call in functions_of(chat.messages[-1]) if call.get("name")]
+    called = functions_of(chat.messages[-1])
+    return [str(call["name"]) for call in called if call.get("name")]
 
 
 def _find_executors(chat: Group, called: list[str]) -> list[Agent]:
@@ -117,7 +122,8 @@ def _find_executors(chat: Group, called: list[str]) -> list[Agent]:
             f"No agent of the group {chat.agent_names} can execute {', '.join(called)}; register"
             " the functions for execution."
         )
-    return [agent for agent, rate in zip(chat.agents, abilities, strict=True) if rate == best]
+    are_best = map(best.__eq__, abilities)
+    return list(compress(chat.agents, are_best))
 
 
 def _rate_ability(agent: Any, called: list[str]) -> int:
@@ -125,30 +131,38 @@ def _rate_ability(agent: Any, called: list[str]) -> int:
     can_execute = getattr(agent, "can_execute_function", None)
     if can_execute is None:
         return 0
-    if can_execute(called):
-        return 3
-    if any(map(can_execute, called)):
-        return 2
-    return 1 if getattr(agent, "function_map", None) else 0
+    does_all = can_execute(called)
+    does_some = any(map(can_execute, called))
+    has_functions = does_some or bool(getattr(agent, "function_map", None))
+    return sum((does_all, does_some, has_functions))
 
 
-async def _choose_by(
-    mode: Mode,
-    chat: Group,
-    method: str,
-    last_speaker: Agent,
-    selector: Agent | None,
-    candidates: list[Agent],
-) -> tuple[Agent, str]:
-    """The speaker and the method that chose it: round robin where the given one chose nobody."""
-    chosen: Agent | None = None
-    if method == "random":
-        chosen = chat.random_select_speaker(candidates)
-    elif method == "manual":
-        chosen = await mode.block(chat.manual_select_speaker, candidates)
-    elif method == "auto":
-        chosen = await ask_model(mode, chat, candidates, selector)
+_Way = Callable[[Mode, Group, list[Agent], Agent | None], Awaitable[Agent | None]]
+"""Gives the speaker, or None to leave it to the order of the group."""
 
-    if chosen is None:
-        return chat.next_agent(last_speaker, candidates), "round_robin"
-    return chosen, method
+
+async def _choose_by_chance(
+    mode: Mode, chat: Group, candidates: list[Agent], selector: Agent | None
+) -> Agent | None:
+    return chat.random_select_speaker(candidates)
+
+
+async def _let_person_choose(
+    mode: Mode, chat: Group, candidates: list[Agent], selector: Agent | None
+) -> Agent | None:
+    chosen: Agent | None = await mode.block(chat.manual_select_speaker, candidates)
+    return chosen
+
+
+async def _leave_to_order(
+    mode: Mode, chat: Group, candidates: list[Agent], selector: Agent | None
+) -> Agent | None:
+    return None
+
+
+_WAYS: dict[str, _Way] = {
+    "auto": ask_model,
+    "manual": _let_person_choose,
+    "random": _choose_by_chance,
+    "round_robin": _leave_to_order,
+}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TypeGuard
 
 from agentkit.conversation.agent import Agent
+from agentkit.core.given import is_list_of, list_missing
 from agentkit.errors import WrongArgument
 
 Transitions = dict[Agent, list[Agent]]
@@ -27,37 +27,23 @@ def build_transitions(
     WrongArgument.
     """
     if given is None:
-        return _allow_everybody(agents, _find_repeating(agents, allow_repeat))
+        return _allow_everybody(agents, allow_repeat)
 
     check_transitions(given, agents)
-    if kind == "allowed":
-        allowed = {agent: list(followers) for agent, followers in given.items()}
-    else:
-        allowed = {
-            agent: [other for other in agents if other not in given.get(agent, ())]
-            for agent in agents
-        }
+    allowed = {agent: list(followers) for agent, followers in given.items()}
+    if kind != "allowed":
+        allowed = {agent: list_missing(agents, allowed.get(agent, ())) for agent in agents}
     _warn_of_oddities(allowed, agents)
     return allowed
 
 
-def _find_repeating(
-    agents: Sequence[Agent], allow_repeat: bool | Sequence[Agent]
-) -> Sequence[Agent]:
-    """The agents that may speak twice in a row."""
-    if isinstance(allow_repeat, bool):
-        return agents if allow_repeat else ()
-    return allow_repeat
-
-
-def _allow_everybody(agents: Sequence[Agent], repeating: Sequence[Agent]) -> Transitions:
-    """Each agent is followed by all others, and last by itself if it is repeating."""
+def _allow_everybody(agents: Sequence[Agent], allow_repeat: bool | Sequence[Agent]) -> Transitions:
+    """Each agent is followed by all others, and last by itself if it may repeat."""
     allowed: Transitions = {}
     for agent in agents:
-        followers = [other for other in agents if other is not agent]
-        if agent in repeating:
-            followers.append(agent)
-        allowed[agent] = followers
+        others = [other for other in agents if other is not agent]
+        may_repeat = allow_repeat if isinstance(allow_repeat, bool) else agent in allow_repeat
+        allowed[agent] = others + [agent] * may_repeat
     return allowed
 
 
@@ -66,16 +52,22 @@ def _warn_of_oddities(allowed: Transitions, agents: Sequence[Agent]) -> None:
     twice.
     """
     linked = [*filter(allowed.get, allowed), *chain(*allowed.values())]
-    if isolated := [agent.name for agent in agents if agent not in linked]:
-        warnings.warn(f"No transition leads to or from {isolated}.", UserWarning, stacklevel=5)
+    isolated = _name_all(list_missing(agents, linked))
+    if isolated:
+        _warn(f"No transition leads to or from {isolated}.")
     for agent, followers in allowed.items():
-        if repeated := Counter(followers) - Counter(set(followers)):
-            names = sorted(each.name for each in repeated)
-            warnings.warn(
-                f"The transitions of {_show(agent)} name {names} more than once.",
-                UserWarning,
-                stacklevel=5,
-            )
+        repeated = Counter(followers) - Counter(set(followers))
+        if repeated:
+            names = sorted(_name_all(repeated))
+            _warn(f"The transitions of {_show(agent)} name {names} more than once.")
+
+
+def _name_all(agents: Iterable[Agent]) -> list[str]:
+    return [agent.name for agent in agents]
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, UserWarning, stacklevel=6)
 
 
 def check_transitions(given: object, agents: Sequence[Agent]) -> None:
@@ -90,21 +82,14 @@ def check_transitions(given: object, agents: Sequence[Agent]) -> None:
             raise WrongArgument(
                 f"{what} has the key {_show(agent)}, which is not among the agents of the group."
             )
-        if not _is_list_of_agents(followers):
+        if not is_list_of(followers, Agent):
             raise WrongArgument(
                 f"{what} of {_show(agent)} must be a list of agents, not {followers!r}."
             )
-        if strangers := [follower.name for follower in followers if follower not in agents]:
-            warnings.warn(
-                f"{what} of {_show(agent)} names {strangers}, who are not in the group.",
-                UserWarning,
-                stacklevel=5,
-            )
-
-
-def _is_list_of_agents(value: object) -> TypeGuard[list[Agent]]:
-    return isinstance(value, list) and all(isinstance(each, Agent) for each in value)
+        strangers = _name_all(list_missing(followers, agents))
+        if strangers:
+            _warn(f"{what} of {_show(agent)} names {strangers}, who are not in the group.")
 
 
 def _show(agent: object) -> str:
-    return repr(agent.name if isinstance(agent, Agent) else agent)
+    return repr(getattr(agent, "name", agent))

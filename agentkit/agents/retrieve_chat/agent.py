@@ -4,7 +4,6 @@ others when asked to.
 
 from __future__ import annotations
 
-import inspect
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentkit.agents.retrieve_chat import filling, querying
 from agentkit.agents.retrieve_chat.config import RetrieveConfig, find_window
-from agentkit.agents.retrieve_chat.context import Context, to_query_results
+from agentkit.agents.retrieve_chat.context import Context, find_first, to_query_results
 from agentkit.agents.retrieve_chat.prompts import ASK_AGAIN, ASKS_AGAIN, PROMPTS, filled
 from agentkit.agents.user_proxy import UserProxyAgent
 from agentkit.coding import legacy
@@ -26,11 +25,12 @@ from agentkit.conversation.human import InputMode
 from agentkit.conversation.replies import Verdict
 from agentkit.conversation.tooling import conversation
 from agentkit.core import bus, stopping
+from agentkit.core.given import coalesce
 from agentkit.core.io import is_quiet
-from agentkit.core.twin import Mode, faces, takes_long, wait_for
+from agentkit.core.twin import Mode, faces, finish, takes_long
 from agentkit.errors import WrongArgument
 from agentkit.events import Retrieved
-from agentkit.messages import AnyMessage, has_calls, text_of
+from agentkit.messages import AnyMessage, given_content, has_calls, text_of
 from agentkit.reasons import EndReason
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         ends = is_termination_msg or self._is_termination_msg_retrievechat
         super().__init__(name, ends, human_input_mode=human_input_mode, **kwargs)
         self._config = RetrieveConfig.of(name, retrieve_config)
-        self._retrieve_config = retrieve_config or {}
+        self._retrieve_config = coalesce(retrieve_config, {})
         if (tokens := self.get_max_tokens(self._model)) != find_window(self._model):  # overridden
             self._max_tokens = tokens
         self._config.hear(self.client)
@@ -182,7 +182,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         found = self.query_vector_db(
             query_texts=[problem], n_results=n_results, search_string=search_string
         )
-        self._results = to_query_results(self.name, _wait_for(found))
+        self._results = to_query_results(self.name, finish(found))
         self._search_string = search_string
         self._announce(problem, began)
 
@@ -190,7 +190,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         """Retrieve, by whatever the user made of `retrieve_docs`; told as an event in any case."""
         self._told, began = False, time.monotonic()
         retrieve: Callable[..., Any] = self.retrieve_docs
-        _wait_for(retrieve(problem, n_results, search_string))
+        finish(retrieve(problem, n_results, search_string))
         self._results = to_query_results(self.name, self._results)
         if not self._told:
             self._announce(problem, began)
@@ -199,11 +199,9 @@ class RetrieveUserProxyAgent(UserProxyAgent):
     def _announce(self, problem: str, began: float) -> None:
         self._told = True
         place = self._collection_name or ""
-        bus.emit(
-            Retrieved(
-                problem, place, "dense", querying.to_hits(self._results), time.monotonic() - began
-            )
-        )
+        seconds = time.monotonic() - began
+        hits = querying.to_hits(self._results)
+        bus.emit(Retrieved(problem, place, "dense", hits, seconds))
 
     def _database(self) -> VectorDB:
         """The database; the one behind `client` is made when it is first needed."""
@@ -261,36 +259,36 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         """The prompt with the problem and these passages; TERMINATE, noted once, when there are
         none.
         """
-        if doc_contents:
-            prompt = self.customized_prompt or PROMPTS.get(task.lower())
-            if prompt is None:
-                raise WrongArgument(
-                    f"{self.name}: the task must be one of {', '.join(PROMPTS)}, not {task!r}."
-                )
-            return filled(prompt, self.problem, doc_contents, self._current_docs_in_context)
-        if not self._exhausted:
-            self._note(f"no more context: {stop_reason(self._explain_lack())}")
-        self._exhausted = True
-        return END
+        if not doc_contents:
+            if not self._exhausted:
+                self._note(f"no more context: {stop_reason(self._explain_lack())}")
+            self._exhausted = True
+            return END
+        prompt = self.customized_prompt or PROMPTS.get(task.lower())
+        if prompt is None:
+            raise WrongArgument(
+                f"{self.name}: the task must be one of {', '.join(PROMPTS)}, not {task!r}."
+            )
+        return filled(prompt, self.problem, doc_contents, self._current_docs_in_context)
 
     def _explain_lack(self) -> EndReason:
         """Why there are no passages to send."""
         if self._doc_contents:
             return EndReason("passages", self.name)
-        if self._results and self._results[0]:
-            return EndReason(
-                "long passages", self.name, int(min(self._config.context_tokens, sys.maxsize))
-            )
-        return EndReason("no passages", self.name)
+        if not find_first(coalesce(self._results, [])):
+            return EndReason("no passages", self.name)
+        most = int(min(self._config.context_tokens, sys.maxsize))
+        return EndReason("long passages", self.name, most)
 
     def _find_lack(self, recipient: Agent) -> EndReason | None:
         """Why the chat had no passages to go on with, where that was its last word."""
+        if not self._exhausted:
+            return None
         lacking, end = self._explain_lack(), engine.why_ended(self, recipient)
         *_, last = [{}, *self._oai_messages[recipient]]
         said_so = (last.get("role"), last.get("content")) == ("assistant", END)
-        if self._exhausted and (said_so or (end and end.kind == lacking.kind)):
-            return lacking
-        return None
+        ended_so = end is not None and end.kind == lacking.kind
+        return lacking if said_so or ended_so else None
 
     async def _converse(self, mode: Mode, recipient: ConversableAgent, *args: Any) -> EndReason:
         """As the others do; a chat that lacked passages ends because of that."""
@@ -303,8 +301,8 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         """The summary; where passages were lacking it says so, since there is nothing to
         summarise.
         """
-        lacking = self._find_lack(recipient) if isinstance(method, str) else None
-        if lacking:
+        lacking = self._find_lack(recipient)
+        if lacking and isinstance(method, str):
             return stop_reason(lacking)
         return await super()._summarized(mode, recipient, method, *args)
 
@@ -314,18 +312,19 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         """
         text = _read_text(message).upper()
         prefix = self.customized_answer_prefix.upper()
-        return ASKS_AGAIN.search(text) is not None, bool(prefix) and prefix not in text
+        return ASKS_AGAIN.search(text) is not None, prefix not in text
 
     def _is_termination_msg_retrievechat(self, message: Any) -> bool:
         """Whether a message is an answer: no Python to run, no call, and nothing that other
         passages are looked up for.
         """
-        if isinstance(message, dict) and (message.get("content") is None or has_calls(message)):
+        if given_content(message) is None or has_calls(message):
             return False
         languages = {language.lower() for language, _ in legacy.extract_code(_read_text(message))}
         if not languages.isdisjoint(_PYTHONS):
             return False
-        return not (self._config.update_context and any(self._check_update_context(message)))
+        goes_on = self._config.update_context and any(self._check_update_context(message))
+        return not goes_on
 
     async def _retrieve_user_reply(
         self,
@@ -348,10 +347,10 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         # Without a problem, the chat began without message_generator.
         self.problem = self.problem or _read_text(messages[0])
         contents = await mode.block(self._find_other_passages, _read_text(messages[-1]), asked)
+        if sender is not None and was_exhausted and not contents:
+            engine.ended(self, sender, self._explain_lack())
+            return True, None
         if sender is not None:
-            if was_exhausted and not contents:
-                engine.ended(self, sender, self._explain_lack())
-                return True, None
             self._begin_anew(sender)
         return True, self._generate_message(contents, self._task)
 
@@ -369,20 +368,15 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         without new passages is asked for once more. "" when there are none.
         """
         self._intermediate_answers.add(text)
+        wanted = coalesce(self.n_results, 20)
         if asked:
-            return self._get_context(self._results) or self._search_further(
-                self.problem, 3 * self._wanted
-            )
-        if new := self._search_further(text, self._wanted):
-            self._repeated = False
-        elif self._repeated:
+            rest = self._get_context(self._results)
+            return rest or self._search_further(self.problem, 3 * wanted)
+        has_new = bool(self._search_further(text, wanted))
+        if self._repeated and not has_new:
             return ""
-        self._repeated = not new
+        self._repeated = not has_new
         return "\n".join(self._doc_contents)
-
-    @property
-    def _wanted(self) -> int:
-        return 20 if self.n_results is None else self.n_results
 
     def _search_further(self, problem: str, n_results: int) -> str:
         """Passages for the problem that were in no prompt yet, however many results that takes; ""
@@ -393,8 +387,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
             self._reset(intermediate=True)
             results = self._look_up(problem, n_results, self._search_string)
             contents = self._get_context(results)
-            found = results[0] if results else []
-            if contents or len(found) < n_results:
+            if contents or len(find_first(results)) < n_results:
                 return contents
             n_results *= 2
 
@@ -415,17 +408,11 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         """Run Python as a UserProxyAgent does; shell commands and installations are refused, which
         counts as failed.
         """
-        language = kwargs.get("lang")
-        language = "python" if language is None else language
-        if code.startswith(("!", "%pip", "pip ")) or language.lower() not in _PYTHONS:
+        language = coalesce(kwargs.get("lang"), "python")
+        if language.lower() not in _PYTHONS or code.startswith(("!", "%pip", "pip ")):
             return 1, _REFUSED, None
         return super().run_code(code, **kwargs)
 
 
 def _read_text(message: Any) -> str:
-    return text_of(message.get("content") if isinstance(message, dict) else message)
-
-
-def _wait_for(result: Any) -> Any:
-    """What an override gave; an async one is waited for."""
-    return wait_for(result) if inspect.isawaitable(result) else result
+    return text_of(given_content(message))

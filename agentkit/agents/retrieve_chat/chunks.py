@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -20,6 +21,7 @@ _LONGEST_TOKEN = 64
 """Characters; a line with more for each token that fits is not counted, which would take long, but
 cut.
 """
+_BLANKS = re.compile(r"\s*")
 Counter = Callable[[str], int]
 Line = tuple[str, int]
 """A line, and its tokens."""
@@ -66,10 +68,10 @@ def _cut(line: str, most: int, count: Counter) -> Iterator[Line]:
     while (end := _find_end(line, start, most, count)) < len(line):
         piece = line[start:end].strip()
         yield piece, count(piece)
-        start = end
-        while start < len(line) and line[start].isspace():
-            start += 1
-    yield line[start:], count(line[start:])
+        blanks = next(_BLANKS.finditer(line, end))
+        start = blanks.end()
+    rest = line[start:]
+    yield rest, count(rest)
 
 
 def _find_end(line: str, start: int, most: int, count: Counter) -> int:
@@ -82,10 +84,11 @@ def _find_end(line: str, start: int, most: int, count: Counter) -> int:
         size *= 2
     piece = line[start : start + min(size, longest)]
     fitting = _measure_fitting(piece, most, count)
-    if start + fitting == len(line):
-        return len(line)
+    end = start + fitting
+    if end == len(line) or fitting == len(piece):
+        return end
     space = piece.rfind(" ", 1, fitting + 1)
-    return start + (fitting if space < 0 or fitting == len(piece) else space)
+    return end if space < 0 else start + space
 
 
 def _measure_fitting(text: str, most: int, count: Counter) -> int:
@@ -106,14 +109,16 @@ def _join(lines: Sequence[Line], most: int, at_empty: bool, overlap: int) -> Ite
         end = max(start + 1, bisect_right(sums, sums[start] + most + 1) - 1)
         if at_empty and end < len(lines):
             end = _find_empty_line(lines, with_text, fresh, end)
-        chunk = "\n".join(line for line, _ in lines[start:end]).strip("\n")
+        texts = [line for line, _ in lines[start:end]]
+        chunk = "\n".join(texts).strip("\n")
         if chunk.strip():
             yield chunk
         if end == len(lines):
             return
 
-        until = sums[_next_text(with_text, end, default=end) + 1]
-        start = _next_start(lines, sums, start, end, until - most - 1, overlap)
+        following = _next_text(with_text, end, default=end)
+        least = sums[following + 1] - most - 1
+        start = _next_start(lines, sums, start, end, least, overlap)
         fresh = end
 
 
@@ -156,19 +161,20 @@ def split_files_to_chunks(
     is noted and left out;
     when none can be read, the DocumentError of the first is raised. An empty file has no chunks.
     """
-    split = custom_text_split_function or partial(
+    split_by_lines = partial(
         split_text_to_chunks,
         max_tokens=max_tokens,
         chunk_mode=chunk_mode,
         must_break_at_empty_line=must_break_at_empty_line,
         count=count,
     )
+    split: Callable[[str], Iterable[str]] = custom_text_split_function or split_by_lines
     chunks: list[str] = []
     sources: list[dict[str, str]] = []
     failed: list[DocumentError] = []
     with Jail(Limits.from_settings(load_settings())) as jail:
         for file in files:
-            path, source = file if isinstance(file, tuple) else (file, file)
+            path, source = (file, file) if isinstance(file, str) else file
             try:
                 text = _read_text(jail, path)
             except DocumentError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -11,8 +12,11 @@ from agentkit.agents.retrieve_chat.chunks import CHUNK_MODES
 from agentkit.agents.retrieve_chat.files import TEXT_FORMATS
 from agentkit.agents.retrieve_chat.prompts import PROMPTS, filled
 from agentkit.conversation.checks import check_kind
+from agentkit.conversation.model import list_models
+from agentkit.core.given import coalesce, list_missing
 from agentkit.errors import UnknownModel, WrongArgument
 from agentkit.llm.tokens.windows import count_token, get_max_token_limit, registered_window
+from agentkit.messages import without_keys
 
 if TYPE_CHECKING:
     from agentkit.agents.retrieve_chat.vectordb.base import VectorDB
@@ -42,6 +46,8 @@ _KINDS: dict[str, tuple[Any, str]] = {
     "db_config": (Mapping, "a dict"),
     "custom_text_types": (list | tuple, "a list of extensions"),
 }
+_NONE_COUNTS = ("vector_db", "collection_name")
+"""Where None says something itself; elsewhere it leaves the default."""
 _CHOICES = {"task": PROMPTS, "chunk_mode": CHUNK_MODES}
 
 
@@ -85,44 +91,37 @@ class RetrieveConfig:
         that are not known.
         """
         check_kind(owner, "retrieve_config", given, Mapping | None, "a dict")
-        given = given or {}
+        said = coalesce(given, {})
         known = [one.name for one in fields(cls) if one.init]
-        unknown = sorted(set(given) - set(known), key=str)
+        unknown = list_missing(said, known)
         if unknown:
-            names = ", ".join(map(str, unknown))
+            names = ", ".join(sorted(map(str, unknown)))
             text = (
                 f"{owner}: retrieve_config has keys without a meaning: {names}. Known are"
                 f" {', '.join(known)}."
             )
             warnings.warn(text, UserWarning, stacklevel=4)
-        if given.get("client") is not None and "vector_db" not in given:
-            given = {**given, "vector_db": None}  # a client that is given is to be used
-        # None leaves a key at its default, except where None itself says something.
-        settings = {
-            key: value
-            for key, value in given.items()
-            if key in known and (value is not None or key in ("vector_db", "collection_name"))
-        }
+        left_out = [key for key in said if said[key] is None and key not in _NONE_COUNTS]
+        settings = without_keys(said, [*unknown, *left_out])
+        if "client" in settings:  # one that is given is to be used
+            settings.setdefault("vector_db", None)
         config = cls(**settings)
         config._check(owner)
         return config
 
     def _check(self, owner: str) -> None:
         for key, (kind, what) in _KINDS.items():
-            check_kind(owner, f"retrieve_config[{key!r}]", getattr(self, key), kind | None, what)
+            check_kind(owner, _name(key), getattr(self, key), kind | None, what)
         for key, allowed in _CHOICES.items():
             value = getattr(self, key)
             if value.lower() not in allowed:
                 raise WrongArgument(
-                    f"{owner}: retrieve_config[{key!r}] must be one of {', '.join(allowed)}, not"
-                    f" {value!r}."
+                    f"{owner}: {_name(key)} must be one of {', '.join(allowed)}, not {value!r}."
                 )
         for key in ("chunk_token_size", "context_max_tokens"):
-            value = getattr(self, key)
-            if value is not None and value < 1:
-                raise WrongArgument(
-                    f"{owner}: retrieve_config[{key!r}] must be 1 or more, not {value!r}."
-                )
+            value = coalesce(getattr(self, key), math.inf)
+            if value < 1:
+                raise WrongArgument(f"{owner}: {_name(key)} must be 1 or more, not {value!r}.")
         if self.customized_prompt:
             filled(self.customized_prompt, "", "", [])
 
@@ -138,28 +137,26 @@ class RetrieveConfig:
 
     def hear(self, client: object) -> None:
         """Take the window from a client that was told it of this very model."""
-        for model in getattr(client, "models", None) or ():
+        for model in list_models(client):
             if getattr(model, "name", None) == self.model:
                 self.window = model.context_window or self.window
 
     @property
     def chunk_tokens(self) -> int:
         """Tokens of a chunk at most."""
-        if self.chunk_token_size is not None:
-            return int(self.chunk_token_size)
-        return int(min(self.max_tokens, _LARGEST) * 0.4)
+        return int(coalesce(self.chunk_token_size, min(self.max_tokens, _LARGEST) * 0.4))
 
     @property
     def context_tokens(self) -> float:
         """Tokens of the passages in one prompt at most."""
-        return self.max_tokens * 0.8 if self.context_max_tokens is None else self.context_max_tokens
+        return coalesce(self.context_max_tokens, self.max_tokens * 0.8)
 
     @property
     def may_exist(self) -> bool:
         """Whether a collection of that name may be there already; it has to be when there are no
         documents to fill it.
         """
-        return self.docs_path is None if self.get_or_create is None else self.get_or_create
+        return coalesce(self.get_or_create, self.docs_path is None)
 
     @property
     def prompt(self) -> str:
@@ -174,6 +171,11 @@ class RetrieveConfig:
 _LARGEST = 32_000
 """Tokens; windows beyond this make no larger chunks, of which an embedding would say nothing."""
 _OF_AUTOGEN = (("32k", 32_000), ("16k", 16_000), ("gpt-4", 8_000), ("gpt-3.5", 4_000))
+
+
+def _name(key: str) -> str:
+    """A key as errors name it."""
+    return f"retrieve_config[{key!r}]"
 
 
 def find_window(model: str) -> int:

@@ -4,8 +4,9 @@ chat.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from agentkit.errors import WrongType
@@ -42,11 +43,8 @@ class Context:
         """
         self.sources = []
         taken: list[str] = []
-        total = 0
-        first = results[0] if results else []
-        for index, (document, _) in enumerate(first):
-            if index <= self.index or document["id"] in self.ids:
-                continue
+        left = max_tokens
+        for index, document in self._list_unread(results):
             tokens = count(document["content"])
             if tokens > max_tokens:
                 note(
@@ -55,13 +53,20 @@ class Context:
                 )
                 self.index = index
                 continue
-            if total + tokens > max_tokens or len(taken) == most:
+            if tokens > left or len(taken) == most:
                 break
-            total += tokens
+            left -= tokens
             self.index = index
             self._take(document)
-            taken.append(document["content"])
-        return "".join(f"{content}\n" for content in taken)
+            taken.append(f"{document['content']}\n")
+        return "".join(taken)
+
+    def _list_unread(self, results: QueryResults) -> Iterator[tuple[int, Document]]:
+        """Those behind what was looked at, but for what was in a prompt; with their places."""
+        numbered = enumerate(find_first(results))
+        for index, (document, _) in islice(numbered, self.index + 1, None):
+            if document["id"] not in self.ids:
+                yield index, document
 
     def _take(self, document: Document) -> None:
         self.ids.append(document["id"])
@@ -71,9 +76,15 @@ class Context:
             self.sources.append(source)
 
 
+def find_first(results: QueryResults) -> list[tuple[Document, float]]:
+    """The documents of the first query."""
+    return next(iter(results), [])
+
+
 def find_source(document: Document) -> str:
     """Where a document is from; "" when it does not say so."""
-    return str((document.get("metadata") or {}).get("source") or "")
+    metadata = document.get("metadata") or {}
+    return str(metadata.get("source") or "")
 
 
 def describe(document: Document) -> str:
@@ -89,7 +100,8 @@ def to_query_results(owner: str, given: object) -> QueryResults:
     Raises WrongType for anything else.
     """
     if isinstance(given, Mapping) and "ids" in given:
-        return [_read_row(given, row) for row in range(len(given["ids"]))]
+        rows = range(len(given["ids"]))
+        return [_read_row(given, row) for row in rows]
     if not isinstance(given, list | tuple):
         raise WrongType(
             f"{owner}: what was retrieved must be a list with (document, distance) pairs for each"
@@ -107,8 +119,9 @@ def _read_row(given: Mapping[str, Any], row: int) -> list[tuple[Document, float]
     columns = []
     for key, default in (("documents", ""), ("metadatas", None), ("distances", 0.0)):
         values = given.get(key)
-        columns.append(values[row] if values else [default] * len(ids))
-    return [
-        ({"id": id_, "content": content, "metadata": metadata}, float(distance))
-        for id_, content, metadata, distance in zip(ids, *columns, strict=True)
-    ]
+        columns.append(values[row] if values else repeat(default, len(ids)))
+    return list(map(_to_hit, ids, *columns))
+
+
+def _to_hit(number: Any, content: str, metadata: Any, distance: Any) -> tuple[Document, float]:
+    return {"id": number, "content": content, "metadata": metadata}, float(distance)

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from agentkit.documents import Limits, read_document
 from agentkit.documents.readers.web import read_html
 from agentkit.errors import DamagedDocument, WrongArgument, WrongType
+from agentkit.messages import text_or_empty
 from agentkit.retrieval.web.fetching import fetch
 from agentkit.settings import load_settings
 
@@ -108,10 +109,10 @@ def _list_visible(names: list[str]) -> list[str]:
 def is_url(string: object) -> bool:
     """Whether it is an address on the web: a text with a scheme and a host."""
     try:
-        parts = urlsplit(string) if isinstance(string, str) else None
+        parts = urlsplit(text_or_empty(string))
     except ValueError:
         return False
-    return parts is not None and bool(parts.scheme and parts.netloc)
+    return all((parts.scheme, parts.netloc))
 
 
 def get_file_from_url(url: str, save_path: str | None = None) -> tuple[str, str]:
@@ -150,10 +151,16 @@ def _to_markdown(data: bytes) -> str:
             "The page is nested too deeply to be read; fetch it in a flatter form or as text."
         ) from error
     blocks = [f"# {reading.title}"] if reading.title else []
-    for part in reading.parts:
-        level = min(6, 1 + part.heading.count(" > ")) if part.heading else 0
-        blocks.append("#" * level + " " * bool(level) + part.text)
+    blocks += [_mark_heading(part.heading) + part.text for part in reading.parts]
     return "\n\n".join(blocks)
+
+
+def _mark_heading(heading: str) -> str:
+    """What stands before a heading; the deeper it is, the longer."""
+    if not heading:
+        return ""
+    level = 1 + heading.count(" > ")
+    return "#" * min(6, level) + " "
 
 
 def extract_text_from_pdf(file: str) -> str:

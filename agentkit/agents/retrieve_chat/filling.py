@@ -63,26 +63,29 @@ def _hash_ids(
     there.
     """
     wanted = dict(reversed(list(chunks)))  # of equal ones the first
-    contents = list(reversed(wanted))
-    known = _find_known(
-        database, config.collection_name, [_hash(content)[:_ID_LENGTH] for content in contents]
-    )
+    hashes = {content: _hash(content) for content in reversed(wanted)}
+    known = _find_known(database, config.collection_name, list(map(_shorten, hashes.values())))
     documents: list[Document] = []
-    for content in contents:
-        digest = _hash(content)
+    for content, digest in hashes.items():
+        short = _shorten(digest)
         # Two contents may share so short an id: the second is known by its whole hash.
-        id_ = digest[:_ID_LENGTH] if known.get(digest[:_ID_LENGTH], content) == content else digest
-        if not (config.new_docs and id_ in known):
+        id_ = short if known.get(short, content) == content else digest
+        if id_ not in known or not config.new_docs:
             documents.append({"id": id_, "content": content, "metadata": wanted[content]})
         known[id_] = content
     return documents
+
+
+def _shorten(digest: str) -> str:
+    return digest[:_ID_LENGTH]
 
 
 def _find_known(database: VectorDB, name: str | None, ids: list[str]) -> dict[str, str]:
     """Those of the ids that are there, and their contents."""
     found: dict[str, str] = {}
     for start in range(0, len(ids), _AT_ONCE):
-        there = database.get_docs_by_ids(list(ids[start : start + _AT_ONCE]), collection_name=name)
+        some = ids[start : start + _AT_ONCE]
+        there = database.get_docs_by_ids(list(some), collection_name=name)
         found.update({str(one["id"]): one["content"] for one in there or []})
     return found
 

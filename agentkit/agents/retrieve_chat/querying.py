@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
-from itertools import islice
+from itertools import islice, starmap
 from typing import TYPE_CHECKING, Any
 
 from agentkit.agents.retrieve_chat.config import RetrieveConfig
+from agentkit.agents.retrieve_chat.context import find_first
+from agentkit.core.given import coalesce
 from agentkit.errors import ConfigError, WrongType
 
 if TYPE_CHECKING:
@@ -47,20 +49,21 @@ def _make_database(kind: str | None, config: RetrieveConfig) -> VectorDB:
     from agentkit.agents.retrieve_chat.vectordb.factory import VectorDBFactory
 
     settings = dict(config.db_config)
-    if function := config.embedding_function or _load_embedding(config.embedding_model):
+    function = coalesce(config.embedding_function, _load_embedding(config.embedding_model))
+    if function is not None:
         settings.setdefault("embedding_function", function)
-    if kind is not None:
-        return VectorDBFactory.create_vector_db(kind, **settings)
-    settings |= {"path": None} if config.client is None else {"client": config.client}
-    return VectorDBFactory.create_vector_db("chroma", **settings)
+    if kind is None:
+        settings |= {"path": None} if config.client is None else {"client": config.client}
+    return VectorDBFactory.create_vector_db(coalesce(kind, "chroma"), **settings)
 
 
 def _load_embedding(model: str) -> EmbeddingFunction | None:
     """The embedding function of a sentence-transformers model; None for the packaged one, which
     databases use by themselves.
     """
-    packaged = model.removeprefix("sentence-transformers/") == _PACKAGED_MODEL
-    return None if packaged else lambda texts: _load_model(model).encode(list(texts)).tolist()
+    if model.removeprefix("sentence-transformers/") == _PACKAGED_MODEL:
+        return None
+    return lambda texts: _load_model(model).encode(list(texts)).tolist()
 
 
 @cache
@@ -90,10 +93,9 @@ def query(
     from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB
 
     if search_string and isinstance(database, CheckedVectorDB):
-        wanted = {"$contains": search_string}
-        given = options.get("where_document")
-        options = {**options, "where_document": {"$and": [wanted, given]} if given else wanted}
+        options = _with_search_string(options, search_string)
         search_string = ""
+    fits = partial(_fits, search_string, config.distance_threshold)
     asked = n_results
     while True:
         found = database.retrieve_docs(
@@ -103,7 +105,6 @@ def query(
             distance_threshold=config.distance_threshold,
             **options,
         )
-        fits = partial(_fits, search_string, config.distance_threshold)
         kept = [list(islice(filter(fits, row), n_results)) for row in found]
         # A database that cannot look for the string itself is asked for more until enough of its
         # documents contain it.
@@ -113,21 +114,32 @@ def query(
         asked *= 4
 
 
+def _with_search_string(options: dict[str, object], search_string: str) -> dict[str, object]:
+    """The options of a database that looks for the string itself."""
+    wanted: dict[str, object] = {"$contains": search_string}
+    if given := options.get("where_document"):
+        wanted = {"$and": [wanted, given]}
+    return {**options, "where_document": wanted}
+
+
 def _fits(search_string: str, threshold: float, hit: tuple[Document, float]) -> bool:
     document, distance = hit
-    return search_string in document["content"] and (threshold < 0 or distance < threshold)
+    is_near = threshold < 0 or distance < threshold
+    return is_near and search_string in document["content"]
 
 
 def to_hits(results: QueryResults) -> list[dict[str, object]]:
     """What was found for the first query, nearest first, as an event tells it."""
-    first = results[0] if results else []
-    return [
-        {
-            "rank": rank,
-            "id": document["id"],
-            "document": (document.get("metadata") or {}).get("source", ""),
-            "text": document["content"],
-            "distance": float(distance),
-        }
-        for rank, (document, distance) in enumerate(first, start=1)
-    ]
+    return list(starmap(_to_hit, enumerate(find_first(results), start=1)))
+
+
+def _to_hit(rank: int, found: tuple[Document, float]) -> dict[str, object]:
+    document, distance = found
+    metadata = document.get("metadata") or {}
+    return {
+        "rank": rank,
+        "id": document["id"],
+        "document": metadata.get("source", ""),
+        "text": document["content"],
+        "distance": float(distance),
+    }

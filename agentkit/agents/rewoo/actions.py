@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Coroutine
 from copy import deepcopy
 from typing import Any, ClassVar
 
 from agentkit.agents.rewoo.describing import Description, describe, read_purpose
 from agentkit.agents.rewoo.inputs import Arguments, BaseParser, JsonParser
-from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode, error_text
+from agentkit.agents.rewoo.mistakes import list_names
+from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
 from agentkit.core import replay
 from agentkit.core.tools import Effects, effects_of, load_arguments
-from agentkit.core.twin import wait_for
-from agentkit.errors import Stopped, WrongArgument, WrongType
+from agentkit.core.twin import finish
+from agentkit.errors import Stopped, WrongArgument, WrongType, explain
 
 
 class BaseAction:
@@ -85,7 +85,7 @@ class BaseAction:
         given = {"inputs": inputs, "name": name}
         function = self._find_api(name)
         if function is None:
-            known = ", ".join(self._list_apis()) or "none"
+            known = list_names(self._list_apis())
             return self._fail(
                 given, f"invalid API: {name}; {self.name} has {known}.", ActionStatusCode.API_ERROR
             )
@@ -95,13 +95,12 @@ class BaseAction:
         except (WrongArgument, WrongType) as error:
             return self._fail(given, str(error), ActionStatusCode.ARGS_ERROR)
         try:
-            outputs = function(*args, **kwargs)
-            outputs = wait_for(outputs) if inspect.isawaitable(outputs) else outputs
+            outputs = finish(function(*args, **kwargs))
         except Stopped:
             raise
         except Exception as error:  # noqa: BLE001
             # Whatever an action raises is told to planner and solver.
-            return self._fail(arguments, error_text(error), ActionStatusCode.API_ERROR)
+            return self._fail(arguments, explain(error), ActionStatusCode.API_ERROR)
         return self._complete(arguments, outputs)
 
     def as_inputs(self, text: str, name: str = "run") -> Arguments:

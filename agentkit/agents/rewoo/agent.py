@@ -21,10 +21,11 @@ from agentkit.conversation.model import offered_tools
 from agentkit.conversation.replies import Verdict, asks_model
 from agentkit.conversation.tooling import conversation
 from agentkit.core import bus
+from agentkit.core.given import coalesce
 from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import WrongArgument
 from agentkit.events import Noted
-from agentkit.messages import AnyMessage, Stored, content_of, text_of
+from agentkit.messages import AnyMessage, Stored, content_of, text_of, text_or_empty
 
 DESCRIPTION = (
     "Plans the steps to an answer, gathers evidence for all of them with its tools, and answers"
@@ -69,7 +70,7 @@ class ReWOOAgent(ConversableAgent):
 
         Raises WrongType and WrongArgument for what cannot be.
         """
-        role = system_message if isinstance(system_message, str) else ""
+        role = text_or_empty(system_message)
         super().__init__(
             name,
             system_message,
@@ -124,7 +125,7 @@ class ReWOOAgent(ConversableAgent):
         """Reply function: plan, gather the evidence, answer; `config` may be another client to
         ask.
         """
-        client = self.client if config is None else config
+        client = coalesce(config, self.client)
         messages = conversation(self, messages, sender)
         if client is None or not messages:
             return False, None
@@ -202,7 +203,8 @@ def _to_turn(message: Stored, text: str) -> ChatMessage:
     if message.get("role") == "assistant":
         return {"role": "assistant", "content": text}
     name = message.get("name")
-    return {"role": "user", "content": f"{name}: {text}" if name else text}
+    said = f"{name}: {text}" if name else text
+    return {"role": "user", "content": said}
 
 
 def _shorten(text: str) -> str:

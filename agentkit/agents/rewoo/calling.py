@@ -11,9 +11,10 @@ from agentkit.agents.rewoo.evidence import Evidence
 from agentkit.agents.rewoo.executor import ActionExecutor
 from agentkit.agents.rewoo.inputs import Arguments
 from agentkit.agents.rewoo.plan import Step
-from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode, error_text
+from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
 from agentkit.core import bus, replay, stopping
 from agentkit.core.tools import Given, collecting, to_text
+from agentkit.errors import explain
 from agentkit.events import ToolCalled, ToolReturned
 from agentkit.messages import new_id
 
@@ -44,7 +45,7 @@ class ActionCall:
                     returned = self.executor(tool, arguments)
                 content = returned.format_result() if returned.succeeded else ""
             except BaseException as error:  # the call is over for those who listen, too
-                listeners.announce_error(error_text(error))
+                listeners.announce_error(explain(error))
                 raise
             if returned.succeeded:
                 listeners.announce_return(True, content, passages)

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 _CLOSING = {"[": "]", "［": "］"}
@@ -35,6 +37,34 @@ class Ending(NamedTuple):
     doubtful: bool = False
 
 
+class _Way(NamedTuple):
+    """A form in which the whole input can be written, so that it is sure where it ends."""
+
+    begins: tuple[str, ...]
+    find_end: Callable[[str, int], int]
+    """The end of such a value that begins at a place; the end of the text where there is none."""
+
+
+def _find_end_of_json(text: str, begin: int) -> int:
+    try:
+        _, end = json.JSONDecoder(strict=False).raw_decode(text, begin)
+    except (ValueError, RecursionError):
+        return len(text)
+    return end
+
+
+def _find_end_of_quoted(text: str, begin: int) -> int:
+    """It may take several lines."""
+    found = _WHOLE.match(text, begin)
+    return found.end() if found else len(text)
+
+
+_WAYS = (
+    _Way(("{", "[", '"'), _find_end_of_json),
+    _Way(('"', "'", "“"), _find_end_of_quoted),
+)
+
+
 @dataclass(slots=True)
 class Region:
     """The text from one mark to the next; what failed once in it is not tried again, so that
@@ -44,9 +74,8 @@ class Region:
     text: str
     goes_on: bool = False
     """Whether a text in single quotes may be closed behind the next mark."""
-    tries_json: bool = True
-    tries_whole: bool = True
-    tries_quotes: bool = True
+    failed: set[_Way] = field(default_factory=set)
+    patterns: tuple[re.Pattern[str], ...] = (_QUOTED, _BRACKET)
 
     def ending(self, start: int, opened: str, action: re.Pattern[str]) -> Ending:
         """Where the bracket that was opened before `start` is closed; the input does not go on into
@@ -57,52 +86,42 @@ class Region:
         open. Where more are closed than opened in what follows on the line, as in `run[a ] b]`, the
         last one counts.
         """
-        closing = _CLOSING[opened]
-        sure = self._find_sure_end(start, closing)
+        sure = self._find_sure_end(start, _CLOSING[opened])
         end = self._find_closing(start, opened) if sure is None else sure
         if end is None:
             return Ending(None)
         following = action.search(self.text, end + 1)
         until = following.start() if following else len(self.text)
-        line = end + len(self.text[end:until].partition("\n")[0])
+        rest_of_line, _, _ = self.text[end:until].partition("\n")
+        line = end + len(rest_of_line)
         last, stray = self._find_strays(end, line, until, opened)
-        doubtful = stray or (last != sure and self._may_go_on(start, last, line, until))
-        return Ending(last, doubtful)
+        if last == sure:
+            return Ending(last, stray)
+        return Ending(last, stray or self._may_go_on(start, last, line, until))
 
     def _find_sure_end(self, start: int, closing: str) -> int | None:
-        after_json = self._find_after_json(start, closing)
-        return self._find_after_whole(start, closing) if after_json is None else after_json
-
-    def _find_after_json(self, start: int, closing: str) -> int | None:
         begin = self._skip_space(start)
-        if not (self.tries_json and self.text.startswith(("{", "[", '"'), begin)):
-            return None
-        try:
-            end = self._skip_space(json.JSONDecoder(strict=False).raw_decode(self.text, begin)[1])
-        except (ValueError, RecursionError):
-            end = len(self.text)
-        self.tries_json = self.text[end : end + 1] == closing
-        return end if self.tries_json else None
-
-    def _find_after_whole(self, start: int, closing: str) -> int | None:
-        """Behind an input that is one text in quotes, which may take several lines."""
-        begin = self._skip_space(start)
-        if not (self.tries_whole and self.text.startswith(('"', "'", "“"), begin)):
-            return None
-        found = _WHOLE.match(self.text, begin)
-        end = self._skip_space(found.end()) if found else len(self.text)
-        self.tries_whole = self.text[end : end + 1] == closing
-        return end if self.tries_whole else None
+        for way in _WAYS:
+            if way in self.failed or not self.text.startswith(way.begins, begin):
+                continue
+            end = self._skip_space(way.find_end(self.text, begin))
+            if self.text.startswith(closing, end):
+                return end
+            self.failed.add(way)
+        return None
 
     def _find_closing(self, start: int, opened: str) -> int | None:
-        end = self._find_balanced(start, opened, _QUOTED) if self.tries_quotes else None
-        self.tries_quotes = end is not None
-        return self._find_balanced(start, opened, _BRACKET) if end is None else end
+        for pattern in self.patterns:
+            end = self._find_balanced(start, opened, pattern)
+            if end is not None:
+                return end
+            self.patterns = (_BRACKET,)
+        return None
 
     def _find_balanced(self, start: int, opened: str, pattern: re.Pattern[str]) -> int | None:
         depth = 1
         for found in pattern.finditer(self.text, start):
-            depth += (found[0] == opened) - (found[0] == _CLOSING[opened])
+            depth += _count_step(found[0], opened)
             if depth == 0:
                 return found.start()
         return None
@@ -111,14 +130,17 @@ class Region:
         """The last bracket on the line that closes the input, and whether one on a later line does
         so, too.
         """
-        last, after, depth = end, end, 0
+        closed, depth = [end], 0
         for found in _BRACKET.finditer(self.text, end + 1, until):
-            depth += (found[0] == opened) - (found[0] == _CLOSING[opened])
+            depth += _count_step(found[0], opened)
             if depth < 0:
-                depth, after = 0, found.start()
-                last = after if after < line else last
-        last = last if self.text[end:last].strip(_SLIP) else end
-        return last, bool(self.text[last:after].strip(_SLIP))
+                depth = 0
+                closed.append(found.start())
+        last = closed[bisect_left(closed, line, lo=1) - 1]
+        if not self.text[end:last].strip(_SLIP):
+            last = end
+        behind = self.text[last : closed[-1]]
+        return last, bool(behind.strip(_SLIP))
 
     def _may_go_on(self, start: int, end: int, line: int, until: int) -> bool:
         """Whether what was read as the input looks cut off, and as if it were closed later."""
@@ -128,16 +150,24 @@ class Region:
         if is_open and self.goes_on and written.startswith("'"):  # else it may be an apostrophe
             return True
         is_complete = not is_open and _brackets_match(rest)
-        if written.startswith(_BEGINS_WHOLE) and not is_complete:
+        if not is_complete and written.startswith(_BEGINS_WHOLE):
             return True
         if is_open:
             return _LINE_CLOSED.search(self.text, end + 1, until) is not None
-        ends_there = "\n" not in written and not self.text[end:line].strip(_SLIP + ".")
-        return not ends_there and _LINE_CLOSED.search(self.text, line, until) is not None
+        goes_over_lines = "\n" in written
+        has_more = self.text[end:line].strip(_SLIP + ".")
+        if not goes_over_lines and not has_more:
+            return False
+        return _LINE_CLOSED.search(self.text, line, until) is not None
 
     def _skip_space(self, start: int) -> int:
-        space = _SPACE.match(self.text, start)
-        return space.end() if space else start
+        space = next(_SPACE.finditer(self.text, start))
+        return space.end()
+
+
+def _count_step(bracket: str, opened: str) -> int:
+    """How much deeper a bracket leads: 1, -1, or 0 for one of another kind."""
+    return (bracket == opened) - (bracket == _CLOSING[opened])
 
 
 def _brackets_match(text: str) -> bool:

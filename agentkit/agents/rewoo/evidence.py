@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field, fields, replace
 
 from agentkit.agents.rewoo.plan import Plan, is_label
+from agentkit.core.given import to_list
 from agentkit.core.tools import Given
 from agentkit.errors import WrongArgument, WrongType
+from agentkit.messages import without_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,12 @@ class Evidence:
         """The evidence that `to_json` gave, or as much of it as label, ok and text; raises
         WrongArgument for less.
         """
-        if not isinstance(data, Mapping) or not data.keys() >= {"label", "ok", "text"}:
+        if not isinstance(data, Mapping) or not data.keys() >= _NEEDED:
             raise WrongArgument(
                 f"Evidence is an object with at least label, ok and text, but it is {data!r:.200}."
             )
-        return cls(**{name: data[name] for name in _STORED if name in data})
+        given = {name: data[name] for name in _STORED if name in data}
+        return cls(**given)
 
     @classmethod
     def of_failure(cls, label: str, problem: str, arguments: str) -> Evidence:
@@ -58,6 +61,7 @@ class Evidence:
 
 
 # Only texts and numbers can be stored; what else there is takes no part in comparisons, either.
+_NEEDED = {"label", "ok", "text"}
 _STORED = [field.name for field in fields(Evidence) if field.compare]
 Known = Mapping[str, Evidence | str]
 """What is known by label, as evidence or as a text that somebody gives for it."""
@@ -73,7 +77,7 @@ def still_known(
 
     Given as `known`, the run begins again from there. A text stands for the evidence of a step that
     succeeded. Raises WrongArgument for a label that is not in the plan or cannot be one, and
-    WrongType for what is neither evidence nor text.
+    WrongType for anything but evidence and texts.
     """
     if not isinstance(evidence, Mapping):
         raise WrongType(
@@ -81,10 +85,10 @@ def still_known(
             f" {evidence!r:.200}."
         )
     given = {label: _to_evidence(label, each) for label, each in evidence.items()}
-    again = {changed} if isinstance(changed, str) else set(changed)
     failed = {label for label, each in given.items() if not each.ok}
+    again = set(to_list(changed, str))
     lost = plan.after_all(again | failed.intersection(plan.labels))
-    return {label: each for label, each in given.items() if label not in lost}
+    return without_keys(given, lost)
 
 
 def _to_evidence(label: object, given: object) -> Evidence:

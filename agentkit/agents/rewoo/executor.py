@@ -8,9 +8,11 @@ from typing import Any, Literal, overload
 from agentkit.agents.rewoo.actions import BaseAction
 from agentkit.agents.rewoo.describing import Description
 from agentkit.agents.rewoo.inputs import Arguments
+from agentkit.agents.rewoo.mistakes import list_names
 from agentkit.agents.rewoo.reading import can_be_called
 from agentkit.agents.rewoo.schema import ActionReturn, ActionValidCode
 from agentkit.agents.rewoo.special import FinishAction, FunctionAction, InvalidAction, NoAction
+from agentkit.core.given import coalesce
 from agentkit.core.tools import Effects
 from agentkit.errors import UnknownAction, WrongArgument
 
@@ -34,11 +36,11 @@ class ActionExecutor:
         The three special actions are InvalidAction(), NoAction() and FinishAction() unless given.
         """
         self.actions: dict[str, BaseAction] = {}
-        self.invalid_action = invalid_action or InvalidAction()
-        self.no_action = no_action or NoAction()
-        self.finish_action = finish_action or FinishAction()
-        given: Any = actions if isinstance(actions, list | tuple) else [actions]
-        for action in given:
+        self.invalid_action = coalesce(invalid_action, InvalidAction())
+        self.no_action = coalesce(no_action, NoAction())
+        self.finish_action = coalesce(finish_action, FinishAction())
+        given: Any = actions
+        for action in given if isinstance(given, list | tuple) else [given]:
             self.add_action(action)
         if finish_in_action:
             self.add_action(self.finish_action)
@@ -47,8 +49,10 @@ class ActionExecutor:
         """The descriptions of what may be used; the APIs of a toolkit one by one, as
         `toolkit.api`.
         """
-        enabled = self.action_names()
-        return [api for name in enabled for api in _describe_tools(name, self.actions[name])]
+        found: list[Description] = []
+        for name in self.action_names():
+            found += _describe_tools(name, self.actions[name])
+        return found
 
     def is_valid(self, name: str) -> bool:
         """Whether there is an enabled action of that name."""
@@ -67,7 +71,7 @@ class ActionExecutor:
         it only gives an error.
         """
         action, api = self._find(name)
-        return "none" if action is None else action.effects_of(api)
+        return action.effects_of(api) if action else "none"
 
     def runs_again(self, name: str) -> bool:
         """Whether the action is run again when a run is replayed."""
@@ -95,7 +99,7 @@ class ActionExecutor:
         it contains.
         """
         action, api = self._find(name)
-        return text if action is None else action.as_inputs(text, api)
+        return action.as_inputs(text, api) if action else text
 
     def __call__(self, name: str, command: Arguments) -> ActionReturn:
         """Run the action `name` or `toolkit.api`; an unknown name is answered by the invalid
@@ -106,27 +110,31 @@ class ActionExecutor:
             returned = action(command, api)
             returned.valid = ActionValidCode.OPEN
             return returned
-        for special in (self.no_action, self.finish_action):
-            if name == special.name:
-                return special(command)
-        known = ", ".join(self.tool_names()) or "none"
+        special = {each.name: each for each in (self.finish_action, self.no_action)}
+        if name in special:
+            return special[name](command)
+        known = list_names(self.tool_names())
         return self.invalid_action(f"There is no action {name!r:.80}; the actions are {known}.")
 
     def _find(self, name: str) -> tuple[BaseAction | None, str]:
         """The enabled action `name` or `toolkit.api`, and its API; an action's own name may have a
         dot, too.
         """
-        own, api = name, ""
-        if name not in self.actions:
-            own, _, api = name.rpartition(".")
-        return (self.actions[own] if self.is_valid(own) else None, api or "run")
+        if name in self.actions:
+            return self._find_enabled(name), "run"
+        own, _, api = name.rpartition(".")
+        return self._find_enabled(own), api or "run"
+
+    def _find_enabled(self, name: str) -> BaseAction | None:
+        return self.actions[name] if self.is_valid(name) else None
 
 
 def _describe_tools(name: str, action: BaseAction) -> list[Description]:
     """What the action of that name is to a planner: one tool, or one for each API."""
     if not action.is_toolkit:
         return [dict(action.description)]
-    return [{**api, "name": f"{name}.{api['name']}"} for api in action.description["api_list"]]
+    apis = action.description["api_list"]
+    return [{**api, "name": f"{name}.{api['name']}"} for api in apis]
 
 
 def _to_action(action: Action) -> BaseAction:
@@ -174,10 +182,11 @@ def get_tool(specifier: str, *args: Any, **kwargs: Any) -> BaseAction:
 
 def _find_tools() -> dict[str, type[BaseAction]]:
     """All but those that only this package makes."""
-    found: dict[str, type[BaseAction]] = {}
     classes = list(BaseAction.__subclasses__())
     for each in classes:  # grows meanwhile
         classes += each.__subclasses__()
-        if each.__tool_name__ in _SPECIAL or not each.__module__.startswith("agentkit."):
-            found[each.__tool_name__] = each
-    return found
+    return {each.__tool_name__: each for each in classes if _is_tool(each)}
+
+
+def _is_tool(kind: type[BaseAction]) -> bool:
+    return kind.__tool_name__ in _SPECIAL or not kind.__module__.startswith("agentkit.")

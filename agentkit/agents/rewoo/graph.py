@@ -18,12 +18,13 @@ from typing import NamedTuple
 from agentkit.agents.rewoo.evidence import Cache, Evidence, Known, still_known
 from agentkit.agents.rewoo.inputs import Arguments
 from agentkit.agents.rewoo.plan import Plan, Step, fill
-from agentkit.agents.rewoo.schema import ActionReturn, error_text
+from agentkit.agents.rewoo.schema import ActionReturn
 from agentkit.core import bus, stopping
+from agentkit.core.given import coalesce
 from agentkit.core.stopping import StopSignal
 from agentkit.core.tools import Effects, Given, collecting, to_text
 from agentkit.core.twin import takes_long
-from agentkit.errors import Stopped, WrongArgument, WrongType
+from agentkit.errors import Stopped, WrongArgument, WrongType, explain
 from agentkit.events import StepDone
 
 Call = Callable[[str, Arguments], object]
@@ -83,14 +84,24 @@ def execute(
     Stopped.
     """
     limits = Limits(at_once, timeout_s, retries)
-    given = still_known(plan, known or {})
-    if plan.steps and (problems := plan.problems(known=given)):
+    given = still_known(plan, coalesce(known, {}))
+    problems = plan.problems(known=given)
+    if problems and plan.steps:
         raise WrongArgument(f"The plan cannot run: {'; '.join(problems)}.")
-    policy = _Policy(effects or (lambda tool: "some"), approve)
-    evidence_by_key = {} if cache is None else cache
-    execution = _Execution(plan, call, limits, policy, given, evidence_by_key)
+    policy = _Policy(coalesce(effects, _suspect), coalesce(approve, _let_pass))
+    execution = _Execution(plan, call, limits, policy, given, coalesce(cache, {}))
     execution.agent, execution.plan_id = agent, plan_id
     return execution.run()
+
+
+def _suspect(tool: str) -> Effects:
+    """What a tool may change of which nothing is known."""
+    return "some"
+
+
+def _let_pass(tool: str, arguments: Arguments) -> Arguments | Refusal:
+    """Approve of every call."""
+    return arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +123,7 @@ class Limits:
     @property
     def longest_s(self) -> float:
         """Seconds that an attempt gets, perhaps without end."""
-        return math.inf if self.timeout_s is None else self.timeout_s
+        return coalesce(self.timeout_s, math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +131,12 @@ class _Policy:
     """Which calls may be made."""
 
     effects: EffectsOf
-    approve: Approve | None
+    approve: Approve
 
-    def find_reviewer(self, tool: str) -> Approve | None:
+    def find_reviewer(self, tool: str) -> Approve:
         """Who looks at calls of the tool before they are made."""
-        if self.approve is None or self.effects(tool) == "none":
-            return None
-        return self.approve
+        is_free = self.approve is _let_pass or self.effects(tool) == "none"
+        return _let_pass if is_free else self.approve
 
     def find_obstacle(self, step: Step, evidence: Mapping[str, Evidence]) -> str:
         """Why the step does not run on its evidence; nothing when it may."""
@@ -151,8 +161,8 @@ class _Attempt:
     arguments: Arguments
     key: str
     began: float
-    reviewer: Approve | None
-    """Who has to approve the call; None once it is approved."""
+    reviewer: Approve
+    """Who has to approve the call."""
     number: int = 1
     due: float = math.inf
     """Monotonic seconds: when it starts, if it waits to be tried again; then when its time ends."""
@@ -174,11 +184,10 @@ class _Attempt:
         done.put(self)
 
     def _review_and_call(self, call: Call, limit_s: float, done: _Done) -> object:
-        if self.reviewer is not None:
-            reviewed = self.reviewer(self.step.tool, self.arguments)
-            if isinstance(reviewed, Refusal):
-                return reviewed
-            self.arguments, self.reviewer = reviewed, None
+        reviewed = self.reviewer(self.step.tool, self.arguments)
+        if isinstance(reviewed, Refusal):
+            return reviewed
+        self.arguments, self.reviewer = reviewed, _let_pass
         self.due = time.monotonic() + limit_s
         done.put(None)  # so that the deadline is seen
         with collecting() as self.passages:
@@ -188,12 +197,19 @@ class _Attempt:
         """Why it failed; None when it did not."""
         error, result = self.error, self.result
         if error is not None:
-            return _Failure(error_text(error), not isinstance(error, WrongArgument | WrongType))
+            is_bad_call = isinstance(error, WrongArgument | WrongType)
+            return _Failure(explain(error), may_help=not is_bad_call)
         if isinstance(result, Refusal):
             return _Failure(result.reason, may_help=False)
         if isinstance(result, ActionReturn) and not result.succeeded:
             return _Failure(result.problem, may_help=not result.is_bad_call)
         return None
+
+    def format_result(self) -> str:
+        """What it gave, as those read it that need its evidence."""
+        if isinstance(self.result, ActionReturn):
+            return self.result.format_result()
+        return to_text(self.result)
 
     def end(self) -> None:
         """Tell the step to stop; if what its tool does then fails, that changes nothing for the
@@ -319,12 +335,10 @@ class _Execution:
         if isinstance(attempt.error, Stopped):
             raise attempt.error
         failure = attempt.find_failure()
-        if failure is not None:
-            self._fail(attempt, failure)
-        elif isinstance(attempt.result, ActionReturn):
-            self._finish(attempt, True, attempt.result.format_result())
+        if failure is None:
+            self._finish(attempt, True, attempt.format_result())
         else:
-            self._finish(attempt, True, to_text(attempt.result))
+            self._fail(attempt, failure)
 
     def _fail(self, attempt: _Attempt, failure: _Failure) -> None:
         """Try the step again where that may help, else let its failure be its evidence."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from ast import literal_eval
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
 
 from agentkit.agents.rewoo.describing import Description
+from agentkit.core.given import list_missing
 from agentkit.core.tools import parse_arguments, to_text
 from agentkit.errors import WrongArgument
 
@@ -49,7 +50,7 @@ class BaseParser:
             name = api["name"] if action.is_toolkit else "run"
             known = {each["name"]: each.get("type", "STRING") for each in api["parameters"]}
             self._parameters[name], self._required[name] = known, list(api["required"])
-            if unknown := _without(self._required[name], known):
+            if unknown := list_missing(self._required[name], known):
                 raise WrongArgument(
                     f"{action.name}: {name} requires {unknown}, which are not among its parameters;"
                     " list them."
@@ -63,8 +64,8 @@ class BaseParser:
             return dict(inputs)
         if not self._parameters[name]:
             raise WrongArgument(f"{self.action.name} takes no input; leave the brackets empty.")
-        first = next(iter(self._parameters[name]))
-        return {first: inputs if isinstance(inputs, str) else to_text(inputs)}
+        first, *_ = self._parameters[name]
+        return {first: _as_text(inputs)}
 
     def from_text(self, text: str, name: str = "run") -> Arguments:
         """A text that holds evidence, in a form that `parse_inputs` takes for one text, whatever it
@@ -84,12 +85,12 @@ class BaseParser:
 
     def _check(self, arguments: Mapping[str, object], name: str) -> dict[str, object]:
         known = self._parameters[name]
-        if unknown := _without(arguments, known):
+        if unknown := list_missing(arguments, known):
             raise WrongArgument(
                 f"unknown arguments: {_join_names(unknown)}; {self.action.name} takes"
                 f" {_join_names(known) or 'none'}."
             )
-        if missing := _without(self._required[name], arguments):
+        if missing := list_missing(self._required[name], arguments):
             raise WrongArgument(
                 f"missing required arguments: {_join_names(missing)}; give them as a JSON object."
             )
@@ -110,26 +111,36 @@ class JsonParser(BaseParser):
         """
         if isinstance(inputs, Mapping):
             return self._load_all(inputs, name)
-        if isinstance(inputs, str) and not inputs.strip():
-            return self._check({}, name)
+        if isinstance(inputs, str):
+            return self._read_text(inputs, name)
         only = self._find_only(name)
-        if isinstance(inputs, str) and (only is None or inputs.lstrip().startswith(("{", "`"))):
-            return self._read_named(inputs, name, only)
         if only is None:
             raise WrongArgument(
                 f"{inputs!r:.200} must be a JSON object with"
                 f" {_join_names(self._parameters[name]) or 'no names'}."
             )
+        return self._load_only(inputs, name, only)
+
+    def _read_text(self, text: str, name: str) -> dict[str, object]:
+        """The arguments in a text: none, by name, or the one that it can be."""
+        if not text.strip():
+            return self._check({}, name)
+        only = self._find_only(name)
+        if only is None or text.lstrip().startswith(("{", "`")):
+            return self._read_named(text, name, only)
+        return self._load_only(text, name, only)
+
+    def _load_only(self, value: object, name: str, only: str) -> dict[str, object]:
         if self._parameters[name][only] == "STRING":
-            return {only: to_text(inputs)}
-        return {only: self._load_typed(inputs, name, only)}
+            return {only: to_text(value)}
+        return {only: self._load_typed(value, name, only)}
 
     def from_text(self, text: str, name: str = "run") -> Arguments:
         """Arguments by name only if the text is a JSON object of exactly such; else the value of
         the one parameter it can be.
         """
         value = _load_json(text, default=None)
-        if isinstance(value, dict) and value and self._fits(value, name):
+        if value and isinstance(value, dict) and self._fits(value, name):
             return value
         only = self._find_only(name)
         if only is None or not text.strip():
@@ -137,27 +148,24 @@ class JsonParser(BaseParser):
         return {only: self._load_typed(text, name, only)}
 
     def _load_all(self, arguments: Mapping[str, object], name: str) -> dict[str, object]:
-        return {
-            key: self._load_typed(value, name, key)
-            for key, value in self._check(arguments, name).items()
-        }
+        checked = self._check(arguments, name)
+        return {key: self._load_typed(value, name, key) for key, value in checked.items()}
 
     def _read_named(self, text: str, name: str, only: str | None) -> dict[str, object]:
         try:
-            return self._load_all(parse_arguments(text), name)
+            arguments = parse_arguments(text)
         except WrongArgument as error:
-            if not _is_no_object(text):
-                raise
             if only is None:
                 raise WrongArgument(f"invalid json format: {text:.200}; {error}") from error
             return {only: self._load_typed(text, name, only)}
+        return self._load_all(arguments, name)
 
     def _find_only(self, name: str) -> str | None:
         """The parameter that an input without a name must mean."""
-        required, known = self._required[name], self._parameters[name]
-        if len(required) == 1:
-            return required[0]
-        return next(iter(known)) if len(known) == 1 else None
+        for names in (self._required[name], list(self._parameters[name])):
+            if len(names) == 1:
+                return names[0]
+        return None
 
     def _load_typed(self, value: object, name: str, parameter: str) -> object:
         """A text where a list or an object is wanted may be its JSON, as evidence is; the action
@@ -183,10 +191,10 @@ class TupleParser(BaseParser):
         """
         given = _read_literal(inputs) if isinstance(inputs, str) else inputs
         values = given if isinstance(given, list | tuple) else (given,)
-        known, required = list(self._parameters[name]), self._required[name]
-        if not len(required) <= len(values) <= len(known):
+        known, least = list(self._parameters[name]), len(self._required[name])
+        if len(values) not in range(least, len(known) + 1):
             raise WrongArgument(
-                f"{self.action.name} takes {len(required)} to {len(known)} values, but"
+                f"{self.action.name} takes {least} to {len(known)} values, but"
                 f" {len(values)} were given."
             )
         return dict(zip(known, values, strict=False))
@@ -209,13 +217,8 @@ def _read_literal(text: str) -> object:
         ) from error
 
 
-def _is_no_object(text: str) -> bool:
-    """Whether the text is not the JSON object that it might have been."""
-    try:
-        parse_arguments(text)
-    except WrongArgument:
-        return True
-    return False
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else to_text(value)
 
 
 def _load_json(text: str, default: object) -> object:
@@ -223,11 +226,6 @@ def _load_json(text: str, default: object) -> object:
     with suppress(ValueError, RecursionError):
         value = json.loads(text)
     return value
-
-
-def _without(names: Iterable[str], others: Container[str]) -> list[str]:
-    """The names that are not among the others, in their order."""
-    return [name for name in names if name not in others]
 
 
 def _join_names(names: Iterable[str]) -> str:

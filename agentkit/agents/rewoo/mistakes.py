@@ -5,7 +5,7 @@ in Chinese.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _FORM = "`#E1 = ToolName[input]`"
 _TEXTS = {
@@ -100,6 +100,13 @@ class Mistake(str):
         return made
 
 
+def list_names(names: Iterable[str]) -> str:
+    """Names in one line, which says so where there are none."""
+    return ", ".join(names) or "none"
+
+
 def choose_language(prompt: str, mistake: str) -> str:
     """The mistake in the language of the prompt that it is to be put into."""
-    return str(getattr(mistake, "chinese", mistake)) if _IS_CHINESE.search(prompt) else mistake
+    if not _IS_CHINESE.search(prompt):
+        return mistake
+    return str(getattr(mistake, "chinese", mistake))

@@ -4,12 +4,11 @@ function.
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from agentkit.core.twin import wait_for
+from agentkit.core.twin import finish
 from agentkit.errors import BadModelReply, Stopped, WrongType
 from agentkit.llm.calls.client import call
 from agentkit.llm.model import Model
@@ -22,11 +21,7 @@ _Way = Callable[[Any, _Asked, str, Mapping[str, object]], object]
 
 def check_model(llm: object) -> None:
     """Raise WrongType for what `ask` could not ask."""
-    if _find_way(llm) is None:
-        raise WrongType(
-            f"{llm!r:.200} is no language model; give a Model, an OpenAIWrapper, an object with"
-            " chat(messages), or a function of the messages that returns a text."
-        )
+    _find_way(llm)
 
 
 def ask(llm: Any, messages: Messages, agent: str, options: Mapping[str, object]) -> str:
@@ -34,9 +29,9 @@ def ask(llm: Any, messages: Messages, agent: str, options: Mapping[str, object])
 
     Raises what the model raises, BadModelReply for a reply that is no text, and Stopped.
     """
-    way = _find_way(llm) or _ask_function
+    way = _find_way(llm)
     reply = way(llm, to_acceptable(messages), agent, options)
-    return _to_text(wait_for(reply) if inspect.isawaitable(reply) else reply)
+    return _to_text(finish(reply))
 
 
 def to_acceptable(messages: Messages) -> list[dict[str, Any]]:
@@ -47,10 +42,10 @@ def to_acceptable(messages: Messages) -> list[dict[str, Any]]:
     asked = [dict(each) for each in messages[len(leading) :]]
     for message in filter(_is_system, asked):
         message["role"] = "user"
-    if not leading:
-        return asked
-    system = "\n\n".join(text_of(each["content"]) for each in leading)
-    return [{"role": "system", "content": system}, *asked]
+    if leading:
+        system = "\n\n".join(text_of(each["content"]) for each in leading)
+        asked.insert(0, {"role": "system", "content": system})
+    return asked
 
 
 def _is_system(message: Mapping[str, Any]) -> bool:
@@ -60,13 +55,16 @@ def _is_system(message: Mapping[str, Any]) -> bool:
 # The ways to ask: a reply of any kind, or what is to be waited for to get it.
 
 
-def _find_way(llm: object) -> _Way | None:
+def _find_way(llm: object) -> _Way:
     if isinstance(llm, Model):
         return _ask_our_model
     for method, way in _BY_METHOD.items():
         if callable(getattr(llm, method, None)):
             return way
-    return _ask_function if callable(llm) else None
+    raise WrongType(
+        f"{llm!r:.200} is no language model; give a Model, an OpenAIWrapper, an object with"
+        " chat(messages), or a function of the messages that returns a text."
+    )
 
 
 def _ask_our_model(model: Any, asked: _Asked, agent: str, options: Mapping[str, object]) -> str:
@@ -81,7 +79,7 @@ def _ask_our_model(model: Any, asked: _Asked, agent: str, options: Mapping[str, 
 def _ask_wrapper(llm: Any, asked: _Asked, agent: str, options: Mapping[str, object]) -> object:
     reply = llm.create(messages=asked, agent=agent, **options)
     replies = llm.extract_text_or_completion_object(reply)
-    return replies[0] if replies else None
+    return next(iter(replies), None)
 
 
 def _chat(llm: Any, asked: _Asked, agent: str, options: Mapping[str, object]) -> object:
@@ -106,6 +104,7 @@ _BY_METHOD: dict[str, _Way] = {
     "chat": _chat,
     "generate_from_template": _fill_template,
     "generate": _complete,
+    "__call__": _ask_function,
 }
 """How to ask what has a method of this name; the first that is there counts."""
 

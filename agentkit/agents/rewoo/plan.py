@@ -12,12 +12,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from itertools import starmap
 from typing import Any, TypeGuard
 
 from agentkit.agents.rewoo.inputs import Arguments
-from agentkit.agents.rewoo.mistakes import Mistake
+from agentkit.agents.rewoo.mistakes import Mistake, list_names
 from agentkit.core.fences import unfenced
+from agentkit.core.given import coalesce, list_missing
 from agentkit.errors import WrongArgument, WrongType
+from agentkit.messages import text_or_empty
 
 REFERENCE = re.compile(r"#E[0-9]{1,9}(?![0-9A-Za-z_])")
 LABEL = re.compile(r"#E[0-9]{1,9}")
@@ -25,6 +28,15 @@ LABEL = re.compile(r"#E[0-9]{1,9}")
 _STRING_OR_REFERENCE = re.compile(
     r'(?P<string>"(?:[^"\\]|\\.)*+(?:"|\\?\Z))|' + REFERENCE.pattern, re.DOTALL
 )
+
+
+class _AnyTool(frozenset[str]):
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+ANY_TOOL: Collection[str] = _AnyTool()
+"""Has every name in it, and lists none: for plans whose tools are not known yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +101,8 @@ class Plan:
 
     @classmethod
     def from_json(cls, data: object) -> Plan:
-        """The plan that `to_json` gave, perhaps changed by a person; raises WrongArgument for what
-        is no plan.
+        """The plan that `to_json` gave, perhaps changed by a person; raises WrongArgument for
+        anything else.
 
         Arguments may be JSON values as well as texts. `problems` tells whether it can run.
         """
@@ -99,7 +111,7 @@ class Plan:
             raise WrongArgument(
                 f'A plan is an object like {{"steps": [...]}}, but it is {data!r:.200}.'
             )
-        return cls(tuple(_read_step(number, each) for number, each in enumerate(steps, start=1)))
+        return cls(tuple(starmap(_read_step, enumerate(steps, start=1))))
 
     def problems(
         self, tools: Collection[str] | None = None, known: Collection[str] = ()
@@ -111,7 +123,7 @@ class Plan:
         """
         return [
             *_find_bad_labels(self.labels),
-            *_find_unknown_tools(self, tools),
+            *_find_unknown_tools(self, coalesce(tools, ANY_TOOL)),
             *_find_missing_steps(self, known),
             *_find_cycles(self, known),
         ]
@@ -142,10 +154,13 @@ class Plan:
         `known` are the labels of this plan whose evidence is there. What the fresh steps themselves
         need is not done again.
         """
+        needed = {need for step in fresh.steps for need in step.needs}
         again = self.after_all(set(fresh.labels) & set(self.labels))
-        again.difference_update(fresh.labels, *(step.needs for step in fresh.steps))
-        both = Plan((*fresh.steps, *(step for step in self.steps if step.label in again)))
-        return fresh if both.problems(known=set(known) - set(both.labels)) else both
+        again.difference_update(fresh.labels, needed)
+        rest = [step for step in self.steps if step.label in again]
+        both = Plan((*fresh.steps, *rest))
+        can_run = not both.problems(known=set(known) - set(both.labels))
+        return both if can_run else fresh
 
 
 def fill(arguments: str, evidence: Mapping[str, str]) -> Arguments:
@@ -155,8 +170,8 @@ def fill(arguments: str, evidence: Mapping[str, str]) -> Arguments:
     A JSON object or array is filled string by string, so that no evidence can break its form; all
     else is one text.
     """
-    value = _parse_json(arguments)
-    filled: Arguments = _fill(arguments if value is None else value, evidence)
+    value = coalesce(_parse_json(arguments), arguments)
+    filled: Arguments = _fill(value, evidence)
     return filled
 
 
@@ -174,14 +189,18 @@ def _parse_json(text: str) -> object:
     """The JSON object or array that the text is, also with references that lack their quotes; None
     for other texts.
     """
-    _, text = unfenced(text) or ("", text)
-    if not text.lstrip().startswith(("{", "[")):
+    _, plain = unfenced(text) or ("", text)
+    if not plain.lstrip().startswith(("{", "[")):
         return None
-    quoted = _STRING_OR_REFERENCE.sub(lambda found: found["string"] or f'"{found[0]}"', text)
+    quoted = _STRING_OR_REFERENCE.sub(_quote_reference, plain)
     value: object = None
     with suppress(ValueError, RecursionError):
         value = json.loads(quoted, strict=False)
     return value
+
+
+def _quote_reference(found: re.Match[str]) -> str:
+    return found["string"] or f'"{found[0]}"'
 
 
 def is_label(value: object) -> TypeGuard[str]:
@@ -194,24 +213,25 @@ def _read_step(number: int, data: object) -> Step:
         raise WrongArgument(
             f"Step {number} of the plan must be an object, but it is {data!r:.200}."
         )
-    label, tool, anyway = data.get("label"), data.get("tool"), data.get("anyway", False)
+    label, anyway = data.get("label"), data.get("anyway", False)
     if not is_label(label):
         raise WrongArgument(
             f"Step {number} of the plan has the label {label!r:.80}; write #E and a number, such as"
             f" #E{number}."
         )
-    if not isinstance(tool, str) or not tool.strip():
-        raise WrongArgument(f"Step {label} names no tool; its tool is {tool!r:.80}.")
+    tool = text_or_empty(data.get("tool")).strip()
+    if not tool:
+        raise WrongArgument(f"Step {label} names no tool; its tool is {data.get('tool')!r:.80}.")
     if not isinstance(anyway, bool):
         raise WrongArgument(f"Step {label}: anyway is true or false, not {anyway!r:.80}.")
+    thought = str(data.get("thought") or "")
     arguments = _write_arguments(label, data.get("arguments"))
-    return Step(label, str(data.get("thought") or ""), tool.strip(), arguments, anyway)
+    return Step(label, thought, tool, arguments, anyway)
 
 
-def _write_arguments(label: str, arguments: object) -> str:
+def _write_arguments(label: str, given: object) -> str:
     """Arguments as a step has them; raises WrongArgument where they cannot be written as JSON."""
-    if arguments is None:
-        return ""
+    arguments = coalesce(given, "")
     if isinstance(arguments, str):
         return arguments
     try:
@@ -232,27 +252,28 @@ def _find_bad_labels(labels: Sequence[str]) -> Iterator[str]:
         yield Mistake.of("twice", label=label)
 
 
-def _find_unknown_tools(plan: Plan, tools: Collection[str] | None) -> Iterator[str]:
-    used = {step.tool for step in plan.steps}
-    if tools is None or used.issubset(tools):
-        return
-    for step in plan.steps:
-        if step.tool not in tools:
-            yield Mistake.of("unknown tool", label=step.label, tool=step.tool)
-    yield Mistake.of("tools", tools=", ".join(tools) or "none")
+def _find_unknown_tools(plan: Plan, tools: Collection[str]) -> Iterator[str]:
+    unknown = [step for step in plan.steps if step.tool not in tools]
+    for step in unknown:
+        yield Mistake.of("unknown tool", label=step.label, tool=step.tool)
+    if unknown:
+        yield Mistake.of("tools", tools=list_names(tools))
 
 
 def _find_missing_steps(plan: Plan, known: Collection[str]) -> Iterator[str]:
     """Steps that are to run, and need what neither the plan nor what is known has."""
     available = {*plan.labels, *known}
     for step in plan.steps_without(known):
-        if missing := [need for need in step.needs if need not in available]:
+        missing = list_missing(step.needs, available)
+        if missing:
             yield Mistake.of("no step", label=step.label, others=", ".join(missing))
 
 
 def _find_cycles(plan: Plan, known: Collection[str]) -> Iterator[str]:
     """One circle of steps that wait for one another, if there is any."""
+    needs = {step.label: step.needs for step in plan.steps_without(known)}
     try:
-        TopologicalSorter({step.label: step.needs for step in plan.steps_without(known)}).prepare()
+        TopologicalSorter(needs).prepare()
     except CycleError as error:
-        yield Mistake.of("circle", steps=" -> ".join(reversed(error.args[1])))
+        circle = reversed(error.args[1])
+        yield Mistake.of("circle", steps=" -> ".join(circle))

@@ -16,8 +16,8 @@ from agentkit.agents.rewoo.prompts import (
     WORKER_PROMPT_EN,
 )
 from agentkit.agents.rewoo.reading import parse_plan
-from agentkit.agents.rewoo.schema import ActionReturn, error_text
-from agentkit.errors import ResponseParsingError, WrongArgument
+from agentkit.agents.rewoo.schema import ActionReturn
+from agentkit.errors import ResponseParsingError, WrongArgument, explain
 
 ChatMessage = dict[str, Any]
 _PLACEHOLDERS = {
@@ -109,7 +109,7 @@ class ReWOOProtocol:
                 for number, (thought, tool, arguments) in enumerate(parts, start=1)
             ]
         except Exception as error:
-            raise ResponseParsingError(error_text(error), message) from error
+            raise ResponseParsingError(explain(error), message) from error
         plan = Plan(tuple(steps))
         if problems := plan.problems(tools, known):
             raise ResponseParsingError(Mistake.joined(problems), message)

@@ -7,11 +7,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 
 from agentkit.agents.rewoo.closing import Region
 from agentkit.agents.rewoo.mistakes import Mistake
-from agentkit.agents.rewoo.plan import Plan, Step
+from agentkit.agents.rewoo.plan import ANY_TOOL, Plan, Step
+from agentkit.core.given import coalesce
 from agentkit.errors import ResponseParsingError
 
 MOST_STEPS = 100
@@ -34,7 +34,8 @@ _MENTION = re.compile(r"[#＃][EeＥｅ](?:\d{1,9}|[\[［]\d{1,9}[\]］])(?![0-9
 _FENCE = re.compile(r"(?m)^[ \t]{0,8}```.*$")
 _CLOSED = re.compile(r"[\]］]")
 _QUOTE_CLOSED = re.compile(r"'\s*[\]］]")
-_GOES_ON = re.compile(r"\s*[\]］]")
+_ACTION_OR_REST = re.compile(rf"\A\s*[\]］]|{_ACTION.pattern}")
+"""An action, or at the very beginning the end of one."""
 
 
 @dataclass(slots=True)
@@ -92,32 +93,41 @@ def parse_plan(
     may be referred to. Labels are bound by name. Raises ResponseParsingError that tells all that is
     wrong.
     """
+    callable_tools = coalesce(tools, ANY_TOOL)
     read = _read(_select_relevant(text))
-    plan = Plan(tuple(_normalize(read.steps, tools, {*known, *read.broken})))
-    steps, others = plan.steps, {*known, *read.broken}.difference(plan.labels)
-    if not steps and not read.problems:
-        read.problems.append(Mistake.of("no plan"))
-    elif len(steps) > MOST_STEPS:
-        read.problems.append(Mistake.of("too many", steps=len(steps), most=MOST_STEPS))
-    elif steps:
-        read.problems += [*plan.problems(tools, others), *_find_forward(plan, others)]
-    if read.problems:
-        more = len(read.problems) - _MOST_TOLD
-        rest = [Mistake.of("more", more=more)] if more > 0 else []
-        raise ResponseParsingError(Mistake.joined([*read.problems[:_MOST_TOLD], *rest]), text)
+    others = {*known, *read.broken}
+    plan = Plan(tuple(_normalize(read.steps, callable_tools, others)))
+    others.difference_update(plan.labels)
+    problems = [*read.problems, *_find_problems(plan, callable_tools, others, read)]
+    if problems:
+        told = problems[:_MOST_TOLD]
+        if more := len(problems[_MOST_TOLD:]):
+            told.append(Mistake.of("more", more=more))
+        raise ResponseParsingError(Mistake.joined(told), text)
     return plan
+
+
+def _find_problems(
+    plan: Plan, tools: Collection[str], others: Collection[str], read: _Reading
+) -> list[str]:
+    """What is wrong with the plan as a whole; it may refer to `others` beside its own labels."""
+    count = len(plan.steps)
+    if count > MOST_STEPS:
+        return [Mistake.of("too many", steps=count, most=MOST_STEPS)]
+    if count:
+        return [*plan.problems(tools, others), *_find_forward(plan, others)]
+    return [] if read.problems else [Mistake.of("no plan")]
 
 
 def _select_relevant(text: str) -> str:
     """Without the reasoning; only what stands in code fences where all actions stand in them."""
     rest = _drop_reasoning(text)
-    text = rest if _ACTION.search(rest) else text
+    if _ACTION.search(rest):
+        text = rest
     inside, outside = _split_fences(text)
-    if any(map(_ACTION.search, inside)) and not any(
-        _ACTION.search(each) or _GOES_ON.match(each) for each in outside
-    ):
-        return "\n".join(inside)
-    return text
+    has_fenced = any(map(_ACTION.search, inside))
+    has_others = any(map(_ACTION_OR_REST.search, outside))
+    return "\n".join(inside) if has_fenced and not has_others else text
 
 
 def _drop_reasoning(text: str) -> str:
@@ -125,7 +135,8 @@ def _drop_reasoning(text: str) -> str:
     the input of an action.
     """
     end = begin = 0
-    for until in [*(mark.start() for mark in _MARKS.finditer(text)), len(text)]:
+    starts = [mark.start() for mark in _MARKS.finditer(text)]
+    for until in [*starts, len(text)]:
         before, closed, after = text[begin:until].rpartition("</think>")
         if closed and not _CLOSED.search(after):
             end = begin + len(before) + len(closed)
@@ -151,21 +162,35 @@ def _split_fences(text: str) -> tuple[list[str], list[str]]:
 def _read(text: str) -> _Reading:
     read = _Reading()
     marks = list(_MARKS.finditer(text))
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
     last = max((found.start() for found in _QUOTE_CLOSED.finditer(text)), default=-1)
-    for mark, following in zip_longest(marks, marks[1:]):
-        end = following.start() if following else len(text)
-        region = Region(text[mark.end() : end], last >= end)
+    for mark, end in zip(marks, ends, strict=False):
+        region = Region(text[mark.end() : end], goes_on=last >= end)
         if mark["plan"] is not None:
-            inline = _find_inline(region.text)
-            thought = region.text[: inline.found.start()] if inline else region.text
-            read.begin_plan(_tidy(thought))
-            _read_actions(read, region, inline)
-        elif found := _AFTER_EQUALS.match(region.text):
-            _read_actions(read, region, _Call(_normalize_label(mark["label"]), found))
+            _read_plan_line(read, region)
         else:
-            _add_malformed(read, _normalize_label(mark["label"]), region.text)
+            _read_action_line(read, region, _normalize_label(mark["label"]))
     read.close()
     return read
+
+
+def _read_plan_line(read: _Reading, region: Region) -> None:
+    """A thought, and perhaps actions behind it on the same line."""
+    inline = _find_inline(region.text)
+    end = inline.found.start() if inline else len(region.text)
+    read.begin_plan(_tidy(region.text[:end]))
+    _read_actions(read, region, inline)
+
+
+def _read_action_line(read: _Reading, region: Region, label: str) -> None:
+    """One action or several; one without a call cannot be read."""
+    if found := _AFTER_EQUALS.match(region.text):
+        _read_actions(read, region, _Call(label, found))
+        return
+    read.begin_action(label)
+    read.broken.add(label)
+    line = region.text.strip().partition("\n")[0]
+    read.problems.append(Mistake.of("no form", label=label, line=_shorten(line)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +204,7 @@ class _Call:
 def _find_inline(text: str, start: int = 0) -> _Call | None:
     """The next call that stands in a line with other text."""
     found = _INLINE.search(text, start)
-    return _Call(_normalize_label(found["label"]), found) if found else None
+    return found and _Call(_normalize_label(found["label"]), found)
 
 
 def _read_actions(read: _Reading, region: Region, call: _Call | None) -> None:
@@ -198,35 +223,23 @@ def _read_actions(read: _Reading, region: Region, call: _Call | None) -> None:
         call = _find_inline(region.text, end + 1)
 
 
-def _add_malformed(read: _Reading, label: str, region: str) -> None:
-    read.begin_action(label)
-    read.broken.add(label)
-    line = region.strip().partition("\n")[0]
-    read.problems.append(Mistake.of("no form", label=label, line=_shorten(line)))
-
-
-def _normalize(
-    steps: Sequence[Step], tools: Collection[str] | None, known: Collection[str]
-) -> list[Step]:
+def _normalize(steps: Sequence[Step], tools: Collection[str], known: Collection[str]) -> list[Step]:
     """With references and tools by their exact names, where what was written can mean only one of
     them.
     """
     labels = {*known, *(step.label for step in steps)}
 
     def normalize_reference(found: re.Match[str]) -> str:
-        name = _normalize_label(found[0])
+        written, name = found[0], _normalize_label(found[0])
         # A small letter may as well begin a colour such as #e10.
-        is_meant = name in labels or found[0][1] in "EＥ"
-        return name if is_meant else found[0]
+        is_meant = name in labels or written[1] in "EＥ"
+        return name if is_meant else written
 
-    return [
-        replace(
-            step,
-            tool=_normalize_tool(step.tool, tools or ()),
-            arguments=_MENTION.sub(normalize_reference, step.arguments),
-        )
-        for step in steps
-    ]
+    def normalize(step: Step) -> Step:
+        arguments = _MENTION.sub(normalize_reference, step.arguments)
+        return replace(step, tool=_normalize_tool(step.tool, tools), arguments=arguments)
+
+    return list(map(normalize, steps))
 
 
 def _normalize_tool(name: str, tools: Collection[str]) -> str:
@@ -242,14 +255,15 @@ def _find_forward(plan: Plan, known: Collection[str]) -> Iterator[str]:
     later = set(plan.labels).difference(known)
     for step in plan.steps:
         later.discard(step.label)
-        if ahead := [need for need in step.needs if need in later]:
+        ahead = list(filter(later.__contains__, step.needs))
+        if ahead:
             yield Mistake.of("later", label=step.label, others=", ".join(ahead))
 
 
 def _normalize_label(label: str) -> str:
     """`#E1` for every way of writing it."""
-    digits = "".join(str(int(each)) for each in label if each.isdecimal())
-    return "#E" + (digits.lstrip("0") or "0")
+    digits = "".join(filter(str.isdecimal, label))
+    return f"#E{int(digits)}"
 
 
 def _tidy(thought: str) -> str:

@@ -4,10 +4,10 @@ arXiv:2305.18323.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeGuard, get_args
+from typing import Any, Literal, get_args
 
 from agentkit.agents.rewoo.calling import ActionCall, to_action_return
 from agentkit.agents.rewoo.evidence import Cache, Evidence, Known, still_known
@@ -17,11 +17,13 @@ from agentkit.agents.rewoo.model_call import ask, check_model
 from agentkit.agents.rewoo.plan import Plan
 from agentkit.agents.rewoo.protocol import ChatMessage, ReWOOProtocol
 from agentkit.agents.rewoo.schema import ActionReturn, AgentReturn, AgentStatusCode
+from agentkit.conversation.checks import check_kind
 from agentkit.core import bus, stopping
-from agentkit.core.twin import ASYNC, wait_for
+from agentkit.core.given import coalesce, is_list_of
+from agentkit.core.twin import ASYNC, finish
 from agentkit.errors import ResponseParsingError, Stopped, WrongArgument, WrongType
 from agentkit.events import Noted, PlanMade
-from agentkit.messages import new_id, text_of
+from agentkit.messages import new_id, text_of, without_keys
 
 Question = str | ChatMessage | list[ChatMessage]
 """A text, a message, or a conversation whose last message is the question."""
@@ -106,10 +108,11 @@ class ReWOO(BaseAgent):
         self.timeout_s = timeout_s
         self.retries = retries
         self.replans = replans
-        self._on_plan = on_plan
+        self._on_plan = coalesce(on_plan, _keep_plan)
         self._approve = approve
-        self._names = {role: f"{name} ({role})" for role in get_args(Role)} | dict(names or {})
-        super().__init__(llm, action_executor, protocol or ReWOOProtocol())
+        self._names = {role: f"{name} ({role})" for role in get_args(Role)}
+        self._names.update(coalesce(names, {}))
+        super().__init__(llm, action_executor, coalesce(protocol, ReWOOProtocol()))
 
     def chat(self, message: Question, **kwargs: object) -> AgentReturn:
         """Answer; `kwargs` are parameters for the model.
@@ -119,13 +122,10 @@ class ReWOO(BaseAgent):
         `state` is SERVER_ERR. Raises WrongType for another kind of message, and Stopped.
         """
         talk = _Talk.about(message)
-        try:
-            return self._answer(talk, self._carry_out(talk, kwargs), kwargs)
-        except Stopped:
-            raise
-        except Exception as error:  # noqa: BLE001
-            # Models of others raise anything; a chat gives a result.
-            return talk.failed(error)
+        with talk.telling_failures():
+            problem = self._carry_out(talk, kwargs)
+            return self._answer(talk, problem, kwargs)
+        return talk.failed()
 
     def answer(self, message: Question, **kwargs: object) -> AgentReturn:
         """`chat`, which raises what its model or `on_plan` raises instead of telling it in the
@@ -161,18 +161,15 @@ class ReWOO(BaseAgent):
                 f"{self.name}: give a Plan to run, not {plan!r:.200}; Plan.from_json reads what"
                 " to_json gave."
             )
-        known = still_known(plan, known or {})
+        known = still_known(plan, coalesce(known, {}))
         self._check_can_run(plan, known, "the plan")
         talk, plan_id = _Talk.about(message), new_id()
         self._announce(plan, plan_id, 1)
         talk.follow(plan, self._gather(plan, plan_id, known, talk.cache))
-        try:
+        with talk.telling_failures():
             self._replan(talk, kwargs)
             return self._answer(talk, "", kwargs)
-        except Stopped:
-            raise
-        except Exception as error:  # noqa: BLE001 (as in chat)
-            return talk.failed(error)
+        return talk.failed()
 
     def _carry_out(self, talk: _Talk, options: Mapping[str, object]) -> str:
         """Plan and gather evidence; why there is no plan, in words, or nothing."""
@@ -197,15 +194,15 @@ class ReWOO(BaseAgent):
             known = talk.successes
             if len(known) == len(talk.evidence):
                 return
-            talk.messages += self._protocol.format_replan(self._format_solver(talk)[1])
+            _, log = self._format_solver(talk)
+            talk.messages += self._protocol.format_replan(log)
             try:
                 plan_id, fresh = self._make_plan(talk, known, options)
             except ResponseParsingError as error:
                 problem = f"No better plan could be made in {self.max_turn} tries: {error}"
                 bus.emit(Noted(self.name, problem))
                 return
-            for label in fresh.labels:
-                known.pop(label, None)
+            known = without_keys(known, fresh.labels)
             kept = [step for step in talk.plan.steps if step.label in known]
             plan = Plan((*kept, *fresh.steps))
             talk.follow(plan, self._gather(plan, plan_id, known, talk.cache))
@@ -232,11 +229,8 @@ class ReWOO(BaseAgent):
 
     def _let_change(self, plan: Plan, plan_id: str, attempt: int, known: Collection[str]) -> Plan:
         """The plan as `on_plan` wants it, told once more where that changed it."""
-        if self._on_plan is None:
-            return plan
-        wanted = self._on_plan(plan)
-        wanted = wait_for(wanted) if inspect.isawaitable(wanted) else wanted
-        if wanted is None or wanted == plan:
+        wanted = coalesce(finish(self._on_plan(plan)), plan)
+        if wanted == plan:
             return plan
         if not isinstance(wanted, Plan):
             raise WrongType(f"{self.name}: on_plan must give a Plan or None, not {wanted!r:.200}.")
@@ -302,22 +296,25 @@ class _Talk:
     evidence: dict[str, Evidence] = field(default_factory=dict)
     cache: Cache = field(default_factory=dict)
     answer: str = ""
+    error: str = ""
 
     @classmethod
     def about(cls, message: object) -> _Talk:
         given = {"content": message} if isinstance(message, str) else message
         messages = [given] if isinstance(given, Mapping) else given
-        if not _is_conversation(messages):
+        if not messages or not is_list_of(messages, Mapping):
             raise WrongType(
                 "A message must be a text, a dict or a non-empty list of dicts, but it is"
                 f" {message!r:.200}."
             )
         kept = [{"role": "user", **each} for each in messages]
-        if not isinstance(kept[-1].get("content"), str | list):
+        *earlier, last = kept
+        question = last.get("content")
+        if not isinstance(question, str | list):
             raise WrongType(
-                f"The last message is the question, but its content is no text: {kept[-1]!r:.200}."
+                f"The last message is the question, but its content is no text: {last!r:.200}."
             )
-        return cls(text_of(kept[-1].get("content")), kept[:-1], kept, len(kept))
+        return cls(text_of(question), earlier, kept, len(kept))
 
     @property
     def actions(self) -> list[ActionReturn]:
@@ -344,39 +341,35 @@ class _Talk:
             errmsg=problem or None,
         )
 
-    def failed(self, error: Exception) -> AgentReturn:
-        return self.result(f"{type(error).__name__}: {error}", AgentStatusCode.SERVER_ERR)
+    @contextmanager
+    def telling_failures(self) -> Iterator[None]:
+        """Keep what a model raises, which may be anything, for `failed`; a chat gives a result."""
+        try:
+            yield
+        except Stopped:
+            raise
+        except Exception as error:  # noqa: BLE001
+            self.error = f"{type(error).__name__}: {error}"
 
-
-def _is_conversation(value: object) -> TypeGuard[list[Mapping[str, Any]]]:
-    if not isinstance(value, list) or not value:
-        return False
-    return all(isinstance(each, Mapping) for each in value)
-
-
-def _is_function_or_none(value: object) -> bool:
-    return value is None or callable(value)
-
-
-def _is_at_least(least: int, value: object) -> bool:
-    return isinstance(value, int) and value >= least
+    def failed(self) -> AgentReturn:
+        return self.result(self.error, AgentStatusCode.SERVER_ERR)
 
 
 def _check_settings(
     name: str, protocol: object, max_turn: object, replans: object, on_plan: object, approve: object
 ) -> None:
-    if isinstance(protocol, type) or not _is_function_or_none(on_plan):
-        raise WrongType(
-            f"{name}: give a protocol such as ReWOOProtocol() and a function on_plan, not"
-            f" {protocol!r}, {on_plan!r}."
-        )
-    if not _is_function_or_none(approve):
-        raise WrongType(
-            f"{name}: approve must be a function of a tool's name and its arguments, not"
-            f" {approve!r:.200}."
-        )
-    if not (_is_at_least(1, max_turn) and _is_at_least(0, replans)):
-        raise WrongArgument(
-            f"{name}: max_turn={max_turn!r} and replans={replans!r}, but they must be integers >= 1"
-            " and >= 0."
-        )
+    if isinstance(protocol, type):
+        raise WrongType(f"{name}: give a protocol such as ReWOOProtocol(), not {protocol!r}.")
+    check_kind(name, "on_plan", on_plan, Callable | None, "a function of a plan")
+    asks = "a function of a tool's name and its arguments"
+    check_kind(name, "approve", approve, Callable | None, asks)
+    for least, value in ((1, max_turn), (0, replans)):
+        if not isinstance(value, int) or value < least:
+            raise WrongArgument(
+                f"{name}: max_turn={max_turn!r} and replans={replans!r}, but they must be integers"
+                " >= 1 and >= 0."
+            )
+
+
+def _keep_plan(plan: Plan) -> Plan:
+    return plan

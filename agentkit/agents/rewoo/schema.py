@@ -93,11 +93,8 @@ class ActionReturn:
                 f"{self.type or 'The action'} gave the result {self.result!r:.200}; give a list of"
                 ' items such as {"type": "text", "content": "..."}.'
             )
-        return (
-            str(item["content"])
-            if item["type"] == "text"
-            else f"[{item['type']}]({item['content']})"
-        )
+        kind, content = item["type"], item["content"]
+        return str(content) if kind == "text" else f"[{kind}]({content})"
 
 
 @dataclass
@@ -119,8 +116,3 @@ class AgentReturn:
     references: dict[str, Any] = field(default_factory=dict)
     errmsg: str | None = None
     """What went wrong on the way, in words."""
-
-
-def error_text(error: BaseException) -> str:
-    """What an error says; its kind when it says nothing."""
-    return str(error) or type(error).__name__

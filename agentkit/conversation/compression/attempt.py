@@ -34,9 +34,11 @@ class Spending:
 
     def __call__(self, event: Event) -> None:
         """Count a call that reached a model."""
-        if isinstance(event, ModelReplied) and event.status != "cached":
-            self.tokens += event.usage.total
-            self.cost = None if event.cost is None or self.cost is None else self.cost + event.cost
+        if not isinstance(event, ModelReplied) or event.status == "cached":
+            return
+        self.tokens += event.usage.total
+        costs = (self.cost, event.cost)
+        self.cost = None if None in costs else sum(map(float, filter(None, costs)))
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.model import offered_tools
 from agentkit.conversation.replies import Continued
 from agentkit.conversation.tooling import conversation
+from agentkit.core.given import coalesce
 from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.llm.tokens.windows import DEFAULT_MODEL, how_to_set_window
@@ -211,9 +212,9 @@ class Compression:
         what is new.
         """
         old, made = self._views.get(agent, peer) or ([], [])
-        if not old or not goes_on(shown, old):
-            return shown
-        return [*made, *shown[len(old) :]]
+        if old and goes_on(shown, old):
+            return [*made, *shown[len(old) :]]
+        return shown
 
     def _find_bounds(self, model: str, window: int | None) -> tuple[int, int]:
         """Tokens from which on it is shortened, and those that may be sent at most."""
@@ -249,8 +250,9 @@ class Compression:
 
 
 def _parse_strategies(given: Any) -> list[Strategy]:
-    strategy = ModelSummary() if given is None else given
-    strategies = list(strategy) if isinstance(strategy, list | tuple) else [strategy]
+    strategies = (
+        list(given) if isinstance(given, list | tuple) else [coalesce(given, ModelSummary())]
+    )
     for each in strategies or [None]:
         if not isinstance(each, Strategy):
             raise WrongType(
@@ -260,8 +262,7 @@ def _parse_strategies(given: Any) -> list[Strategy]:
 
 
 def _check_limit(limit: int | None) -> None:
-    if limit is not None:
-        check_count("Compression", "limit", limit)
+    check_count("Compression", "limit", coalesce(limit, 1))
     if limit == 0:
         raise WrongArgument(
             "Compression: limit=0 leaves room for nothing; give a number of tokens, or None."

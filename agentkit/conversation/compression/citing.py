@@ -64,11 +64,13 @@ def add_passages(
     each = max(8, room // len(wanted) - 24)
     shorter = [replace(one, text=_cut(one.text, each, meter)) for one in wanted]
     block = _format(shorter)
-    for place, message in enumerate(made):
-        if is_summary(message):
-            longer: Stored = {**message, "content": f"{message['content']}\n\n{block}"}
-            return [*made[:place], longer, *made[place + 1 :]]
-    return [summary_message(block), *made]
+    summary = next(filter(is_summary, made), None)
+    if summary is None:
+        return [summary_message(block), *made]
+    changed = list(made)
+    place = list(map(id, made)).index(id(summary))
+    changed[place] = {**summary, "content": f"{summary['content']}\n\n{block}"}
+    return changed
 
 
 def _find_wanted(

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, starmap
 
 from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.rendering import said
@@ -55,7 +56,8 @@ class Extraction:
 
     def shorten(self, messages: Messages, scope: Scope) -> Messages:
         """One message with the best sentences; raises AgentkitError when there is room for none."""
-        text = extract(messages, scope.room - scope.meter.count([summary_message("")]), scope.meter)
+        heading = scope.meter.count([summary_message("")])
+        text = extract(messages, scope.room - heading, scope.meter)
         if not text:
             raise AgentkitError(
                 f"no sentence of the {len(messages)} messages fits into {scope.room} tokens"
@@ -83,33 +85,33 @@ def extract(messages: Messages, room: int, meter: Meter) -> str:
 
 
 def _read_lines(messages: Messages) -> Iterator[_Line]:
-    for message in messages:
-        # Passages that are cited are kept beside the summary.
-        for label, text in said(message, passages=False):
-            if label == "SUMMARY":
-                yield from _read_summary(text)
-            else:
-                yield from _read_sentences(label.split(" ", 1)[-1], text)
+    # Passages that are cited are kept beside the summary.
+    parts = chain.from_iterable(said(message, passages=False) for message in messages)
+    for label, text in parts:
+        if label == "SUMMARY":
+            yield from _read_summary(text)
+        else:
+            yield from _read_sentences(label.split(" ", 1)[-1], text)
 
 
 def _read_summary(text: str) -> Iterator[_Line]:
     """The lines of an earlier summary, with the labels that they have there."""
-    for line in text.splitlines():
-        for label, said_before in _EARLIER.findall(line.strip()):
-            yield _weigh(label, said_before)
+    lines = map(str.strip, text.splitlines())
+    earlier = chain.from_iterable(map(_EARLIER.findall, lines))
+    return starmap(_weigh, earlier)
 
 
 def _read_sentences(label: str, text: str) -> Iterator[_Line]:
     for start, end in sentences(text):
-        yield _weigh(label, " ".join(text[start:end].split())[:_LONGEST])
+        words = text[start:end].split()
+        yield _weigh(label, " ".join(words)[:_LONGEST])
 
 
 def _weigh(label: str, text: str) -> _Line:
-    facts = (
-        0.5 * bool(_NUMBER.search(text))
-        + 0.25 * min(2, len(_NAME.findall(text)))
-        + 0.5 * bool(_CITATION.search(text))
-    )
+    has_number = _NUMBER.search(text) is not None
+    has_citation = _CITATION.search(text) is not None
+    names = min(2, len(_NAME.findall(text)))
+    facts = 0.5 * has_number + 0.25 * names + 0.5 * has_citation
     doubt = 0.5 if text.endswith("?") else 1.0
     return _Line(label, text, frozenset(stems(text)), (1 + facts) * doubt)
 
@@ -118,13 +120,13 @@ def _rank(lines: Sequence[_Line]) -> list[int]:
     """Places of the lines, those first that say most for their length; words that all say weigh
     little.
     """
-    counts = Counter(one for line in lines for one in line.stems)
+    counts = Counter(chain.from_iterable(line.stems for line in lines))
     rarity = {one: math.log(1 + len(lines) / count) for one, count in counts.items()}
-    worths = {
-        place: line.weight * sum(map(rarity.__getitem__, line.stems)) / line.length
-        for place, line in enumerate(lines)
-        if line.stems
-    }
+    worths: dict[int, float] = {}
+    for place, line in enumerate(lines):
+        if line.stems:
+            said_in_all = sum(map(rarity.__getitem__, line.stems))
+            worths[place] = line.weight * said_in_all / line.length
     return sorted(worths, key=worths.__getitem__, reverse=True)
 
 
@@ -133,4 +135,8 @@ def _repeats(line: _Line, seen: dict[str, list[frozenset[str]]]) -> bool:
     word so far.
     """
     rarest = min((seen.get(one, []) for one in line.stems), key=len)
-    return any(len(line.stems & other) >= _ALIKE * len(line.stems | other) for other in rarest)
+    for other in rarest:
+        shared, all_words = line.stems & other, line.stems | other
+        if len(shared) >= _ALIKE * len(all_words):
+            return True
+    return False

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
+from agentkit.conversation.model import list_models
 from agentkit.errors import UnknownModel
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import TokenCounter, counter, counter_of
@@ -30,8 +31,8 @@ class Meter:
     def __init__(self, model: str, client: Any = None) -> None:
         asked = _find_first(client)
         self.model = model
-        self._counter: TokenCounter = counter(model) if asked is None else counter_of(asked)
-        self.estimated = self._counter.prompt([])[1]
+        self._counter: TokenCounter = counter_of(asked) if asked else counter(model)
+        _, self.estimated = self._counter.prompt([])
 
     def count(self, messages: Iterable[AnyMessage]) -> int:
         """Tokens of these messages, without the opening of the reply."""
@@ -40,7 +41,8 @@ class Meter:
 
     def text(self, text: str) -> int:
         """Tokens of a text."""
-        return self._counter.text(text)[0]
+        tokens, _ = self._counter.text(text)
+        return tokens
 
     def cut(self, text: str, tokens: int) -> str:
         """The beginning of the text, of at most so many tokens."""
@@ -54,7 +56,8 @@ class Meter:
         """
         said = sendable_form(each for each in system if each.get("content"))
         tools = [*offered.get("tools", ()), *offered.get("functions", ())]
-        return self._counter.prompt(said, tools)[0]
+        tokens, _ = self._counter.prompt(said, tools)
+        return tokens
 
 
 def model_of(agent: Any) -> tuple[str, int | None]:
@@ -69,17 +72,16 @@ def model_of(agent: Any) -> tuple[str, int | None]:
 def model_asked_by(client: Any, config: object = None) -> tuple[str, int | None]:
     """The same of a client; `config` is looked into for a client that does not say."""
     first = _find_first(client)
-    name = _find_name(config) if first is None else first.name
+    name = first.name if first else _find_name(config)
     if not name:
         return DEFAULT_MODEL, None
-    windows = [window_of(model) for model in models_of(client)] or [window_named(name)]
+    windows = list(map(window_of, models_of(client))) or [window_named(name)]
     return name, min(filter(None, windows), default=None)
 
 
 def models_of(client: Any) -> list[Model]:
     """The models that a client may ask, in order; those that it does not tell are left out."""
-    told = getattr(client, "models", None) or ()
-    return [model for model in told if isinstance(model, Model)]
+    return [model for model in list_models(client) if isinstance(model, Model)]
 
 
 def no_window(client: Any, model: str) -> str:
@@ -108,7 +110,7 @@ def _to_sent(message: AnyMessage) -> list[Message]:
 
 def _find_first(client: Any) -> Model | None:
     """The model that is asked first, if the client tells it."""
-    first = next(iter(getattr(client, "models", None) or ()), None)
+    first = next(iter(list_models(client)), None)
     return first if isinstance(first, Model) else None
 
 

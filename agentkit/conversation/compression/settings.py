@@ -7,10 +7,12 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
+from itertools import filterfalse
 from typing import Any, TypeGuard
 
 from agentkit.conversation.checks import check_count, check_kind, is_number
 from agentkit.conversation.compression.shape import Messages
+from agentkit.core.given import list_missing
 from agentkit.errors import AgentkitError, WrongArgument, WrongType
 from agentkit.messages import copied, has_calls, tool_responses_of
 
@@ -49,7 +51,8 @@ def completed(owner: str, given: object) -> dict[str, Any]:
         raise WrongArgument(
             f"{owner}: compress_config must be True, False or a dict, not {given!r:.80}."
         )
-    if unknown := sorted(map(str, set(given) - set(DEFAULT))):
+    unknown = sorted(map(str, list_missing(given, DEFAULT)))
+    if unknown:
         raise WrongArgument(
             f"{owner}: compress_config has the unknown key {unknown[0]!r}; it may have"
             f" {', '.join(DEFAULT)}."
@@ -106,12 +109,12 @@ def result(function: object, given: object) -> Messages:
         raise AgentkitError(getattr(given, "reason", f"{name} reported no success"))
     if not isinstance(messages, list | tuple):
         raise AgentkitError(f"{name} must give a list of messages, not {messages!r:.80}")
-    for message in messages:
-        if not _is_message(message):
-            raise AgentkitError(
-                f"{name} gave no message of a chat, which has a role and content or a call:"
-                f" {message!r:.80}"
-            )
+    odd = list(filterfalse(_is_message, messages))
+    if odd:
+        raise AgentkitError(
+            f"{name} gave no message of a chat, which has a role and content or a call:"
+            f" {odd[0]!r:.80}"
+        )
     return [copied({"content": None, **message}) for message in messages]
 
 
@@ -120,7 +123,7 @@ def _is_message(message: object) -> bool:
     if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
         return False
     has_content = message.get("content") is not None
-    return has_content or has_calls(message) or bool(tool_responses_of(message))
+    return any((has_content, has_calls(message), tool_responses_of(message)))
 
 
 def _check_leave_last_n(owner: str, value: object) -> None:

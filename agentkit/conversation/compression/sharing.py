@@ -4,7 +4,7 @@ of the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.compression.shape import Messages
@@ -27,18 +27,21 @@ def keep(
     """
     if peer is None or not _differ_in_last_only(known, shown):
         return False
-    stored, count = agent.chat_messages[peer], len(known)
-    if stored[:count] != known:
+    stored = agent.chat_messages[peer]
+    before, since = stored[: len(known)], stored[len(known) :]
+    if before != known:
         return False
     if made[-1:] == shown[-1:]:  # a hook's text of the last message is not for the history
         made = [*made[:-1], known[-1]]
-    agent.chat_messages[peer] = [*made, *stored[count:]]
+    agent.chat_messages[peer] = [*made, *since]
     return True
 
 
 def _differ_in_last_only(known: Messages, shown: Messages) -> bool:
     """Whether the lists are the same but perhaps for the last message; empty ones have none."""
-    return bool(known) and len(known) == len(shown) and known[:-1] == shown[:-1]
+    if not known or len(known) != len(shown):
+        return False
+    return known[:-1] == shown[:-1]
 
 
 def broadcast(agent: ConversableAgent, peer: Agent | None, before: Messages) -> None:
@@ -50,11 +53,19 @@ def broadcast(agent: ConversableAgent, peer: Agent | None, before: Messages) -> 
     if not isinstance(peer, ConversableAgent):
         return
     made = agent.chat_messages[peer]
-    if _heard_same(peer.chat_messages.get(agent, []), before):
-        peer.chat_messages[agent] = [_to_peer_view(message) for message in made]
+    _replace(peer, agent, before, map(_to_peer_view, made))
     for member in _find_other_members(peer, agent):
-        if _heard_same(member.chat_messages.get(peer, []), before):
-            member.chat_messages[peer] = [_to_member_view(message, member.name) for message in made]
+        views = [_to_member_view(message, member.name) for message in made]
+        _replace(member, peer, before, views)
+
+
+def _replace(
+    listener: ConversableAgent, speaker: Agent, before: Messages, after: Iterable[Stored]
+) -> None:
+    """Put the messages in place of what the listener knows, if that is what was said before."""
+    known = listener.chat_messages.get(speaker, [])
+    if len(known) == len(before) and all(map(says_same, known, before)):
+        listener.chat_messages[speaker] = list(after)
 
 
 def _find_other_members(manager: ConversableAgent, agent: Agent) -> Iterator[ConversableAgent]:
@@ -66,17 +77,13 @@ def _find_other_members(manager: ConversableAgent, agent: Agent) -> Iterator[Con
 
 
 def _to_peer_view(message: Stored) -> Stored:
-    if has_calls(message):
-        return {**message, "role": "assistant"}
     role = message.get("role", "user")
-    return {**message, "role": _TURNED.get(role, role)}
+    turned = "assistant" if has_calls(message) else _TURNED.get(role, role)
+    return {**message, "role": turned}
 
 
 def _to_member_view(message: Stored, name: str) -> Stored:
     if has_calls(message) or message.get("role") not in _TURNED:
         return copied(message)
-    return {**message, "role": "assistant" if message.get("name") == name else "user"}
-
-
-def _heard_same(messages: Messages, others: Messages) -> bool:
-    return len(messages) == len(others) and all(map(says_same, messages, others))
+    is_own = message.get("name") == name
+    return {**message, "role": "assistant" if is_own else "user"}

@@ -42,10 +42,10 @@ class ToolOutput:
 
     def _text(self, content: object, scope: Scope) -> str:
         text, meter = text_of(content), scope.meter
-        kept = [found for found in parse_passages(text) if found.marker in scope.cited]
         rest = without_passages(text)
         start = meter.cut(rest, self._keep).rstrip()
         lost = meter.text(rest) - meter.text(start)
         note = f" … [{lost} more tokens of this result were dropped]"
         cut = start + note if lost > meter.text(note) else rest
-        return "\n".join(part for part in (cut, format_passages(kept)) if part)
+        cited = [found for found in parse_passages(text) if found.marker in scope.cited]
+        return "\n".join(filter(None, (cut, format_passages(cited))))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
+from agentkit.conversation.checks import check_kind
 from agentkit.conversation.transforms.base import Messages
-from agentkit.errors import WrongArgument, WrongType
+from agentkit.core.given import coalesce
+from agentkit.errors import WrongArgument
 from agentkit.messages import AnyMessage, Given, has_calls, is_result
 
 
@@ -15,11 +17,12 @@ def group(messages: Messages) -> list[Messages]:
     without the other.
     """
     groups: list[Messages] = []
+    follows_call = False
     for message in messages:
-        if groups and is_result(message) and has_calls(groups[-1][0]):
-            groups[-1].append(message)
-        else:
-            groups.append([message])
+        if not (follows_call and is_result(message)):
+            follows_call = has_calls(message)
+            groups.append([])
+        groups[-1].append(message)
     return groups
 
 
@@ -27,10 +30,15 @@ def split_head(messages: Messages, *, keep_first: bool = False) -> tuple[Message
     """The system message (or with `keep_first` the first group) that stays at the head, and the
     groups behind it.
     """
-    groups = group(messages)
-    if groups and (keep_first or groups[0][0].get("role") == "system"):
-        return groups[0], groups[1:]
-    return [], groups
+    first, *others = group(messages) or [[]]
+    stays = keep_first or _begins_with_system(first)
+    if stays or not first:
+        return first, others
+    return [], [first, *others]
+
+
+def _begins_with_system(messages: Messages) -> bool:
+    return any(message.get("role") == "system" for message in messages[:1])
 
 
 class MessageFilter:
@@ -42,30 +50,34 @@ class MessageFilter:
     """
 
     def __init__(self, filter_dict: Mapping[str, object] | None, exclude_filter: bool) -> None:
-        self._wanted = {key: _to_values(wanted) for key, wanted in (filter_dict or {}).items()}
-        self._exclude = exclude_filter
+        given = coalesce(filter_dict, {})
+        self._wanted = {key: _to_values(wanted) for key, wanted in given.items()}
+        self._decide = _are_none if exclude_filter else all
 
     def accepts(self, message: AnyMessage) -> bool:
         """Whether the message is to be changed."""
-        if not self._wanted:
-            return True
         met = [_has_any(message.get(key), wanted) for key, wanted in self._wanted.items()]
-        return not any(met) if self._exclude else all(met)
+        return self._decide(met)
 
     def change(self, messages: Messages, change: Callable[[Given], Given]) -> Messages:
         """All messages in order, those that are accepted as `change` makes them."""
         return [change(message) if self.accepts(message) else message for message in messages]
 
 
+def _are_none(met: Iterable[bool]) -> bool:
+    return not any(met)
+
+
 def _has_any(value: object, wanted: Collection[object]) -> bool:
-    return any(one in wanted for one in _to_values(value) if one is not None)
+    values = [one for one in _to_values(value) if one is not None]
+    return any(map(wanted.__contains__, values))
 
 
 def _to_values(value: object) -> Collection[object]:
     """A value alone, or what is in a list or set of several."""
-    if isinstance(value, Sequence | AbstractSet) and not isinstance(value, str):
-        return value
-    return [value]
+    if isinstance(value, str):
+        return [value]
+    return value if isinstance(value, Sequence | AbstractSet) else [value]
 
 
 def has_text(part: object) -> bool:
@@ -75,10 +87,13 @@ def has_text(part: object) -> bool:
 
 def find_texts(content: object) -> list[str]:
     """The texts of a content: itself, or those of its parts."""
-    if not isinstance(content, list):
-        content = [content]
-    texts = [part.get("text") if isinstance(part, dict) else part for part in content]
+    parts = content if isinstance(content, list) else [content]
+    texts = map(_find_text, parts)
     return [text for text in texts if isinstance(text, str)]
+
+
+def _find_text(part: object) -> object:
+    return part.get("text") if isinstance(part, dict) else part
 
 
 def change_texts(content: object, change: Callable[[str], str]) -> object:
@@ -87,16 +102,17 @@ def change_texts(content: object, change: Callable[[str], str]) -> object:
         return change(content)
     if not isinstance(content, list):
         return content
-    return [{**part, "text": change(part["text"])} if has_text(part) else part for part in content]
+    changed = list(content)
+    for place, part in enumerate(content):
+        if has_text(part):
+            changed[place] = {**part, "text": change(part["text"])}
+    return changed
 
 
 def check_limit(owner: str, argument: str, value: int | None, least: int) -> None:
     """Raise WrongType for what is neither a whole number nor None, WrongArgument for less than
     `least`.
     """
-    if value is None:
-        return
-    if not isinstance(value, int):
-        raise WrongType(f"{owner}: {argument}={value!r} is no whole number.")
-    if value < least:
+    check_kind(owner, argument, value, int | None, "a whole number")
+    if coalesce(value, least) < least:
         raise WrongArgument(f"{owner}: {argument}={value} must be None or at least {least}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentkit.conversation.transforms.base import Messages
 from agentkit.conversation.transforms.groups import check_limit, split_head
+from agentkit.core.given import coalesce
 
 
 class MessageHistoryLimiter:
@@ -22,17 +23,18 @@ class MessageHistoryLimiter:
 
     def apply_transform(self, messages: Messages) -> Messages:
         """The messages that remain, in order, as a new list of the same dicts."""
-        if self._max_messages is None or len(messages) <= self._max_messages:
+        most = coalesce(self._max_messages, len(messages))
+        if len(messages) <= most:
             return list(messages)
         head, rest = split_head(messages, keep_first=self._keep_first_message)
-        if rest and len(head) > self._max_messages:
+        if rest and len(head) > most:
             head = []
-        room = self._max_messages - len(head)
+        room = most - len(head)
         kept: Messages = []
-        while rest and room > len(kept):
-            if kept and len(kept) + len(rest[-1]) > room:
+        for group in reversed(rest[-room:] if room else []):
+            if kept and len(kept) + len(group) > room:
                 break
-            kept = rest.pop() + kept
+            kept = group + kept
         return head + kept
 
     def get_logs(

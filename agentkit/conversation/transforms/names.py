@@ -66,13 +66,13 @@ class TextMessageContentName:
         label = self._format_string.format(name=name)
         if isinstance(content, str):
             return {**message, "content": self._add_label(content, label)}
-        places = range(len(content))
-        for place in places if self._at_start else reversed(places):
-            part = content[place]
-            if has_text(part):
-                part = {**part, "text": self._add_label(part["text"], label)}
-                return {**message, "content": [*content[:place], part, *content[place + 1 :]]}
-        return message
+        with_text = [place for place, part in enumerate(content) if has_text(part)]
+        if not with_text:
+            return message
+        place = with_text[0 if self._at_start else -1]
+        changed = list(content)
+        changed[place] = {**changed[place], "text": self._add_label(changed[place]["text"], label)}
+        return {**message, "content": changed}
 
     def _add_label(self, text: str, label: str) -> str:
         if self._deduplicate:

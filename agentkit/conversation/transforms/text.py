@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.conversation.transforms.base import Messages
 from agentkit.conversation.transforms.groups import MessageFilter, change_texts, find_texts
+from agentkit.core.given import coalesce
 from agentkit.core.text import sentences
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.llm.offline.words import stems
@@ -46,19 +47,14 @@ class SentenceCompressor:
             raise WrongArgument(
                 f"SentenceCompressor: share={share!r} must be above 0 and at most 1."
             )
-        said = list(filter(str.strip, (text[start:end] for start, end in sentences(text))))
-        worth = _weigh(said)
-        room, kept = share * len(text), set[int]()
-        for place in sorted(range(len(said)), key=worth.__getitem__, reverse=True):
-            length = len(said[place])
-            if not kept or length <= room:
-                kept.add(place)
-                room -= length
-        shorter = " ".join(said[place].strip() for place in sorted(kept)) or text
+        spans = (text[start:end] for start, end in sentences(text))
+        said = list(filter(str.strip, spans))
+        kept = _choose(said, share * len(text))
+        shorter = " ".join(said[place].strip() for place in kept) or text
         return {
             "compressed_prompt": shorter,
-            "origin_tokens": count_text(text, DEFAULT_MODEL)[0],
-            "compressed_tokens": count_text(shorter, DEFAULT_MODEL)[0],
+            "origin_tokens": _count(text),
+            "compressed_tokens": _count(shorter),
         }
 
 
@@ -81,19 +77,19 @@ class TextMessageCompressor:
         filter_dict: Mapping[str, object] | None = None,
         exclude_filter: bool = True,
     ) -> None:
-        compressor = SentenceCompressor() if text_compressor is None else text_compressor
+        compressor = coalesce(text_compressor, SentenceCompressor())
         if not callable(getattr(compressor, "compress_text", None)):
             raise WrongType(
                 "TextMessageCompressor: text_compressor needs compress_text(text, ...);"
                 f" {compressor!r:.200} has none."
             )
-        if min_tokens is not None and min_tokens <= 0:
+        if coalesce(min_tokens, 1) <= 0:
             raise WrongArgument(
                 f"TextMessageCompressor: min_tokens={min_tokens} must be None or above 0."
             )
         self._compressor = compressor
-        self._min_tokens = min_tokens or 0
-        self._params: dict[str, Any] = dict(compression_params or {})
+        self._min_tokens = coalesce(min_tokens, 0)
+        self._params: dict[str, Any] = dict(coalesce(compression_params, {}))
         self._cache = cache
         self._filter = MessageFilter(filter_dict, exclude_filter)
         self._saved = 0
@@ -109,9 +105,9 @@ class TextMessageCompressor:
         self, pre_transform_messages: Messages, post_transform_messages: Messages
     ) -> tuple[str, bool]:
         """How many tokens the last transform saved as the compressor counts, and whether any."""
-        if self._saved > 0:
-            return f"{self._saved} tokens saved with text compression.", True
-        return "No tokens saved with text compression.", False
+        if self._saved <= 0:
+            return "No tokens saved with text compression.", False
+        return f"{self._saved} tokens saved with text compression.", True
 
     def _compress(self, message: Given) -> Given:
         if not message.get("content"):
@@ -139,20 +135,37 @@ class TextMessageCompressor:
 
     def _ask(self, text: str) -> tuple[str, int]:
         made: Any = self._compressor.compress_text(text, **self._params)
-        if not isinstance(made, Mapping) or not isinstance(made.get("compressed_prompt"), str):
+        shorter = made.get("compressed_prompt") if isinstance(made, Mapping) else None
+        if not isinstance(shorter, str):
             raise WrongType(
                 f"The text compressor gave {made!r:.200}; it must be a dict with a text as"
                 " compressed_prompt."
             )
-        saved = 0
-        if made.keys() >= {"origin_tokens", "compressed_tokens"}:
-            saved = made["origin_tokens"] - made["compressed_tokens"]
-        return made["compressed_prompt"], saved
+        if not made.keys() >= {"origin_tokens", "compressed_tokens"}:
+            return shorter, 0
+        return shorter, made["origin_tokens"] - made["compressed_tokens"]
+
+
+def _choose(said: Sequence[str], room: float) -> list[int]:
+    """Places of the sentences that say most and fit into so many characters; at least one."""
+    worth = _weigh(said)
+    kept: list[int] = []
+    for place in sorted(range(len(said)), key=worth.__getitem__, reverse=True):
+        length = len(said[place])
+        if not kept or length <= room:
+            kept.append(place)
+            room -= length
+    return sorted(kept)
+
+
+def _count(text: str) -> int:
+    tokens, _ = count_text(text, DEFAULT_MODEL)
+    return tokens
 
 
 def _count_tokens(messages: Messages) -> int:
     texts = chain.from_iterable(find_texts(message.get("content")) for message in messages)
-    return sum(count_text(text, DEFAULT_MODEL)[0] for text in texts)
+    return sum(map(_count, texts))
 
 
 def _weigh(said: Sequence[str]) -> list[float]:
@@ -163,5 +176,5 @@ def _weigh(said: Sequence[str]) -> list[float]:
     for sentence, own in zip(said, words, strict=True):
         rarity = sum(1 / counts[word] for word in own) / (1 + len(own)) ** 0.5
         has_figure = any(map(str.isdigit, sentence))
-        worths.append(1.5 * rarity if has_figure else rarity)
+        worths.append(rarity * (1 + 0.5 * has_figure))
     return worths

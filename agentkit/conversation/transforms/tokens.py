@@ -15,6 +15,7 @@ from agentkit.conversation.transforms.groups import (
     find_texts,
     split_head,
 )
+from agentkit.core.given import coalesce
 from agentkit.errors import UnknownModel, WrongArgument
 from agentkit.llm.tokens.counting import count_text
 from agentkit.llm.tokens.windows import DEFAULT_MODEL, get_max_token_limit, truncated
@@ -57,8 +58,8 @@ class MessageTokenLimiter:
         )
         self._max_tokens = _fit_window("max_tokens", max_tokens, model)
         check_limit(_OWNER, "min_tokens", min_tokens, 0)
-        self._min_tokens = min_tokens or 0
-        if self._max_tokens is not None and self._min_tokens > self._max_tokens:
+        self._min_tokens = coalesce(min_tokens, 0)
+        if self._min_tokens > coalesce(self._max_tokens, self._min_tokens):
             raise WrongArgument(
                 f"MessageTokenLimiter: min_tokens={min_tokens} is above"
                 f" max_tokens={self._max_tokens}; lower it."
@@ -74,15 +75,22 @@ class MessageTokenLimiter:
             shortened = self._cut_each(messages, self._max_tokens_per_message)
         if self._max_tokens is None or self._count(shortened) <= self._max_tokens:
             return shortened
-        head, rest = split_head(shortened)
-        head = self._fit(head, self._max_tokens)
-        room = self._max_tokens - self._count(head)
+        return self._drop_oldest(shortened, self._max_tokens)
+
+    def _drop_oldest(self, messages: Messages, most: int) -> Messages:
+        """The head and the newest messages; the one that does not fit whole is cut."""
+        head, rest = split_head(messages)
+        head = self._fit(head, most)
+        room = most - self._count(head)
         kept: Messages = []
-        while rest and (size := self._count(rest[-1])) <= room:
-            kept = rest.pop() + kept
+        for group in reversed(rest):
+            size = self._count(group)
+            if size > room:
+                if not kept or room > self._count_least(group):
+                    kept = self._fit(group, room) + kept
+                break
+            kept = group + kept
             room -= size
-        if rest and (not kept or room > self._count_least(rest[-1])):
-            kept = self._fit(rest[-1], room) + kept
         return head + kept
 
     def get_logs(
@@ -132,9 +140,11 @@ class MessageTokenLimiter:
         """
         cut = []
         for part in parts:
-            if isinstance(part, dict) and isinstance(part.get(key), str):
-                part = {**part, key: truncated(part[key], tokens, self._model)}
-                tokens -= count_text(part[key], self._model)[0]
+            text = part.get(key) if isinstance(part, dict) else None
+            if isinstance(text, str):
+                text = truncated(text, tokens, self._model)
+                tokens -= count_text(text, self._model)[0]
+                part = {**part, key: text}
             cut.append(part)
         return cut
 

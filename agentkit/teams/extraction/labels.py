@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, zip_longest
+from itertools import chain, groupby, pairwise
 
 from agentkit.teams.extraction.names import split_words
 from agentkit.teams.extraction.values import MONTH
@@ -24,7 +24,9 @@ _VALUE_START = re.compile(
     re.IGNORECASE,
 )
 _BELOW = re.compile(r"\n[ \t]*(?:[-*+•▪–●]|\d{1,2}[.)])[ \t]+([^\n]+)|\n[^\n]*")
-_ITEM_SIGN = re.compile(r"\s*(?:[-*+•▪–●#]|\d{1,2}[.)])\s")
+_BEGINS_ANEW = re.compile(rf"\A\s*(?:[-*+•▪–●#]|\d{{1,2}}[.)])\s|{_COLON.pattern}")
+"""An item of a list, or another label with a colon."""
+_ANY_LINE = re.compile(r"(?m)^.*$")
 _RULE = re.compile(r"[\s|:+=-]*")
 _BAR = re.compile(r"(?<!\\)\|")
 _MARKUP = " \t*_`\r"  # white space and signs of Markdown around a value
@@ -55,17 +57,26 @@ class Pair:
 
 def find_pairs(text: str) -> list[Pair]:
     """All labelled values of a text, in order of the lines."""
-    lines = [found.span() for found in re.finditer(r"(?m)^.*$", text)]
+    lines = [_Line(*found.span(), found[0]) for found in _ANY_LINE.finditer(text)]
+    for line, following in pairwise(lines):
+        line.following = following
     pairs: list[Pair] = []
-    for is_table, group in groupby(
-        zip_longest(lines, lines[1:]), key=lambda line: _is_row(text[slice(*line[0])])
-    ):
+    for is_table, group in groupby(lines, _is_row):
         if is_table:
-            pairs += _read_table(text, [line for line, _ in group])
+            pairs += _read_table(text, list(group))
         else:
-            for (start, end), following in group:
-                pairs += _read_line(text, start, end, following)
-    return [pair for pair in pairs if 0 < len(pair.label) <= _WORDS_OF_LABEL]
+            pairs += chain.from_iterable(_read_line(text, line) for line in group)
+    return [pair for pair in pairs if len(pair.label) in range(1, _WORDS_OF_LABEL + 1)]
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line, and the one below it."""
+
+    start: int
+    end: int
+    text: str
+    following: _Line | None = None
 
 
 def find_bullets(text: str, start: int) -> list[Span]:
@@ -74,7 +85,8 @@ def find_bullets(text: str, start: int) -> list[Span]:
     """
     spans: list[Span] = []
     for found in _BELOW.finditer(text, start):
-        if found[1] is not None and not found[1].rstrip(" \t*_`").endswith(":"):
+        item = found[1]
+        if item and not item.rstrip(" \t*_`").endswith(":"):
             spans.append(found.span(1))
         elif found[0].strip():
             break
@@ -88,25 +100,25 @@ def trim_span(text: str, start: int, end: int, signs: str | None = None) -> Span
     return start, start + len(inner.strip(signs))
 
 
-def _read_line(text: str, start: int, end: int, following: Span | None) -> Iterator[Pair]:
-    segments = list(_split_segments(text, start, end))
+def _read_line(text: str, line: _Line) -> Iterator[Pair]:
+    segments = list(_split_segments(text, line.start, line.end))
     for segment, high in segments:
         low = _skip_marks(text, segment, high)
         colon = _COLON.search(text, low, high)
-        if colon:
-            value = _find_behind_colon(text, colon.end(), high, end, following)
-            yield _make_pair(text, (low, colon.start()), value, low)
-        else:
+        if colon is None:
             yield from _read_loose(text, low, high)
-    if len(segments) == 2 and ":" not in text[start:end]:  # a label and its value in two columns
+            continue
+        value = _find_behind_colon(text, colon.end(), high, line)
+        yield _make_pair(text, (low, colon.start()), value, low)
+    if len(segments) == 2 and ":" not in line.text:  # a label and its value in two columns
         label, value = segments
         yield _make_pair(text, label, value, label[0])
 
 
 def _skip_marks(text: str, start: int, end: int) -> int:
     """Where a segment begins behind bullets and Markdown's signs."""
-    marks = _MARKS.match(text[start:end])
-    return start + (marks.end() if marks else 0)
+    marks = next(_MARKS.finditer(text[start:end]))
+    return start + marks.end()
 
 
 def _read_loose(text: str, start: int, end: int) -> Iterator[Pair]:
@@ -116,14 +128,15 @@ def _read_loose(text: str, start: int, end: int) -> Iterator[Pair]:
         yield _make_pair(text, (start, blank.start()), (blank.end(), end), start, loose=True)
 
 
-def _find_behind_colon(text: str, start: int, high: int, end: int, following: Span | None) -> Span:
+def _find_behind_colon(text: str, start: int, high: int, line: _Line) -> Span:
     """What stands behind the colon; when that is nothing and the line ends, the next line."""
-    ends_line = high == end and not text[start:high].strip(" *_")
-    if not ends_line or following is None:
+    ends_line = high == line.end and not text[start:high].strip(" *_")
+    following = line.following
+    if following is None or not ends_line:
         return start, high
-    line = text[slice(*following)]
-    is_value = line.strip() and not _COLON.search(line) and not _ITEM_SIGN.match(line)
-    return following if is_value else (start, start)
+    if not following.text.strip() or _BEGINS_ANEW.search(following.text):
+        return start, start
+    return following.start, following.end
 
 
 def _split_segments(text: str, start: int, end: int) -> Iterator[Span]:
@@ -134,56 +147,66 @@ def _split_segments(text: str, start: int, end: int) -> Iterator[Span]:
     yield start, end
 
 
-def _is_row(line: str) -> bool:
+def _is_row(line: _Line) -> bool:
     """Whether a line is a row of a table."""
-    return " | " in line or line.lstrip().startswith("|")
+    return " | " in line.text or line.text.lstrip().startswith("|")
 
 
-def _read_table(text: str, lines: Sequence[Span]) -> Iterator[Pair]:
+def _read_table(text: str, lines: Sequence[_Line]) -> Iterator[Pair]:
     """Rows of two cells are a label and a value; in wider tables the first row labels the
     columns.
     """
-    rows = [_split_cells(text, *line) for line in lines if not _RULE.fullmatch(text[slice(*line)])]
+    rows = [
+        _split_cells(text, line.start, line.end) for line in lines if not _RULE.fullmatch(line.text)
+    ]
     for row in rows:
-        filled = [cell for cell in row if _is_filled(cell)]
+        filled = list(filter(_is_filled, row))
         if len(filled) == 2 and row[0] == filled[0]:
             label, value = filled
             yield _make_pair(text, label, value, label[0])
-    header = rows[0] if rows else []
+    header, *others = rows or [[]]
     if len(header) > 2 or len(rows) == 2:
-        yield from _read_columns(text, header, rows[1:])
+        yield from _read_columns(text, header, others)
 
 
 def _read_columns(
     text: str, header: Sequence[Span], rows: Sequence[Sequence[Span]]
 ) -> Iterator[Pair]:
+    has_several = len(rows) > 1
     for row in rows:
-        if len(header) == 2 or sum(map(_is_filled, row)) > 2:
-            for label, value in filter(_has_value, zip(header, row, strict=False)):
-                yield _make_pair(text, label, value, value[0], column=len(rows) > 1)
+        if len(header) != 2 and sum(map(_is_filled, row)) <= 2:
+            continue
+        for label, value in filter(_has_value, zip(header, row, strict=False)):
+            yield _make_pair(text, label, value, value[0], column=has_several)
 
 
 def _split_cells(text: str, start: int, end: int) -> list[Span]:
     start, end = trim_span(text, start, end)
-    bars = [found.span() for found in _BAR.finditer(text, start, end)]
-    starts = [start, *(bar_end for _, bar_end in bars)]
-    ends = [*(bar_start for bar_start, _ in bars), end]
-    cells = [trim_span(text, *span, _MARKUP) for span in zip(starts, ends, strict=True)]
+    borders = [start]
+    for bar in _BAR.finditer(text, start, end):
+        borders += bar.span()
+    borders.append(end)
+    spans = zip(borders[::2], borders[1::2], strict=True)
+    cells = [trim_span(text, *span, _MARKUP) for span in spans]
     if not text.startswith("|", start):
         return cells
-    return cells[1:-1] if starts[-1] == end else cells[1:]
+    ends_with_bar = borders[-2] == end
+    return cells[1:-1] if ends_with_bar else cells[1:]
 
 
 def _is_filled(cell: Span) -> bool:
-    return cell[0] < cell[1]
+    start, end = cell
+    return start < end
 
 
 def _has_value(cells: tuple[Span, Span]) -> bool:
-    return _is_filled(cells[1])
+    _, value = cells
+    return _is_filled(value)
 
 
 def _make_pair(
     text: str, label: Span, value: Span, begin: int, *, loose: bool = False, column: bool = False
 ) -> Pair:
-    words = split_words(text[slice(*label)])
+    start, end = label
+    words = split_words(text[start:end])
     return Pair(words, begin, *trim_span(text, *value, _MARKUP), loose, column)

@@ -13,14 +13,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 from agentkit.core.text import sentences
 from agentkit.teams.extraction.labels import Pair, find_bullets, find_pairs, trim_span
 from agentkit.teams.extraction.names import SENTENCE, FieldName, select_core, split_words
 from agentkit.teams.extraction.quoting import Paper
-from agentkit.teams.extraction.schema import Field, Schema
+from agentkit.teams.extraction.schema import Field, Schema, describe_misfit
 from agentkit.teams.extraction.table import Cell, Remark
 from agentkit.teams.extraction.value_types import Kind
 from agentkit.teams.extraction.values import (
@@ -64,12 +64,14 @@ def read_literally(schema: Schema, paper: Paper) -> tuple[dict[str, Cell], list[
     for field in schema.fields:
         distinct = _select_best(reader.collect(field))
         if len(distinct) > 1 and field.kind != "list":
-            distinct, remarks = [], [*remarks, _report_conflict(field, distinct)]
+            remarks.append(_report_conflict(field, distinct))
+            distinct = []
         cells[field.name] = _to_cell(field, distinct, paper)
     misfits = schema.misfits({name: cell.value for name, cell in cells.items()})
-    for name, wrong in misfits.items():
-        remarks.append(Remark(name, f"{name}: {wrong}" if name else wrong))
-    return cells | dict.fromkeys(misfits.keys() & cells.keys(), Cell()), remarks
+    for name, reason in misfits.items():
+        remarks.append(Remark(name, describe_misfit(name, reason)))
+    left_out = dict.fromkeys(misfits.keys() & cells.keys(), Cell())
+    return {**cells, **left_out}, remarks
 
 
 def _select_best(evidence: Sequence[_Evidence]) -> list[_Evidence]:
@@ -86,14 +88,16 @@ def _to_cell(field: Field, evidence: Sequence[_Evidence], paper: Paper) -> Cell:
     """The one value, or the items of all lists."""
     if not evidence:
         return Cell()
-    value = evidence[0].value
+    first, last = evidence[0], evidence[-1]
+    value = first.value
     if field.kind == "list":
-        value = list(dict.fromkeys(chain.from_iterable(each.value for each in evidence)))
-    return Cell(value, paper.quotation(evidence[0].start, evidence[-1].end))
+        items = chain.from_iterable(each.value for each in evidence)
+        value = list(dict.fromkeys(items))
+    return Cell(value, paper.quotation(first.start, last.end))
 
 
 def _report_conflict(field: Field, evidence: Sequence[_Evidence]) -> Remark:
-    shown = ", ".join(f"{each.value}" for each in evidence[:4])
+    shown = ", ".join(str(each.value) for each in evidence[:4])
     return Remark(
         field.name,
         f"{field.name}: {len(evidence)} different values stand in the document ({shown:.200}),"
@@ -110,43 +114,48 @@ class _DocumentReader:
         self.labels: defaultdict[tuple[str, ...], list[Pair]] = defaultdict(list)
         for pair in find_pairs(self.text):
             self.labels[pair.label].append(pair)
-        stem = paper.name.rpartition(".")[0]
+        stem, _, _ = paper.name.rpartition(".")
         about = f"{_read_heading(self.text)} {paper.document.title} {stem}"
         self.title = frozenset(split_words(schema.title))
         self.about = frozenset(split_words(about))
-        self.clauses = [
-            (span, split_words(self.text[slice(*span)])) for span in _find_clauses(self.text)
-        ]
+        spans = _find_clauses(self.text)
+        self.clauses = [((start, end), split_words(self.text[start:end])) for start, end in spans]
 
     def collect(self, field: Field) -> list[_Evidence]:
         """All that speaks for a value of this field."""
         name = FieldName(field, self.title)
         finder = _choose_finder(field)(field, name, self.style)
-        found = list(self._read_labels(name, finder)) or list(self._read_clauses(name, finder))
+        labelled = list(self._read_labels(name, finder))
+        found = labelled or list(self._read_clauses(name, finder))
         return [each for each in found if not field.misfit(each.value)]
 
     def _read_labels(self, name: FieldName, finder: _Finder) -> Iterator[_Evidence]:
+        for rank, pair in self._find_named(name):
+            for value in finder.find_in_pair(self.text, pair):
+                yield _Evidence(rank, value.value, pair.begin, value.end)
+
+    def _find_named(self, name: FieldName) -> Iterator[tuple[int, Pair]]:
+        """The pairs whose labels fit the name, each with the rank of that."""
         for label, pairs in self.labels.items():
             match = name.match(label)
-            if match is None:
-                continue
-            for pair in pairs:
-                if match.missing <= self._words_around(pair):
-                    for value in finder.find_in_pair(self.text, pair):
-                        yield _Evidence(match.rank, value.value, pair.begin, value.end)
+            if match is not None:
+                around = (pair for pair in pairs if match.missing <= self._words_around(pair))
+                yield from zip(repeat(match.rank), around, strict=False)
 
     def _read_clauses(self, name: FieldName, finder: _Finder) -> Iterator[_Evidence]:
         """Clauses that state it: one value of the type, and beside it all words of the name."""
         for (start, end), words in self.clauses:
-            if name.core.issubset(words):
-                stated = finder.find_in_clause(self.text[start:end], words)
-                if len(stated) == 1:
-                    yield _Evidence(SENTENCE, stated[0].value, start, end)
+            if not name.core.issubset(words):
+                continue
+            stated = finder.find_in_clause(self.text[start:end], words)
+            if len(stated) == 1:
+                yield _Evidence(SENTENCE, stated[0].value, start, end)
 
     def _words_around(self, pair: Pair) -> frozenset[str]:
         """What the document is about where the pair stands: its title and its heading."""
         section = self.paper.section_at(pair.start)
-        return self.about | frozenset(split_words(section.heading if section else ""))
+        heading = section.heading if section else ""
+        return self.about.union(split_words(heading))
 
 
 class _Finder:
@@ -178,10 +187,13 @@ class _TextFinder(_Finder):
     def find_in_clause(self, clause: str, words: Sequence[str]) -> list[Found]:
         """`The author is Jane Doe`: what follows the name and `is` to the end of the clause."""
         found = _DEFINITION.match(clause)
-        if found is None or select_core(split_words(found["name"])) != self.name.core:
+        if found is None:
             return []
-        value = Found(found["value"], *found.span("value"))
-        return [value] if len(value.value.split()) <= _WORDS_OF_DEFINITION else []
+        value, named = found["value"], select_core(split_words(found["name"]))
+        is_short = len(value.split()) <= _WORDS_OF_DEFINITION
+        if named != self.name.core or not is_short:
+            return []
+        return [Found(value, *found.span("value"))]
 
     def _find_at_label(self, text: str, pair: Pair) -> list[Found]:
         """The text itself; without a sign between label and value only when it is one word with a
@@ -190,7 +202,9 @@ class _TextFinder(_Finder):
         value = text.rstrip(" .,;") if _ends_with_stop(text) else text
         if pair.loose and not _WORD_WITH_DIGIT.fullmatch(value):
             return []
-        return [Found(value, 0, len(value))] if 0 < len(value) <= _LONGEST else []
+        if len(value) not in range(1, _LONGEST + 1):
+            return []
+        return [Found(value, 0, len(value))]
 
 
 class _NumberFinder(_Finder):
@@ -221,13 +235,17 @@ class _ListFinder(_BooleanFinder):
         """The list with its place in the document."""
         if pair.loose:
             return []
-        below = pair.is_list_below
-        spans = find_bullets(text, pair.end) if below else [(pair.start, pair.end)]
-        items = [text[slice(*span)].strip() for span in spans]
-        if not below and not pair.column:
+        spans = [(pair.start, pair.end)]
+        if pair.is_list_below:
+            spans = find_bullets(text, pair.end)
+        items = [text[start:end].strip() for start, end in spans]
+        if not pair.is_list_below and not pair.column:
             items = _AND.split(items[0].rstrip("."))
         chosen = _select_items(self.field, items)
-        return [Found(chosen, spans[0][0], spans[-1][1])] if chosen else []
+        if not chosen:
+            return []
+        (start, _), (_, end) = spans[0], spans[-1]
+        return [Found(chosen, start, end)]
 
 
 _FINDERS: dict[Kind, type[_Finder]] = {
@@ -242,7 +260,9 @@ _FINDERS: dict[Kind, type[_Finder]] = {
 
 def _choose_finder(field: Field) -> type[_Finder]:
     """What finds the field's values; choices are no longer any text."""
-    return _Finder if field.kind == "string" and field.choices else _FINDERS[field.kind]
+    if field.choices and field.kind == "string":
+        return _Finder
+    return _FINDERS[field.kind]
 
 
 def _ends_with_stop(text: str) -> bool:
@@ -254,20 +274,21 @@ def _ends_with_stop(text: str) -> bool:
 def _select_items(field: Field, items: Sequence[str]) -> list[str]:
     """The items that can be in the field's list, its choices in their own spelling."""
     if not field.choices:
-        return [item for item in items if item]
+        return list(filter(None, items))
     choices = {str(choice).casefold(): str(choice) for choice in field.choices}
-    folded = (item.casefold() for item in items)
-    return [choices[item] for item in folded if item in choices]
+    found = (choices.get(item.casefold(), "") for item in items)
+    return list(filter(None, found))
 
 
 def _read_heading(text: str) -> str:
     """The first line if it is short."""
-    line = text.lstrip().partition("\n")[0]
+    line, _, _ = text.lstrip().partition("\n")
     return line if len(line.split()) <= 8 else ""
 
 
 def _find_clauses(text: str) -> Iterator[tuple[int, int]]:
     for start, end in sentences(text):
-        if end - start <= _LONGEST_SENTENCE and " | " not in text[start:end]:
-            for found in _CLAUSE.finditer(text, start, end):
-                yield trim_span(text, *found.span())
+        if end - start > _LONGEST_SENTENCE or " | " in text[start:end]:
+            continue
+        for found in _CLAUSE.finditer(text, start, end):
+            yield trim_span(text, *found.span())

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from agentkit.core.given import list_missing
 from agentkit.errors import ConfigError
 from agentkit.teams.extraction.value_types import TYPES, ChoiceType, Kind, ValueType
 
@@ -94,15 +95,18 @@ class Schema:
         """What is wrong with which value, None being no value; under an empty name what the
         pydantic class says of all.
         """
-        present = self._select_present(values)
-        reasons = {each.name: each.misfit(values[each.name]) for each in present}
-        wrong = {name: reason for name, reason in reasons.items() if reason}
+        wrong: dict[str, str] = {}
+        for each in self._select_present(values):
+            reason = each.misfit(values[each.name])
+            if reason:
+                wrong[each.name] = reason
         return wrong or self._ask_class(values)
 
     def lacking(self, values: Mapping[str, object]) -> list[str]:
         """The required fields without a value."""
-        required = [each.name for each in self.fields if each.required]
-        return [name for name in required if values.get(name) is None]
+        present = self._select_present(values)
+        required = [each for each in self.fields if each.required]
+        return [each.name for each in list_missing(required, present)]
 
     def _select_present(self, values: Mapping[str, object]) -> list[Field]:
         return [each for each in self.fields if values.get(each.name) is not None]
@@ -117,9 +121,8 @@ class Schema:
         try:
             self.model.model_validate_json(data)
         except ValidationError as error:
-            return self._reasons_by_field(
-                error.errors(include_url=False, include_context=False, include_input=False)
-            )
+            told = error.errors(include_url=False, include_context=False, include_input=False)
+            return self._reasons_by_field(told)
         except Exception as error:  # noqa: BLE001
             # A validator of the user's own may raise anything.
             return {"": f"{self.model.__name__}: {type(error).__name__}: {error}"}
@@ -136,6 +139,11 @@ class Schema:
         """The field at or above a place in the nested object; empty where there is none."""
         above = (each.name for each in self.fields if place[: len(each.path)] == each.path)
         return next(above, "")
+
+
+def describe_misfit(name: str, reason: str) -> str:
+    """What is wrong with the value of a field; without a name, with the row."""
+    return ": ".join(filter(None, (name, reason)))
 
 
 def _nest(fields: Sequence[Field], values: Mapping[str, object]) -> dict[str, Any]:

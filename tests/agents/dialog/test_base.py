@@ -179,7 +179,6 @@ def test_it_is_a_conversable_agent() -> None:
 @pytest.fixture
 def _no_configs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(configs, "_known", {})
-    monkeypatch.setattr(configs, "_of_other_kinds", {})
 
 
 @pytest.mark.usefixtures("_no_configs")

@@ -307,7 +307,7 @@ def test_code_in_a_fence_is_run_without_it(written: str, ran: tuple[str, str]) -
         ({"timeout_s": "3"}, WrongType, "timeout_s='3'"),
         ({"timeout_s": float("nan")}, WrongArgument, "timeout_s=nan: must be"),
         ({"protocol": ReWOOProtocol}, WrongType, r"give a protocol such as ReWOOProtocol\(\)"),
-        ({"on_plan": "look"}, WrongType, "a function on_plan, not None, 'look'"),
+        ({"on_plan": "look"}, WrongType, "on_plan must be a function of a plan, not 'look'"),
     ],
 )
 def test_settings_of_a_wrong_kind_are_refused(

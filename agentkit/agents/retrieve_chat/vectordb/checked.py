@@ -29,7 +29,9 @@ from agentkit.agents.retrieve_chat.vectordb.embedding import (
     to_vectors,
 )
 from agentkit.agents.retrieve_chat.vectordb.filters import Filters
+from agentkit.core.given import coalesce, list_missing
 from agentkit.errors import WrongArgument, WrongType
+from agentkit.messages import without_keys
 from agentkit.retrieval.index.graph import Metric
 
 if TYPE_CHECKING:
@@ -82,7 +84,7 @@ class CheckedVectorDB(ABC, Generic[C]):
         self.embedding_function: EmbeddingFunction | None = (
             embedding_function or default_embedding_function()
         )
-        self.metadata = dict(metadata or {})
+        self.metadata = dict(coalesce(metadata, {}))
         self.active_collection: C | None = None
         if self.metadata.setdefault("hnsw:space", "cosine") not in METRICS:
             raise WrongArgument(
@@ -108,53 +110,51 @@ class CheckedVectorDB(ABC, Generic[C]):
         """
         name = check_name(collection_name)
         found = self._find(name)
-        if found is None:
-            found = self._make(name)
-        elif overwrite:
+        if found is not None and overwrite:
             self._drop(found)
-            found = self._make(name)
-        elif not get_or_create:
+            found = None
+        elif found is not None and not get_or_create:
             raise WrongArgument(
                 f"Collection {name!r} already exists. Use get_or_create=True to go on with it,"
                 " overwrite=True to empty it."
             )
+        collection = self._make(name) if found is None else found
+        if self._active_name in (None, name):
+            self.active_collection = collection
+        return collection
 
-        if self.active_collection is None or self.active_collection.name == name:
-            self.active_collection = found
-        return found
+    @property
+    def _active_name(self) -> str | None:
+        active = self.active_collection
+        return None if active is None else active.name
 
     def get_collection(self, collection_name: str | None = None) -> C:
         """The collection, which becomes the active one; raises ValueError when it is not there or
         none is active.
         """
-        if collection_name is not None:
-            name = str(collection_name)
-        elif self.active_collection is not None:
-            name = self.active_collection.name
-        else:
+        name = coalesce(collection_name, self._active_name)
+        if name is None:
             raise WrongArgument(
                 "No collection is specified. Name one, or call create_collection or get_collection"
                 " before."
             )
+        self.active_collection = self._require(str(name))
+        return self.active_collection
 
+    def _require(self, name: str) -> C:
+        """The collection of that name; raises WrongArgument when it is not there."""
         found = self._find(name)
         if found is None:
             raise WrongArgument(
                 f"Collection {name!r} does not exist in this {self.type} database;"
                 " create_collection makes it."
             )
-        self.active_collection = found
         return found
 
     def delete_collection(self, collection_name: str) -> None:
         """Remove the collection and all in it; raises ValueError when it is not there."""
-        found = self._find(collection_name)
-        if found is None:
-            raise WrongArgument(
-                f"Collection {collection_name!r} does not exist in this {self.type} database."
-            )
-        self._drop(found)
-        if self.active_collection is not None and self.active_collection.name == collection_name:
+        self._drop(self._require(collection_name))
+        if self._active_name == collection_name:
             self.active_collection = None
 
     # Documents
@@ -183,10 +183,10 @@ class CheckedVectorDB(ABC, Generic[C]):
                 " its own."
             )
         collection = self.get_collection(collection_name)
-        there = {str(doc["id"]): doc for doc in self._take(collection, list(given), vectors=False)}
+        there = _list_by_id(self._take(collection, list(given), vectors=False))
         if not upsert:
             _check_unchanged(given, there, collection.name)
-            given = {number: doc for number, doc in given.items() if number not in there}
+            given = without_keys(given, there)
         if given:
             self._put(collection, self._rows(collection, given, there))
 
@@ -233,7 +233,7 @@ class CheckedVectorDB(ABC, Generic[C]):
         if dimension is None:
             return [[] for _ in queries]
         self._check_dimension(collection, vectors.shape[1], "The query's vector", dimension)
-        wanted = "embeddings" in (kwargs.get("include") or ())
+        wanted = _wants_vectors(kwargs.get("include"))
         near = (self._near(collection, vector, n_results, filters, wanted) for vector in vectors)
         return [_rank(found, distance_threshold) for found in near]
 
@@ -249,12 +249,11 @@ class CheckedVectorDB(ABC, Generic[C]):
         """
         _refuse_unknown(kwargs)
         collection = self.get_collection(collection_name)
-        vectors = "embeddings" in (include or ())
+        vectors = _wants_vectors(include)
         if ids is None:
-            return sorted(self._take(collection, None, vectors), key=lambda doc: str(doc["id"]))
+            return sorted(self._take(collection, None, vectors), key=_read_id)
         wanted = list(dict.fromkeys(read_ids(ids)))
-        found = self._take(collection, wanted, vectors) if wanted else []
-        by_id = {str(doc["id"]): doc for doc in found}
+        by_id = _list_by_id(self._take(collection, wanted, vectors) if wanted else ())
         return [by_id[one] for one in wanted if one in by_id]
 
     # Parts
@@ -270,31 +269,29 @@ class CheckedVectorDB(ABC, Generic[C]):
     def _rows(
         self, collection: C, docs: Mapping[str, Document], there: Mapping[str, Document]
     ) -> Rows:
-        metric, ids = self._metric(collection), list(docs)
-        given: dict[str, Any] = {}
-        contents: dict[str, str] = {}
-        for number, doc in docs.items():
-            embedding = doc.get("embedding")
-            if embedding is None:
-                contents[number] = doc["content"]
-            else:
-                given[number] = embedding
+        vectors = self._find_vectors(collection, docs)
+        ids = list(docs)
+        dimension = self._dimension(collection) or len(vectors[ids[0]])
+        for one in ids:
+            whose = f"The vector of document {one!r}"
+            self._check_dimension(collection, len(vectors[one]), whose, dimension)
+        return _to_rows(ids, docs, there, [vectors[one] for one in ids])
 
+    def _find_vectors(self, collection: C, docs: Mapping[str, Document]) -> dict[str, Any]:
+        """The vectors by id: those that are given, and embeddings of the others' contents."""
+        metric = self._metric(collection)
+        embeddings = {number: doc.get("embedding") for number, doc in docs.items()}
+        given = [number for number in docs if embeddings[number] is not None]
+        contents = {number: docs[number]["content"] for number in list_missing(docs, given)}
         vectors: dict[str, Any] = {}
         if given:
             whose = [f"document {number!r}" for number in given]
-            made = to_vectors(list(given.values()), metric, whose)
+            made = to_vectors([embeddings[number] for number in given], metric, whose)
             vectors.update(zip(given, made, strict=True))
         if contents:
             made = embed_texts(self._function(), list(contents.values()), metric)
             vectors.update(zip(contents, made, strict=True))
-
-        dimension = self._dimension(collection) or len(vectors[ids[0]])
-        for one in ids:
-            self._check_dimension(
-                collection, len(vectors[one]), f"The vector of document {one!r}", dimension
-            )
-        return _to_rows(ids, docs, there, [vectors[one] for one in ids])
+        return vectors
 
     def _check_dimension(self, collection: C, given: int, whose: str, dimension: int) -> None:
         if given != dimension:
@@ -355,16 +352,30 @@ def to_document(
     number: str, content: str, metadata: Mapping[str, Any] | None, vector: np.ndarray | None = None
 ) -> Document:
     """A stored document as it is given out; `metadata` is None when there are no entries."""
-    found = Document(id=number, content=content, metadata=dict(metadata) if metadata else None)
+    entries = dict(coalesce(metadata, {})) or None
+    found = Document(id=number, content=content, metadata=entries)
     if vector is not None:
-        found["embedding"] = [float(number) for number in vector]
+        found["embedding"] = list(map(float, vector))
     return found
+
+
+def _read_id(doc: Document) -> str:
+    return str(doc["id"])
+
+
+def _list_by_id(docs: Iterable[Document]) -> dict[str, Document]:
+    return {_read_id(doc): doc for doc in docs}
+
+
+def _wants_vectors(include: Iterable[str] | None) -> bool:
+    return "embeddings" in coalesce(include, ())
 
 
 def _check_unchanged(
     given: Mapping[str, Document], there: Mapping[str, Document], name: str
 ) -> None:
-    changed = [one for one in given if one in there and not _is_unchanged(given[one], there[one])]
+    known = given.keys() & there.keys()
+    changed = [one for one in given if one in known and not _is_unchanged(given[one], there[one])]
     if changed:
         raise WrongArgument(
             f"Collection {name!r} has other documents with the ids {list_some(changed)}; "
@@ -373,10 +384,9 @@ def _check_unchanged(
 
 
 def _is_unchanged(given: Document, there: Document) -> bool:
-    if given["content"] != there["content"]:
-        return False
-    metadata = given.get("metadata")
-    return metadata is None or dict(metadata) == dict(there.get("metadata") or {})
+    metadata = dict(_find_metadata(given, there) or {})
+    is_same_content = given["content"] == there["content"]
+    return is_same_content and metadata == dict(there.get("metadata") or {})
 
 
 def _to_rows(
@@ -391,17 +401,17 @@ def _to_rows(
 
 def _find_metadata(given: Document, there: Document) -> Mapping[str, Any] | None:
     """That of a document to be written; without any, it keeps what is there."""
-    metadata = given.get("metadata")
-    return (there.get("metadata") if metadata is None else metadata) or None
+    return coalesce(given.get("metadata"), there.get("metadata")) or None
 
 
 def _rank(found: list[tuple[Document, float]], threshold: float) -> list[tuple[Document, float]]:
     if threshold >= 0:
         found = [hit for hit in found if hit[1] < threshold]
-    return sorted(found, key=lambda hit: (hit[1], str(hit[0]["id"])))
+    return sorted(found, key=lambda hit: (hit[1], _read_id(hit[0])))
 
 
 def _refuse_unknown(kwargs: Mapping[str, Any], *known: str) -> None:
-    if unknown := kwargs.keys() - known:
+    unknown = kwargs.keys() - known
+    if unknown:
         others = f"; there are {', '.join(known)}" if known else ""
         raise WrongType(f"There is no argument {min(unknown)!r} here{others}.")

@@ -4,18 +4,21 @@ hold.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentkit.agents.retrieve_chat.vectordb.base import Document
+from agentkit.conversation.checks import is_whole_number
 from agentkit.errors import WrongArgument, WrongType
+from agentkit.messages import text_or_empty
 
 _LONGEST_NAME = 120
 _NAME = re.compile(rf"(?=.*\S).{{1,{_LONGEST_NAME}}}")
 """Not only spaces."""
-_MOST_INTEGER = 2**63
+_INTEGERS = range(-(2**63), 2**63)
 _SHOWN = 5
 
 
@@ -43,17 +46,18 @@ def check(doc: Any) -> Document:
     and WrongType.
     """
     number = check_id(doc)
-    if doc.get("content") is None:
+    content = doc.get("content")
+    if content is None:
         raise WrongArgument(
             f"The document content is required; it is missing in document {number!r}."
         )
-    if not isinstance(doc["content"], str):
+    if not isinstance(content, str):
         raise WrongArgument(
-            f"The content of document {number!r} must be a text, not {doc['content']!r:.120}."
+            f"The content of document {number!r} must be a text, not {content!r:.120}."
         )
     return Document(
         id=number,
-        content=_to_utf8(doc["content"]),
+        content=_to_utf8(content),
         metadata=_check_metadata(number, doc.get("metadata")),
         embedding=doc.get("embedding"),
     )
@@ -67,7 +71,7 @@ def _check_metadata(number: str, metadata: Any) -> dict[str, Any] | None:
             f"The metadata of document {number!r} must be a dict, not {metadata!r:.120}."
         )
     for key, value in metadata.items():
-        if not isinstance(key, str) or not key or not _can_be_stored(value):
+        if not text_or_empty(key) or not _can_be_stored(value):
             raise WrongArgument(
                 f"Metadata {key!r}: {value!r:.80} of document {number!r} cannot be stored; "
                 "keys are texts, values are texts, booleans, 64-bit integers or finite numbers."
@@ -77,9 +81,9 @@ def _check_metadata(number: str, metadata: Any) -> dict[str, Any] | None:
 
 def _can_be_stored(value: Any) -> bool:
     if isinstance(value, float):
-        return value - value == 0  # neither NaN nor infinite
+        return math.isfinite(value)
     if isinstance(value, int):
-        return -_MOST_INTEGER <= value < _MOST_INTEGER
+        return value in _INTEGERS
     return isinstance(value, str)
 
 
@@ -100,7 +104,7 @@ def read_ids(ids: Any) -> list[str]:
 
 
 def _read_id(value: Any) -> str:
-    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+    if not is_whole_number(value) and not text_or_empty(value):
         raise WrongArgument(f"A document id must be a text or an integer, not {value!r}.")
     return str(_to_utf8(str(value)))
 
@@ -114,4 +118,5 @@ def list_duplicates(docs: Sequence[Document]) -> str:
 def list_some(ids: Sequence[str]) -> str:
     """The first ids, and how many more there are."""
     text = ", ".join(ids[:_SHOWN])
-    return f"{text} and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else text
+    more = len(ids[_SHOWN:])
+    return f"{text} and {more:,} more" if more else text

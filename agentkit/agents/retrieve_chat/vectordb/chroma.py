@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from agentkit.agents.retrieve_chat.vectordb.base import Document, EmbeddingFunction
 from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB, Rows, to_document
 from agentkit.agents.retrieve_chat.vectordb.filters import Filters
+from agentkit.core.given import coalesce
 from agentkit.errors import ConfigError, StoreError, WrongArgument
 from agentkit.retrieval.index.graph import Metric
 
@@ -52,13 +55,14 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
 
     def close(self) -> None:
         """Close the client, unless it was given."""
-        if self._owned:
-            sides = [self.client, getattr(self.client, "_admin_client", None)]
-            sessions = [getattr(getattr(side, "_server", None), "_session", None) for side in sides]
-            self.client.close()
-            for session in sessions:
-                if session is not None:
-                    session.close()  # Chroma leaves the connections to its server open
+        if not self._owned:
+            return
+        sides = [self.client, getattr(self.client, "_admin_client", None)]
+        servers = [getattr(side, "_server", None) for side in sides]
+        sessions = [getattr(server, "_session", None) for server in servers]
+        self.client.close()
+        for session in filter(None, sessions):
+            session.close()  # Chroma leaves the connections to its server open
 
     def _find(self, name: str) -> chromadb.Collection | None:
         from chromadb.errors import NotFoundError
@@ -153,11 +157,9 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
         documents = _to_documents(
             got["ids"][0], got["documents"][0], got["metadatas"][0], vectors_found
         )
-        floor = -float("inf") if self._metric(collection) == "ip" else 0.0
-        return [
-            (document, max(floor, distance))
-            for document, distance in zip(documents, got["distances"][0], strict=True)
-        ]
+        floor = -math.inf if self._metric(collection) == "ip" else 0.0
+        distances = [max(floor, distance) for distance in got["distances"][0]]
+        return list(zip(documents, distances, strict=True))
 
     def _make_batches(self, count: int) -> list[slice]:
         size = self.client.get_max_batch_size()
@@ -171,12 +173,9 @@ def _list_included(vectors: bool) -> Include:
 def _to_documents(
     ids: list[str], contents: list[str | None], metadatas: list[Any], vectors: Any
 ) -> list[Document]:
-    return [
-        to_document(
-            number, contents[row] or "", metadatas[row], None if vectors is None else vectors[row]
-        )
-        for row, number in enumerate(ids)
-    ]
+    texts = [coalesce(content, "") for content in contents]
+    embeddings = coalesce(vectors, repeat(None))
+    return list(map(to_document, ids, texts, metadatas, embeddings))
 
 
 def _open_client(path: str | None, host: str | None, port: int) -> ClientAPI:

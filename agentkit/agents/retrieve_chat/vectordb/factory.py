@@ -10,6 +10,7 @@ from agentkit.agents.retrieve_chat.vectordb.base import VectorDB
 from agentkit.agents.retrieve_chat.vectordb.chroma import ChromaVectorDB
 from agentkit.agents.retrieve_chat.vectordb.embedded import DuckDBVectorDB
 from agentkit.agents.retrieve_chat.vectordb.pgvector import PGVectorDB
+from agentkit.core.given import list_missing
 from agentkit.errors import WrongArgument, WrongType
 
 
@@ -32,7 +33,7 @@ class VectorDBFactory:
                 f"Unsupported vector database type: {db_type}. Valid types are {known}."
             )
         known_keys = inspect.signature(kind).parameters
-        if unknown := [key for key in kwargs if key not in known_keys]:
+        if unknown := list_missing(kwargs, known_keys):
             takes = ", ".join(known_keys)
             raise WrongType(
                 f"A vector database of type {db_type!r} takes no {unknown[0]!r} (db_config); it"

@@ -15,12 +15,18 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from agentkit.conversation.checks import is_number
+from agentkit.core.given import is_list_of
 from agentkit.errors import WrongArgument
+from agentkit.messages import text_or_empty
 
 Condition = tuple[str, list[Any]]
 """SQL with marks, and their values."""
 
 _ORDER = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+_NEGATED = ("$ne", "$nin")
+_CONTENT = {"$contains": "", "$not_contains": "not "}
+"""What stands before the condition that a content contains a text."""
 _JOINS = {"$and": " and ", "$or": " or "}
 
 
@@ -36,11 +42,12 @@ class Filters:
         """The filters; raises WrongArgument when they are malformed. Empty ones let everything
         through.
         """
-        if where:
+        filters = Filters(where or None, where_document or None)
+        if filters.where is not None:
             _check("where", where, _check_comparison)
-        if where_document:
+        if filters.where_document is not None:
             _check("where_document", where_document, _check_content)
-        return Filters(where or None, where_document or None)
+        return filters
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +68,8 @@ class Dialect:
 
     def condition(self, filters: Filters) -> Condition:
         """The SQL condition, `true` when there are no filters."""
-        parts = []
-        if filters.where:
-            parts.append(self._convert(filters.where, self._comparison))
-        if filters.where_document:
-            parts.append(self._convert(filters.where_document, self._content))
+        kinds = ((filters.where, self._comparison), (filters.where_document, self._content))
+        parts = [self._convert(node, leaf) for node, leaf in kinds if node is not None]
         return _join(parts, " and ") if parts else ("true", [])
 
     def _convert(self, node: Mapping[str, Any], leaf: Callable[[str, Any], Condition]) -> Condition:
@@ -75,24 +79,27 @@ class Dialect:
         return _join([self._convert(one, leaf) for one in value], _JOINS[key])
 
     def _content(self, operator: str, value: str) -> Condition:
-        return f"{'' if operator == '$contains' else 'not '}{self.contains}", [value]
+        return _CONTENT[operator] + self.contains, [value]
 
     def _comparison(self, key: str, value: Any) -> Condition:
         ((operator, operand),) = _to_comparison(value).items()
         several = operand if isinstance(operand, list) else [operand]
-        found = _join([self._leaf(key, _ORDER.get(operator, "="), one) for one in several], " or ")
-        negated = "not " if operator in ("$ne", "$nin") else ""
-        return f"{negated}coalesce({found[0]}, false)", found[1]
+        sign = _ORDER.get(operator, "=")
+        found, values = _join([self._leaf(key, sign, one) for one in several], " or ")
+        negated = "not " * (operator in _NEGATED)
+        return f"{negated}coalesce({found}, false)", values
 
     def _leaf(self, key: str, operator: str, operand: Any) -> Condition:
-        kind, value = self.number, operand
-        if isinstance(operand, bool):
-            kind = self.boolean
-        elif isinstance(operand, str):
-            kind = self.text
-        else:
-            value = float(operand)
+        kind, value = self._find_column(operand)
         return f"{kind} {operator} {self.mark}", [self.key(key), self.key(key), value]
+
+    def _find_column(self, operand: Any) -> tuple[str, Any]:
+        """What the operand is compared with, and the operand as the database takes it."""
+        if isinstance(operand, bool):
+            return self.boolean, operand
+        if isinstance(operand, str):
+            return self.text, operand
+        return self.number, float(operand)
 
 
 def _join(parts: list[Condition], by: str) -> Condition:
@@ -119,9 +126,9 @@ def _check(name: str, node: Any, check_leaf: Callable[[str, str, Any], None]) ->
 
 
 def _check_content(name: str, key: str, value: Any) -> None:
-    if key not in ("$contains", "$not_contains"):
+    if key not in _CONTENT:
         raise WrongArgument(f"{name} knows $contains, $not_contains, $and and $or, not {key!r}.")
-    if not isinstance(value, str) or not value:
+    if not text_or_empty(value):
         raise WrongArgument(f"{name}: {key} needs a text that is not empty, not {value!r}.")
 
 
@@ -145,18 +152,14 @@ def _to_comparison(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {"$eq": value}
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _is_scalar(value: Any) -> bool:
     return isinstance(value, str | int | float | bool)
 
 
 def _is_list(value: Any) -> bool:
-    if not isinstance(value, list):
+    if not is_list_of(value, str | int | float) or isinstance(value, tuple):
         return False
-    return all(map(_is_scalar, value)) and len(set(map(type, value))) == 1
+    return len(set(map(type, value))) == 1
 
 
 _OPERANDS: dict[str, Callable[[Any], bool]] = {
@@ -164,5 +167,5 @@ _OPERANDS: dict[str, Callable[[Any], bool]] = {
     "$ne": _is_scalar,
     "$in": _is_list,
     "$nin": _is_list,
-    **dict.fromkeys(_ORDER, _is_number),
+    **dict.fromkeys(_ORDER, is_number),
 }
