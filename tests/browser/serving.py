@@ -73,6 +73,7 @@ def serving(
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("OPENAI_", "AGENTKIT_", "STREAMLIT_"))
+        or name == "AGENTKIT_MODEL_FOLDER"
     }
     command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}"]
     command += ["--server.headless=true", "--server.address=127.0.0.1", *options]
@@ -85,7 +86,6 @@ def serving(
                 **clean,
                 "AGENTKIT_DATA": str(data),
                 "PYTHONFAULTHANDLER": "1",  # see App.abort
-                "AGENTKIT_MODEL_FOLDER": os.environ["AGENTKIT_MODEL_FOLDER"],
                 **environment,
             },
             stdout=log,

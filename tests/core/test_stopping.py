@@ -88,3 +88,51 @@ def test_stop_frees_a_thread_that_waits() -> None:
     thread.join(30)
     assert not thread.is_alive()
     assert freed.is_set()
+
+
+def test_what_does_not_come_back_is_left_behind() -> None:
+    signal, begun, go_on = StopSignal(), threading.Event(), threading.Event()
+    late: list[str] = []
+
+    def hang() -> str:
+        begun.set()
+        go_on.wait()
+        late.append("came back")
+        return "too late"
+
+    def stop() -> None:
+        begun.wait()
+        signal.set()
+
+    stopper = threading.Thread(target=stop)
+    stopper.start()
+    with stoppable(signal), pytest.raises(Stopped, match="left behind"):
+        stopping.call_or_leave(hang)
+    assert late == []
+    go_on.set()
+    stopper.join()
+
+
+def test_what_ends_by_itself_when_it_is_stopped_gives_its_result() -> None:
+    signal = StopSignal()
+
+    def work() -> str:
+        signal.wait(60)
+        return "what there was"
+
+    with stoppable(signal):
+        stopper = threading.Timer(0.01, signal.set)
+        stopper.start()
+        assert stopping.call_or_leave(work) == "what there was"
+        stopper.join()
+
+
+def test_results_and_errors_come_through_and_outside_of_runs_nothing_else_is_done() -> None:
+    def fail() -> None:
+        raise KeyError("missing")
+
+    assert stopping.call_or_leave(threading.current_thread) is threading.current_thread()
+    with stoppable(StopSignal()):
+        assert stopping.call_or_leave(lambda: 7) == 7
+        with pytest.raises(KeyError, match="missing"):
+            stopping.call_or_leave(fail)
