@@ -104,6 +104,11 @@ class Run(Generic[T]):
         return self._ended
 
     @property
+    def error(self) -> BaseException | None:
+        """What ended the work; None while it goes on, and when it came to its end."""
+        return self._error
+
+    @property
     def stopping(self) -> bool:
         """Whether the run was told to stop."""
         return self._stop.is_set
@@ -308,6 +313,14 @@ def get(run_id: str, owner: str) -> Run[Any]:
     if run is None or run.owner != owner:
         raise NotFound(f"No run {run_id!r} is known to this process; look it up in the ledger.")
     return run
+
+
+def find_error(run_id: str, owner: str) -> str:
+    """What ended a run of this process, in words; empty for none, and for a run that goes on."""
+    run = _registry.get(run_id)
+    if run is None or run.owner != owner or not run.ended or run.error is None:
+        return ""
+    return str(run.error) or type(run.error).__name__
 
 
 def live(owner: str, *, kind: str | None = None, chat_id: str | None = None) -> list[Run[Any]]:

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from agentkit.errors import ConfigError, NotFound, ReplayDiffers
+from agentkit import runs
+from agentkit.errors import ConfigError, NotFound, ReplayDiffers, StoreError
 from agentkit.events import HumanInputRequested, ModelReplied, RunStarted, TokenDelta, ToolReturned
 from agentkit.ledger import queries
 from agentkit.ledger.queries import CallFilter
@@ -21,6 +22,7 @@ from agentkit.retrieval import FakeEmbedder, Source
 from agentkit.runs import Run
 from agentkit.settings import Settings
 from agentkit.workspace import Workspace
+from tests.retrieval.full_disk import at_most
 from tests.servers.openai_server import Answer, OpenAIServer
 
 OWNER = "local"
@@ -442,3 +444,23 @@ def test_what_cannot_be_gone_on_with_says_so(stage: Stage) -> None:
         workspace.resume(OWNER, run.id)
     assert [one.resumes for one in events_of(workspace, run, RunStarted)] == [""]
     workspace.close()
+
+
+def test_an_answer_goes_on_once_the_disk_has_space_again(stage: Stage) -> None:
+    played = stage.play(search_first, halt_at=2)
+    workspace = stage.open()
+    run = workspace.ask(OWNER, QUESTION, collection="Kitchen", team_id="assistant")
+    assert played.halted.wait(60)
+    with at_most(10):
+        stage.server.go_on.set()
+        with pytest.raises(StoreError, match="check free space"):
+            run.result()
+    assert "check free space" in runs.find_error(run.id, OWNER)
+    stage.play(search_first)
+    again = workspace.resume(OWNER, run.id)
+    assert again.result().text == "Green tea is steeped at 80 degrees [1]."
+    assert workspace.ledger.thread(OWNER, run.chat_id or "")[-1].status == "complete"
+    workspace.close()
+    reopened = stage.open()
+    assert reopened.library.check() == []
+    reopened.close()

@@ -55,7 +55,10 @@ def find_broken_off(ledger: Ledger, owner: str, run_id: str) -> BrokenOff:
     on with it.
     """
     known = queries.run_state(ledger, owner, run_id)
-    if known.state not in _STATES or not known.key.chat_id:
+    broke_off = known.state in _STATES or (
+        known.state == "running" and runs.find_error(run_id, owner)  # its end could not be stored
+    )
+    if not broke_off or not known.key.chat_id:
         raise ConfigError(f"The run {run_id} did not break off, so there is nothing to go on with.")
     return _read(ledger, known.key)
 

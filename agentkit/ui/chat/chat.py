@@ -290,6 +290,8 @@ def _draw_status(turn: Turn) -> None:
                     label="Look at the model's settings",
                     icon=":material/tune:",
                 )
+        case "interrupted" if error := runs.find_error(turn.run_id, state.owner()):
+            st.error(markdown.literal(f"No answer. {error}"), icon=":material/error:")
         case "interrupted":
             when = (
                 f"in the middle of this answer. {_KEPT}" if written else "before this was answered."
