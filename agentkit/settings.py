@@ -35,8 +35,11 @@ CHOOSABLE = (
     "chat_tokens",
     "chat_dollars",
     "default_model",
+    "resume",
 )
-"""What can be chosen in the app: the limits that are figures, and the model of new chats."""
+"""What can be chosen in the app: the limits that are figures, the model of new chats, and whether
+answers that broke off go on by themselves.
+"""
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,7 @@ def origins(
     return {name: where for name, (_, where) in _read_given(environ, secrets).items()}
 
 
-def choose(settings: Settings, name: str, value: float | str | None) -> Settings:
+def choose(settings: Settings, name: str, value: float | str | bool | None) -> Settings:
     """Choose a setting from now on, or with None go back to the default; gives the settings then.
 
     Raises ConfigError for what cannot be chosen, because of the value or since the environment or

@@ -11,6 +11,8 @@ with st.container(width=736):
     connections.draw_connections()
     st.header("Tools", anchor=False)
     installation.draw_tools()
+    st.header("Answers", anchor=False)
+    installation.draw_resuming()
     st.header("Store", anchor=False)
     installation.draw_store()
     st.header("Limits", anchor=False)

@@ -291,7 +291,7 @@ def test_limits_are_those_in_force_with_their_variables(tmp_path: Path) -> None:
     assert "Most text of a document: **20,000,000 characters**" in shown
     assert "Most money in a chat: **no limit**" in shown
     assert [one for one in shown if one.startswith("Private web addresses: **allowed**")]
-    assert set(LIMITS) == set(CHOOSABLE) - {"default_model"}
+    assert set(LIMITS) == set(CHOOSABLE) - {"default_model", "resume"}
 
 
 def change(app: AppTest, name: str, text: str) -> AppTest:
@@ -431,3 +431,18 @@ def test_the_file_of_connections_is_for_its_owner_alone(workspace: ScriptableWor
     path = workspace.settings.data / "connections.json"
     assert path.stat().st_mode & 0o077 == 0
     assert json.loads(path.read_text())[0]["api_key"] == KEY
+
+
+def test_whether_answers_go_on_by_themselves_is_chosen(
+    workspace: ScriptableWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = open_page("settings")
+    assert app.toggle(key="resume-answers").value is False
+    app.toggle(key="resume-answers").set_value(True).run()
+    assert workspace.settings.resume
+    assert json.loads((workspace.settings.data / "settings.json").read_text()) == {"resume": True}
+    assert open_page("settings").toggle(key="resume-answers").value is True
+    monkeypatch.setenv("AGENTKIT_RESUME", "0")
+    fixed = open_page("settings")
+    assert fixed.toggle(key="resume-answers").disabled
+    assert any("which wins over a choice here" in one.value for one in fixed.caption)

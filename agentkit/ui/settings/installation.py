@@ -1,4 +1,6 @@
-"""What the app stands on: the tools of one's own, the data folder and its health, the versions."""
+"""What the app stands on: the tools of one's own, answers that broke off, the data folder and its
+health, the versions.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,13 @@ import streamlit as st
 
 from agentkit.core.tools import effects_of
 from agentkit.errors import AgentkitError
+from agentkit.settings import choose, origins
 from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import load_tools
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures, markdown
 
+_RESUME = "resume-answers"
 _PACKAGES = ("streamlit", "duckdb", "torch", "hnswlib", "tantivy", "openai", "pypdfium2")
 
 
@@ -54,6 +58,32 @@ def _draw_tool(name: str, effects: str | None, allowed: AllowedTools | None) -> 
         if allowed is not None:
             label = "Ask again"
             st.button(label, key=f"ask-again-{name}", on_click=allowed.remove, args=(name,))
+
+
+def draw_resuming() -> None:
+    """Whether answers that broke off when the app was closed go on by themselves."""
+    given = origins().get("resume")
+    st.session_state[_RESUME] = state.workspace().settings.resume
+    st.toggle(
+        "Go on by itself with answers that broke off when the app was closed",
+        key=_RESUME,
+        on_change=_keep_resuming,
+        disabled=given is not None,
+        help="At the next start, once for each answer. Otherwise *Continue* below it does that."
+        " What waits for you waits on in any case.",
+    )
+    if given:
+        st.caption(f"Set by {markdown.literal(given)}, which wins over a choice here.")
+
+
+def _keep_resuming() -> None:
+    workspace = state.workspace()
+    try:
+        chosen = choose(workspace.settings, "resume", st.session_state[_RESUME] or None)
+    except (AgentkitError, OSError) as error:
+        st.toast(markdown.literal(f"It could not be kept: {error}"), icon=":material/error:")
+    else:
+        workspace.adopt(chosen)
 
 
 def draw_store() -> None:
