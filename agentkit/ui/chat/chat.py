@@ -21,7 +21,7 @@ from agentkit.runs import Run
 from agentkit.teams import Question, team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
-from agentkit.ui.chat import composer, doubts, live, source
+from agentkit.ui.chat import choices, composer, doubts, live, source
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.steps.step import Said
@@ -225,7 +225,7 @@ def _did(turn: Turn, took: Totals | None) -> str:
 
 def _draw_steps(turn: Turn, took: Totals | None, *, unfolded: bool) -> None:
     """What was done; `unfolded` where the work of those who had finished is all there is."""
-    level = composer.level()
+    level = choices.level()
     if level == "answer":
         return
     folded = st.expander(

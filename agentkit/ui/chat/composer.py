@@ -4,7 +4,7 @@ files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,24 +18,17 @@ from agentkit.ledger import Chat, queries
 from agentkit.messages import new_id, without_keys
 from agentkit.retrieval import Source
 from agentkit.runs import Run
-from agentkit.teams import Question, team, teams, variants
-from agentkit.ui.chat import address, context, narrowing
+from agentkit.teams import Question, team
+from agentkit.ui.chat import address, choices, context, narrowing
 from agentkit.ui.shared import components, kept, state, uploads
 from agentkit.ui.steps import wording
-from agentkit.ui.steps.step import Level
-from agentkit.ui.text import figures, markdown
-from agentkit.workspace import DEFAULT_COLLECTION
+from agentkit.ui.text import markdown
 
 _LONGEST_DRAFT = 100_000  # characters
 _TAKEN = "taken-from-composer"
 Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 _CUT_SHORT = ("stopped", "interrupted")
 """How a run ended after which nobody waits for what comes next."""
-_LEVELS: dict[Level, str] = {
-    "answer": "Answer only",
-    "calls": "Calls",
-    "everything": "Everything",
-}
 
 
 def send(question: Question, way: address.Way | None = None) -> None:
@@ -48,7 +41,7 @@ def send(question: Question, way: address.Way | None = None) -> None:
         _wait(question)
         return
     try:
-        if not question.again and question.collection not in collections():
+        if not question.again and question.collection not in choices.collections():
             state.workspace().library.create_collection(state.owner(), question.collection)
         run = state.workspace().ask(state.owner(), question)
     except AgentkitError as error:
@@ -143,46 +136,6 @@ def _draw_waiting(chat_id: str | None, number: int, queued: dict[str, Any]) -> N
         )
 
 
-def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
-    """The next question of this chat before it is written: of whom, and over what.
-
-    That is chosen in the composer, else in the chat, else in the latest one; what does not exist
-    any more is passed over. A new chat takes the default model, if one was chosen, before that of
-    the latest one, and always the first team: one that takes long or asks back is chosen each time.
-    """
-    latest = chat or next(iter(state.workspace().ledger.chats(state.owner(), limit=1)), None)
-    models = [model.id for model in state.workspace().models()]
-    default = state.workspace().settings.default_model
-    fullest = max(known, key=known.__getitem__, default=DEFAULT_COLLECTION)
-
-    def first_known(what: str, options: Sequence[str], otherwise: str) -> str:
-        chosen = default if what == "model" and chat is None else None
-        before = None if what == "team" and chat is None else getattr(latest, what, None)
-        candidates = (st.session_state.get(_key(what, chat)), chosen, before)
-        return next((str(value) for value in candidates if value in options), otherwise)
-
-    return Question(
-        "",
-        first_known("collection", list(known), fullest),
-        first_known("team", [one.id for one in teams()], teams()[0].id),
-        first_known("model", models, models[0]),
-        chat.id if chat else None,
-    )
-
-
-def forget_model() -> None:
-    """Let the next new chat begin with the default model, whatever this session had chosen."""
-    st.session_state.pop(_key("model", None), None)
-
-
-def collections() -> dict[str, int]:
-    """The owner's collections with their number of documents."""
-    return {
-        found.name: found.documents
-        for found in state.workspace().library.collections(state.owner())
-    }
-
-
 def draw_composer(
     chat: Chat | None,
     known: Mapping[str, int],
@@ -197,12 +150,12 @@ def draw_composer(
     settings, chat_id, collection = (
         state.workspace().settings,
         chat.id if chat else None,
-        choice(chat, known).collection,
+        choices.choice(chat, known).collection,
     )
     with st.bottom, st.container(gap="xsmall"):
         place = st.container()  # filled last: the dialog below says what stands there
         with st.container(horizontal=True, vertical_alignment="center"):
-            _draw_choice(chat, known)
+            choices.draw_choice(chat, known)
             narrowing.draw_button(chat_id, collection)
             st.toggle(
                 "Keep attached files in the collection",
@@ -225,7 +178,7 @@ def draw_composer(
             args=(chat, run, asked),
         )
         if chat:
-            context.draw_meter(chat, choice(chat, known).model_id)
+            context.draw_meter(chat, choices.choice(chat, known).model_id)
         if sent and not st.session_state.pop(_TAKEN, False):
             # A server that has just begun knows no callback of a page that was open before.
             _submit(chat, run, asked)
@@ -265,7 +218,7 @@ def _take() -> Any:
 
 def _write(chat: Chat | None, text: str, files: tuple[Source, ...]) -> Question:
     """The question as it stands in the composer."""
-    now = choice(chat, collections())
+    now = choices.choice(chat, choices.collections())
     return replace(
         now,
         text=text.strip() or f"What is in {', '.join(source.name for source in files)}?",
@@ -297,122 +250,6 @@ def keep_draft(chat_id: str | None) -> None:
 def has_begun(chat_id: str | None) -> bool:
     """Whether it is the chat that began last in this session."""
     return chat_id is not None and address.way().begun == chat_id
-
-
-def _draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
-    now, models = (
-        choice(chat, known),
-        {model.id: model.label for model in state.workspace().models()},
-    )
-    chosen = team(now.team_id)
-    parts = (now.collection, chosen.title, models[now.model_id])
-    label = " · ".join(map(markdown.literal, parts))
-    with st.popover(label, icon=":material/tune:", type="tertiary", key="choice"):
-        names = list(known) or [now.collection]
-        st.session_state[_key("collection", chat)] = now.collection
-        st.session_state[_key("team", chat)] = now.team_id
-        st.session_state[_key("model", chat)] = now.model_id
-        _select(
-            "Collection",
-            "collection",
-            chat,
-            names,
-            lambda name: f"{name} ({figures.count(known.get(name, 0), 'document')})",
-        )
-        _draw_team(chat, now, only_offline=set(models) <= {"offline"})
-        _select("Model", "model", chat, list(models), models.__getitem__)
-        if now.model_id == "offline":
-            st.caption(
-                "This is no language model: it quotes the sentences that answer, word for word."
-            )
-        _draw_level()
-
-
-def _draw_team(chat: Chat | None, now: Question, *, only_offline: bool) -> None:
-    """One entry for each kind of team, and below it the variants of the chosen one.
-
-    While there is `only_offline` to choose, teams that need a language model say so.
-    """
-    chosen = team(now.team_id)
-    kinds = [
-        chosen.id if known.kind == chosen.kind else known.id
-        for known in teams()
-        if team(known.kind) is known
-    ]
-
-    def named(team_id: str) -> str:
-        # The same whatever the chosen model is: a browser knows the chosen option by its text.
-        needs = only_offline and team(team_id).needs_language_model
-        return team(team_id).name + (" (needs a language model)" if needs else "")
-
-    _select("Team", "team", chat, kinds, named)
-    st.caption(chosen.description)
-    if chosen.variant:
-        st.session_state[_key("variant", chat)] = chosen.id
-        others = [known.id for known in variants(chosen.kind)]
-        st.selectbox(
-            "Who speaks next",
-            others,
-            format_func=lambda team_id: team(team_id).variant,
-            key=_key("variant", chat),
-            on_change=_keep_variant,
-            args=(chat,),
-        )
-    if now.model_id == "offline" and chosen.needs_language_model:
-        st.warning(
-            "This team needs a language model. Choose one below, or connect one first.",
-            icon=":material/warning:",
-        )
-        st.page_link(state.PAGES / "settings.py", label="Connect a model", icon=":material/tune:")
-
-
-def level() -> Level:
-    """How much of the steps is shown in the chat on the page; a new one is shown as it was chosen
-    last.
-    """
-    chat_id = st.query_params.get("chat")
-    chosen = kept.get(chat_id, "level") or kept.get(None, "level")
-    return chosen if chosen in _LEVELS else "calls"
-
-
-def _draw_level() -> None:
-    st.session_state["level-choice"] = level()
-    st.segmented_control(
-        "What is shown above an answer",
-        list(_LEVELS),
-        format_func=_LEVELS.__getitem__,
-        key="level-choice",
-        on_change=_keep_level,
-        required=True,
-    )
-
-
-def _keep_level() -> None:
-    chosen = st.session_state["level-choice"]
-    for chat_id in (st.query_params.get("chat"), None):
-        kept.put(chat_id, "level", chosen)
-
-
-def _select(label: str, what: str, chat: Chat | None, options: list[str], show: Any) -> None:
-    st.selectbox(
-        label, options, format_func=show, key=_key(what, chat), on_change=_keep, args=(what, chat)
-    )
-
-
-def _keep(what: str, chat: Chat | None) -> None:
-    if chat:
-        state.workspace().ledger.update_chat(
-            state.owner(), chat.id, **{what: st.session_state[_key(what, chat)]}
-        )
-
-
-def _keep_variant(chat: Chat | None) -> None:
-    st.session_state[_key("team", chat)] = st.session_state[_key("variant", chat)]
-    _keep("team", chat)
-
-
-def _key(what: str, chat: Chat | None) -> str:
-    return f"{what}-{chat.id if chat else 'new'}"
 
 
 def _queue(chat_id: str | None) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ import streamlit as st
 from agentkit.events import DocumentProgress, HumanInputRequested, MessageSent
 from agentkit.runs import Run
 from agentkit.teams import Team
-from agentkit.ui.chat import composer, requests, source
+from agentkit.ui.chat import choices, requests, source
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.steps.chat import excerpt
 from agentkit.ui.steps.step import Asked, Step
@@ -96,7 +96,7 @@ def _draw_source(run: Run[Any], at_work: Team) -> None:
 
 def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
     request = run.waiting_for  # looked at once: the run goes on meanwhile
-    label, level = "Stopping" if run.stopping else _doing(turn), composer.level()
+    label, level = "Stopping" if run.stopping else _doing(turn), choices.level()
     if level != "answer":
         icon = ":material/pending:" if request else "spinner"
         # By its key it stays as the person left it, whatever its label says by then.
