@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from agentkit.options import Moment
 from agentkit.reasons import EndReason
 
 MessageStatus = Literal["complete", "stopped", "failed", "interrupted"]
@@ -411,14 +412,23 @@ class HumanInputRequested:
     """What is to run when the person agrees; they may change it."""
     language: str = ""
     """Language of the draft, such as `python` or `json`."""
+    to: str = ""
+    """The agent that the answer is told, where it is told one."""
+    moment: Moment = ""
+    until: float | None = None
+    """When it is no longer waited for, in seconds since 1970 (UTC); None for as long as it
+    takes.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class HumanAnswered:
-    """The person answered."""
+    """The person answered, or did not in time."""
 
     request_id: str
     text: str
+    waited_s: float | None = None
+    """How long nobody answered, where nobody did; the text is empty then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ def test_every_field_is_read_from_the_environment() -> None:
         0.5,
         12,
         1.5,
+        13.0,
         "Ours/small",
         Path("/models"),
     )
@@ -58,7 +59,7 @@ def test_every_field_is_read_from_the_environment() -> None:
         for field in dataclasses.fields(Settings)
     }
     assert load_settings(environ, NOWHERE) == wanted
-    assert len(environ) == 22
+    assert len(environ) == 23
 
 
 def test_the_names_that_openai_uses_are_read_and_ours_win() -> None:

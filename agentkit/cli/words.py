@@ -6,6 +6,7 @@ import math
 
 from agentkit.events import ReplyEnd
 from agentkit.llm.calls.limits import amount
+from agentkit.options import Moment
 from agentkit.reasons import EndKind, EndReason
 
 CUT: dict[ReplyEnd, str] = {
@@ -29,6 +30,14 @@ OPTIONS: dict[str, str] = {
     "finish": "Finish here",
 }
 """What a person may choose, by its key."""
+MOMENTS: dict[Moment, str] = {
+    "turn": (
+        "Your turn. Answer {to}, press Enter to let them go on, or type {end} to end with what"
+        " there is."
+    ),
+    "close": "{to} is done. Say what is still missing or wrong, or press Enter to end here.",
+}
+"""What is asked of a person who takes part."""
 _ENDS: dict[EndKind, str] = {
     "replies": "the limit of {limit} steps was reached",
     "turns": "the limit of {limit} turns was reached",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from agentkit import runs
@@ -10,7 +10,7 @@ from agentkit.agents import AssistantAgent, GroupChat, GroupChatManager
 from agentkit.conversation import Agent, ChatResult, ConversableAgent, announcing
 from agentkit.errors import NoEligibleSpeaker
 from agentkit.messages import Stored, text_of
-from agentkit.options import chosen
+from agentkit.options import InputMode, chosen
 from agentkit.reasons import EndReason
 from agentkit.teams import findings
 from agentkit.teams.conversing import (
@@ -30,6 +30,8 @@ RESEARCHER, CRITIC, WRITER = "Researcher", "Critic", "Writer"
 GROUP = "Group"
 ROUNDS = 16
 """Messages that one discussion may have, the question and the results of searches included."""
+PASSES = "Go on."
+"""What the others hear of a person who has the floor and says nothing."""
 METHODS = {
     "auto": "The model decides",
     "round_robin": "In turn",
@@ -94,16 +96,21 @@ def _member(task: Task, name: str) -> AssistantAgent:
 
 def _discuss(task: Task, members: list[ConversableAgent], method: str) -> ChatResult:
     talk = recall_talk(task)
-    user = ConversableAgent(USER, human_input_mode="NEVER", llm_config=False)
+    user = _make_user(task.human_input)
+    takes_part = task.human_input != "NEVER"
     group = _Group(
-        list(members),
+        [*members, user] if takes_part else list(members),
         as_told(talk, GROUP, WRITER),
-        max_round=ROUNDS,
-        speaker_selection_method=partial(_next, method),
-        allow_repeat_speaker=False,
+        max_round=2 * ROUNDS if takes_part else ROUNDS,
+        speaker_selection_method=partial(_next, method, user if takes_part else None),
+        allowed_or_disallowed_speaker_transitions=_list_followers(members, user, task.human_input),
+        speaker_transitions_type="allowed",
     )
     manager = GroupChatManager(
-        group, GROUP, llm_config=task.llm_config, is_termination_msg=_is_final
+        group,
+        GROUP,
+        llm_config=task.llm_config,
+        is_termination_msg=_is_ended_by_nobody if takes_part else _is_final,
     )
     for member in members:
         keep_short(member, task.model)
@@ -137,13 +144,42 @@ class _Group(GroupChat):
         return next((agent for agent in candidates if agent.name == choice), None)
 
 
-def _next(method: str, last_speaker: Agent, group: GroupChat) -> Agent | str:
-    """Whoever has looked something up goes on; else as the method says."""
+def _make_user(mode: InputMode) -> ConversableAgent:
+    """The person, who is asked when they are given the floor, and before it is over."""
+    return ConversableAgent(
+        USER,
+        is_termination_msg=_is_final,
+        human_input_mode=mode,
+        llm_config=False,
+        default_auto_reply=PASSES,
+        description=(
+            "The person who asked. Speaks when only they can say what is meant, wanted or enough."
+        ),
+    )
+
+
+def _list_followers(
+    members: Sequence[Agent], user: Agent, mode: InputMode
+) -> dict[Agent, list[Agent]]:
+    """Who may speak after whom: nobody twice in a row, and the person only if they are always
+    asked; the close of the discussion is another matter.
+    """
+    others = [*members, user] if mode == "ALWAYS" else list(members)
+    speakers = list(members) if mode == "NEVER" else [*members, user]
+    return {one: [other for other in others if other is not one] for one in speakers}
+
+
+def _next(method: str, user: Agent | None, last_speaker: Agent, group: GroupChat) -> Agent | str:
+    """Whoever has looked something up goes on, and a `user` who takes part is asked before it is
+    over; else as the method says.
+    """
     found = group.messages[-1].get("role") == "tool"
     if isinstance(group, _Group):
         for text in runs.take_said():
             group.hear(text)
-    return last_speaker if found else method
+    if found:
+        return last_speaker
+    return user if user is not None and _is_final(group.messages[-1]) else method
 
 
 def _tell_all(group: GroupChat, manager: GroupChatManager, user: Agent, text: str) -> None:
@@ -152,7 +188,13 @@ def _tell_all(group: GroupChat, manager: GroupChatManager, user: Agent, text: st
     announcing.announce_spoken(said, USER, GROUP, silent=False)
     group.append(said, user)
     for member in group.agents:
-        manager.send(said, member, request_reply=False, silent=True)
+        if member is not user:
+            manager.send(said, member, request_reply=False, silent=True)
+
+
+def _is_ended_by_nobody(message: Mapping[str, object]) -> bool:
+    """A person who takes part ends it, by saying nothing more."""
+    return False
 
 
 def _is_final(message: Mapping[str, object]) -> bool:
@@ -170,6 +212,7 @@ TEAMS = tuple(
         needs_language_model=True,
         goes_on=True,
         hears=True,
+        takes_part=True,
         variant=words,
     )
     for method, words in METHODS.items()

@@ -21,7 +21,7 @@ from agentkit.runs import Run
 from agentkit.teams import Question, team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
-from agentkit.ui.chat import choices, composer, doubts, live, source
+from agentkit.ui.chat import choices, composer, doubts, live, requests, source
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.steps.step import Said
@@ -140,7 +140,7 @@ def speak(chat: Chat | None, run: Run[Any] | None) -> None:
     """Tell a screen reader what goes on in the chat, and the answer once it is there."""
     request = run.waiting_for if run else None
     doing = "Answering" if run else ""
-    state_now = f"{wording.DOING['asks']}: {request.prompt}" if request else doing
+    state_now = f"{wording.DOING['asks']}: {requests.in_plain(request)}" if request else doing
     chat_id = chat.id if chat else ""
     components.spoken(
         chat_id, state_now, "The answer has ended.", begun=composer.has_begun(chat_id)

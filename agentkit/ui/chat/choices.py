@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from agentkit.ledger import Chat
+from agentkit.options import InputMode
 from agentkit.teams import Question, team, teams, variants
 from agentkit.ui.shared import kept, state
 from agentkit.ui.steps.step import Level
@@ -21,6 +22,20 @@ _LEVELS: dict[Level, str] = {
     "calls": "Calls",
     "everything": "Everything",
 }
+_ASKED: dict[InputMode, tuple[str, str]] = {
+    "NEVER": ("Never", "The agents work until they are done; they ask you nothing."),
+    "TERMINATE": (
+        "Before the end",
+        "Before the agents end, you say what is still missing or wrong, or that it is enough.",
+    ),
+    "ALWAYS": (
+        "At each turn",
+        "Whenever it is your turn, you may say something, let them go on, or end it.",
+    ),
+}
+"""What the ways to take part are called, and what each does."""
+_VARIANTS = {"group": "Who speaks next", "werewolf": "Your part"}
+"""What sets the variants of a kind of team apart."""
 
 
 def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
@@ -41,12 +56,14 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
         candidates = (st.session_state.get(_key(what, chat)), chosen, before)
         return next((str(value) for value in candidates if value in options), otherwise)
 
+    team_id = first_known("team", [one.id for one in teams()], teams()[0].id)
     return Question(
         "",
         first_known("collection", list(known), fullest),
-        first_known("team", [one.id for one in teams()], teams()[0].id),
+        team_id,
         first_known("model", models, models[0]),
         chat.id if chat else None,
+        human_input=_human_input(chat) if team(team_id).takes_part else None,
     )
 
 
@@ -116,19 +133,55 @@ def _draw_team(chat: Chat | None, now: Question, *, only_offline: bool) -> None:
         st.session_state[_key("variant", chat)] = chosen.id
         others = [known.id for known in variants(chosen.kind)]
         st.selectbox(
-            "Who speaks next",
+            _VARIANTS.get(chosen.kind, "Variant"),
             others,
             format_func=lambda team_id: team(team_id).variant,
             key=_key("variant", chat),
             on_change=_keep_variant,
             args=(chat,),
         )
+    if chosen.takes_part:
+        _draw_human_input(chat)
     if now.model_id == "offline" and chosen.needs_language_model:
         st.warning(
             "This team needs a language model. Choose one below, or connect one first.",
             icon=":material/warning:",
         )
         st.page_link(state.PAGES / "settings.py", label="Connect a model", icon=":material/tune:")
+
+
+def follow(chat_id: str) -> None:
+    """A new chat has become this one: in it the person is asked as was chosen, in the next new one
+    they are not.
+    """
+    kept.put(chat_id, "human_input", kept.get(None, "human_input"))
+    kept.put(None, "human_input", None)
+
+
+def _human_input(chat: Chat | None) -> InputMode | None:
+    """When the person is asked in this chat; None where nothing was chosen."""
+    chosen = kept.get(chat.id if chat else None, "human_input")
+    return chosen if chosen in _ASKED else None
+
+
+def _draw_human_input(chat: Chat | None) -> None:
+    key, now = _key("asked", chat), _human_input(chat) or "NEVER"
+    st.session_state[key] = now
+    st.segmented_control(
+        "When you are asked",
+        list(_ASKED),
+        format_func=lambda mode: _ASKED[mode][0],
+        key=key,
+        on_change=_keep_human_input,
+        args=(chat,),
+        required=True,
+    )
+    st.caption(_ASKED[now][1])
+
+
+def _keep_human_input(chat: Chat | None) -> None:
+    chosen = st.session_state[_key("asked", chat)]
+    kept.put(chat.id if chat else None, "human_input", chosen)
 
 
 def level() -> Level:

@@ -52,6 +52,7 @@ def send(question: Question, way: address.Way | None = None) -> None:
     if run.chat_id:
         if chat_id is None:
             narrowing.follow(run.chat_id)
+            choices.follow(run.chat_id)
             way.begun = run.chat_id
         way.go_to(run.chat_id)
 
@@ -188,7 +189,7 @@ def draw_composer(
 def _does(run: Run[Any] | None, asked: HumanInputRequested | None) -> str:
     """What Enter does, as plain text."""
     if asked:
-        return f"Answer {wording.called(asked.agent)}"
+        return f"Answer {wording.called(asked.to or asked.agent)}"
     return "Ask next, after this answer" if run else "Ask your documents, or attach files"
 
 

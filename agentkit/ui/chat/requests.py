@@ -6,16 +6,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import streamlit as st
 
 from agentkit.errors import NotFound
 from agentkit.events import HumanInputRequested
-from agentkit.options import key_of
+from agentkit.options import END, Moment, key_of
 from agentkit.runs import Run
 from agentkit.ui.steps import wording
-from agentkit.ui.text import markdown
+from agentkit.ui.text import markdown, times
 from agentkit.ui.text.listing import draw_runnable, draw_warning
 
 ICONS = {
@@ -37,6 +38,22 @@ HELP = {
         "Run this, and never ask about this tool again, in no chat. The settings take it back."
     ),
 }
+_SKIP = (
+    "skip",
+    "Skip",
+    ":material/skip_next:",
+    "",
+    "Say nothing now, and let them go on.",
+)
+_WAYS_OUT: dict[Moment, tuple[tuple[str, str, str, str, str], ...]] = {
+    "": (("skip", "Give no answer", ":material/skip_next:", "", ""),),
+    "turn": (
+        _SKIP,
+        ("end", "End", ":material/flag:", END, "The answer is made of what there is by now."),
+    ),
+    "close": (("end", "End", ":material/flag:", "", "It is enough: this is the answer."),),
+}
+"""By moment, the buttons for whoever says nothing: key, label, icon, answer, and what it does."""
 
 
 def in_words(run: Run[Any]) -> HumanInputRequested | None:
@@ -50,23 +67,57 @@ def draw_question(run: Run[Any], request: HumanInputRequested) -> None:
     typed.
     """
     with st.container(border=True, key=f"asks-{request.request_id}", gap="small"):
-        who = f"**{markdown.literal(request.agent)}** asks: " if request.agent else ""
-        st.markdown(f":material/contact_support: {who}{markdown.prose(request.prompt)}")
+        st.markdown(f":material/contact_support: {_ask_words(request)}")
         if request.draft:
             _draw_approval(run, request)
         elif request.options:
             _draw_options(run, request)
         else:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.caption("Write your answer below.", width="content")
-                st.button(
-                    "Give no answer",
-                    key=_key("skip", request),
-                    type="tertiary",
-                    icon=":material/skip_next:",
-                    on_click=_give,
-                    args=(run, request, ""),
-                )
+            _draw_ways_out(run, request)
+        if request.until is not None:
+            _draw_deadline(request, request.until)
+
+
+def in_plain(request: HumanInputRequested) -> str:
+    """What is asked, for a screen reader."""
+    to = wording.called(request.to)
+    if request.moment == "turn":
+        return f"Your turn to answer {to}"
+    return f"{to} is done" if request.moment == "close" else request.prompt
+
+
+def _ask_words(request: HumanInputRequested) -> str:
+    """Who asks what, in Markdown."""
+    to = markdown.literal(wording.called(request.to))
+    if request.moment == "turn":
+        return f"**Your turn.** Answer {to} below, let them go on, or end with what there is."
+    if request.moment == "close":
+        return f"**{to} is done.** Say below what is still missing or wrong, or end here."
+    who = f"**{markdown.literal(request.agent)}** asks: " if request.agent else ""
+    return f"{who}{markdown.prose(request.prompt)}"
+
+
+def _draw_ways_out(run: Run[Any], request: HumanInputRequested) -> None:
+    """The buttons for whoever says nothing; at the close of a chat an empty answer ends it."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if not request.moment:
+            st.caption("Write your answer below.", width="content")
+        for what, label, icon, text, about in _WAYS_OUT[request.moment]:
+            st.button(
+                label,
+                key=_key(what, request),
+                type="secondary" if request.moment else "tertiary",
+                icon=icon,
+                help=about or None,
+                on_click=_give,
+                args=(run, request, text),
+            )
+
+
+def _draw_deadline(request: HumanInputRequested, until: float) -> None:
+    moment = datetime.fromtimestamp(until, UTC).replace(tzinfo=None)
+    then = "it is rejected" if request.draft else "it goes on without you"
+    st.caption(f":material/hourglass_top: Waits until {times.clock(moment)}; then {then}.")
 
 
 def _draw_approval(run: Run[Any], request: HumanInputRequested) -> None:

@@ -17,7 +17,7 @@ from agentkit.events import (
     SpeakerSelected,
 )
 from agentkit.messages import functions_of
-from agentkit.options import chosen
+from agentkit.options import END, chosen
 from agentkit.teams.approval import AGREED
 from agentkit.teams.ending import without_ending
 from agentkit.ui.steps import wording
@@ -62,12 +62,15 @@ class Speaker(Remark[SpeakerSelected]):
     def line(self, step: SpeakerSelected) -> str:
         """Whom, and how."""
         how = wording.CHOSEN.get(step.method, f"by {markdown.literal(step.method)}")
-        speaker = markdown.literal(step.speaker)
-        return f":material/record_voice_over: **{speaker}** speaks, {how} · message {step.round}"
+        speaker, speaks = markdown.literal(wording.called(step.speaker)), "speaks"
+        if step.speaker == wording.PERSON:
+            how = "before it is over" if step.method == "custom" else how
+            speaks = "have the floor"
+        return f":material/record_voice_over: **{speaker}** {speaks}, {how} · message {step.round}"
 
     def is_small_print(self, step: SpeakerSelected) -> bool:
         """Whether the same one goes on."""
-        return step.method in ("function", "custom")
+        return step.method in ("function", "custom") and step.speaker != wording.PERSON
 
 
 class ChatEnd(Remark[ChatEnded]):
@@ -121,10 +124,14 @@ class Question(Kind[Asked]):
 
     def line(self, step: Asked) -> str:
         """Both."""
+        if step.request.moment:
+            return _part_line(step)
         who, prompt = markdown.literal(step.request.agent), markdown.prose(step.request.prompt)
         question = f":material/contact_support: {who} asked: {prompt}"
         if step.answered is None:
             return question
+        if step.answered.waited_s is not None:
+            return f"{question} ({wording.of_patience(step.answered.waited_s)})"
         said = _said(step.request, step.answered.text)
         return f"{question} **You:** {markdown.literal(said or 'nothing')}"
 
@@ -142,6 +149,21 @@ class Question(Kind[Asked]):
             return wording.DOING["asks"]
         runs_code = step.request.draft and step.request.language != "json" and not _rejected(step)
         return "Running the code" if runs_code else "Working on it"
+
+
+def _part_line(step: Asked) -> str:
+    """What the person said to the agents, or did instead."""
+    to, answered = markdown.literal(wording.called(step.request.to)), step.answered
+    if answered is None:
+        return f":material/contact_support: {to} waits for you"
+    if answered.waited_s is not None:
+        waited = wording.of_patience(answered.waited_s)
+        return f":material/hourglass_disabled: {waited.capitalize()}; it went on without you"
+    if answered.text == END or (not answered.text and step.request.moment == "close"):
+        return ":material/flag: You ended it"
+    if not answered.text:
+        return ":material/skip_next: You let them go on"
+    return f":material/person: **You** to {to}: {markdown.literal(answered.text)}"
 
 
 def _said(request: HumanInputRequested, answer: str) -> str:
@@ -178,7 +200,8 @@ def _draw_message(said: MessageSent, *, whole: bool) -> None:
     with st.container(
         horizontal=beside, vertical_alignment="center", gap="xsmall" if beside else None
     ):
-        who = f"**{markdown.literal(said.sender)}** to {markdown.literal(said.recipient)}"
+        sender, recipient = map(wording.called, (said.sender, said.recipient))
+        who = f"**{markdown.literal(sender)}** to {markdown.literal(recipient)}"
         who += f" · {wording.END[said.status]}" if said.status in wording.END else ""
         width: Any = "content" if beside else "stretch"
         st.caption(f":material/forum: {who}", width=width)
