@@ -25,6 +25,9 @@ OptionKey = Literal[
     "edit",  # what stands below the key is to run instead
     "reject",  # it may not run; below the key may stand why
     "finish",  # nobody of the group is to speak any more
+    "yes",
+    "no",
+    "nobody",  # none of those that are named
 ]
 _LABELS: dict[str, OptionKey] = {
     "Approve": "approve",

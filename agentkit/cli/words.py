@@ -28,6 +28,9 @@ OPTIONS: dict[str, str] = {
     "always": "Always allow",
     "reject": "Reject",
     "finish": "Finish here",
+    "yes": "Yes",
+    "no": "No",
+    "nobody": "Nobody",
 }
 """What a person may choose, by its key."""
 MOMENTS: dict[Moment, str] = {

@@ -352,6 +352,10 @@ class Team:
     """Whether its agents hear what the person says while they work."""
     takes_part: bool = False
     """Whether the person may be asked meanwhile, as `human_input` of the question says."""
+    keeps_secrets: bool = False
+    """Whether the person sees, until it is over, only what is said to them, and no work of the
+    agents.
+    """
     variant: str = ""
     """What sets it apart from the other teams of its kind, in words."""
 

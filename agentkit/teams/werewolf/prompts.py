@@ -58,6 +58,15 @@ def system(name: str, village: Village) -> str:
     return _GAME.format(name=name, others=others, role=_ROLES[role].format(partner=partner))
 
 
+def seat(name: str, village: Village) -> str:
+    """To a person who plays: who they are."""
+    role = village.roles[name]
+    others = [one for one in village.roles if one != name and village.roles[one] == role]
+    article = "a" if role in ("werewolf", "villager") else "the"
+    partner = f", and so is {_names(others)}" if role == "werewolf" else ""
+    return f"You are {name}, {article} {role}{partner}."
+
+
 def night(village: Village) -> str:
     """To all, as the night falls."""
     return f"Night {village.day} begins. Alive: {_names(village.alive)}. Everybody goes to sleep."

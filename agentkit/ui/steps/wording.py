@@ -49,6 +49,9 @@ OPTIONS: dict[str, str] = {
     "edit": "Edit",
     "reject": "Reject",
     "finish": "Finish here",
+    "yes": "Yes",
+    "no": "No",
+    "nobody": "Nobody",
 }
 """What a person may choose, by its key."""
 DECIDED = {
