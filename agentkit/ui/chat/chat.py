@@ -439,6 +439,9 @@ def _can_go_on(chosen: Question, turn: Turn) -> bool:
     """Whether there is something to go on from, and a language model that can."""
     if turn.question is None:
         return False
-    asked = team(Question.asked_by(turn.question, chosen.team_id).team_id)
+    try:
+        asked = team(Question.asked_by(turn.question, chosen.team_id).team_id)
+    except NotFound:
+        return False
     written = bool(turn.answer and turn.answer.content) or bool(turn.inner)
     return written and asked.goes_on and state.workspace().model(chosen.model_id).is_language_model

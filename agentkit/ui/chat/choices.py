@@ -4,7 +4,8 @@ chosen beside the composer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -50,13 +51,14 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
     default = state.workspace().settings.default_model
     fullest = max(known, key=known.__getitem__, default=DEFAULT_COLLECTION)
 
-    def first_known(what: str, options: Sequence[str], otherwise: str) -> str:
+    def first_known(what: str, options: Collection[str], otherwise: str) -> str:
         chosen = default if what == "model" and chat is None else None
         before = None if what == "team" and chat is None else getattr(latest, what, None)
         candidates = (st.session_state.get(_key(what, chat)), chosen, before)
         return next((str(value) for value in candidates if value in options), otherwise)
 
-    team_id = first_known("team", [one.id for one in teams()], teams()[0].id)
+    by_name = _teams()
+    team_id = by_name[first_known("team", by_name, teams()[0].id)]
     return Question(
         "",
         first_known("collection", list(known), fullest),
@@ -65,6 +67,46 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
         chat.id if chat else None,
         human_input=_human_input(chat) if team(team_id).takes_part else None,
     )
+
+
+def renewed(question: Question) -> Question:
+    """The question, asked of whom its chat asks now where its team or its model is gone."""
+    chat_id = question.chat_id
+    chat = state.workspace().ledger.chat(state.owner(), chat_id) if chat_id else None
+    now, teams_there, models_there = choice(chat, collections()), _teams(), _models()
+    return replace(
+        question,
+        team_id=question.team_id if question.team_id in teams_there else now.team_id,
+        model_id=question.model_id if question.model_id in ("", *models_there) else now.model_id,
+    )
+
+
+def draw_gone(chat: Chat | None) -> None:
+    """Says that the team or the model which the chat asked is gone, and who is asked instead."""
+    if chat is None:
+        return
+    now = choice(chat, collections())
+    gone = {
+        "team": (chat.team, _teams(), team(now.team_id).title),
+        "model": (chat.model, _models(), _models().get(now.model_id, now.model_id)),
+    }
+    for what, (before, there, instead) in gone.items():
+        if before and before not in there:
+            old, new = markdown.literal(before), markdown.literal(instead)
+            st.caption(
+                f":material/warning: The {what} “{old}” of this chat is no longer there. The next"
+                f" question goes to {new}, or to whom you choose below."
+            )
+
+
+def _teams() -> dict[str, str]:
+    """The ids of the teams that there are, by themselves and by kinds alone."""
+    return {name: team(name).id for one in teams() for name in (one.id, one.kind)}
+
+
+def _models() -> dict[str, str]:
+    """The models that there are, with what they are called."""
+    return {model.id: model.label for model in state.workspace().models()}
 
 
 def forget_model() -> None:
@@ -82,10 +124,7 @@ def collections() -> dict[str, int]:
 
 def draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
     """The choices in short, to unfold."""
-    now, models = (
-        choice(chat, known),
-        {model.id: model.label for model in state.workspace().models()},
-    )
+    now, models = choice(chat, known), _models()
     chosen = team(now.team_id)
     parts = (now.collection, chosen.title, models[now.model_id])
     label = " · ".join(map(markdown.literal, parts))

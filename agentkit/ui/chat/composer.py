@@ -19,7 +19,7 @@ from agentkit.messages import new_id, without_keys
 from agentkit.retrieval import Source
 from agentkit.runs import Run
 from agentkit.teams import Question, team
-from agentkit.ui.chat import address, choices, context, narrowing
+from agentkit.ui.chat import address, choices, context, narrowing, requests
 from agentkit.ui.shared import components, kept, state, uploads
 from agentkit.ui.steps import wording
 from agentkit.ui.text import markdown
@@ -58,8 +58,10 @@ def send(question: Question, way: address.Way | None = None) -> None:
 
 
 def _stored(chat_id: str | None, stored: Mapping[str, Any]) -> Question:
-    """A question that was kept in its chat."""
-    return replace(Question.from_json(stored), chat_id=chat_id)
+    """A question that was kept in its chat; asked of who is chosen there, where whom it names is
+    gone.
+    """
+    return choices.renewed(replace(Question.from_json(stored), chat_id=chat_id))
 
 
 def send_queued(chat: Chat) -> None:
@@ -85,11 +87,13 @@ def draw_pending(chat_id: str | None) -> None:
         _draw_waiting(chat_id, number, queued)
     if not_asked := kept.get(chat_id, "not_asked"):
         text, problem = markdown.literal(not_asked["text"]), markdown.literal(not_asked["problem"])
-        st.error(f"**Not asked:** {text}\n\n{problem}", icon=":material/error:")
+        label = "Not sent" if not_asked.get("late") else "Not asked"
+        st.error(f"**{label}:** {text}\n\n{problem}", icon=":material/error:")
         with st.container(horizontal=True, gap="small"):
             again = (_stored(chat_id, not_asked),)
             icon = ":material/refresh:"
-            st.button("Try again", key="send-again", icon=icon, on_click=send, args=again)
+            label = "Ask it next" if not_asked.get("late") else "Try again"
+            st.button(label, key="send-again", icon=icon, on_click=send, args=again)
             st.button(
                 "Forget it",
                 key="forget-question",
@@ -153,6 +157,7 @@ def draw_composer(
         chat.id if chat else None,
         choices.choice(chat, known).collection,
     )
+    requests.tell_of_others(run)
     with st.bottom, st.container(gap="xsmall"):
         place = st.container()  # filled last: the dialog below says what stands there
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -166,6 +171,7 @@ def draw_composer(
             )
         with place:
             narrowing.draw_line(chat_id, collection)
+            choices.draw_gone(chat)
         does = _does(run, asked)
         if asked:  # said beside the input, too: it may hold a question that was begun before
             st.caption(f":material/keyboard_return: {markdown.literal(does)}")
@@ -231,10 +237,8 @@ def _write(chat: Chat | None, text: str, files: tuple[Source, ...]) -> Question:
 
 
 def _answer(run: Run[Any], asked: HumanInputRequested, said: Question) -> None:
-    try:
-        run.answer(said.text, asked.request_id)
-    except NotFound as error:  # answered in another window meanwhile: what was written stays
-        kept.put(said.chat_id, "not_asked", {**said.to_json(), "problem": str(error)})
+    if late := requests.answer(run, asked, said.text):  # what was written stays
+        kept.put(said.chat_id, "not_asked", {**said.to_json(), "problem": late, "late": True})
 
 
 @st.fragment

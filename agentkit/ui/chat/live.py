@@ -82,7 +82,10 @@ def _draw_live(
     """
     if run.ended or requests.in_words(run) != asked or _PACE.seconds() != every:
         st.rerun()
+    requests.tell_of_others(run)
     turn = live_turn(run, at_work.agents[-1])
+    if at_work.keeps_secrets:
+        turn.steps = [step for step in turn.steps if isinstance(step, MessageSent | Asked)]
     draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=len(at_work.agents) > 1))
 
 

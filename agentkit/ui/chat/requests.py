@@ -11,10 +11,12 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit import runs
 from agentkit.errors import NotFound
-from agentkit.events import HumanInputRequested
+from agentkit.events import HumanAnswered, HumanInputRequested
 from agentkit.options import END, Moment, key_of
 from agentkit.runs import Run
+from agentkit.ui.shared import state
 from agentkit.ui.steps import wording
 from agentkit.ui.text import markdown, times
 from agentkit.ui.text.listing import draw_runnable, draw_warning
@@ -38,6 +40,8 @@ HELP = {
         "Run this, and never ask about this tool again, in no chat. The settings take it back."
     ),
 }
+_SEEN, _OURS = "question-seen", "questions-answered"
+"""Which question the page has shown last, with its run, and those that were answered here."""
 _SKIP = (
     "skip",
     "Skip",
@@ -82,8 +86,59 @@ def in_plain(request: HumanInputRequested) -> str:
     """What is asked, for a screen reader."""
     to = wording.called(request.to)
     if request.moment == "turn":
-        return f"Your turn to answer {to}"
-    return f"{to} is done" if request.moment == "close" else request.prompt
+        return f"Your turn: answer {to}, skip, or end"
+    if request.moment == "close":
+        return f"{to} is done: say what is missing, or end"
+    return request.prompt
+
+
+def answer(run: Run[Any], request: HumanInputRequested, text: str) -> str:
+    """Answer the question; gives why that came too late, in Markdown, empty when it did not."""
+    try:
+        run.answer(text, request.request_id)
+    except NotFound:
+        st.session_state.pop(_SEEN, None)
+        return _why_late(_find_answer(run, request.request_id))
+    st.session_state.setdefault(_OURS, set()).add(request.request_id)
+    return ""
+
+
+def tell_of_others(run: Run[Any] | None) -> None:
+    """Say once when a question that this page has shown was answered elsewhere, or by nobody in
+    time; `run` is the one whose question it shows now.
+    """
+    seen = st.session_state.get(_SEEN)
+    if run and run.waiting_for:
+        st.session_state[_SEEN] = (run.id, run.waiting_for.request_id)
+    if not seen:
+        return
+    try:
+        answered = _find_answer(runs.get(seen[0], state.owner()), seen[1])
+    except NotFound:
+        return
+    if answered is None:
+        return
+    if st.session_state[_SEEN] == seen:
+        st.session_state.pop(_SEEN)
+    if seen[1] not in st.session_state.get(_OURS, ()):
+        st.toast(_why_late(answered), icon=":material/info:", duration="long")
+
+
+def _find_answer(run: Run[Any], request_id: str) -> HumanAnswered | None:
+    for one in reversed(run.events()):
+        if isinstance(one.event, HumanAnswered) and one.event.request_id == request_id:
+            return one.event
+    return None
+
+
+def _why_late(answered: HumanAnswered | None) -> str:
+    """What became of a question that waits no more."""
+    if answered is None:
+        return "The question waits no more."
+    if answered.waited_s is not None:
+        waited = wording.of_patience(answered.waited_s).capitalize()
+        return f"{waited}, so it went on without you."
+    return "The question was answered in another window meanwhile."
 
 
 def _ask_words(request: HumanInputRequested) -> str:
@@ -203,10 +258,8 @@ def _draw_submit(
 
 
 def _give(run: Run[Any], request: HumanInputRequested, text: str) -> None:
-    try:
-        run.answer(text, request.request_id)
-    except NotFound as error:  # answered in another window meanwhile
-        st.toast(str(error))
+    if late := answer(run, request, text):
+        st.toast(late, icon=":material/info:", duration="long")
 
 
 def _give_edited(run: Run[Any], request: HumanInputRequested) -> None:

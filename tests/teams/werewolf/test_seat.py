@@ -90,7 +90,7 @@ def test_nothing_is_heard_that_the_player_does_not_hear() -> None:
     person = VILLAGERS[1]
 
     def hunts(turn: Any) -> str:
-        return next(name for name in turn.options if name != person)
+        return str(next(name for name in turn.options if name != person))
 
     evening = Evening(person, first_option, hunt=hunts)
     assert person not in {death.player for death in evening.outcome.deaths}, "else they hear all"
