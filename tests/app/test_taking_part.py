@@ -85,7 +85,7 @@ def test_before_the_end_the_person_is_asked_and_answers_in_the_composer(
     app.session_state[f"steps-{run.id}"] = True
     app.run()
     shown = texts(app)
-    assert any("**You** to Assistant: In Fahrenheit, please." in one for one in shown)
+    assert any("**You:** In Fahrenheit, please." in one for one in shown)
     assert any("You ended it" in one for one in shown)
 
 

@@ -105,9 +105,7 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
         # By its key it stays as the person left it, whatever its label says by then.
         key = f"live-{run.id}"
         with st.expander(label, key=key, type="compact", icon=icon, expanded=unfolded):
-            draw.draw_steps(
-                [step for step in turn.steps if not request or step != Asked(request)], level
-            )
+            draw.draw_steps(_steps_above(turn, request), level)
     if turn.thinking:
         draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
     _draw_text(turn, run.message_id)
@@ -150,9 +148,21 @@ def _draw_text(turn: Turn, message_id: str) -> None:
             )
 
 
+def _steps_above(turn: Turn, request: HumanInputRequested | None) -> list[Step]:
+    """All steps but what stands below them: the question, and what it is about."""
+    if request is None:
+        return turn.steps
+    below = None if request.draft else _find_said_last(turn)
+    return [step for step in turn.steps if step != Asked(request) and step is not below]
+
+
+def _find_said_last(turn: Turn) -> MessageSent | None:
+    return next((step for step in reversed(turn.steps) if isinstance(step, MessageSent)), None)
+
+
 def _draw_said_last(turn: Turn, *, whole: bool) -> None:
     """What the person has to know to answer: what was said last."""
-    said = next((step for step in reversed(turn.steps) if isinstance(step, MessageSent)), None)
+    said = _find_said_last(turn)
     if said and (whole or excerpt(said)):
         draw.draw(said, "everything" if whole else "calls")
 

@@ -40,8 +40,10 @@ HELP = {
         "Run this, and never ask about this tool again, in no chat. The settings take it back."
     ),
 }
-_SEEN, _OURS = "question-seen", "questions-answered"
-"""Which question the page has shown last, with its run, and those that were answered here."""
+_SEEN, _OURS, _LATE = "question-seen", "questions-answered", "answer-too-late"
+"""Which question the page has shown last, with its run; those that were answered here; and why an
+answer came too late, until that is told.
+"""
 _SKIP = (
     "skip",
     "Skip",
@@ -58,6 +60,12 @@ _WAYS_OUT: dict[Moment, tuple[tuple[str, str, str, str, str], ...]] = {
     "close": (("end", "End", ":material/flag:", "", "It is enough: this is the answer."),),
 }
 """By moment, the buttons for whoever says nothing: key, label, icon, answer, and what it does."""
+_THEN: dict[Moment, str] = {
+    "": "it goes on without you",
+    "turn": "they go on without you",
+    "close": "this is the answer",
+}
+"""By moment, what comes of a question that nobody answers in time."""
 
 
 def in_words(run: Run[Any]) -> HumanInputRequested | None:
@@ -94,12 +102,15 @@ def in_plain(request: HumanInputRequested) -> str:
 
 def answer(run: Run[Any], request: HumanInputRequested, text: str) -> str:
     """Answer the question; gives why that came too late, in Markdown, empty when it did not."""
+    ours: set[str] = st.session_state.setdefault(_OURS, set())
     try:
         run.answer(text, request.request_id)
     except NotFound:
+        if request.request_id in ours:  # a second click on the same button
+            return ""
         st.session_state.pop(_SEEN, None)
         return _why_late(_find_answer(run, request.request_id))
-    st.session_state.setdefault(_OURS, set()).add(request.request_id)
+    ours.add(request.request_id)
     return ""
 
 
@@ -107,6 +118,8 @@ def tell_of_others(run: Run[Any] | None) -> None:
     """Say once when a question that this page has shown was answered elsewhere, or by nobody in
     time; `run` is the one whose question it shows now.
     """
+    if late := st.session_state.pop(_LATE, ""):
+        st.toast(late, icon=":material/info:", duration="long")
     seen = st.session_state.get(_SEEN)
     if run and run.waiting_for:
         st.session_state[_SEEN] = (run.id, run.waiting_for.request_id)
@@ -171,7 +184,7 @@ def _draw_ways_out(run: Run[Any], request: HumanInputRequested) -> None:
 
 def _draw_deadline(request: HumanInputRequested, until: float) -> None:
     moment = datetime.fromtimestamp(until, UTC).replace(tzinfo=None)
-    then = "it is rejected" if request.draft else "it goes on without you"
+    then = "it is rejected" if request.draft else _THEN[request.moment]
     st.caption(f":material/hourglass_top: Waits until {times.clock(moment)}; then {then}.")
 
 
@@ -259,7 +272,7 @@ def _draw_submit(
 
 def _give(run: Run[Any], request: HumanInputRequested, text: str) -> None:
     if late := answer(run, request, text):
-        st.toast(late, icon=":material/info:", duration="long")
+        st.session_state[_LATE] = late  # a callback draws nothing
 
 
 def _give_edited(run: Run[Any], request: HumanInputRequested) -> None:

@@ -163,7 +163,7 @@ def _part_line(step: Asked) -> str:
         return ":material/flag: You ended it"
     if not answered.text:
         return ":material/skip_next: You let them go on"
-    return f":material/person: **You** to {to}: {markdown.literal(answered.text)}"
+    return f":material/person: **You:** {markdown.literal(answered.text)}"
 
 
 def _said(request: HumanInputRequested, answer: str) -> str:
