@@ -11,10 +11,7 @@ from agentkit.reasons import EndReason
 MessageStatus = Literal["complete", "stopped", "failed", "interrupted"]
 CallStatus = Literal["ok", "failed", "stopped", "cached"]
 ReplyEnd = Literal["whole", "token_limit", "filtered", "broken_off", "too_long"]
-"""How a model's reply ended: as the model meant it; at the limit of tokens; by a filter of the
-provider; by a server that went away without saying that this was all; or beyond what is taken of
-one reply.
-"""
+"""How a reply ended: as meant, at a limit, by a filter, by a server that went away, or too long."""
 DocumentStatus = Literal["indexed", "unchanged", "failed", "stopped"]
 Purpose = Literal["chat", "embedding", "rerank", "test"]
 """What a model was called for."""
@@ -413,12 +410,10 @@ class HumanInputRequested:
     language: str = ""
     """Language of the draft, such as `python` or `json`."""
     to: str = ""
-    """The agent that the answer is told, where it is told one."""
+    """The agent that the answer is told."""
     moment: Moment = ""
     until: float | None = None
-    """When it is no longer waited for, in seconds since 1970 (UTC); None for as long as it
-    takes.
-    """
+    """When it is given up, in seconds since 1970 (UTC); None where it waits for any time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,7 +423,7 @@ class HumanAnswered:
     request_id: str
     text: str
     waited_s: float | None = None
-    """How long nobody answered, where nobody did; the text is empty then."""
+    """How long nobody answered, where nobody did."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -368,8 +368,7 @@ def ask_human(
         finally:
             run.waiting_for = None
         stopping.check()
-        waited_s = text.waited_s if isinstance(text, Unanswered) else None
-        bus.emit(HumanAnswered(request.request_id, text, waited_s))
+        bus.emit(HumanAnswered(request.request_id, text, getattr(text, "waited_s", None)))
     return text
 
 

@@ -101,16 +101,10 @@ class Approval:
 def describe_rejection(what: str, decision: Decision) -> str:
     """A rejection as models read it."""
     if decision.waited_s is not None:
-        within = _describe_seconds(decision.waited_s)
+        within = f"no answer within {decision.waited_s:g} seconds"
         return f"{what} was not run: it needs the user's approval, and there was {within}."
     because = f"They say: {decision.reason}" if decision.reason else "They gave no reason."
     return f"The user rejected {what}; it was not run. {because}"
-
-
-def _describe_seconds(seconds: float) -> str:
-    if seconds < 120:
-        return f"no answer within {seconds:g} seconds"
-    return f"no answer within {seconds / 60:.3g} minutes"
 
 
 def _is_object(arguments: str) -> bool:

@@ -97,21 +97,18 @@ def _member(task: Task, name: str) -> AssistantAgent:
 def _discuss(task: Task, members: list[ConversableAgent], method: str) -> ChatResult:
     talk = recall_talk(task)
     user = _make_user(task.human_input)
-    takes_part = task.human_input != "NEVER"
+    rounds, is_over = (ROUNDS, _is_final)
+    if task.human_input != "NEVER":
+        rounds, is_over = (2 * ROUNDS, _is_open)
     group = _Group(
-        [*members, user] if takes_part else list(members),
+        [*members, user],
         as_told(talk, GROUP, WRITER),
-        max_round=2 * ROUNDS if takes_part else ROUNDS,
-        speaker_selection_method=partial(_next, method, user if takes_part else None),
-        allowed_or_disallowed_speaker_transitions=_list_followers(members, user, task.human_input),
+        max_round=rounds,
+        speaker_selection_method=partial(_next, method, user),
+        allowed_or_disallowed_speaker_transitions=_list_followers(members, user),
         speaker_transitions_type="allowed",
     )
-    manager = GroupChatManager(
-        group,
-        GROUP,
-        llm_config=task.llm_config,
-        is_termination_msg=_is_ended_by_nobody if takes_part else _is_final,
-    )
+    manager = GroupChatManager(group, GROUP, llm_config=task.llm_config, is_termination_msg=is_over)
     for member in members:
         keep_short(member, task.model)
         remember(member, manager, talk, WRITER)
@@ -158,20 +155,18 @@ def _make_user(mode: InputMode) -> ConversableAgent:
     )
 
 
-def _list_followers(
-    members: Sequence[Agent], user: Agent, mode: InputMode
-) -> dict[Agent, list[Agent]]:
+def _list_followers(members: Sequence[Agent], user: ConversableAgent) -> dict[Agent, list[Agent]]:
     """Who may speak after whom: nobody twice in a row, and the person only if they are always
-    asked; the close of the discussion is another matter.
+    asked; that they are given the last word is another matter.
     """
-    others = [*members, user] if mode == "ALWAYS" else list(members)
-    speakers = list(members) if mode == "NEVER" else [*members, user]
-    return {one: [other for other in others if other is not one] for one in speakers}
+    everybody = [*members, user]
+    others = everybody if user.human_input_mode == "ALWAYS" else members
+    return {one: [other for other in others if other is not one] for one in everybody}
 
 
-def _next(method: str, user: Agent | None, last_speaker: Agent, group: GroupChat) -> Agent | str:
-    """Whoever has looked something up goes on, and a `user` who takes part is asked before it is
-    over; else as the method says.
+def _next(method: str, user: Agent, last_speaker: Agent, group: GroupChat) -> Agent | str:
+    """Whoever has looked something up goes on, and the person has the last word; else as the method
+    says.
     """
     found = group.messages[-1].get("role") == "tool"
     if isinstance(group, _Group):
@@ -179,7 +174,7 @@ def _next(method: str, user: Agent | None, last_speaker: Agent, group: GroupChat
             group.hear(text)
     if found:
         return last_speaker
-    return user if user is not None and _is_final(group.messages[-1]) else method
+    return user if _is_final(group.messages[-1]) else method
 
 
 def _tell_all(group: GroupChat, manager: GroupChatManager, user: Agent, text: str) -> None:
@@ -188,12 +183,11 @@ def _tell_all(group: GroupChat, manager: GroupChatManager, user: Agent, text: st
     announcing.announce_spoken(said, USER, GROUP, silent=False)
     group.append(said, user)
     for member in group.agents:
-        if member is not user:
-            manager.send(said, member, request_reply=False, silent=True)
+        manager.send(said, member, request_reply=False, silent=True)
 
 
-def _is_ended_by_nobody(message: Mapping[str, object]) -> bool:
-    """A person who takes part ends it, by saying nothing more."""
+def _is_open(message: Mapping[str, object]) -> bool:
+    """Whether a message ends it where the person has the last word: none does."""
     return False
 
 

@@ -191,8 +191,7 @@ def test_a_question_says_until_when_it_waits_and_what_then(kitchen: ScriptableWo
     app, run = asked_to("assistant", "TERMINATE")
     request = until_asked(app, run)
     assert any(
-        re.search(r"Waits until \d\d:\d\d:\d\d; then it goes on without you", one)
-        for one in texts(app)
+        re.search(r"Waits until \d\d:\d\d:\d\d; then this is the answer", one) for one in texts(app)
     )
     press(app, "end", request)
     settle(app)

@@ -55,8 +55,9 @@ class Game:
         self.village = village
         self.person = person
         self.moderator = AgentBase(MODERATOR, use_memory=False)
+        self._said_last = ""
         self.players: dict[str, DictDialogAgent | Seat] = {
-            name: Seat(name, MODERATOR, prompts.seat(name, village))
+            name: Seat(name, MODERATOR, prompts.seat(name, village), lambda: self._said_last)
             if name == person
             else self._player(name, config)
             for name, config in _configs(llm_config, village).items()
@@ -172,6 +173,7 @@ class Game:
         """The moderator to those in the hub; `begins` tells whoever watches which night or day it
         is.
         """
+        self._said_last = text
         said = Msg(MODERATOR, text, "assistant", {"begins": dict(begins)} if begins else None)
         self.moderator.speak(said)
         for listener in self.moderator.audience or ():

@@ -69,6 +69,7 @@ class YesNo:
     passed: bool = False
     required: ClassVar[bool] = True
     schema: ClassVar[Mapping[str, Any]] = {"type": "boolean"}
+    options: ClassVar[Sequence[str]] = ("yes", "no")
 
     def read(self, value: object) -> bool:
         """The decision; raises ValueError for anything that may mean something else."""

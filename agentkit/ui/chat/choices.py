@@ -4,7 +4,7 @@ chosen beside the composer.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -47,23 +47,22 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
     the latest one, and always the first team: one that takes long or asks back is chosen each time.
     """
     latest = chat or next(iter(state.workspace().ledger.chats(state.owner(), limit=1)), None)
-    models = [model.id for model in state.workspace().models()]
+    by_name, models = _teams(), list(_models())
     default = state.workspace().settings.default_model
     fullest = max(known, key=known.__getitem__, default=DEFAULT_COLLECTION)
 
-    def first_known(what: str, options: Collection[str], otherwise: str) -> str:
-        chosen = default if what == "model" and chat is None else None
-        before = None if what == "team" and chat is None else getattr(latest, what, None)
-        candidates = (st.session_state.get(_key(what, chat)), chosen, before)
+    def first_known(what: str, options: Sequence[str], otherwise: str, *before: str | None) -> str:
+        candidates = (st.session_state.get(_key(what, chat)), *before)
         return next((str(value) for value in candidates if value in options), otherwise)
 
-    by_name = _teams()
-    team_id = by_name[first_known("team", by_name, teams()[0].id)]
+    before = getattr(latest, "collection", None), getattr(latest, "model", None)
+    own = getattr(chat, "team", None), getattr(chat, "model", default)
+    team_id = by_name[first_known("team", list(by_name), teams()[0].id, own[0])]
     return Question(
         "",
-        first_known("collection", list(known), fullest),
+        first_known("collection", list(known), fullest, before[0]),
         team_id,
-        first_known("model", models, models[0]),
+        first_known("model", models, models[0], own[1], before[1]),
         chat.id if chat else None,
         human_input=_human_input(chat) if team(team_id).takes_part else None,
     )
@@ -71,27 +70,23 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
 
 def renewed(question: Question) -> Question:
     """The question, asked of whom its chat asks now where its team or its model is gone."""
+    if question.team_id in _teams() and question.model_id in _models():
+        return question
     chat_id = question.chat_id
     chat = state.workspace().ledger.chat(state.owner(), chat_id) if chat_id else None
-    now, teams_there, models_there = choice(chat, collections()), _teams(), _models()
-    return replace(
-        question,
-        team_id=question.team_id if question.team_id in teams_there else now.team_id,
-        model_id=question.model_id if question.model_id in ("", *models_there) else now.model_id,
-    )
-
-
-def draw_gone(chat: Chat | None) -> None:
-    """Says that the team or the model which the chat asked is gone, and who is asked instead."""
-    if chat is None:
-        return
     now = choice(chat, collections())
+    return replace(question, team_id=now.team_id, model_id=now.model_id)
+
+
+def draw_gone(chat: Chat, now: Question) -> None:
+    """Says that the team or the model which the chat asked is gone, and who is asked instead."""
+    models = _models()
     gone = {
         "team": (chat.team, _teams(), team(now.team_id).title),
-        "model": (chat.model, _models(), _models().get(now.model_id, now.model_id)),
+        "model": (chat.model, models, models[now.model_id]),
     }
     for what, (before, there, instead) in gone.items():
-        if before and before not in there:
+        if before not in there:
             old, new = markdown.literal(before), markdown.literal(instead)
             st.caption(
                 f":material/warning: The {what} “{old}” of this chat is no longer there. The next"
@@ -199,8 +194,8 @@ def follow(chat_id: str) -> None:
 
 def _human_input(chat: Chat | None) -> InputMode | None:
     """When the person is asked in this chat; None where nothing was chosen."""
-    chosen = kept.get(chat.id if chat else None, "human_input")
-    return chosen if chosen in _ASKED else None
+    known = {mode: mode for mode in _ASKED}
+    return known.get(kept.get(chat.id if chat else None, "human_input"))
 
 
 def _draw_human_input(chat: Chat | None) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -152,17 +153,14 @@ def draw_composer(
     While a `run` answers, what is sent is asked next, unless there is something `asked` of the
     person: then it is the answer to that.
     """
-    settings, chat_id, collection = (
-        state.workspace().settings,
-        chat.id if chat else None,
-        choices.choice(chat, known).collection,
-    )
+    settings, chat_id = state.workspace().settings, chat.id if chat else None
+    now = choices.choice(chat, known)
     requests.tell_of_others(run)
     with st.bottom, st.container(gap="xsmall"):
         place = st.container()  # filled last: the dialog below says what stands there
         with st.container(horizontal=True, vertical_alignment="center"):
             choices.draw_choice(chat, known)
-            narrowing.draw_button(chat_id, collection)
+            narrowing.draw_button(chat_id, now.collection)
             st.toggle(
                 "Keep attached files in the collection",
                 key="keep-files",
@@ -170,8 +168,9 @@ def draw_composer(
                 "On: they are added to the collection, for all chats.",
             )
         with place:
-            narrowing.draw_line(chat_id, collection)
-            choices.draw_gone(chat)
+            narrowing.draw_line(chat_id, now.collection)
+            if chat:
+                choices.draw_gone(chat, now)
         does = _does(run, asked)
         if asked:  # said beside the input, too: it may hold a question that was begun before
             st.caption(f":material/keyboard_return: {markdown.literal(does)}")
@@ -185,7 +184,7 @@ def draw_composer(
             args=(chat, run, asked),
         )
         if chat:
-            context.draw_meter(chat, choices.choice(chat, known).model_id)
+            context.draw_meter(chat, now.model_id)
         if sent and not st.session_state.pop(_TAKEN, False):
             # A server that has just begun knows no callback of a page that was open before.
             _submit(chat, run, asked)
@@ -212,7 +211,7 @@ def _submit(chat: Chat | None, run: Run[Any] | None, asked: HumanInputRequested 
         question = undisturbed(lambda: _write(chat, value.text, files))
         kept.put(question.chat_id, "draft", None)
         if run and asked and not files:  # only questions come with files
-            _answer(run, asked, question)
+            undisturbed(partial(_answer, run, asked, question))
             return
         send(question, undisturbed(address.way))
 
@@ -237,8 +236,9 @@ def _write(chat: Chat | None, text: str, files: tuple[Source, ...]) -> Question:
 
 
 def _answer(run: Run[Any], asked: HumanInputRequested, said: Question) -> None:
-    if late := requests.answer(run, asked, said.text):  # what was written stays
-        kept.put(said.chat_id, "not_asked", {**said.to_json(), "problem": late, "late": True})
+    if not requests.answer(run, asked, said.text):  # what was written stays
+        why = requests.why_late(run, asked.request_id)
+        kept.put(said.chat_id, "not_asked", {**said.to_json(), "problem": why, "late": True})
 
 
 @st.fragment

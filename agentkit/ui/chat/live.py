@@ -152,8 +152,8 @@ def _steps_above(turn: Turn, request: HumanInputRequested | None) -> list[Step]:
     """All steps but what stands below them: the question, and what it is about."""
     if request is None:
         return turn.steps
-    below = None if request.draft else _find_said_last(turn)
-    return [step for step in turn.steps if step != Asked(request) and step is not below]
+    below = [Asked(request), None if request.draft else _find_said_last(turn)]
+    return [step for step in turn.steps if step not in below]
 
 
 def _find_said_last(turn: Turn) -> MessageSent | None:

@@ -11,12 +11,10 @@ from typing import Any
 
 import streamlit as st
 
-from agentkit import runs
 from agentkit.errors import NotFound
 from agentkit.events import HumanAnswered, HumanInputRequested
 from agentkit.options import END, Moment, key_of
 from agentkit.runs import Run
-from agentkit.ui.shared import state
 from agentkit.ui.steps import wording
 from agentkit.ui.text import markdown, times
 from agentkit.ui.text.listing import draw_runnable, draw_warning
@@ -40,9 +38,9 @@ HELP = {
         "Run this, and never ask about this tool again, in no chat. The settings take it back."
     ),
 }
-_SEEN, _OURS, _LATE = "question-seen", "questions-answered", "answer-too-late"
-"""Which question the page has shown last, with its run; those that were answered here; and why an
-answer came too late, until that is told.
+_SEEN, _OURS = "question-seen", "questions-answered"
+"""Which question the page has shown last, with its run; and those that were answered here, or told
+of.
 """
 _SKIP = (
     "skip",
@@ -52,7 +50,7 @@ _SKIP = (
     "Say nothing now, and let them go on.",
 )
 _WAYS_OUT: dict[Moment, tuple[tuple[str, str, str, str, str], ...]] = {
-    "": (("skip", "Give no answer", ":material/skip_next:", "", ""),),
+    "": (("skip", "Give no answer", ":material/skip_next:", "", "Go on without an answer."),),
     "turn": (
         _SKIP,
         ("end", "End", ":material/flag:", END, "The answer is made of what there is by now."),
@@ -60,6 +58,18 @@ _WAYS_OUT: dict[Moment, tuple[tuple[str, str, str, str, str], ...]] = {
     "close": (("end", "End", ":material/flag:", "", "It is enough: this is the answer."),),
 }
 """By moment, the buttons for whoever says nothing: key, label, icon, answer, and what it does."""
+_ASKS: dict[Moment, tuple[str, str]] = {
+    "": ("{prompt}", "{who}{prompt}"),
+    "turn": (
+        "Your turn: answer {to}, skip, or end",
+        "**Your turn.** Answer {to} below, let them go on, or end with what there is.",
+    ),
+    "close": (
+        "{to} is done: say what is missing, or end",
+        "**{to} is done.** Say below what is still missing or wrong, or end here.",
+    ),
+}
+"""By moment, what is asked: as plain text for a screen reader, and in Markdown."""
 _THEN: dict[Moment, str] = {
     "": "it goes on without you",
     "turn": "they go on without you",
@@ -93,62 +103,49 @@ def draw_question(run: Run[Any], request: HumanInputRequested) -> None:
 def in_plain(request: HumanInputRequested) -> str:
     """What is asked, for a screen reader."""
     to = wording.called(request.to)
-    if request.moment == "turn":
-        return f"Your turn: answer {to}, skip, or end"
-    if request.moment == "close":
-        return f"{to} is done: say what is missing, or end"
-    return request.prompt
+    return _ASKS[request.moment][0].format(to=to, prompt=request.prompt)
 
 
-def answer(run: Run[Any], request: HumanInputRequested, text: str) -> str:
-    """Answer the question; gives why that came too late, in Markdown, empty when it did not."""
-    ours: set[str] = st.session_state.setdefault(_OURS, set())
+def answer(run: Run[Any], request: HumanInputRequested, text: str) -> bool:
+    """Answer the question; False when it waits no more."""
     try:
         run.answer(text, request.request_id)
     except NotFound:
-        if request.request_id in ours:  # a second click on the same button
-            return ""
-        st.session_state.pop(_SEEN, None)
-        return _why_late(_find_answer(run, request.request_id))
-    ours.add(request.request_id)
-    return ""
+        return False
+    _ours().add(request.request_id)
+    return True
 
 
 def tell_of_others(run: Run[Any] | None) -> None:
     """Say once when a question that this page has shown was answered elsewhere, or by nobody in
     time; `run` is the one whose question it shows now.
     """
-    if late := st.session_state.pop(_LATE, ""):
-        st.toast(late, icon=":material/info:", duration="long")
     seen = st.session_state.get(_SEEN)
     if run and run.waiting_for:
-        st.session_state[_SEEN] = (run.id, run.waiting_for.request_id)
-    if not seen:
+        st.session_state[_SEEN] = (run, run.waiting_for.request_id)
+    if seen is None or seen[1] in _ours():
         return
-    try:
-        answered = _find_answer(runs.get(seen[0], state.owner()), seen[1])
-    except NotFound:
-        return
-    if answered is None:
-        return
-    if st.session_state[_SEEN] == seen:
-        st.session_state.pop(_SEEN)
-    if seen[1] not in st.session_state.get(_OURS, ()):
-        st.toast(_why_late(answered), icon=":material/info:", duration="long")
+    if _find_answer(*seen):
+        _ours().add(seen[1])
+        st.toast(why_late(*seen), icon=":material/info:", duration="long")
+
+
+def _ours() -> set[str]:
+    """The ids of the questions that were answered here, or told of."""
+    known: set[str] = st.session_state.setdefault(_OURS, set())
+    return known
 
 
 def _find_answer(run: Run[Any], request_id: str) -> HumanAnswered | None:
-    for one in reversed(run.events()):
-        if isinstance(one.event, HumanAnswered) and one.event.request_id == request_id:
-            return one.event
-    return None
+    heard = (one.event for one in run.events())
+    answers = {one.request_id: one for one in heard if isinstance(one, HumanAnswered)}
+    return answers.get(request_id)
 
 
-def _why_late(answered: HumanAnswered | None) -> str:
+def why_late(run: Run[Any], request_id: str) -> str:
     """What became of a question that waits no more."""
-    if answered is None:
-        return "The question waits no more."
-    if answered.waited_s is not None:
+    answered = _find_answer(run, request_id)
+    if answered and answered.waited_s is not None:
         waited = wording.of_patience(answered.waited_s).capitalize()
         return f"{waited}, so it went on without you."
     return "The question was answered in another window meanwhile."
@@ -157,26 +154,20 @@ def _why_late(answered: HumanAnswered | None) -> str:
 def _ask_words(request: HumanInputRequested) -> str:
     """Who asks what, in Markdown."""
     to = markdown.literal(wording.called(request.to))
-    if request.moment == "turn":
-        return f"**Your turn.** Answer {to} below, let them go on, or end with what there is."
-    if request.moment == "close":
-        return f"**{to} is done.** Say below what is still missing or wrong, or end here."
     who = f"**{markdown.literal(request.agent)}** asks: " if request.agent else ""
-    return f"{who}{markdown.prose(request.prompt)}"
+    prompt = markdown.prose(request.prompt)
+    return _ASKS[request.moment][1].format(to=to, who=who, prompt=prompt)
 
 
 def _draw_ways_out(run: Run[Any], request: HumanInputRequested) -> None:
     """The buttons for whoever says nothing; at the close of a chat an empty answer ends it."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if not request.moment:
-            st.caption("Write your answer below.", width="content")
         for what, label, icon, text, about in _WAYS_OUT[request.moment]:
             st.button(
                 label,
                 key=_key(what, request),
-                type="secondary" if request.moment else "tertiary",
                 icon=icon,
-                help=about or None,
+                help=about,
                 on_click=_give,
                 args=(run, request, text),
             )
@@ -271,8 +262,7 @@ def _draw_submit(
 
 
 def _give(run: Run[Any], request: HumanInputRequested, text: str) -> None:
-    if late := answer(run, request, text):
-        st.session_state[_LATE] = late  # a callback draws nothing
+    answer(run, request, text)  # that it came too late, `tell_of_others` says
 
 
 def _give_edited(run: Run[Any], request: HumanInputRequested) -> None:

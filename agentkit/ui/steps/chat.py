@@ -17,7 +17,7 @@ from agentkit.events import (
     SpeakerSelected,
 )
 from agentkit.messages import functions_of
-from agentkit.options import END, chosen
+from agentkit.options import END, Moment, chosen
 from agentkit.teams.approval import AGREED
 from agentkit.teams.ending import without_ending
 from agentkit.ui.steps import wording
@@ -28,6 +28,15 @@ from agentkit.ui.text import markdown
 from agentkit.ui.text.listing import draw_runnable
 
 _SHORT = 60  # characters of a message that stands beside who said it: a vote, a yes
+_ENDED = ":material/flag: You ended it"
+_SILENCE: dict[Moment, str] = {
+    "": "",
+    "turn": ":material/skip_next: You let them go on",
+    "close": _ENDED,
+}
+"""What a person did who said nothing, by the moment."""
+_LAST_WORD = {"custom": "before it is over"}
+"""How a group gave the floor to the person, where it is not as for others."""
 _CODE_BLOCK = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 
 
@@ -62,11 +71,10 @@ class Speaker(Remark[SpeakerSelected]):
     def line(self, step: SpeakerSelected) -> str:
         """Whom, and how."""
         how = wording.CHOSEN.get(step.method, f"by {markdown.literal(step.method)}")
-        speaker, speaks = markdown.literal(wording.called(step.speaker)), "speaks"
+        who = f"**{markdown.literal(step.speaker)}** speaks"
         if step.speaker == wording.PERSON:
-            how = "before it is over" if step.method == "custom" else how
-            speaks = "have the floor"
-        return f":material/record_voice_over: **{speaker}** {speaks}, {how} · message {step.round}"
+            who, how = "**You** have the floor", _LAST_WORD.get(step.method, how)
+        return f":material/record_voice_over: {who}, {how} · message {step.round}"
 
     def is_small_print(self, step: SpeakerSelected) -> bool:
         """Whether the same one goes on."""
@@ -159,11 +167,8 @@ def _part_line(step: Asked) -> str:
     if answered.waited_s is not None:
         waited = wording.of_patience(answered.waited_s)
         return f":material/hourglass_disabled: {waited.capitalize()}; it went on without you"
-    if answered.text == END or (not answered.text and step.request.moment == "close"):
-        return ":material/flag: You ended it"
-    if not answered.text:
-        return ":material/skip_next: You let them go on"
-    return f":material/person: **You:** {markdown.literal(answered.text)}"
+    said = f":material/person: **You:** {markdown.literal(answered.text)}"
+    return {"": _SILENCE[step.request.moment], END: _ENDED}.get(answered.text, said)
 
 
 def _said(request: HumanInputRequested, answer: str) -> str:
