@@ -14,6 +14,7 @@ from agentkit.event_values import ReplyEnd as ReplyEnd
 from agentkit.event_values import Stage as Stage
 from agentkit.event_values import Thinking as Thinking
 from agentkit.event_values import Usage as Usage
+from agentkit.options import Moment
 from agentkit.reasons import EndReason
 
 
@@ -362,15 +363,22 @@ class HumanInputRequested:
     """What is to run when the person agrees; they may change it."""
     language: str = ""
     """Language of the draft, such as `python` or `json`."""
+    to: str = ""
+    """The agent that the answer is told."""
+    moment: Moment = ""
+    until: float | None = None
+    """When it is given up, in seconds since 1970 (UTC); None where it waits for any time."""
 
 
 @dataclass(frozen=True, slots=True)
 class HumanAnswered:
-    """The person answered, or said something unasked."""
+    """The person answered, did not in time, or said something unasked."""
 
     request_id: str
     """Empty for what nobody asked."""
     text: str
+    waited_s: float | None = None
+    """How long nobody answered, where nobody did."""
     place: int | None = None
     """After how many messages of a group they heard it, where nobody asked."""
 

@@ -6,6 +6,18 @@ from __future__ import annotations
 
 from typing import Literal
 
+InputMode = Literal["ALWAYS", "NEVER", "TERMINATE"]
+"""When the person behind an agent is asked: before each of its replies, never, or when it would
+reply no more. Source of the names: AutoGen 0.2.
+"""
+Moment = Literal[
+    "",  # a question of its own
+    "turn",  # the person may speak before the agents go on: an empty answer lets them go on
+    "close",  # the agents are done: an empty answer ends it
+]
+"""When in a chat between agents the person is asked; at a turn and at the close, `END` ends it."""
+END = "exit"
+"""The answer that ends a chat, as in AutoGen."""
 OptionKey = Literal[
     "approve",  # it may run
     "approve_all",  # and all of its kind, until the answer is there
@@ -13,6 +25,9 @@ OptionKey = Literal[
     "edit",  # what stands below the key is to run instead
     "reject",  # it may not run; below the key may stand why
     "finish",  # nobody of the group is to speak any more
+    "yes",
+    "no",
+    "nobody",  # none of those that are named
 ]
 _LABELS: dict[str, OptionKey] = {
     "Approve": "approve",

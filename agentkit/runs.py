@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from agentkit.core import bus, replay, stopping
@@ -31,11 +32,24 @@ from agentkit.events import (
 )
 from agentkit.ledger import Keeper, LedgerWriter, RunKey
 from agentkit.messages import new_id
+from agentkit.options import Moment
 
 T = TypeVar("T")
 Hear = Callable[[Recorded], None]
 log = logging.getLogger(__name__)
 _KEPT = 100  # ended runs that a page may still ask for
+
+
+class Unanswered(str):
+    """The empty answer of a person who did not answer in time."""
+
+    waited_s: float
+
+    def __new__(cls, waited_s: float) -> Unanswered:
+        """After so many seconds."""
+        made = super().__new__(cls, "")
+        made.waited_s = waited_s
+        return made
 
 
 class Run(Generic[T]):
@@ -61,6 +75,8 @@ class Run(Generic[T]):
         self.kept = False
         """Whether its events go to a ledger; runs around it leave them out of theirs."""
         self.waiting_for: HumanInputRequested | None = None
+        self.answer_s: float | None = None
+        """Seconds that a question waits for the person; None for as long as it takes."""
         self._stop = StopSignal()
         self._left = False
         self.flush: Callable[[], None] = lambda: None
@@ -237,6 +253,16 @@ class Run(Generic[T]):
         finally:
             self._finish()
 
+    def _await_answer(self) -> str:
+        """What the person answers; Unanswered once the time for it has passed."""
+        try:
+            return self._answers.get(timeout=self.answer_s)
+        except queue.Empty:
+            with self._changed:
+                just_answered = self.waiting_for is None
+                self.waiting_for = None
+            return self._answers.get() if just_answered else Unanswered(self.answer_s or 0)
+
     def _wake(self) -> None:
         """Let a question go on that waits for an answer: there will be none."""
         self._answers.put("")
@@ -358,40 +384,57 @@ def take_said(place: int) -> list[str]:
     with run._changed:
         said, run._said = [*said, *run._said], []
     for text in said:
-        bus.emit(HumanAnswered("", text, place))
+        bus.emit(HumanAnswered("", text, place=place))
     return said
 
 
 def ask_human(
-    agent: str, prompt: str, *, options: Sequence[str] = (), draft: str = "", language: str = ""
+    agent: str,
+    prompt: str,
+    *,
+    options: Sequence[str] = (),
+    draft: str = "",
+    language: str = "",
+    to: str = "",
+    moment: Moment = "",
 ) -> str:
-    """Wait for a person's answer to the current run; `options`, `draft` and `language` as in
+    """Wait for a person's answer to the current run; `options` and what follows it as in
     HumanInputRequested.
 
-    A run asks one question at a time: others wait until it is answered. Raises Stopped when the run
-    is stopped meanwhile, NotFound outside of runs.
+    A run asks one question at a time: others wait until it is answered. Gives Unanswered when
+    nobody answers in the time that the run has for it. Raises Stopped when the run is stopped
+    meanwhile, NotFound outside of runs.
     """
     run = _current.get()
     if run is None:
         raise NotFound("Nobody can be asked outside of a run.")
     if (recording := run.recording) and (known := recording.take_answer(agent, prompt, draft)):
-        for event in known:
-            bus.emit(event)
-        return known[1].text
-    request = HumanInputRequested(new_id(), agent, prompt, list(options), draft, language)
+        return _tell_again(*known)
+    request = HumanInputRequested(
+        new_id(), agent, prompt, list(options), draft, language, to, moment
+    )
     with run._asking, stopping.current().on_stop(run._wake):
         while not run._answers.empty():  # what woke up a question that nobody waits for any more
             run._answers.get()
         stopping.check()
+        if run.answer_s is not None:
+            request = replace(request, until=time.time() + run.answer_s)
         run.waiting_for = request
         try:
             bus.emit(request)
-            text = run._answers.get()
+            text = run._await_answer()
         finally:
             run.waiting_for = None
         stopping.check()
-        bus.emit(HumanAnswered(request.request_id, text))
+        bus.emit(HumanAnswered(request.request_id, text, getattr(text, "waited_s", None)))
     return text
+
+
+def _tell_again(request: HumanInputRequested, answered: HumanAnswered) -> str:
+    """The answer to a question that was asked in the run that this one goes on with."""
+    bus.emit(request)
+    bus.emit(answered)
+    return answered.text if answered.waited_s is None else Unanswered(answered.waited_s)
 
 
 def _end_of(error: BaseException) -> RunFinished | RunFailed | RunStopped:

@@ -34,6 +34,7 @@ CHOOSABLE = (
     "run_dollars",
     "chat_tokens",
     "chat_dollars",
+    "answer_s",
     "default_model",
     "resume",
 )
@@ -86,6 +87,8 @@ class Settings:
     """Most tokens that the models may take in one chat."""
     chat_dollars: float | None = None
     """Most US dollars that one chat may cost."""
+    answer_s: float | None = None
+    """Longest time that a question to the person waits for the answer; none for any time."""
     default_model: str = ""
     """Id of the model of new chats, such as `Ours/small`; empty: the first that there is."""
     model_folder: Path | None = None

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from agentkit.errors import NotFound
-from agentkit.ui.chat import address, chat, chat_list, composer, requests, source, welcome
+from agentkit.ui.chat import address, chat, chat_list, choices, composer, requests, source, welcome
 from agentkit.ui.shared import components, state
 
 address.follow()
@@ -13,7 +13,7 @@ except NotFound as error:
     current, problem = None, str(error)
 
 chat_list.draw_chat_list(current.id if current else None)
-run, asked, known = None, None, composer.collections()
+run, asked, known = None, None, choices.collections()
 if problem:
     state.page_head(
         "Chat", "Ask your documents. Every answer cites its sources and shows what it took."
@@ -29,7 +29,7 @@ else:
     run = chat.live_run(current)
     st.set_page_config(page_title=f"{current.title} · agentkit")
     asked = requests.in_words(run) if run else None
-    chosen = composer.choice(current, known)
+    chosen = choices.choice(current, known)
     chat.draw_chat(current, chosen, run, asked)
 composer.draw_pending(current.id if current else None)
 composer.draw_composer(current, known, run, asked)

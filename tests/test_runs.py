@@ -200,6 +200,54 @@ def test_a_stopped_run_asks_nobody_any_more() -> None:
     assert sum(isinstance(event, HumanInputRequested) for event in events(run)) == 1
 
 
+def asking_for(answer_s: float | None) -> runs.Run[str]:
+    """A run that asks once and waits for so long."""
+
+    def work() -> str:
+        run = runs.current()
+        assert run
+        run.answer_s = answer_s
+        return runs.ask_human("Planner", "Go on?")
+
+    return runs.start(work, kind="chat")
+
+
+def test_a_question_that_nobody_answers_in_time_is_given_up() -> None:
+    run = asking_for(0.01)
+    answer = run.result()
+    assert isinstance(answer, runs.Unanswered)
+    assert (answer, answer.waited_s) == ("", 0.01)
+    (request,) = [event for event in events(run) if isinstance(event, HumanInputRequested)]
+    at = next(one.at for one in run.events() if one.event == request)
+    assert request.until == pytest.approx(at + 0.01, abs=5)
+    assert HumanAnswered(request.request_id, "", 0.01) in events(run)
+    assert run.waiting_for is None
+    with pytest.raises(NotFound, match="asks nothing"):
+        run.answer("too late", request.request_id)
+
+
+def test_an_answer_in_time_counts_and_so_does_a_stop() -> None:
+    answered, stopped = asking_for(600.0), asking_for(600.0)
+    until(answered, HumanInputRequested)
+    answered.answer("yes")
+    assert answered.result() == "yes"
+    assert [one.waited_s for one in events(answered) if isinstance(one, HumanAnswered)] == [None]
+    until(stopped, HumanInputRequested)
+    stopped.stop()
+    with pytest.raises(Stopped):
+        stopped.result()
+
+
+def test_without_a_limit_a_question_says_no_time() -> None:
+    run = asking_for(None)
+    request = until(run, HumanInputRequested)
+    assert isinstance(request, HumanInputRequested)
+    assert request.until is None
+    run.answer("")
+    assert run.result() == ""
+    assert not isinstance(run.result(), runs.Unanswered)
+
+
 def two_who_ask() -> list[str]:
     both = threading.Barrier(2, timeout=30)
 

@@ -50,6 +50,7 @@ def test_every_field_is_read_from_the_environment() -> None:
         0.5,
         12,
         1.5,
+        13.0,
         "Ours/small",
         Path("/models"),
         True,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.human import InputMode
+from agentkit.options import InputMode
 
 SYSTEM_MESSAGE = """You are a capable assistant. Solve the user's task with what you know and with \
 code.

@@ -25,7 +25,6 @@ from agentkit.conversation.compression.sharing import broadcast, keep
 from agentkit.conversation.conversable import ConversableAgent, Reply
 from agentkit.conversation.ends import stop_reason
 from agentkit.conversation.engine import ended
-from agentkit.conversation.human import InputMode
 from agentkit.conversation.model import offered_tools
 from agentkit.conversation.replies import Continued, Verdict
 from agentkit.conversation.tooling import conversation
@@ -33,6 +32,7 @@ from agentkit.core.io import IOStream, is_quiet
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import AgentkitError, Stopped, WrongArgument
 from agentkit.messages import AnyMessage, Stored
+from agentkit.options import InputMode
 from agentkit.reasons import EndReason
 
 _STRATEGIES = {"COMPRESS": ModelSummary.name, "CUSTOMIZED": "compress_function"}

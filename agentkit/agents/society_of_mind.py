@@ -8,13 +8,13 @@ from typing import Any, Literal
 from agentkit.agents.group import GroupChatManager
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.human import InputMode
 from agentkit.conversation.model import model_reply
 from agentkit.conversation.replies import Verdict
 from agentkit.conversation.tooling import conversation
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import WrongType
 from agentkit.messages import AnyMessage, Stored, text_of
+from agentkit.options import InputMode
 
 Preparer = Callable[["SocietyOfMindAgent", list[Stored]], Any]
 

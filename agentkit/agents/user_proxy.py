@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.human import InputMode
+from agentkit.options import InputMode
 
 
 class UserProxyAgent(ConversableAgent):

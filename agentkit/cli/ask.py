@@ -16,8 +16,9 @@ import typer
 from agentkit.cli.fallback import fallback_fields, note_fallback
 from agentkit.cli.output import count, describe_place, dollars, note, plain, put, put_json
 from agentkit.cli.store import choose_collection, follow, open_workspace
-from agentkit.cli.words import CUT, OPTIONS, describe_end, describe_retry
+from agentkit.cli.words import CUT, MOMENTS, OPTIONS, describe_end, describe_retry
 from agentkit.core.unseen import reveal
+from agentkit.errors import NotFound
 from agentkit.events import (
     Fallback,
     HumanInputRequested,
@@ -27,7 +28,7 @@ from agentkit.events import (
     Thinking,
     TokenDelta,
 )
-from agentkit.options import key_of
+from agentkit.options import END, InputMode, key_of
 from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED
 
 if TYPE_CHECKING:
@@ -84,6 +85,16 @@ def ask(
             ),
         ),
     ] = None,
+    human_input: Annotated[
+        InputMode,
+        typer.Option(
+            case_sensitive=False,
+            help=(
+                "When you are asked while the teams assistant, tools and group work: before they"
+                " end (terminate), at each turn (always), or never."
+            ),
+        ),
+    ] = "NEVER",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end.")] = False,
 ) -> None:
     """Ask a question about the documents; the answer cites its passages."""
@@ -95,7 +106,15 @@ def ask(
         if chat and collection is None:
             collection = workspace.ledger.chat(owner, chat).collection
         searched = choose_collection(workspace, collection)
-        asked = Question(question, searched, team, model, chat, max_tokens=max_tokens)
+        asked = Question(
+            question,
+            searched,
+            team,
+            model,
+            chat,
+            max_tokens=max_tokens,
+            human_input=human_input,
+        )
         run = workspace.ask(owner, asked)
         answer = _Following(run, find_team(team), silent=as_json).follow()
         usage = _find_usage(workspace, run)
@@ -133,7 +152,13 @@ class _Following:
             note("There is nobody to ask (the input is at its end), so the run is stopped.")
             self._run.stop()
         else:
+            self._give(answer, request)
+
+    def _give(self, answer: str, request: HumanInputRequested) -> None:
+        try:
             self._run.answer(answer, request.request_id)
+        except NotFound:  # the time for it has passed
+            note("That came too late: it went on without you.")
 
     def _note_fallback(self, search: Retrieved) -> None:
         if search.fallback and search.fallback != self._told:
@@ -305,7 +330,10 @@ def ask_person(request: HumanInputRequested) -> str | None:
     """The person's answer, in the form that the request describes; None when nobody is there (end
     of input).
     """
-    note(f"\n{request.agent} asks: {request.prompt}")
+    asked = f"{request.agent} asks: {request.prompt}"
+    if request.moment:
+        asked = MOMENTS[request.moment].format(to=request.to, end=END)
+    note(f"\n{asked}")
     if request.draft:
         _show_draft(request.draft)
     # To edit needs more than a line; who wants to change something rejects with a reason.

@@ -6,6 +6,7 @@ import math
 
 from agentkit.events import ReplyEnd
 from agentkit.llm.calls.limits import amount
+from agentkit.options import Moment
 from agentkit.reasons import EndKind, EndReason
 
 CUT: dict[ReplyEnd, str] = {
@@ -27,8 +28,19 @@ OPTIONS: dict[str, str] = {
     "always": "Always allow",
     "reject": "Reject",
     "finish": "Finish here",
+    "yes": "Yes",
+    "no": "No",
+    "nobody": "Nobody",
 }
 """What a person may choose, by its key."""
+MOMENTS: dict[Moment, str] = {
+    "turn": (
+        "Your turn. Answer {to}, press Enter to let them go on, or type {end} to end with what"
+        " there is."
+    ),
+    "close": "{to} is done. Say what is still missing or wrong, or press Enter to end here.",
+}
+"""What is asked of a person who takes part."""
 _ENDS: dict[EndKind, str] = {
     "replies": "the limit of {limit} steps was reached",
     "turns": "the limit of {limit} turns was reached",

@@ -33,7 +33,7 @@ from agentkit.conversation.ends import stop_reason
 from agentkit.conversation.engine import Engine, cache_lent, check_faces, part, why_ended
 from agentkit.conversation.history import History
 from agentkit.conversation.hooks import Hooks
-from agentkit.conversation.human import Human, InputMode
+from agentkit.conversation.human import Human
 from agentkit.conversation.model import Binding, LLMConfig, model_reply, noting_cuts, offered_tools
 from agentkit.conversation.replies import Entry, ReplyTable, Trigger, Verdict, asks_model
 from agentkit.conversation.summary import (
@@ -51,6 +51,7 @@ from agentkit.errors import LimitReached, NoModelConfig, UnknownName, WrongArgum
 from agentkit.events import ChatEnded
 from agentkit.llm.calls.limits import end_of
 from agentkit.messages import AnyMessage, Stored, as_dict, copied
+from agentkit.options import InputMode
 from agentkit.reasons import EndReason
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any, Literal
+from contextvars import ContextVar
+from typing import Any
 
 from agentkit import runs
 from agentkit.conversation import announcing
@@ -16,10 +17,12 @@ from agentkit.core.twin import Mode
 from agentkit.errors import NobodyToAsk, WrongArgument, WrongType
 from agentkit.events import HumanAnswered, HumanInputRequested
 from agentkit.messages import Stored, interrupted, new_id, with_responses
+from agentkit.options import END, InputMode, Moment
 from agentkit.reasons import EndReason
 
-InputMode = Literal["ALWAYS", "NEVER", "TERMINATE"]
 INTERRUPTED = "USER INTERRUPTED"
+_moment: ContextVar[tuple[str, Moment]] = ContextVar("agentkit_moment", default=("", ""))
+"""Whom the answer to the next question is told, and when in the chat it is asked."""
 
 
 class Human:
@@ -74,7 +77,7 @@ class Human:
         goes on without.
         """
         reply = await self._listen(mode, agent, message, sender)
-        if reply == "exit":
+        if reply == END:
             self.counters[sender] = 0
             return True, None
         if reply or self.limits[sender] == 0:
@@ -87,38 +90,44 @@ class Human:
         """What the person says; `exit` ends the chat, an empty text goes on."""
         who = "the sender" if sender is None else sender.name
         full = self.counters[sender] >= self.limits[sender]
-        if self.input_mode == "ALWAYS":
-            prompt = f"Replying as {agent.name}. Provide feedback to {who}. Press enter to skip and"
-            rest = "use auto-reply, or type 'exit' to end the conversation: "
-            reply = await self._ask(mode, agent, sender, f"{prompt} {rest}")
-            return reply or self._end_on(message, sender, who)
-        is_looked_at = self.input_mode == "TERMINATE" or not full
+        is_looked_at = self.input_mode != "NEVER" or not full
         final = is_looked_at and self.is_termination_msg(message)
-        if not full and not final:
+        full_at = EndReason("replies", agent.name, self.limits[sender])
+        if self.input_mode != "ALWAYS" and not full and not final:
             return ""
         if self.input_mode == "NEVER":
-            full_at = EndReason("replies", agent.name, self.limits[sender])
             self.reasons[sender] = EndReason("terminated", who) if final else full_at
-            return "exit"
-        skip = "" if final else "skip and use auto-reply, "
-        prompt = f"Please give feedback to {who}. Press enter {skip}or type 'exit' to stop the"
-        reply = await self._ask(mode, agent, sender, f"{prompt} conversation: ")
+            return END
+        to = str(message.get("name") or who)
+        reply = await self._ask(mode, agent, sender, self._word(agent, who, final=final), to, final)
         if not reply and final:
             self.reasons[sender] = EndReason("terminated", who)
-            return "exit"
+            return END
+        if full and isinstance(reply, runs.Unanswered):  # else they might go on for ever
+            self.reasons[sender] = full_at
+            return END
         return reply
 
-    def _end_on(self, message: Stored, sender: Agent | None, who: str) -> str:
-        if not self.is_termination_msg(message):
-            return ""
-        self.reasons[sender] = EndReason("terminated", who)
-        return "exit"
+    def _word(self, agent: Agent, who: str, *, final: bool) -> str:
+        """The question as the console asks it."""
+        if self.input_mode == "ALWAYS":
+            prompt = f"Replying as {agent.name}. Provide feedback to {who}. Press enter to skip and"
+            return f"{prompt} use auto-reply, or type 'exit' to end the conversation: "
+        skip = "" if final else "skip and use auto-reply, "
+        prompt = f"Please give feedback to {who}. Press enter {skip}or type 'exit' to stop the"
+        return f"{prompt} conversation: "
 
-    async def _ask(self, mode: Mode, agent: Agent, sender: Agent | None, prompt: str) -> str:
-        reply: str = await mode.peer(agent, "get_human_input", prompt)
-        if reply == "exit":
+    async def _ask(
+        self, mode: Mode, agent: Agent, sender: Agent | None, prompt: str, to: str, final: bool
+    ) -> str:
+        token = _moment.set((to, "close" if final else "turn"))
+        try:
+            reply: str = await mode.peer(agent, "get_human_input", prompt)
+        finally:
+            _moment.reset(token)
+        if reply == END:
             self.reasons[sender] = EndReason("person", agent.name)
-        elif not reply:
+        elif not reply and runs.current() is None:  # a run tells it as an answer
             announcing.note(agent.name, "no human input")
         return reply
 
@@ -134,9 +143,10 @@ def ask(agent: str, prompt: str) -> str:
     console.
     """
     stream = IOStream.get_default()
+    to, moment = _moment.get()
     if runs.current() is not None and isinstance(stream, IOConsole):
-        return runs.ask_human(agent, prompt)
-    request = HumanInputRequested(new_id(), agent, prompt)
+        return runs.ask_human(agent, prompt, to=to, moment=moment)
+    request = HumanInputRequested(new_id(), agent, prompt, to=to, moment=moment)
     bus.emit(request)
     try:
         answer = stream.input(prompt)

@@ -53,6 +53,8 @@ class Decision:
     """Whether the person changed it."""
     reason: str = ""
     """Why it was rejected, as far as they said."""
+    waited_s: float | None = None
+    """How long nobody answered, where nobody did."""
 
 
 class Approval:
@@ -118,13 +120,18 @@ class Approval:
             return Decision(True, rest, rest.strip() != draft.strip())
         if choice in options and choice in AGREED:
             return Decision(True, draft)
+        if isinstance(answer, runs.Unanswered):
+            return Decision(False, waited_s=answer.waited_s)
         # whatever else was said is no consent
         return Decision(False, reason=(rest if choice == "reject" else answer).strip())
 
 
-def describe_rejection(what: str, reason: str) -> str:
+def describe_rejection(what: str, decision: Decision) -> str:
     """A rejection as models read it."""
-    because = f"They say: {reason}" if reason else "They gave no reason."
+    if decision.waited_s is not None:
+        within = f"no answer within {decision.waited_s:g} seconds"
+        return f"{what} was not run: it needs the user's approval, and there was {within}."
+    because = f"They say: {decision.reason}" if decision.reason else "They gave no reason."
     return f"The user rejected {what}; it was not run. {because}"
 
 

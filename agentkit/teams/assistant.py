@@ -39,7 +39,7 @@ def work(task: Task) -> Answer:
     assistant = AssistantAgent(ASSISTANT, INSTRUCTIONS, task.llm_config)
     library = ConversableAgent(
         LIBRARY,
-        human_input_mode="NEVER",
+        human_input_mode=task.human_input,
         llm_config=False,
         max_consecutive_auto_reply=SEARCHES,
         is_termination_msg=lambda message: (
@@ -66,4 +66,5 @@ TEAM = Team(
     (LIBRARY, ASSISTANT),
     work,
     goes_on=True,
+    takes_part=True,
 )

@@ -140,7 +140,9 @@ def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> EndReas
             end = begin().end
         finally:
             task.parent_id = last()
-    return ANSWERED if end is None or end.kind == "terminated" else end
+    if end is None or end.kind == "terminated":
+        return ANSWERED
+    return EndReason("finished") if end.kind == "person" else end
 
 
 def _conclude(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from agentkit import runs
@@ -10,7 +10,7 @@ from agentkit.agents import AssistantAgent, GroupChat, GroupChatManager
 from agentkit.conversation import Agent, ChatResult, ConversableAgent, announcing
 from agentkit.errors import NoEligibleSpeaker
 from agentkit.messages import Stored, text_of
-from agentkit.options import chosen
+from agentkit.options import InputMode, chosen
 from agentkit.reasons import EndReason
 from agentkit.teams import findings
 from agentkit.teams.conversing import (
@@ -30,6 +30,8 @@ RESEARCHER, CRITIC, WRITER = "Researcher", "Critic", "Writer"
 GROUP = "Group"
 ROUNDS = 16
 """Messages that one discussion may have, the question and the results of searches included."""
+PASSES = "Go on."
+"""What the others hear of a person who has the floor and says nothing."""
 METHODS = {
     "auto": "The model decides",
     "round_robin": "In turn",
@@ -94,17 +96,19 @@ def _member(task: Task, name: str) -> AssistantAgent:
 
 def _discuss(task: Task, members: list[ConversableAgent], method: str) -> ChatResult:
     talk = recall_talk(task)
-    user = ConversableAgent(USER, human_input_mode="NEVER", llm_config=False)
+    user = _make_user(task.human_input)
+    rounds, is_over = (ROUNDS, _is_final)
+    if task.human_input != "NEVER":
+        rounds, is_over = (2 * ROUNDS, _is_open)
     group = _Group(
-        list(members),
+        [*members, user],
         as_told(talk, GROUP, WRITER),
-        max_round=ROUNDS,
-        speaker_selection_method=partial(_next, method),
-        allow_repeat_speaker=False,
+        max_round=rounds,
+        speaker_selection_method=partial(_next, method, user),
+        allowed_or_disallowed_speaker_transitions=_list_followers(members, user),
+        speaker_transitions_type="allowed",
     )
-    manager = GroupChatManager(
-        group, GROUP, llm_config=task.llm_config, is_termination_msg=_is_final
-    )
+    manager = GroupChatManager(group, GROUP, llm_config=task.llm_config, is_termination_msg=is_over)
     for member in members:
         keep_short(member, task.model)
         remember(member, manager, talk, WRITER)
@@ -137,13 +141,40 @@ class _Group(GroupChat):
         return next((agent for agent in candidates if agent.name == choice), None)
 
 
-def _next(method: str, last_speaker: Agent, group: GroupChat) -> Agent | str:
-    """Whoever has looked something up goes on; else as the method says."""
+def _make_user(mode: InputMode) -> ConversableAgent:
+    """The person, who is asked when they are given the floor, and before it is over."""
+    return ConversableAgent(
+        USER,
+        is_termination_msg=_is_final,
+        human_input_mode=mode,
+        llm_config=False,
+        default_auto_reply=PASSES,
+        description=(
+            "The person who asked. Speaks when only they can say what is meant, wanted or enough."
+        ),
+    )
+
+
+def _list_followers(members: Sequence[Agent], user: ConversableAgent) -> dict[Agent, list[Agent]]:
+    """Who may speak after whom: nobody twice in a row, and the person only if they are always
+    asked; that they are given the last word is another matter.
+    """
+    everybody = [*members, user]
+    others = everybody if user.human_input_mode == "ALWAYS" else members
+    return {one: [other for other in others if other is not one] for one in everybody}
+
+
+def _next(method: str, user: Agent, last_speaker: Agent, group: GroupChat) -> Agent | str:
+    """Whoever has looked something up goes on, and the person has the last word; else as the method
+    says.
+    """
     found = group.messages[-1].get("role") == "tool"
     if isinstance(group, _Group):
         for text in runs.take_said(len(group.messages)):
             group.hear(text)
-    return last_speaker if found else method
+    if found:
+        return last_speaker
+    return user if _is_final(group.messages[-1]) else method
 
 
 def _tell_all(group: GroupChat, manager: GroupChatManager, user: Agent, text: str) -> None:
@@ -153,6 +184,11 @@ def _tell_all(group: GroupChat, manager: GroupChatManager, user: Agent, text: st
     group.append(said, user)
     for member in group.agents:
         manager.send(said, member, request_reply=False, silent=True)
+
+
+def _is_open(message: Mapping[str, object]) -> bool:
+    """Whether a message ends it where the person has the last word: none does."""
+    return False
 
 
 def _is_final(message: Mapping[str, object]) -> bool:
@@ -170,6 +206,7 @@ TEAMS = tuple(
         needs_language_model=True,
         goes_on=True,
         hears=True,
+        takes_part=True,
         variant=words,
     )
     for method, words in METHODS.items()

@@ -190,7 +190,7 @@ def _ask_before(task: Task) -> Approve:
         shown = arguments if isinstance(arguments, str) else to_text(arguments)
         decision = approval.of_call(None, tool, shown)
         if not decision.approved:
-            return Refusal(describe_rejection("this call", decision.reason))
+            return Refusal(describe_rejection("this call", decision))
         made = fill(decision.draft, {}) if decision.changed else arguments
         if not approval.may_repeat(None, tool, to_text(made)):
             return Refusal(NOT_REPEATED)

@@ -10,10 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
+from agentkit.errors import WrongArgument
 from agentkit.events import MessageSent
 from agentkit.ledger import StoredMessage
+from agentkit.options import InputMode
 from agentkit.retrieval import Source
 from agentkit.retrieval.types import Scope
 
@@ -30,6 +32,7 @@ class Whom(TypedDict, total=False):
     model_id: str
     max_tokens: int | None
     go_on: bool
+    human_input: InputMode | None
 
 
 class Facts(Whom, total=False):
@@ -73,6 +76,18 @@ class Question:
     """The ids of earlier messages that are told word for word, however long the chat is."""
     go_on: bool = False
     """Whether it is asked once more so that its first answer is gone on with."""
+    human_input: InputMode | None = None
+    """When the person is asked meanwhile, of teams in which one may take part; None for never, or,
+    when it is asked `again`, for what it was then.
+    """
+
+    def __post_init__(self) -> None:
+        """Raises WrongArgument for a mode that there is not."""
+        if self.human_input not in (None, *get_args(InputMode)):
+            raise WrongArgument(
+                f"human_input must be one of {', '.join(get_args(InputMode))}, not"
+                f" {self.human_input!r}."
+            )
 
     def to_json(self) -> dict[str, object]:
         """As it is stored: its team, and the fields that are not as they are by default."""

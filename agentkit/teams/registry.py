@@ -33,7 +33,7 @@ def teams() -> tuple[Team, ...]:
         assistant.TEAM,
         tools.TEAM,
         *group.TEAMS,
-        werewolf.TEAM,
+        *werewolf.TEAMS,
     )
 
 

@@ -26,6 +26,7 @@ from agentkit.llm.model import Model
 from agentkit.llm.offline.passages import Passage
 from agentkit.llm.support import Checked, Embed, check
 from agentkit.messages import Calls, Message, new_id
+from agentkit.options import InputMode
 from agentkit.reasons import ANSWERED, EndReason
 from agentkit.retrieval import Hit
 from agentkit.teams.approval import Allowed
@@ -216,6 +217,11 @@ class Task:
         return self.asked.text
 
     @property
+    def human_input(self) -> InputMode:
+        """When the person is asked meanwhile."""
+        return self.asked.human_input or "NEVER"
+
+    @property
     def llm_config(self) -> dict[str, Any]:
         """For agents that the model speaks for."""
         return {"config_list": [{"model": self.model}], "cache_seed": None, "stream": True}
@@ -344,6 +350,12 @@ class Team:
     """Whether the last of its agents can go on alone with an answer that broke off."""
     hears: bool = False
     """Whether its agents hear what the person says while they work."""
+    takes_part: bool = False
+    """Whether the person may be asked meanwhile, as `human_input` of the question says."""
+    keeps_secrets: bool = False
+    """Whether the person sees, until it is over, only what is said to them, and no work of the
+    agents.
+    """
     variant: str = ""
     """What sets it apart from the other teams of its kind, in words."""
 

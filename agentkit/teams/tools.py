@@ -19,6 +19,7 @@ from agentkit.core.tools import effects, to_text
 from agentkit.errors import ExecutionError, NoIsolation, WrongArgument
 from agentkit.events import CodeRan, Noted
 from agentkit.messages import AnyMessage, has_calls, text_of
+from agentkit.options import InputMode
 from agentkit.teams import answer, findings, long_memory
 from agentkit.teams.answer import shorten_result
 from agentkit.teams.approval import (
@@ -79,11 +80,11 @@ class Runner(ConversableAgent):
     Code runs in isolation only.
     """
 
-    def __init__(self, name: str, allowed: Allowed) -> None:
+    def __init__(self, name: str, allowed: Allowed, human_input_mode: InputMode = "NEVER") -> None:
         super().__init__(
             name,
             is_termination_msg=_is_final,
-            human_input_mode="NEVER",
+            human_input_mode=human_input_mode,
             code_execution_config={},
             llm_config=False,
             max_consecutive_auto_reply=STEPS,
@@ -112,7 +113,7 @@ class Runner(ConversableAgent):
             return False, {
                 "name": name,
                 "role": "function",
-                "content": describe_rejection("this call", decision.reason),
+                "content": describe_rejection("this call", decision),
             }
         changed = {"arguments": decision.draft} if decision.changed else {}
         made = {**func_call, **changed}
@@ -150,7 +151,7 @@ class Runner(ConversableAgent):
             f"May this {RUNNABLE[language]} code run?", code, language
         )
         if not decision.approved:
-            return 1, describe_rejection("this code", decision.reason) + "\n"
+            return 1, describe_rejection("this code", decision) + "\n"
         exit_code, output = self._run(language, decision.draft)
         changed = (
             f"The user changed the code to:\n{decision.draft}\nIts output:\n"
@@ -203,7 +204,7 @@ def work(task: Task) -> Answer:
     found = Findings(task)
     assistant, runner = (
         AssistantAgent(ASSISTANT, INSTRUCTIONS, task.llm_config),
-        Runner(RUNNER, task.allowed),
+        Runner(RUNNER, task.allowed, task.human_input),
     )
     found.offer(assistant, runner)
     long_memory.keep_short(assistant, task.model)
@@ -264,4 +265,5 @@ TEAM = Team(
     needs_language_model=True,
     calls_tools=True,
     goes_on=True,
+    takes_part=True,
 )

@@ -363,6 +363,7 @@ class Workspace:
             keep_attachments=first.keep_attachments,
             scope=first.scope,
             whole=first.whole,
+            human_input=question.human_input or first.human_input,
         )
         attach = partial(intake.attach_again, self.library, chat, again)
         facts = {"missing": list(again.missing), "begun": text}
@@ -382,6 +383,7 @@ class Workspace:
         def work() -> Answer:
             run = runs.current()
             assert run is not None  # started below
+            run.answer_s = self.settings.answer_s
             asked = say_question(question, thread, {"collection_id": searched.id, **asking.facts})
             look_up, find, documents = make_lookups(self.library, chat, question)
             known = partial(find_shortenings, self.ledger, owner, thread)

@@ -335,7 +335,7 @@ def test_without_a_language_model_a_team_says_so_and_leads_to_the_settings(
     assert [option for option in options if option.endswith("(needs a language model)")] == [
         "Assistant with tools and code (needs a language model)",
         "Group of three (needs a language model)",
-        "Werewolf (six players) (needs a language model)",
+        "Werewolf for six (needs a language model)",
     ]
     stored = kitchen.ledger.thread(OWNER, str(run.chat_id))
     assert [(said.role, said.status) for said in stored] == [

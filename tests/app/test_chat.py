@@ -530,7 +530,7 @@ def test_an_answer_that_comes_too_late_is_kept(workspace: ScriptableWorkspace) -
     assert run.wait(60)
     app.chat_input[0].set_value("No").run()
     assert run.result() == "Yes, from another window"
-    assert any("Not asked: No" in text.replace("*", "") for text in texts(app))
+    assert any("Not sent: No" in text.replace("*", "") for text in texts(app))
 
 
 def test_after_a_stop_what_waits_is_asked_when_the_person_says_so(

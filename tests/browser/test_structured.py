@@ -131,7 +131,7 @@ def test_a_game_is_watched_over_a_reload_and_stopped(
     app: App, page: Page, server: OpenAIServer
 ) -> None:
     page.goto(app.url)
-    driver.choose_team(page, "Werewolf (six players)")
+    driver.choose_team(page, "Werewolf for six")
     turn = driver.ask(page, "Play, please!")
     _is_watched(turn)
     page.reload()

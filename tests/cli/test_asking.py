@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agentkit import runs
 from agentkit.cli.ask import ask_person
 from agentkit.cli.words import OPTIONS
 from agentkit.events import HumanInputRequested
@@ -68,6 +69,63 @@ def test_when_nobody_is_there_the_run_is_stopped(
     ended = cli("ask", "What is 6 times 7?", "--team", "tools")
     assert ended.code == 130
     assert "nobody to ask" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("mode", "typed", "answer"),
+    [
+        ("terminate", "\n", "It is 42."),
+        ("TERMINATE", "In words.\n\n", "Forty-two."),
+        ("always", "In words.\n\n", "Forty-two."),
+        ("never", "", "It is 42."),
+    ],
+)
+def test_a_person_takes_part_at_the_terminal(
+    cli: Cli,
+    papers: Path,
+    server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    mode: str,
+    typed: str,
+    answer: str,
+) -> None:
+    def script(body: dict[str, Any]) -> Answer:
+        last = str(body["messages"][-1]["content"])
+        return Answer("Forty-two." if last == "In words." else "It is 42.")
+
+    server.script = script
+    assert cli("ingest", papers / "rivers.md").code == 0
+    _typing(monkeypatch, typed)
+    ended = cli("ask", "What is 6 times 7?", "--team", "assistant", "--human-input", mode)
+    assert (ended.code, ended.out.splitlines()[0]) == (0, answer), ended.err
+    assert ("Assistant is done. Say what is still missing" in ended.err) == (mode != "never")
+
+
+def test_an_unknown_way_to_take_part_is_refused(cli: Cli, papers: Path) -> None:
+    assert cli("ingest", papers / "rivers.md").code == 0
+    ended = cli("ask", "Well?", "--human-input", "often")
+    assert ended.code == 2
+    assert "'often' is not one of" in ended.err
+
+
+def test_an_answer_that_comes_too_late_at_the_terminal_is_told(
+    cli: Cli, papers: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.script = lambda body: Answer("It is 42.")
+    monkeypatch.setenv("AGENTKIT_ANSWER_S", "0.01")
+    assert cli("ingest", papers / "rivers.md").code == 0
+
+    class Slow:
+        def readline(self) -> str:
+            (run,) = runs.live("local")
+            assert run.wait(60), "it went on without"
+            return "too late\n"
+
+    monkeypatch.setattr("sys.stdin", Slow())
+    ended = cli("ask", "Well?", "--team", "assistant", "--human-input", "terminate")
+    assert ended.code == 0, ended.err
+    assert "That came too late: it went on without you." in ended.err
+    assert "It is 42." in ended.out
 
 
 def test_a_question_without_options_takes_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

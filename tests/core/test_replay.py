@@ -123,8 +123,8 @@ def test_a_persons_answers_are_served_and_what_they_said_unasked() -> None:
             HumanInputRequested("1", "A", "May it run?", draft="x"),
             HumanAnswered("1", "approve"),
             HumanInputRequested("2", "A", "And this?"),
-            HumanAnswered("", "Be quick!", 3),
-            HumanAnswered("", "Please.", 3),
+            HumanAnswered("", "Be quick!", place=3),
+            HumanAnswered("", "Please.", place=3),
         ]
     )
     taken = recording.take_answer("A", "May it run?", "x")

@@ -13,6 +13,7 @@ from agentkit import runs
 from agentkit.events import Event, HumanInputRequested, MessageSent
 from agentkit.llm import Model
 from agentkit.llm.calls.scripted import ScriptedClient
+from agentkit.options import InputMode
 from agentkit.retrieval import Hit
 from agentkit.teams import Answer, Question, Task, team
 from agentkit.teams.approval import Allowed
@@ -94,13 +95,15 @@ def play(
     on_event: Callable[[Event, runs.Run[Answer]], None] | None = None,
     tools: Sequence[Callable[..., Any]] = (),
     allowed: Allowed | None = None,
+    human_input: InputMode | None = None,
+    answer_s: float | None = None,
 ) -> Played:
     """Let a team work in a run; its questions get the answers in their order, and stop the run when
-    there are none left.
+    there are none left. With `answer_s` nobody answers, and each waits for so long.
     """
     permitted = set[str]() if allowed is None else allowed
     task = Task(
-        Question(question),
+        Question(question, human_input=human_input),
         model,
         look_up,
         list(history),
@@ -111,7 +114,14 @@ def play(
         allowed=permitted,
     )
     left, played = list(answers), Played()
-    run = runs.start(lambda: team(team_id).work(task), kind="chat", owner="stage", chat_id="chat")
+
+    def work() -> Answer:
+        current = runs.current()
+        assert current
+        current.answer_s = answer_s
+        return team(team_id).work(task)
+
+    run = runs.start(work, kind="chat", owner="stage", chat_id="chat")
     for recorded in run:
         event = recorded.event
         played.events.append(event)
@@ -119,6 +129,8 @@ def play(
             on_event(event, run)
         if isinstance(event, HumanInputRequested):
             played.questions.append(event)
+            if answer_s is not None:
+                continue
             if left:
                 run.answer(left.pop(0), event.request_id)
             else:

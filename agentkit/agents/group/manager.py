@@ -21,7 +21,6 @@ from agentkit.conversation.checks import check_kind
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.ends import stop_reason
 from agentkit.conversation.engine import cache_lent, check_faces, ended, why_ended
-from agentkit.conversation.human import InputMode
 from agentkit.conversation.model import offered_tools
 from agentkit.conversation.tooling import conversation
 from agentkit.core.given import coalesce, is_list_of
@@ -29,6 +28,7 @@ from agentkit.core.twin import Mode, faces
 from agentkit.errors import NoEligibleSpeaker, WrongArgument, WrongType
 from agentkit.events import SpeakerSelected
 from agentkit.messages import AnyMessage, Stored, tool_responses_of
+from agentkit.options import InputMode
 from agentkit.reasons import EndReason
 
 Message = Stored

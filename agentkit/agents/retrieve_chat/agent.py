@@ -21,7 +21,6 @@ from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_count, check_kind
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.ends import stop_reason
-from agentkit.conversation.human import InputMode
 from agentkit.conversation.replies import Verdict
 from agentkit.conversation.tooling import conversation
 from agentkit.core import bus, stopping
@@ -31,6 +30,7 @@ from agentkit.core.twin import Mode, faces, finish, takes_long
 from agentkit.errors import WrongArgument
 from agentkit.events import Retrieved
 from agentkit.messages import AnyMessage, given_content, has_calls, text_of
+from agentkit.options import InputMode
 from agentkit.reasons import EndReason
 
 if TYPE_CHECKING:

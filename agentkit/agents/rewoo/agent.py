@@ -16,7 +16,6 @@ from agentkit.agents.rewoo.schema import AgentReturn
 from agentkit.agents.rewoo.workers import CodeAction, RegisteredFunction, Worker
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.human import InputMode
 from agentkit.conversation.model import offered_tools
 from agentkit.conversation.replies import Verdict, asks_model
 from agentkit.conversation.tooling import conversation
@@ -26,6 +25,7 @@ from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import WrongArgument
 from agentkit.events import Noted
 from agentkit.messages import AnyMessage, Stored, content_of, text_of, text_or_empty
+from agentkit.options import InputMode
 
 DESCRIPTION = (
     "Plans the steps to an answer, gathers evidence for all of them with its tools, and answers"

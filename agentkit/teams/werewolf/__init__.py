@@ -2,6 +2,6 @@
 
 from agentkit.teams.werewolf.game import play
 from agentkit.teams.werewolf.rules import Ballot, Death, Outcome, Village
-from agentkit.teams.werewolf.team import TEAM
+from agentkit.teams.werewolf.team import TEAM, TEAMS
 
-__all__ = ["TEAM", "Ballot", "Death", "Outcome", "Village", "play"]
+__all__ = ["TEAM", "TEAMS", "Ballot", "Death", "Outcome", "Village", "play"]

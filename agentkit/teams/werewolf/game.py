@@ -4,17 +4,20 @@ won.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from random import Random
 from typing import Any
 
 from agentkit.agents.dialog import AgentBase, DictDialogAgent, Msg, msghub
 from agentkit.conversation import announcing
+from agentkit.core.io import is_quiet, quietly
 from agentkit.errors import WrongArgument
 from agentkit.parsers import ModelResponse
 from agentkit.teams.werewolf import parsers, prompts
 from agentkit.teams.werewolf.parsers import NOBODY, PhaseParser
 from agentkit.teams.werewolf.rules import MAX_DAYS, PLAYERS, Outcome, Phase, Village, deal
+from agentkit.teams.werewolf.seat import Seat
 
 MODERATOR = "Moderator"
 ROUNDS = 3
@@ -45,17 +48,26 @@ def play(
 class Game:
     """The players around a village, and the moderator who leads them through it."""
 
-    def __init__(self, village: Village, llm_config: Mapping[str, object]) -> None:
+    def __init__(
+        self, village: Village, llm_config: Mapping[str, object], person: str | None = None
+    ) -> None:
+        """`person`: the player whom a person plays, who hears no more than that player does."""
         self.village = village
+        self.person = person
         self.moderator = AgentBase(MODERATOR, use_memory=False)
-        self.players = {
-            name: self._player(name, config)
+        self._said_last = ""
+        self.players: dict[str, DictDialogAgent | Seat] = {
+            name: Seat(name, MODERATOR, prompts.seat(name, village), lambda: self._said_last)
+            if name == person
+            else self._player(name, config)
             for name, config in _configs(llm_config, village).items()
         }
 
     def play(self) -> Outcome:
         """Nights and days until the end."""
         winner = None
+        if self.person:
+            self._announce([self.person], prompts.seat(self.person, self.village))
         while winner is None:
             self._night()
             if (winner := self.village.winner) is None:
@@ -136,8 +148,20 @@ class Game:
 
     # Who hears whom
 
-    def _hub(self, names: Sequence[str]) -> Any:
-        return msghub([self.moderator, *(self.players[name] for name in names)])
+    @contextmanager
+    def _hub(self, names: Sequence[str]) -> Iterator[None]:
+        """These players hear one another and the moderator; whoever watches hears it, too, unless
+        it is kept from them.
+        """
+        with (
+            quietly(is_quiet() or self._is_kept_from_person(names)),
+            msghub([self.moderator, *(self.players[name] for name in names)]),
+        ):
+            yield
+
+    def _is_kept_from_person(self, names: Sequence[str]) -> bool:
+        """Whether it is said behind the back of a person who plays and lives."""
+        return self.person in self.village.alive and self.person not in names
 
     def _announce(
         self, names: Sequence[str], text: str, begins: Mapping[str, Any] | None = None
@@ -149,6 +173,7 @@ class Game:
         """The moderator to those in the hub; `begins` tells whoever watches which night or day it
         is.
         """
+        self._said_last = text
         said = Msg(MODERATOR, text, "assistant", {"begins": dict(begins)} if begins else None)
         self.moderator.speak(said)
         for listener in self.moderator.audience or ():

@@ -69,6 +69,7 @@ class YesNo:
     passed: bool = False
     required: ClassVar[bool] = True
     schema: ClassVar[Mapping[str, Any]] = {"type": "boolean"}
+    options: ClassVar[Sequence[str]] = ("yes", "no")
 
     def read(self, value: object) -> bool:
         """The decision; raises ValueError for anything that may mean something else."""
@@ -96,10 +97,11 @@ class Choice:
     @property
     def schema(self) -> Mapping[str, Any]:
         """The names as JSON schema."""
-        return {"type": "string", "enum": self._options}
+        return {"type": "string", "enum": self.options}
 
     @property
-    def _options(self) -> list[str]:
+    def options(self) -> list[str]:
+        """What can be chosen, nobody included where one may abstain."""
         return [*self.candidates, *([NOBODY] if self.may_abstain else [])]
 
     def read(self, value: object) -> str:
@@ -114,7 +116,7 @@ class Choice:
         if name in self.candidates:
             return name
         why = f"{name} cannot be chosen" if name else f"{value!r:.200} names nobody clearly"
-        raise ValueError(f"{why}; give exactly one of: {', '.join(self._options)}")
+        raise ValueError(f"{why}; give exactly one of: {', '.join(self.options)}")
 
 
 Field = Text | YesNo | Choice

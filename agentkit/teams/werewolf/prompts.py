@@ -40,6 +40,12 @@ _ROLES: dict[Role, str] = {
         " game, and use at most one of them in a night. Do not waste them."
     ),
 }
+_SEATS: dict[Role, str] = {
+    "werewolf": "a werewolf, and so is {partner}",
+    "villager": "a villager",
+    "seer": "the seer",
+    "witch": "the witch",
+}
 _WINNERS: dict[Winner, str] = {
     "village": "The village wins: no werewolf is left.",
     "werewolves": "The werewolves win: they are at least as many as the others.",
@@ -49,13 +55,21 @@ _WINNERS: dict[Winner, str] = {
 
 def system(name: str, village: Village) -> str:
     """Who a player is, and the rules."""
-    role = village.roles[name]
-    partner = next(
-        (other for other in village.roles if other != name and village.roles[other] == "werewolf"),
-        "",
-    )
+    role, partner = village.roles[name], _find_partner(name, village)
     others = _names([other for other in village.roles if other != name])
     return _GAME.format(name=name, others=others, role=_ROLES[role].format(partner=partner))
+
+
+def seat(name: str, village: Village) -> str:
+    """To a person who plays: who they are."""
+    who = _SEATS[village.roles[name]].format(partner=_find_partner(name, village))
+    return f"You are {name}, {who}."
+
+
+def _find_partner(name: str, village: Village) -> str:
+    """The other werewolf; empty when there is none."""
+    wolves = [one for one, role in village.roles.items() if role == "werewolf" and one != name]
+    return wolves[0] if wolves else ""
 
 
 def night(village: Village) -> str:

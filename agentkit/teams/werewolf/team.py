@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from agentkit.conversation import announcing
@@ -27,13 +28,17 @@ from agentkit.teams.werewolf.rules import (
 )
 
 
-def work(task: Task) -> Answer:
+def work(task: Task, *, seat: bool = False) -> Answer:
     """Play a game; whatever was asked is what begins it. Stopped, it tells how far it came, if
     anything happened.
+
+    With a `seat` the person is one of the players, by chance.
     """
-    village = Village(deal(PLAYERS, replay.chance()))
+    chance = replay.chance()
+    village = Village(deal(PLAYERS, chance))
+    person = chance.choice(PLAYERS) if seat else None
     try:
-        winner = _play(task, Game(village, task.llm_config))
+        winner = _play(task, Game(village, task.llm_config, person))
     except (Stopped, LimitReached) as error:
         if not village.ballots:
             raise
@@ -69,13 +74,26 @@ def _conclude(
 
 TEAM = Team(
     "werewolf",
-    "Werewolf (six players)",
+    "Werewolf for six",
     f"Two werewolves, two villagers, a seer and a witch play, at most {MAX_DAYS} days; you watch."
     " Write anything to begin.",
     (*PLAYERS, MODERATOR),
     work,
     needs_language_model=True,
+    variant="You watch",
 )
+SEAT = Team(
+    "werewolf:seat",
+    "Werewolf for six",
+    f"You are one of the six, with five models, at most {MAX_DAYS} days: you are told your role,"
+    " speak, vote and act at night. Write anything to begin.",
+    (*PLAYERS, MODERATOR),
+    partial(work, seat=True),
+    needs_language_model=True,
+    keeps_secrets=True,
+    variant="You play",
+)
+TEAMS = (TEAM, SEAT)
 
 
 _FATES: dict[Cause, str] = {

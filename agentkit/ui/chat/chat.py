@@ -21,7 +21,7 @@ from agentkit.runs import Run
 from agentkit.teams import Question, team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
-from agentkit.ui.chat import composer, doubts, live, source
+from agentkit.ui.chat import choices, composer, doubts, live, requests, source
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.steps.step import Said
@@ -142,7 +142,7 @@ def speak(chat: Chat | None, run: Run[Any] | None) -> None:
     """Tell a screen reader what goes on in the chat, and the answer once it is there."""
     request = run.waiting_for if run else None
     doing = "Answering" if run else ""
-    state_now = f"{wording.DOING['asks']}: {request.prompt}" if request else doing
+    state_now = f"{wording.DOING['asks']}: {requests.in_plain(request)}" if request else doing
     chat_id = chat.id if chat else ""
     components.spoken(
         chat_id, state_now, "The answer has ended.", begun=composer.has_begun(chat_id)
@@ -227,7 +227,7 @@ def _did(turn: Turn, took: Totals | None) -> str:
 
 def _draw_steps(turn: Turn, took: Totals | None, *, unfolded: bool) -> None:
     """What was done; `unfolded` where the work of those who had finished is all there is."""
-    level = composer.level()
+    level = choices.level()
     if level == "answer":
         return
     folded = st.expander(
@@ -475,6 +475,9 @@ def _can_go_on(chosen: Question, turn: Turn) -> bool:
     """Whether there is something to go on from, and a language model that can."""
     if turn.question is None:
         return False
-    asked = team(Question.asked_by(turn.question, chosen.team_id).team_id)
+    try:
+        asked = team(Question.asked_by(turn.question, chosen.team_id).team_id)
+    except NotFound:
+        return False
     written = bool(turn.answer and turn.answer.content) or bool(turn.inner)
     return written and asked.goes_on and state.workspace().model(chosen.model_id).is_language_model

@@ -4,8 +4,9 @@ files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -18,24 +19,17 @@ from agentkit.ledger import Chat, queries
 from agentkit.messages import new_id, without_keys
 from agentkit.retrieval import Source
 from agentkit.runs import Run
-from agentkit.teams import Question, team, teams, variants
-from agentkit.ui.chat import address, context, narrowing
+from agentkit.teams import Question, team
+from agentkit.ui.chat import address, choices, context, narrowing, requests
 from agentkit.ui.shared import components, kept, state, uploads
 from agentkit.ui.steps import wording
-from agentkit.ui.steps.step import Level
-from agentkit.ui.text import figures, markdown
-from agentkit.workspace import DEFAULT_COLLECTION
+from agentkit.ui.text import markdown
 
 _LONGEST_DRAFT = 100_000  # characters
 _TAKEN = "taken-from-composer"
 Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 _CUT_SHORT = ("stopped", "interrupted")
 """How a run ended after which nobody waits for what comes next."""
-_LEVELS: dict[Level, str] = {
-    "answer": "Answer only",
-    "calls": "Calls",
-    "everything": "Everything",
-}
 
 
 def send(question: Question, way: address.Way | None = None) -> None:
@@ -48,7 +42,7 @@ def send(question: Question, way: address.Way | None = None) -> None:
         _wait(question)
         return
     try:
-        if not question.again and question.collection not in collections():
+        if not question.again and question.collection not in choices.collections():
             state.workspace().library.create_collection(state.owner(), question.collection)
         run = state.workspace().ask(state.owner(), question)
     except AgentkitError as error:
@@ -59,13 +53,16 @@ def send(question: Question, way: address.Way | None = None) -> None:
     if run.chat_id:
         if chat_id is None:
             narrowing.follow(run.chat_id)
+            choices.follow(run.chat_id)
             way.begun = run.chat_id
         way.go_to(run.chat_id)
 
 
 def _stored(chat_id: str | None, stored: Mapping[str, Any]) -> Question:
-    """A question that was kept in its chat."""
-    return replace(Question.from_json(stored), chat_id=chat_id)
+    """A question that was kept in its chat; asked of who is chosen there, where whom it names is
+    gone.
+    """
+    return choices.renewed(replace(Question.from_json(stored), chat_id=chat_id))
 
 
 def send_queued(chat: Chat) -> None:
@@ -91,11 +88,13 @@ def draw_pending(chat_id: str | None) -> None:
         _draw_waiting(chat_id, number, queued)
     if not_asked := kept.get(chat_id, "not_asked"):
         text, problem = markdown.literal(not_asked["text"]), markdown.literal(not_asked["problem"])
-        st.error(f"**Not asked:** {text}\n\n{problem}", icon=":material/error:")
+        label = "Not sent" if not_asked.get("late") else "Not asked"
+        st.error(f"**{label}:** {text}\n\n{problem}", icon=":material/error:")
         with st.container(horizontal=True, gap="small"):
             again = (_stored(chat_id, not_asked),)
             icon = ":material/refresh:"
-            st.button("Try again", key="send-again", icon=icon, on_click=send, args=again)
+            label = "Ask it next" if not_asked.get("late") else "Try again"
+            st.button(label, key="send-again", icon=icon, on_click=send, args=again)
             st.button(
                 "Forget it",
                 key="forget-question",
@@ -143,46 +142,6 @@ def _draw_waiting(chat_id: str | None, number: int, queued: dict[str, Any]) -> N
         )
 
 
-def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
-    """The next question of this chat before it is written: of whom, and over what.
-
-    That is chosen in the composer, else in the chat, else in the latest one; what does not exist
-    any more is passed over. A new chat takes the default model, if one was chosen, before that of
-    the latest one, and always the first team: one that takes long or asks back is chosen each time.
-    """
-    latest = chat or next(iter(state.workspace().ledger.chats(state.owner(), limit=1)), None)
-    models = [model.id for model in state.workspace().models()]
-    default = state.workspace().settings.default_model
-    fullest = max(known, key=known.__getitem__, default=DEFAULT_COLLECTION)
-
-    def first_known(what: str, options: Sequence[str], otherwise: str) -> str:
-        chosen = default if what == "model" and chat is None else None
-        before = None if what == "team" and chat is None else getattr(latest, what, None)
-        candidates = (st.session_state.get(_key(what, chat)), chosen, before)
-        return next((str(value) for value in candidates if value in options), otherwise)
-
-    return Question(
-        "",
-        first_known("collection", list(known), fullest),
-        first_known("team", [one.id for one in teams()], teams()[0].id),
-        first_known("model", models, models[0]),
-        chat.id if chat else None,
-    )
-
-
-def forget_model() -> None:
-    """Let the next new chat begin with the default model, whatever this session had chosen."""
-    st.session_state.pop(_key("model", None), None)
-
-
-def collections() -> dict[str, int]:
-    """The owner's collections with their number of documents."""
-    return {
-        found.name: found.documents
-        for found in state.workspace().library.collections(state.owner())
-    }
-
-
 def draw_composer(
     chat: Chat | None,
     known: Mapping[str, int],
@@ -194,16 +153,14 @@ def draw_composer(
     While a `run` answers, what is sent is asked next, unless there is something `asked` of the
     person: then it is the answer to that.
     """
-    settings, chat_id, collection = (
-        state.workspace().settings,
-        chat.id if chat else None,
-        choice(chat, known).collection,
-    )
+    settings, chat_id = state.workspace().settings, chat.id if chat else None
+    now = choices.choice(chat, known)
+    requests.tell_of_others(run)
     with st.bottom, st.container(gap="xsmall"):
         place = st.container()  # filled last: the dialog below says what stands there
         with st.container(horizontal=True, vertical_alignment="center"):
-            _draw_choice(chat, known)
-            narrowing.draw_button(chat_id, collection)
+            choices.draw_choice(chat, known)
+            narrowing.draw_button(chat_id, now.collection)
             st.toggle(
                 "Keep attached files in the collection",
                 key="keep-files",
@@ -211,7 +168,9 @@ def draw_composer(
                 "On: they are added to the collection, for all chats.",
             )
         with place:
-            narrowing.draw_line(chat_id, collection)
+            narrowing.draw_line(chat_id, now.collection)
+            if chat:
+                choices.draw_gone(chat, now)
         does = _does(run, asked)
         if asked:  # said beside the input, too: it may hold a question that was begun before
             st.caption(f":material/keyboard_return: {markdown.literal(does)}")
@@ -225,7 +184,7 @@ def draw_composer(
             args=(chat, run, asked),
         )
         if chat:
-            context.draw_meter(chat, choice(chat, known).model_id)
+            context.draw_meter(chat, now.model_id)
         if sent and not st.session_state.pop(_TAKEN, False):
             # A server that has just begun knows no callback of a page that was open before.
             _submit(chat, run, asked)
@@ -235,7 +194,7 @@ def draw_composer(
 def _does(run: Run[Any] | None, asked: HumanInputRequested | None) -> str:
     """What Enter does, as plain text."""
     if asked:
-        return f"Answer {wording.called(asked.agent)}"
+        return f"Answer {wording.called(asked.to or asked.agent)}"
     return "Ask next, after this answer" if run else "Ask your documents, or attach files"
 
 
@@ -252,7 +211,7 @@ def _submit(chat: Chat | None, run: Run[Any] | None, asked: HumanInputRequested 
         question = undisturbed(lambda: _write(chat, value.text, files))
         kept.put(question.chat_id, "draft", None)
         if run and asked and not files:  # only questions come with files
-            _answer(run, asked, question)
+            undisturbed(partial(_answer, run, asked, question))
             return
         send(question, undisturbed(address.way))
 
@@ -265,7 +224,7 @@ def _take() -> Any:
 
 def _write(chat: Chat | None, text: str, files: tuple[Source, ...]) -> Question:
     """The question as it stands in the composer."""
-    now = choice(chat, collections())
+    now = choices.choice(chat, choices.collections())
     return replace(
         now,
         text=text.strip() or f"What is in {', '.join(source.name for source in files)}?",
@@ -277,10 +236,9 @@ def _write(chat: Chat | None, text: str, files: tuple[Source, ...]) -> Question:
 
 
 def _answer(run: Run[Any], asked: HumanInputRequested, said: Question) -> None:
-    try:
-        run.answer(said.text, asked.request_id)
-    except NotFound as error:  # answered in another window meanwhile: what was written stays
-        kept.put(said.chat_id, "not_asked", {**said.to_json(), "problem": str(error)})
+    if not requests.answer(run, asked, said.text):  # what was written stays
+        why = requests.why_late(run, asked.request_id)
+        kept.put(said.chat_id, "not_asked", {**said.to_json(), "problem": why, "late": True})
 
 
 @st.fragment
@@ -297,122 +255,6 @@ def keep_draft(chat_id: str | None) -> None:
 def has_begun(chat_id: str | None) -> bool:
     """Whether it is the chat that began last in this session."""
     return chat_id is not None and address.way().begun == chat_id
-
-
-def _draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
-    now, models = (
-        choice(chat, known),
-        {model.id: model.label for model in state.workspace().models()},
-    )
-    chosen = team(now.team_id)
-    parts = (now.collection, chosen.title, models[now.model_id])
-    label = " · ".join(map(markdown.literal, parts))
-    with st.popover(label, icon=":material/tune:", type="tertiary", key="choice"):
-        names = list(known) or [now.collection]
-        st.session_state[_key("collection", chat)] = now.collection
-        st.session_state[_key("team", chat)] = now.team_id
-        st.session_state[_key("model", chat)] = now.model_id
-        _select(
-            "Collection",
-            "collection",
-            chat,
-            names,
-            lambda name: f"{name} ({figures.count(known.get(name, 0), 'document')})",
-        )
-        _draw_team(chat, now, only_offline=set(models) <= {"offline"})
-        _select("Model", "model", chat, list(models), models.__getitem__)
-        if now.model_id == "offline":
-            st.caption(
-                "This is no language model: it quotes the sentences that answer, word for word."
-            )
-        _draw_level()
-
-
-def _draw_team(chat: Chat | None, now: Question, *, only_offline: bool) -> None:
-    """One entry for each kind of team, and below it the variants of the chosen one.
-
-    While there is `only_offline` to choose, teams that need a language model say so.
-    """
-    chosen = team(now.team_id)
-    kinds = [
-        chosen.id if known.kind == chosen.kind else known.id
-        for known in teams()
-        if team(known.kind) is known
-    ]
-
-    def named(team_id: str) -> str:
-        # The same whatever the chosen model is: a browser knows the chosen option by its text.
-        needs = only_offline and team(team_id).needs_language_model
-        return team(team_id).name + (" (needs a language model)" if needs else "")
-
-    _select("Team", "team", chat, kinds, named)
-    st.caption(chosen.description)
-    if chosen.variant:
-        st.session_state[_key("variant", chat)] = chosen.id
-        others = [known.id for known in variants(chosen.kind)]
-        st.selectbox(
-            "Who speaks next",
-            others,
-            format_func=lambda team_id: team(team_id).variant,
-            key=_key("variant", chat),
-            on_change=_keep_variant,
-            args=(chat,),
-        )
-    if now.model_id == "offline" and chosen.needs_language_model:
-        st.warning(
-            "This team needs a language model. Choose one below, or connect one first.",
-            icon=":material/warning:",
-        )
-        st.page_link(state.PAGES / "settings.py", label="Connect a model", icon=":material/tune:")
-
-
-def level() -> Level:
-    """How much of the steps is shown in the chat on the page; a new one is shown as it was chosen
-    last.
-    """
-    chat_id = st.query_params.get("chat")
-    chosen = kept.get(chat_id, "level") or kept.get(None, "level")
-    return chosen if chosen in _LEVELS else "calls"
-
-
-def _draw_level() -> None:
-    st.session_state["level-choice"] = level()
-    st.segmented_control(
-        "What is shown above an answer",
-        list(_LEVELS),
-        format_func=_LEVELS.__getitem__,
-        key="level-choice",
-        on_change=_keep_level,
-        required=True,
-    )
-
-
-def _keep_level() -> None:
-    chosen = st.session_state["level-choice"]
-    for chat_id in (st.query_params.get("chat"), None):
-        kept.put(chat_id, "level", chosen)
-
-
-def _select(label: str, what: str, chat: Chat | None, options: list[str], show: Any) -> None:
-    st.selectbox(
-        label, options, format_func=show, key=_key(what, chat), on_change=_keep, args=(what, chat)
-    )
-
-
-def _keep(what: str, chat: Chat | None) -> None:
-    if chat:
-        state.workspace().ledger.update_chat(
-            state.owner(), chat.id, **{what: st.session_state[_key(what, chat)]}
-        )
-
-
-def _keep_variant(chat: Chat | None) -> None:
-    st.session_state[_key("team", chat)] = st.session_state[_key("variant", chat)]
-    _keep("team", chat)
-
-
-def _key(what: str, chat: Chat | None) -> str:
-    return f"{what}-{chat.id if chat else 'new'}"
 
 
 def _queue(chat_id: str | None) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ import streamlit as st
 from agentkit.events import DocumentProgress, HumanInputRequested, MessageSent
 from agentkit.runs import Run
 from agentkit.teams import Team
-from agentkit.ui.chat import composer, requests, source
+from agentkit.ui.chat import choices, requests, source
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.steps.chat import excerpt
 from agentkit.ui.steps.step import Asked, Step
@@ -82,7 +82,10 @@ def _draw_live(
     """
     if run.ended or requests.in_words(run) != asked or _PACE.seconds() != every:
         st.rerun()
+    requests.tell_of_others(run)
     turn = live_turn(run, at_work.agents[-1])
+    if at_work.keeps_secrets:
+        turn.steps = [step for step in turn.steps if isinstance(step, MessageSent | Asked)]
     draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=len(at_work.agents) > 1))
 
 
@@ -96,15 +99,13 @@ def _draw_source(run: Run[Any], at_work: Team) -> None:
 
 def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
     request = run.waiting_for  # looked at once: the run goes on meanwhile
-    label, level = "Stopping" if run.stopping else _doing(turn), composer.level()
+    label, level = "Stopping" if run.stopping else _doing(turn), choices.level()
     if level != "answer":
         icon = ":material/pending:" if request else "spinner"
         # By its key it stays as the person left it, whatever its label says by then.
         key = f"live-{run.id}"
         with st.expander(label, key=key, type="compact", icon=icon, expanded=unfolded):
-            draw.draw_steps(
-                [step for step in turn.steps if not request or step != Asked(request)], level
-            )
+            draw.draw_steps(_steps_above(turn, request), level)
     if turn.thinking:
         draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
     _draw_text(turn, run.message_id)
@@ -147,9 +148,21 @@ def _draw_text(turn: Turn, message_id: str) -> None:
             )
 
 
+def _steps_above(turn: Turn, request: HumanInputRequested | None) -> list[Step]:
+    """All steps but what stands below them: the question, and what it is about."""
+    if request is None:
+        return turn.steps
+    below = [Asked(request), None if request.draft else _find_said_last(turn)]
+    return [step for step in turn.steps if step not in below]
+
+
+def _find_said_last(turn: Turn) -> MessageSent | None:
+    return next((step for step in reversed(turn.steps) if isinstance(step, MessageSent)), None)
+
+
 def _draw_said_last(turn: Turn, *, whole: bool) -> None:
     """What the person has to know to answer: what was said last."""
-    said = next((step for step in reversed(turn.steps) if isinstance(step, MessageSent)), None)
+    said = _find_said_last(turn)
     if said and (whole or excerpt(said)):
         draw.draw(said, "everything" if whole else "calls")
 

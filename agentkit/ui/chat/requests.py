@@ -6,16 +6,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import streamlit as st
 
 from agentkit.errors import NotFound
-from agentkit.events import HumanInputRequested
-from agentkit.options import key_of
+from agentkit.events import HumanAnswered, HumanInputRequested
+from agentkit.options import END, Moment, key_of
 from agentkit.runs import Run
 from agentkit.ui.steps import wording
-from agentkit.ui.text import markdown
+from agentkit.ui.text import markdown, times
 from agentkit.ui.text.listing import draw_runnable, draw_warning
 
 ICONS = {
@@ -37,6 +38,44 @@ HELP = {
         "Run this, and never ask about this tool again, in no chat. The settings take it back."
     ),
 }
+_SEEN, _OURS = "question-seen", "questions-answered"
+"""Which question the page has shown last, with its run; and those that were answered here, or told
+of.
+"""
+_SKIP = (
+    "skip",
+    "Skip",
+    ":material/skip_next:",
+    "",
+    "Say nothing now, and let them go on.",
+)
+_WAYS_OUT: dict[Moment, tuple[tuple[str, str, str, str, str], ...]] = {
+    "": (("skip", "Give no answer", ":material/skip_next:", "", "Go on without an answer."),),
+    "turn": (
+        _SKIP,
+        ("end", "End", ":material/flag:", END, "The answer is made of what there is by now."),
+    ),
+    "close": (("end", "End", ":material/flag:", "", "It is enough: this is the answer."),),
+}
+"""By moment, the buttons for whoever says nothing: key, label, icon, answer, and what it does."""
+_ASKS: dict[Moment, tuple[str, str]] = {
+    "": ("{prompt}", "{who}{prompt}"),
+    "turn": (
+        "Your turn: answer {to}, skip, or end",
+        "**Your turn.** Answer {to} below, let them go on, or end with what there is.",
+    ),
+    "close": (
+        "{to} is done: say what is missing, or end",
+        "**{to} is done.** Say below what is still missing or wrong, or end here.",
+    ),
+}
+"""By moment, what is asked: as plain text for a screen reader, and in Markdown."""
+_THEN: dict[Moment, str] = {
+    "": "it goes on without you",
+    "turn": "they go on without you",
+    "close": "this is the answer",
+}
+"""By moment, what comes of a question that nobody answers in time."""
 
 
 def in_words(run: Run[Any]) -> HumanInputRequested | None:
@@ -50,23 +89,94 @@ def draw_question(run: Run[Any], request: HumanInputRequested) -> None:
     typed.
     """
     with st.container(border=True, key=f"asks-{request.request_id}", gap="small"):
-        who = f"**{markdown.literal(request.agent)}** asks: " if request.agent else ""
-        st.markdown(f":material/contact_support: {who}{markdown.prose(request.prompt)}")
+        st.markdown(f":material/contact_support: {_ask_words(request)}")
         if request.draft:
             _draw_approval(run, request)
         elif request.options:
             _draw_options(run, request)
         else:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.caption("Write your answer below.", width="content")
-                st.button(
-                    "Give no answer",
-                    key=_key("skip", request),
-                    type="tertiary",
-                    icon=":material/skip_next:",
-                    on_click=_give,
-                    args=(run, request, ""),
-                )
+            _draw_ways_out(run, request)
+        if request.until is not None:
+            _draw_deadline(request, request.until)
+
+
+def in_plain(request: HumanInputRequested) -> str:
+    """What is asked, for a screen reader."""
+    to = wording.called(request.to)
+    return _ASKS[request.moment][0].format(to=to, prompt=request.prompt)
+
+
+def answer(run: Run[Any], request: HumanInputRequested, text: str) -> bool:
+    """Answer the question; False when it waits no more."""
+    try:
+        run.answer(text, request.request_id)
+    except NotFound:
+        return False
+    _ours().add(request.request_id)
+    return True
+
+
+def tell_of_others(run: Run[Any] | None) -> None:
+    """Say once when a question that this page has shown was answered elsewhere, or by nobody in
+    time; `run` is the one whose question it shows now.
+    """
+    seen = st.session_state.get(_SEEN)
+    if run and run.waiting_for:
+        st.session_state[_SEEN] = (run, run.waiting_for.request_id)
+    if seen is None or seen[1] in _ours():
+        return
+    if _find_answer(*seen):
+        _ours().add(seen[1])
+        st.toast(why_late(*seen), icon=":material/info:", duration="long")
+
+
+def _ours() -> set[str]:
+    """The ids of the questions that were answered here, or told of."""
+    known: set[str] = st.session_state.setdefault(_OURS, set())
+    return known
+
+
+def _find_answer(run: Run[Any], request_id: str) -> HumanAnswered | None:
+    heard = (one.event for one in run.events())
+    answers = {one.request_id: one for one in heard if isinstance(one, HumanAnswered)}
+    return answers.get(request_id)
+
+
+def why_late(run: Run[Any], request_id: str) -> str:
+    """What became of a question that waits no more."""
+    answered = _find_answer(run, request_id)
+    if answered and answered.waited_s is not None:
+        waited = wording.of_patience(answered.waited_s).capitalize()
+        return f"{waited}, so it went on without you."
+    return "The question was answered in another window meanwhile."
+
+
+def _ask_words(request: HumanInputRequested) -> str:
+    """Who asks what, in Markdown."""
+    to = markdown.literal(wording.called(request.to))
+    who = f"**{markdown.literal(request.agent)}** asks: " if request.agent else ""
+    prompt = markdown.prose(request.prompt)
+    return _ASKS[request.moment][1].format(to=to, who=who, prompt=prompt)
+
+
+def _draw_ways_out(run: Run[Any], request: HumanInputRequested) -> None:
+    """The buttons for whoever says nothing; at the close of a chat an empty answer ends it."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        for what, label, icon, text, about in _WAYS_OUT[request.moment]:
+            st.button(
+                label,
+                key=_key(what, request),
+                icon=icon,
+                help=about,
+                on_click=_give,
+                args=(run, request, text),
+            )
+
+
+def _draw_deadline(request: HumanInputRequested, until: float) -> None:
+    moment = datetime.fromtimestamp(until, UTC).replace(tzinfo=None)
+    then = "it is rejected" if request.draft else _THEN[request.moment]
+    st.caption(f":material/hourglass_top: Waits until {times.clock(moment)}; then {then}.")
 
 
 def _draw_approval(run: Run[Any], request: HumanInputRequested) -> None:
@@ -152,10 +262,7 @@ def _draw_submit(
 
 
 def _give(run: Run[Any], request: HumanInputRequested, text: str) -> None:
-    try:
-        run.answer(text, request.request_id)
-    except NotFound as error:  # answered in another window meanwhile
-        st.toast(str(error))
+    answer(run, request, text)  # that it came too late, `tell_of_others` says
 
 
 def _give_edited(run: Run[Any], request: HumanInputRequested) -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from agentkit import runs
 from agentkit.errors import AgentkitError
-from agentkit.ui.chat import composer, narrowing
+from agentkit.ui.chat import choices, composer, narrowing
 from agentkit.ui.documents import progress
 from agentkit.ui.shared import state
 from agentkit.ui.text import markdown
@@ -60,7 +60,7 @@ def _load_samples() -> None:
 
 
 def _draw_suggestions(known: Mapping[str, int], ingesting: bool) -> None:
-    chosen = composer.choice(None, known)
+    chosen = choices.choice(None, known)
     if chosen.collection != SAMPLES:
         name = markdown.literal(chosen.collection)
         st.markdown(

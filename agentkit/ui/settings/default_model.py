@@ -10,7 +10,7 @@ from agentkit.errors import AgentkitError
 from agentkit.llm import Connection, Model, available_models
 from agentkit.llm.connections.config import models_of
 from agentkit.settings import Settings, choose, origins
-from agentkit.ui.chat import composer
+from agentkit.ui.chat import choices
 from agentkit.ui.shared import state
 from agentkit.ui.text import markdown
 
@@ -87,4 +87,4 @@ def _choose() -> None:
 def _keep(model_id: str | None) -> None:
     workspace = state.workspace()
     workspace.adopt(choose(workspace.settings, "default_model", model_id))
-    composer.forget_model()
+    choices.forget_model()

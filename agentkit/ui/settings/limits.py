@@ -62,6 +62,14 @@ LIMITS = {
         "A chat that reaches it answers no more.",
         whole=False,
     ),
+    "answer_s": Limit(
+        "Longest wait for your answer",
+        "s",
+        "600",
+        "Then agents that ask go on as if you had skipped the question, and what was to run is"
+        " rejected.",
+        whole=False,
+    ),
 }
 """By the name of the setting."""
 _DIALOG = "Limit"

@@ -17,7 +17,7 @@ from agentkit.events import (
     SpeakerSelected,
 )
 from agentkit.messages import functions_of
-from agentkit.options import chosen
+from agentkit.options import END, Moment, chosen
 from agentkit.teams.approval import AGREED
 from agentkit.teams.ending import without_ending
 from agentkit.ui.steps import wording
@@ -28,6 +28,15 @@ from agentkit.ui.text import markdown
 from agentkit.ui.text.listing import draw_runnable
 
 _SHORT = 60  # characters of a message that stands beside who said it: a vote, a yes
+_ENDED = ":material/flag: You ended it"
+_SILENCE: dict[Moment, str] = {
+    "": "",
+    "turn": ":material/skip_next: You let them go on",
+    "close": _ENDED,
+}
+"""What a person did who said nothing, by the moment."""
+_LAST_WORD = {"custom": "before it is over"}
+"""How a group gave the floor to the person, where it is not as for others."""
 _CODE_BLOCK = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 
 
@@ -62,12 +71,14 @@ class Speaker(Remark[SpeakerSelected]):
     def line(self, step: SpeakerSelected) -> str:
         """Whom, and how."""
         how = wording.CHOSEN.get(step.method, f"by {markdown.literal(step.method)}")
-        speaker = markdown.literal(step.speaker)
-        return f":material/record_voice_over: **{speaker}** speaks, {how} · message {step.round}"
+        who = f"**{markdown.literal(step.speaker)}** speaks"
+        if step.speaker == wording.PERSON:
+            who, how = "**You** have the floor", _LAST_WORD.get(step.method, how)
+        return f":material/record_voice_over: {who}, {how} · message {step.round}"
 
     def is_small_print(self, step: SpeakerSelected) -> bool:
         """Whether the same one goes on."""
-        return step.method in ("function", "custom")
+        return step.method in ("function", "custom") and step.speaker != wording.PERSON
 
 
 class ChatEnd(Remark[ChatEnded]):
@@ -121,10 +132,14 @@ class Question(Kind[Asked]):
 
     def line(self, step: Asked) -> str:
         """Both."""
+        if step.request.moment:
+            return _part_line(step)
         who, prompt = markdown.literal(step.request.agent), markdown.prose(step.request.prompt)
         question = f":material/contact_support: {who} asked: {prompt}"
         if step.answered is None:
             return question
+        if step.answered.waited_s is not None:
+            return f"{question} ({wording.of_patience(step.answered.waited_s)})"
         said = _said(step.request, step.answered.text)
         return f"{question} **You:** {markdown.literal(said or 'nothing')}"
 
@@ -142,6 +157,18 @@ class Question(Kind[Asked]):
             return wording.DOING["asks"]
         runs_code = step.request.draft and step.request.language != "json" and not _rejected(step)
         return "Running the code" if runs_code else "Working on it"
+
+
+def _part_line(step: Asked) -> str:
+    """What the person said to the agents, or did instead."""
+    to, answered = markdown.literal(wording.called(step.request.to)), step.answered
+    if answered is None:
+        return f":material/contact_support: {to} waits for you"
+    if answered.waited_s is not None:
+        waited = wording.of_patience(answered.waited_s)
+        return f":material/hourglass_disabled: {waited.capitalize()}; it went on without you"
+    said = f":material/person: **You:** {markdown.literal(answered.text)}"
+    return {"": _SILENCE[step.request.moment], END: _ENDED}.get(answered.text, said)
 
 
 def _said(request: HumanInputRequested, answer: str) -> str:
@@ -178,7 +205,8 @@ def _draw_message(said: MessageSent, *, whole: bool) -> None:
     with st.container(
         horizontal=beside, vertical_alignment="center", gap="xsmall" if beside else None
     ):
-        who = f"**{markdown.literal(said.sender)}** to {markdown.literal(said.recipient)}"
+        sender, recipient = map(wording.called, (said.sender, said.recipient))
+        who = f"**{markdown.literal(sender)}** to {markdown.literal(recipient)}"
         who += f" · {wording.END[said.status]}" if said.status in wording.END else ""
         width: Any = "content" if beside else "stretch"
         st.caption(f":material/forum: {who}", width=width)

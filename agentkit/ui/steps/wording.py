@@ -49,6 +49,9 @@ OPTIONS: dict[str, str] = {
     "edit": "Edit",
     "reject": "Reject",
     "finish": "Finish here",
+    "yes": "Yes",
+    "no": "No",
+    "nobody": "Nobody",
 }
 """What a person may choose, by its key."""
 DECIDED = {
@@ -76,7 +79,9 @@ DOING = {
 NOBODY = "The team"
 """What a call is under that no agent made."""
 _CHOOSER = "speaker_selection_agent"  # AutoGen's name
-_CALLED = {"": NOBODY, _CHOOSER: "Choice of the speaker"}
+PERSON = "User"
+"""The name of the person among agents."""
+_CALLED = {"": NOBODY, _CHOOSER: "Choice of the speaker", PERSON: "You"}
 """What agents are called whose names are for programs."""
 _LIMITS = {
     True: (
@@ -150,7 +155,14 @@ def of_limit(told: LimitTold) -> str:
 
 def of_option(option: str) -> str:
     """What an option is called, as plain text; a name is called itself."""
-    return OPTIONS.get(key_of(option), option)
+    return OPTIONS.get(key_of(option), called(option))
+
+
+def of_patience(seconds: float) -> str:
+    """What is told where nobody answered for so long, as plain text."""
+    if seconds < 120:
+        return f"nobody answered within {seconds:g} seconds"
+    return f"nobody answered within {seconds / 60:.3g} minutes"
 
 
 def why_words(fallback: Fallback) -> str:

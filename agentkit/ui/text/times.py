@@ -42,3 +42,8 @@ def written(moment: datetime) -> str:
     """A stored time in words, such as `20 Nov 2026, 21:05`."""
     there = local(moment)
     return f"{there.day} {there:%b %Y, %H:%M}"
+
+
+def clock(moment: datetime) -> str:
+    """The viewer's time of the day of a stored time, such as `21:05:30`."""
+    return f"{local(moment):%H:%M:%S}"

@@ -136,7 +136,7 @@ def test_a_model_that_fails_ends_the_game_with_its_error() -> None:
 def test_it_needs_a_language_model() -> None:
     assert (TEAM.id, TEAM.title, TEAM.agents[-1]) == (
         "werewolf",
-        "Werewolf (six players)",
+        "Werewolf for six (you watch)",
         "Moderator",
     )
     with pytest.raises(ConfigError, match="needs a language model"):

@@ -1,0 +1,267 @@
+"""Whom the next question of a chat asks, over what, and how much of the work is shown: what is
+chosen beside the composer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from agentkit.ledger import Chat
+from agentkit.options import InputMode
+from agentkit.teams import Question, team, teams, variants
+from agentkit.ui.shared import kept, state
+from agentkit.ui.steps.step import Level
+from agentkit.ui.text import figures, markdown
+from agentkit.workspace import DEFAULT_COLLECTION
+
+_LEVELS: dict[Level, str] = {
+    "answer": "Answer only",
+    "calls": "Calls",
+    "everything": "Everything",
+}
+_ASKED: dict[InputMode, tuple[str, str]] = {
+    "NEVER": ("Never", "The agents work until they are done; they ask you nothing."),
+    "TERMINATE": (
+        "Before the end",
+        "Before the agents end, you say what is still missing or wrong, or that it is enough.",
+    ),
+    "ALWAYS": (
+        "At each turn",
+        "Whenever it is your turn, you may say something, let them go on, or end it.",
+    ),
+}
+"""What the ways to take part are called, and what each does."""
+_VARIANTS = {"group": "Who speaks next", "werewolf": "Your part"}
+"""What sets the variants of a kind of team apart."""
+
+
+def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
+    """The next question of this chat before it is written: of whom, and over what.
+
+    That is chosen in the composer, else in the chat, else in the latest one; what does not exist
+    any more is passed over. A new chat takes the default model, if one was chosen, before that of
+    the latest one, and always the first team: one that takes long or asks back is chosen each time.
+    """
+    latest = chat or next(iter(state.workspace().ledger.chats(state.owner(), limit=1)), None)
+    by_name, models = _teams(), list(_models())
+    default = state.workspace().settings.default_model
+    fullest = max(known, key=known.__getitem__, default=DEFAULT_COLLECTION)
+
+    def first_known(what: str, options: Sequence[str], otherwise: str, *before: str | None) -> str:
+        candidates = (st.session_state.get(_key(what, chat)), *before)
+        return next((str(value) for value in candidates if value in options), otherwise)
+
+    before = getattr(latest, "collection", None), getattr(latest, "model", None)
+    own = getattr(chat, "team", None), getattr(chat, "model", default)
+    team_id = by_name[first_known("team", list(by_name), teams()[0].id, own[0])]
+    return Question(
+        "",
+        first_known("collection", list(known), fullest, before[0]),
+        team_id,
+        first_known("model", models, models[0], own[1], before[1]),
+        chat.id if chat else None,
+        human_input=_human_input(chat) if team(team_id).takes_part else None,
+    )
+
+
+def renewed(question: Question) -> Question:
+    """The question, asked of whom its chat asks now where its team or its model is gone."""
+    if question.team_id in _teams() and question.model_id in _models():
+        return question
+    chat_id = question.chat_id
+    chat = state.workspace().ledger.chat(state.owner(), chat_id) if chat_id else None
+    now = choice(chat, collections())
+    return replace(question, team_id=now.team_id, model_id=now.model_id)
+
+
+def draw_gone(chat: Chat, now: Question) -> None:
+    """Says that the team or the model which the chat asked is gone, and who is asked instead."""
+    models = _models()
+    gone = {
+        "team": (chat.team, _teams(), team(now.team_id).title),
+        "model": (chat.model, models, models[now.model_id]),
+    }
+    for what, (before, there, instead) in gone.items():
+        if before not in there:
+            old, new = markdown.literal(before), markdown.literal(instead)
+            st.caption(
+                f":material/warning: The {what} “{old}” of this chat is no longer there. The next"
+                f" question goes to {new}, or to whom you choose below."
+            )
+
+
+def _teams() -> dict[str, str]:
+    """The ids of the teams that there are, by themselves and by kinds alone."""
+    return {name: team(name).id for one in teams() for name in (one.id, one.kind)}
+
+
+def _models() -> dict[str, str]:
+    """The models that there are, with what they are called."""
+    return {model.id: model.label for model in state.workspace().models()}
+
+
+def forget_model() -> None:
+    """Let the next new chat begin with the default model, whatever this session had chosen."""
+    st.session_state.pop(_key("model", None), None)
+
+
+def collections() -> dict[str, int]:
+    """The owner's collections with their number of documents."""
+    return {
+        found.name: found.documents
+        for found in state.workspace().library.collections(state.owner())
+    }
+
+
+def draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
+    """The choices in short, to unfold."""
+    now, models = choice(chat, known), _models()
+    chosen = team(now.team_id)
+    parts = (now.collection, chosen.title, models[now.model_id])
+    label = " · ".join(map(markdown.literal, parts))
+    with st.popover(label, icon=":material/tune:", type="tertiary", key="choice"):
+        names = list(known) or [now.collection]
+        st.session_state[_key("collection", chat)] = now.collection
+        st.session_state[_key("team", chat)] = now.team_id
+        st.session_state[_key("model", chat)] = now.model_id
+        _select(
+            "Collection",
+            "collection",
+            chat,
+            names,
+            lambda name: f"{name} ({figures.count(known.get(name, 0), 'document')})",
+        )
+        _draw_team(chat, now, only_offline=set(models) <= {"offline"})
+        _select("Model", "model", chat, list(models), models.__getitem__)
+        if now.model_id == "offline":
+            st.caption(
+                "This is no language model: it quotes the sentences that answer, word for word."
+            )
+        _draw_level()
+
+
+def _draw_team(chat: Chat | None, now: Question, *, only_offline: bool) -> None:
+    """One entry for each kind of team, and below it the variants of the chosen one.
+
+    While there is `only_offline` to choose, teams that need a language model say so.
+    """
+    chosen = team(now.team_id)
+    kinds = [
+        chosen.id if known.kind == chosen.kind else known.id
+        for known in teams()
+        if team(known.kind) is known
+    ]
+
+    def named(team_id: str) -> str:
+        # The same whatever the chosen model is: a browser knows the chosen option by its text.
+        needs = only_offline and team(team_id).needs_language_model
+        return team(team_id).name + (" (needs a language model)" if needs else "")
+
+    _select("Team", "team", chat, kinds, named)
+    st.caption(chosen.description)
+    if chosen.variant:
+        st.session_state[_key("variant", chat)] = chosen.id
+        others = [known.id for known in variants(chosen.kind)]
+        st.selectbox(
+            _VARIANTS.get(chosen.kind, "Variant"),
+            others,
+            format_func=lambda team_id: team(team_id).variant,
+            key=_key("variant", chat),
+            on_change=_keep_variant,
+            args=(chat,),
+        )
+    if chosen.takes_part:
+        _draw_human_input(chat)
+    if now.model_id == "offline" and chosen.needs_language_model:
+        st.warning(
+            "This team needs a language model. Choose one below, or connect one first.",
+            icon=":material/warning:",
+        )
+        st.page_link(state.PAGES / "settings.py", label="Connect a model", icon=":material/tune:")
+
+
+def follow(chat_id: str) -> None:
+    """A new chat has become this one: in it the person is asked as was chosen, in the next new one
+    they are not.
+    """
+    kept.put(chat_id, "human_input", kept.get(None, "human_input"))
+    kept.put(None, "human_input", None)
+
+
+def _human_input(chat: Chat | None) -> InputMode | None:
+    """When the person is asked in this chat; None where nothing was chosen."""
+    known = {mode: mode for mode in _ASKED}
+    return known.get(kept.get(chat.id if chat else None, "human_input"))
+
+
+def _draw_human_input(chat: Chat | None) -> None:
+    key, now = _key("asked", chat), _human_input(chat) or "NEVER"
+    st.session_state[key] = now
+    st.segmented_control(
+        "When you are asked",
+        list(_ASKED),
+        format_func=lambda mode: _ASKED[mode][0],
+        key=key,
+        on_change=_keep_human_input,
+        args=(chat,),
+        required=True,
+    )
+    st.caption(_ASKED[now][1])
+
+
+def _keep_human_input(chat: Chat | None) -> None:
+    chosen = st.session_state[_key("asked", chat)]
+    kept.put(chat.id if chat else None, "human_input", chosen)
+
+
+def level() -> Level:
+    """How much of the steps is shown in the chat on the page; a new one is shown as it was chosen
+    last.
+    """
+    chat_id = st.query_params.get("chat")
+    chosen = kept.get(chat_id, "level") or kept.get(None, "level")
+    return chosen if chosen in _LEVELS else "calls"
+
+
+def _draw_level() -> None:
+    st.session_state["level-choice"] = level()
+    st.segmented_control(
+        "What is shown above an answer",
+        list(_LEVELS),
+        format_func=_LEVELS.__getitem__,
+        key="level-choice",
+        on_change=_keep_level,
+        required=True,
+    )
+
+
+def _keep_level() -> None:
+    chosen = st.session_state["level-choice"]
+    for chat_id in (st.query_params.get("chat"), None):
+        kept.put(chat_id, "level", chosen)
+
+
+def _select(label: str, what: str, chat: Chat | None, options: list[str], show: Any) -> None:
+    st.selectbox(
+        label, options, format_func=show, key=_key(what, chat), on_change=_keep, args=(what, chat)
+    )
+
+
+def _keep(what: str, chat: Chat | None) -> None:
+    if chat:
+        state.workspace().ledger.update_chat(
+            state.owner(), chat.id, **{what: st.session_state[_key(what, chat)]}
+        )
+
+
+def _keep_variant(chat: Chat | None) -> None:
+    st.session_state[_key("team", chat)] = st.session_state[_key("variant", chat)]
+    _keep("team", chat)
+
+
+def _key(what: str, chat: Chat | None) -> str:
+    return f"{what}-{chat.id if chat else 'new'}"
