@@ -27,6 +27,7 @@ LAYERS = [
         *(
             "agentkit.messages",
             "agentkit.events",
+            "agentkit.code_events",
             "agentkit.event_json",
             "agentkit.reasons",
             "agentkit.settings",

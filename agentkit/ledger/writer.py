@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from agentkit.events import (
+    CodeOutput,
     DocumentDone,
     DocumentProgress,
     Event,
@@ -26,6 +27,7 @@ from agentkit.events import (
 from agentkit.ledger.rows import RunKey
 
 _MAY_WAIT = (DocumentDone, ModelCalled, Retrieved)
+_NOT_STORED = (CodeOutput, DocumentProgress, ThinkingDelta)
 _ENDS = (RunFinished, RunFailed, RunStopped)
 _HELD = 64  # an ingest of many small documents would else spend its time on commits
 LONGEST_WAIT_S = 1.0
@@ -69,7 +71,7 @@ class LedgerWriter:
         StoreError when this event cannot be stored, or those that waited.
         """
         event = recorded.event
-        if isinstance(event, (DocumentProgress, ThinkingDelta)):
+        if isinstance(event, _NOT_STORED):
             return
         if isinstance(event, _ENDS):
             self._end_timer()

@@ -45,7 +45,7 @@ from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import load_tools
 from agentkit.teams.question import Facts, Whom
 from agentkit.teams.task import Readable
-from agentkit.workspace import intake, offers
+from agentkit.workspace import intake, kernels, offers
 from agentkit.workspace.again import find_begun, find_earlier, find_writer
 from agentkit.workspace.answering import (
     Stored,
@@ -119,6 +119,7 @@ class Workspace:
         for run in runs.live(self.settings.owner):
             run.stop()
             run.wait(10)
+        kernels.remove(self.settings.data)
         try:
             self.library.close()
         finally:
@@ -350,6 +351,7 @@ class Workspace:
                 near,
                 whole=find_places(thread, question.whole),
                 earlier=partial(find_work, thread, chosen.kind),
+                cells=kernels.cells_of(self.settings.data, self.ledger, owner, chat, thread),
             )
             try:
                 chosen.check(model)
@@ -390,6 +392,7 @@ class Workspace:
             run.wait(10)
         chat = self.ledger.chat(owner, chat_id)
         self.ledger.delete_chat(owner, chat_id)
+        kernels.remove(self.settings.data, chat_id)
         for name in intake.find_attachments(self.library, chat):
             self.library.delete_collection(owner, name)
 

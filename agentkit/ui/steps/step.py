@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agentkit.events import (
+    CodeBegan,
     Event,
     HumanAnswered,
     HumanInputRequested,
@@ -83,7 +84,15 @@ class Planned:
         return "running" if missing.isdisjoint(step["needs"]) else "waiting"
 
 
-Step = Event | ToolUse | Asked | Planned
+@dataclass(frozen=True, slots=True)
+class CellRun:
+    """A cell that runs, with what it has put out so far, as in the outputs of a `Cell`."""
+
+    began: CodeBegan
+    outputs: tuple[Mapping[str, Any], ...] = ()
+
+
+Step = Event | ToolUse | Asked | Planned | CellRun
 
 
 class Steps:
