@@ -30,6 +30,8 @@ class Cell:
     """Why the kernel was gone after it; empty where it lived on."""
     chat_id: str = ""
     """The chat that has the kernel, and keeps what is `kept`."""
+    again: bool = False
+    """Whether it is a cell of before that was run once more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,9 @@ values = st.recursive(
 )
 objects = st.dictionaries(texts, values, max_size=3)
 usages = st.builds(Usage, *[st.integers(0, 10**9)] * 5, st.booleans())
-cells = st.builds(Cell, texts, texts, *[st.lists(objects, max_size=3)] * 3, *[texts] * 3)
+cells = st.builds(
+    Cell, texts, texts, *[st.lists(objects, max_size=3)] * 3, *[texts] * 3, st.booleans()
+)
 ends = st.builds(
     EndReason,
     st.sampled_from(get_args(EndKind)),

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from agentkit import private
 from agentkit.coding.announcing import STOPPED_EXIT_CODE
 from agentkit.coding.chat_kernel.kept import Kept
-from agentkit.coding.chat_kernel.kernel import CellResult, find_packages
+from agentkit.coding.chat_kernel.kernel import CellResult, KernelEnd, find_packages
 from agentkit.coding.chat_kernel.outputs import Output, Text
 from agentkit.coding.chat_kernel.pool import KernelPool
 from agentkit.core import bus
@@ -29,7 +29,8 @@ EXECUTOR = "ChatKernel"
 _EXIT_CODES = {"ok": 0, "error": 1, "timeout": 124, "died": 137}
 _AT_ONCE, _EVERY_S = 100, 0.25
 """So many pieces of output are told as they come, later ones so often at most."""
-_WORD_CHARACTERS, _LISTED = 200, 40
+_NEW = "The kernel is new, and all variables of before are gone.\n"
+_LISTED = 40
 
 
 @dataclass(slots=True)
@@ -44,6 +45,8 @@ class ChatCells:
     """Gives the cells of this branch of the chat before the question, oldest first."""
     ran: list[CodeRan] = field(default_factory=list)
     """Those that ran since."""
+    again: bool = False
+    """Whether the cells that run from now on are some of before."""
     _earlier: Sequence[CodeRan] | None = None
 
     @property
@@ -69,8 +72,7 @@ class ChatCells:
         before = self.all()
         if not before or self.alive:
             return ""
-        end = self.pool.last_end(self.chat_id)
-        return end.reason if end else find_end(before)
+        return _reason_of(self.pool.last_end(self.chat_id)) or find_end(before)
 
     def run(self, agent: str, code: str) -> CodeRan:
         """Run a cell in the agent's name and announce it; whatever code does is told in it.
@@ -84,54 +86,55 @@ class ChatCells:
         try:
             result = self.pool.run_cell(self.chat_id, self.folder / WORK, code, telling)
         except Stopped as stopped:
-            end = self.pool.last_end(self.chat_id)
-            cell = Cell(cell_id, "stopped", telling.finish(), ended=end.reason if end else "")
-            cell = replace(cell, variables=find_variables(self.all()), began_after=lost)
+            cell = Cell(cell_id, "stopped", telling.finish(), began_after=lost)
+            ended = _reason_of(self.pool.last_end(self.chat_id))
+            cell = replace(cell, variables=find_variables(self.all()), ended=ended)
             self._announce(agent, code, STOPPED_EXIT_CODE, stopped.output, began, cell)
             raise
         except (ExecutionError, WrongArgument) as error:  # it did not run at all
             cell = Cell(cell_id, "error", variables=find_variables(self.all()), ended=lost)
             return self._announce(agent, code, 1, str(error), began, cell)
         cell = self._describe(cell_id, result, lost)
-        text = result.text()
-        if lost and result.began_after is None:
-            text = f"The kernel is new, and all variables of before are gone.\n{text}"
+        text = f"{_NEW if lost == RESTARTED else ''}{result.text()}"
         return self._announce(agent, code, _EXIT_CODES[result.status], text, began, cell)
 
     def describe(self) -> str:
         """What a model has to know of the kernel before it writes code; empty for a first one."""
         variables = describe_variables(find_variables(self.all()))
         if self.alive:
-            return f"These variables are alive in the kernel: {variables or 'none'}."
+            return f"Alive in the kernel: {variables}."
         if not self.lost():
             return ""
         return (
             "The kernel of before has ended and the next code begins in a new, empty one. Gone are:"
-            f" {variables or 'no variables'}. Make anew what you need; files are still there."
+            f" {variables}. Make anew what you need; files are still there."
         )
 
     def _describe(self, cell_id: str, result: CellResult, lost: str) -> Cell:
-        kept = self.kept
-        variables = self.pool.variables(self.chat_id) if result.end is None else ()
+        kept, variables = self.kept, self.pool.variables(self.chat_id)
         return Cell(
             cell_id,
             result.status,
-            [kept.describe(output) for output in result.outputs],
+            list(map(kept.describe, result.outputs)),
             kept.describe_files(self.folder / WORK, result.files),
-            [{"name": one.name, "type": one.type, "size": one.size} for one in variables],
-            result.began_after.reason if result.began_after else lost,
-            result.end.reason if result.end else "",
+            list(map(asdict, variables)),
+            _reason_of(result.began_after) or lost,
+            _reason_of(result.end),
         )
 
     def _announce(
         self, agent: str, code: str, exit_code: int, output: str, began: float, cell: Cell
     ) -> CodeRan:
         seconds, stopped = time.monotonic() - began, cell.status == "stopped"
-        cell = replace(cell, chat_id=self.chat_id)
+        cell = replace(cell, chat_id=self.chat_id, again=self.again)
         ran = CodeRan(agent, "python", code, exit_code, output, EXECUTOR, seconds, stopped, cell)
         self.ran.append(ran)
         bus.emit(ran)
         return ran
+
+
+def _reason_of(end: KernelEnd | None) -> str:
+    return end.reason if end else ""
 
 
 class _Telling:
@@ -178,35 +181,41 @@ def join_texts(outputs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def find_variables(ran: Sequence[CodeRan]) -> list[dict[str, Any]]:
     """What was alive after the latest cell whose kernel lived on; oldest cell first."""
-    for one in reversed(ran):
-        if one.cell and not one.cell.ended:
-            return one.cell.variables
-    return []
+    lived = [cell.variables for cell in map(_cell_of, ran) if not cell.ended]
+    return [[], *lived][-1]
 
 
 def find_end(ran: Sequence[CodeRan]) -> str:
     """Why the kernel of these cells is gone, if no process knows of it any more."""
-    last = ran[-1].cell if ran else None
-    return (last.ended if last else "") or RESTARTED
+    return _cell_of(ran[-1]).ended or RESTARTED
 
 
 def find_codes(ran: Sequence[CodeRan]) -> list[str]:
-    """The code of the cells that made the variables, oldest first: those that ran to their end."""
-    return [one.code for one in ran if one.cell and one.cell.status == "ok"]
+    """The code of the cells that made the variables, oldest first: those that ran to their end,
+    each once.
+    """
+    return [one.code for one in ran if one.exit_code == 0 and not _cell_of(one).again]
+
+
+def _cell_of(ran: CodeRan) -> Cell:
+    return ran.cell or Cell("", "error")
 
 
 def describe_variables(variables: Sequence[dict[str, Any]]) -> str:
-    """The first variables as models and people read them; modules are none."""
-    shown = [one for one in variables if one["type"] != "module"]
-    words = [describe_variable(one) for one in shown[:_LISTED]]
+    """The first variables as models and people read them, or `nothing`; modules are none."""
+    shown = drop_modules(variables)
+    words = [_describe_variable(**one) for one in shown]
     rest = [f"and {len(shown) - _LISTED} more"] if len(shown) > _LISTED else []
-    return ", ".join([*words, *rest])
+    return ", ".join([*words[:_LISTED], *rest]) or "nothing"
 
 
-def describe_variable(one: dict[str, Any]) -> str:
-    """A variable with its type and size."""
-    inside = ", ".join(part for part in (one["type"], one["size"]) if part)
-    return f"{one['name']} ({inside})"
+def drop_modules(variables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The variables that hold something; a module is there again with its import."""
+    return [one for one in variables if one["type"] != "module"]
+
+
+def _describe_variable(name: str, type: str, size: str) -> str:
+    return f"{name} ({', '.join(filter(None, (type, size)))})"
 
 
 def explain_cells() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from agentkit import runs
@@ -31,8 +32,7 @@ def cells_of(
     run_ids = [said.run_id for said in thread if said.run_id]
 
     def earlier() -> list[CodeRan]:
-        found = find_cells(ledger, owner, run_ids)
-        return [ran for of_run in found.values() for ran in of_run]
+        return list(chain.from_iterable(find_cells(ledger, owner, run_ids).values()))
 
     return ChatCells(chat.id, _folder(data, chat.id), shared_pool(), earlier)
 
@@ -94,20 +94,18 @@ def _folder(data: Path, chat_id: str) -> Path:
 def _run_all(cells: ChatCells, codes: Sequence[str], parent_id: str) -> None:
     run = runs.current()
     assert run is not None  # started above
-    asked = new_id()
+    asked, cells.again = new_id(), True
     facts = {AGAIN: len(codes), "team_id": tools.TEAM.id}
     bus.emit(MessageSent(asked, parent_id, "user", tools.RUNNER, "user", "", extra=facts))
+    status: MessageStatus = "failed"
     try:
-        for code in codes:
-            if cells.run(tools.RUNNER, code).exit_code:
-                break
+        any(cells.run(tools.RUNNER, code).exit_code for code in codes)  # until one fails
+        status = "complete"
     except Stopped:
-        _say_end(run, asked, "stopped")
+        status = "stopped"
         raise
-    except Exception:
-        _say_end(run, asked, "failed")
-        raise
-    _say_end(run, asked, "complete")
+    finally:
+        _say_end(run, asked, status)
 
 
 def _say_end(run: Run[None], asked: str, status: MessageStatus) -> None:

@@ -74,16 +74,14 @@ class Kept:
 
     def read(self, name: str) -> bytes:
         """What is kept under a name; raises NotFound."""
-        try:
-            return self.path(name).read_bytes()
-        except OSError as error:
-            raise NotFound(f"The chat does not keep {name!r} any more.") from error
+        return self.find(name).read_bytes()
 
-    def path(self, name: str) -> Path:
-        """Where it lies, there or not; raises NotFound for what is no name of ours."""
-        if not _NAME.fullmatch(name):
-            raise NotFound(f"{name!r} is no name of something that a chat keeps.")
-        return self.folder / name
+    def find(self, name: str) -> Path:
+        """Where it lies; raises NotFound for what is not there, and for what is no name of ours."""
+        path = self.folder / name
+        if not (_NAME.fullmatch(name) and path.is_file()):
+            raise NotFound("The chat does not keep this any more.")
+        return path
 
     def content(self, told: Mapping[str, Any]) -> dict[str, Any]:
         """The content of a table or a chart that `describe` told; raises NotFound.
@@ -98,13 +96,12 @@ class Kept:
 
     def _describe_text(self, text: Text) -> dict[str, Any]:
         """The text; of a long one its beginning and its end, as all of it is kept."""
-        told = {"kind": "text", **asdict(text)}
+        told, half = {"kind": "text", **asdict(text)}, INLINE_BYTES // 2
         if len(text.text) <= INLINE_BYTES:
             return told
-        name = self._keep(text.text.encode("utf-8", "replace"), "bin")
-        half = INLINE_BYTES // 2
         parts = {"text": text.text[:half], "tail": text.text[-half:]}
-        return {**told, **parts, "characters": len(text.text), **({"kept": name} if name else {})}
+        whole = text.text.encode("utf-8", "replace")
+        return self._refer({**told, **parts, "characters": len(text.text)}, whole, "bin")
 
     def _inline(self, told: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
         whole = json.dumps(content, ensure_ascii=False)

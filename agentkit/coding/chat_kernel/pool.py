@@ -128,8 +128,7 @@ class KernelPool:
             if place.kernel.folder.is_relative_to(within):
                 self.end(chat)
                 with self._changed:
-                    if not place.busy:
-                        self._places.pop(chat, None)
+                    self._places.pop(chat, None)
 
     def end_idle(self) -> list[str]:
         """End the kernels that were not used for so long; gives their chats. The pool does it by

@@ -172,7 +172,7 @@ def _draw_stored(
         _draw_steps(turn, took, unfolded=again is not None and lost)
         if turn.thought:
             draw.draw_thinking(turn.thought)
-        ran = kernel.cells_of([turn])  # looked up for all of them before
+        ran = cells.to_cells(kernel.cells_of([turn]))  # looked up for all of them before
         cells.draw_results(ran, turn.run_id)
         cells.draw_again(turn.question, ran)
         _draw_result(turn)

@@ -11,7 +11,13 @@ from agentkit.coding.chat_kernel.pool import shared_pool
 from agentkit.errors import AgentkitError
 from agentkit.events import CodeRan
 from agentkit.ledger import Chat
-from agentkit.teams.cells import describe_variables, find_codes, find_end, find_variables
+from agentkit.teams.cells import (
+    describe_variables,
+    drop_modules,
+    find_codes,
+    find_end,
+    find_variables,
+)
 from agentkit.ui.shared import state
 from agentkit.ui.steps.cells import ENDS
 from agentkit.ui.steps.turns import Turn
@@ -43,20 +49,18 @@ def draw_kernel(chat: Chat, turns: Sequence[Turn]) -> None:
 
 
 def _draw_alive(chat: Chat, variables: Sequence[dict[str, Any]]) -> None:
-    label = f"Python kernel · {figures.count(len(variables), 'variable')}"
+    shown = drop_modules(variables)
+    label = f"Python kernel · {figures.count(len(shown), 'variable')}"
+    line = st.container(horizontal=True)  # to its left
     icon = ":material/memory:"
-    with st.popover(label, icon=icon, type="tertiary", key=f"kernel-{chat.id}"):
+    with line.popover(label, icon=icon, type="tertiary", key=f"kernel-{chat.id}"):
         st.caption("What code has made lives on from question to question.")
-        if variables:
-            st.dataframe(
-                [
-                    {"Name": one["name"], "Type": one["type"], "Size": one["size"]}
-                    for one in variables
-                ],
-                hide_index=True,
-                alt="The variables of the kernel",
-                height=min(400, 40 + 35 * len(variables)),
-            )
+        st.dataframe(
+            shown,
+            column_config={"name": "Name", "type": "Type", "size": "Size"},
+            hide_index=True,
+            alt="The variables of the kernel",
+        )
         st.button(
             "End kernel",
             key=f"end-kernel-{chat.id}",
@@ -74,9 +78,7 @@ def _draw_gone(chat: Chat, ran: Sequence[CodeRan]) -> None:
     codes = find_codes(ran)
     with st.container(key=f"kernel-gone-{chat.id}", border=True, gap="xsmall"):
         told = f":material/memory: **The kernel has ended:** {why}."
-        st.markdown(f"{told} Gone: {gone}." if gone else told)
-        if not codes:
-            return
+        st.markdown(f"{told} Gone: {gone}.")
         st.button(
             f"Run the cells again ({len(codes)})",
             key=f"cells-again-{chat.id}",
@@ -84,6 +86,7 @@ def _draw_gone(chat: Chat, ran: Sequence[CodeRan]) -> None:
             help="All code of this chat that went well, in order, until something fails.",
             on_click=_run_again,
             args=(chat,),
+            disabled=not codes,
         )
 
 

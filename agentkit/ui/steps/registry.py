@@ -37,7 +37,7 @@ _OF: dict[type[Any], Kind[Any]] = {
     events.CodeBegan: cells.Began(),
     events.CodeOutput: cells.Output(),
     events.CodeRan: cells.Ran(),
-    CellRun: cells.Running(),
+    CellRun: cells.Block(),
     events.Retrieved: documents.Search(),
     events.DocumentProgress: documents.Progress(),
     events.DocumentDone: documents.Done(),

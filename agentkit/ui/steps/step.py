@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agentkit.events import (
-    CodeBegan,
+    Cell,
     Event,
     HumanAnswered,
     HumanInputRequested,
@@ -86,10 +86,13 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class CellRun:
-    """A cell that runs, with what it has put out so far, as in the outputs of a `Cell`."""
+    """A cell of the chat's kernel that runs or has run."""
 
-    began: CodeBegan
-    outputs: tuple[Mapping[str, Any], ...] = ()
+    language: str
+    code: str
+    cell: Cell
+    """With what it has put out so far; its status is `running` until it has ended."""
+    seconds: float = 0.0
 
 
 Step = Event | ToolUse | Asked | Planned | CellRun
