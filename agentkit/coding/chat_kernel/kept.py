@@ -36,6 +36,8 @@ INLINE_BYTES = 16 << 10
 CHAT_BYTES = 500 << 20
 FILE_BYTES, FILES = 50 << 20, 50
 """How large a file may be of which a copy is kept, and how many of a cell are told."""
+_ENDINGS = {"image/png": "png", "image/jpeg": "jpg"}
+_KINDS = {CellError: "error", LeftOut: "left_out"}
 _NAME = re.compile(r"[0-9a-f]{64}\.(png|jpg|json|bin)")
 _FULL = f"the chat keeps no more than {CHAT_BYTES >> 20:,} MB"
 
@@ -52,19 +54,17 @@ class Kept:
         match output:
             case Text():
                 return self._describe_text(output)
-            case CellError():
-                return {"kind": "error", **asdict(output)}
-            case LeftOut():
-                return _left_out(output)
             case Picture(data, mime):
                 told = {"kind": "picture", "mime": mime, "bytes": len(data)}
-                return self._refer(told, data, "png" if mime == "image/png" else "jpg")
+                return self._refer(told, data, _ENDINGS[mime])
             case Table():
                 figures = {"total_rows": output.total_rows, "total_columns": output.total_columns}
                 content = {"columns": list(output.columns), "rows": list(map(list, output.rows))}
                 return self._inline({"kind": "table", **figures}, content)
             case Chart(spec):
                 return self._inline({"kind": "chart"}, {"spec": dict(spec)})
+            case CellError() | LeftOut():
+                return _describe_whole(output)
 
     def describe_files(self, folder: Path, files: Iterable[MadeFile]) -> list[dict[str, Any]]:
         """The first files that a cell made in `folder`, as JSON; of those that are not too large a
@@ -112,7 +112,7 @@ class Kept:
     def _refer(self, told: dict[str, Any], data: bytes, ending: str) -> dict[str, Any]:
         if name := self._keep(data, ending):
             return {**told, "kept": name}
-        return _left_out(LeftOut(str(told["kind"]), len(data), _FULL))
+        return _describe_whole(LeftOut(str(told["kind"]), len(data), _FULL))
 
     def _describe_file(self, folder: Path, file: MadeFile) -> dict[str, Any]:
         told = asdict(file)
@@ -143,5 +143,5 @@ class Kept:
         return sum(file.stat().st_size for file in self.folder.iterdir())
 
 
-def _left_out(output: LeftOut) -> dict[str, Any]:
-    return {"kind": "left_out", **asdict(output)}
+def _describe_whole(output: CellError | LeftOut) -> dict[str, Any]:
+    return {"kind": _KINDS[type(output)], **asdict(output)}

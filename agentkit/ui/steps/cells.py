@@ -118,6 +118,8 @@ def draw_results(steps: Iterable[Step], key: str) -> None:
     """
     cells = [step for step in steps if isinstance(step, CellRun) and step.cell.status != "error"]
     shown = [(run, one) for run in cells for one in run.cell.outputs if one["kind"] in _SHOWN]
+    if not cells:
+        return
     with st.container(key=f"results-{key}"):
         if earlier := shown[:-_LATEST]:
             label = figures.count(len(earlier), "earlier result")
@@ -258,6 +260,8 @@ def _draw_excess(cells: Iterable[CellRun]) -> None:
 def _draw_files(cells: Iterable[CellRun], key: str) -> None:
     """A button for each file that the cells made, in its latest state."""
     files = {one["name"]: (one, run.cell.chat_id) for run in cells for one in run.cell.files}
+    if not files:
+        return
     with st.container(horizontal=True, gap="small"):
         for number, (one, chat_id) in enumerate(files.values()):
             _draw_file(one, chat_id, f"file-{key}-{number}")
