@@ -16,6 +16,7 @@ from agentkit.llm.calls.scripted import ScriptedClient
 from agentkit.retrieval import Hit
 from agentkit.teams import Answer, Question, Task, team
 from agentkit.teams.approval import Allowed
+from agentkit.teams.cells import ChatCells
 
 E = TypeVar("E")
 DANUBE = "The Danube is 2,850 kilometres long."
@@ -94,6 +95,7 @@ def play(
     on_event: Callable[[Event, runs.Run[Answer]], None] | None = None,
     tools: Sequence[Callable[..., Any]] = (),
     allowed: Allowed | None = None,
+    cells: ChatCells | None = None,
 ) -> Played:
     """Let a team work in a run; its questions get the answers in their order, and stop the run when
     there are none left.
@@ -109,6 +111,7 @@ def play(
         find,
         tools=tools,
         allowed=permitted,
+        cells=cells,
     )
     left, played = list(answers), Played()
     run = runs.start(lambda: team(team_id).work(task), kind="chat", owner="stage", chat_id="chat")
