@@ -4,6 +4,7 @@ models.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -31,6 +32,7 @@ _AT_ONCE, _EVERY_S = 100, 0.25
 """So many pieces of output are told as they come, later ones so often at most."""
 _NEW = "The kernel is new, and all variables of before are gone.\n"
 _LISTED = 40
+_DESCRIBED = re.compile(r"[^\W\d]\w{0,79} \(\w{1,80}(, [\d,. ×]{1,40}( [a-z]{1,10})?)?\)")
 
 
 @dataclass(slots=True)
@@ -202,10 +204,12 @@ def _cell_of(ran: CodeRan) -> Cell:
 
 
 def describe_variables(variables: Sequence[dict[str, Any]]) -> str:
-    """The first variables as models and people read them, or `nothing`; modules are none."""
-    shown = drop_modules(variables)
-    words = [_describe_variable(**one) for one in shown]
-    rest = [f"and {len(shown) - _LISTED} more"] if len(shown) > _LISTED else []
+    """The first variables as models and people read them, or `nothing`; modules are none, nor is
+    what has no name, type and size as Python gives them: code could tell a model anything there.
+    """
+    described = [_describe_variable(**one) for one in drop_modules(variables)]
+    words = list(filter(_DESCRIBED.fullmatch, described))
+    rest = [f"and {len(words) - _LISTED} more"] if len(words) > _LISTED else []
     return ", ".join([*words[:_LISTED], *rest]) or "nothing"
 
 

@@ -82,7 +82,7 @@ def test_what_cells_gave_stands_above_the_answer(
     assert pictures(app) == ["Plot: Fares by day"]
     (chart,) = app.get("vega_lite_chart")
     assert chart.proto.alt == "Chart: day, euros"
-    (button,) = app.get("download_button")
+    (button,) = app.download_button
     assert button.label.replace("\\", "").startswith("fares.csv · ")
     assert "All done." in texts(app)
 

@@ -28,13 +28,15 @@ _CELLS = "cells-of-runs"
 
 
 def cells_of(turns: Sequence[Turn]) -> list[CodeRan]:
-    """The cells that ran for stored turns, oldest first. They do not change: each run's are looked
-    up once in a session.
+    """The cells that ran for stored turns, oldest first. They do not change while a turn stands as
+    it does: they are looked up once in a session.
     """
-    known: dict[str, list[CodeRan]] = st.session_state.setdefault(_CELLS, {})
-    if unknown := [turn.run_id for turn in turns if turn.run_id not in known]:
-        known |= kernels.find_cells(state.workspace().ledger, state.owner(), unknown)
-    return [ran for turn in turns for ran in known[turn.run_id]]
+    known: dict[tuple[str, str], list[CodeRan]] = st.session_state.setdefault(_CELLS, {})
+    if unknown := [turn for turn in turns if (turn.run_id, turn.status) not in known]:
+        run_ids = [turn.run_id for turn in unknown]
+        found = kernels.find_cells(state.workspace().ledger, state.owner(), run_ids)
+        known |= {(turn.run_id, turn.status): found[turn.run_id] for turn in unknown}
+    return [ran for turn in turns for ran in known[turn.run_id, turn.status]]
 
 
 def draw_kernel(chat: Chat, turns: Sequence[Turn]) -> None:

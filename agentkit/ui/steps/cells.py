@@ -161,7 +161,8 @@ def _draw_running(run: CellRun) -> None:
 
 
 def _draw_ran(run: CellRun) -> None:
-    label, key = f"Ran {named(run.language)} · {_describe_end(run)}", f"cell-{run.cell.id}"
+    end, key = markdown.literal(_describe_end(run)), f"cell-{run.cell.id}"
+    label = f"Ran {named(run.language)} · {end}"
     icon = _ICONS.get(run.cell.status, ":material/error:")
     folded = st.expander(label, type="compact", icon=icon, key=key, on_change="rerun")
     if folded.open:
