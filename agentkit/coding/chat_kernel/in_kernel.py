@@ -23,6 +23,7 @@ OPTIONS = (
     "--HistoryManager.enabled=False",
     "--InteractiveShell.colors=nocolor",
     "--InteractiveShell.xmode=Plain",
+    "--InteractiveShell.cache_size=0",  # else no value of a last line would ever be let go
 )
 Value = str | int | float | bool | None
 
@@ -43,10 +44,18 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         _forget_terminal(stream)
     shell: Any = app.shell
+    shell.history_manager.outputs = _NothingKept()
     shell.show_variables = lambda: show_variables(shell, limits["variables"])
     _show_as_data(shell, limits)
     _CappedStreams(shell, limits["text"])
     app.start()
+
+
+class _NothingKept(dict[int, list[object]]):
+    """In place of where IPython keeps all that cells put out, for nobody, until memory is full."""
+
+    def __missing__(self, cell: int) -> list[object]:
+        return []
 
 
 def _forget_terminal(stream: Any) -> None:

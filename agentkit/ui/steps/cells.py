@@ -214,12 +214,11 @@ def _draw_table(one: Told, run: CellRun, key: str) -> None:
     content = _kept(run.cell.chat_id).content(one)
     columns = _name_apart(content["columns"])
     rows, wide = int(one["total_rows"]), int(one["total_columns"])
-    size = f"{figures.count(rows, 'row')}, {figures.count(wide, 'column')}"
+    size = f"{figures.count(rows, 'row')} and {figures.count(wide, 'column')}"
     frame = pd.DataFrame(content["rows"], columns=columns)
     st.dataframe(frame, hide_index=True, alt=f"Table of {size}", key=f"table-{key}")
     if rows > len(frame) or wide > len(columns):
-        shown = f"The first {figures.count(len(frame), 'row')} and {len(columns)} columns"
-        st.caption(f"{shown} of {size}.")
+        st.caption(f"Shown are {len(frame):,} by {len(columns):,} of {size}.")
 
 
 def _draw_chart(one: Told, run: CellRun, key: str) -> None:
