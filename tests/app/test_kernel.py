@@ -130,6 +130,8 @@ def test_after_a_restart_what_is_gone_is_named_and_cells_run_again(
     assert shared_pool().alive() == [chat_of(app)]
     assert "Run the cells again (2 cells)" in texts(app)
     assert "2 cells ran again." in texts(app)
+    meter = [one.proto.popover.label for one in app.get("popover")]
+    assert any(label.endswith("tokens") for label in meter), "what the chat takes is still told"
     assert pictures(app) == ["Plot: Fares by day"] * 2
     assert told not in texts(app)
     assert not [button for button in app.button if button.label == "Try again"]

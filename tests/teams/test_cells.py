@@ -13,8 +13,9 @@ from agentkit import runs
 from agentkit.coding.bubblewrap import Limits
 from agentkit.coding.chat_kernel.kernel import is_available
 from agentkit.coding.chat_kernel.pool import KernelPool
+from agentkit.coding.probe import bubblewrap_works
 from agentkit.errors import Stopped
-from agentkit.events import Cell, CodeBegan, CodeOutput, CodeRan, Event
+from agentkit.events import Cell, CodeBegan, CodeOutput, CodeRan, Event, Noted
 from agentkit.llm import Model
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.runs import Run
@@ -199,6 +200,21 @@ def test_without_a_place_for_it_python_keeps_no_state() -> None:
     played = play("tools", model, answers=["approve"])
     (ran,) = played.of(CodeRan)
     assert ran.cell is None
+    assert "send one whole program" in str(asked(model)[-1][0]["content"])
+
+
+def test_without_bubblewrap_no_kernel_begins(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere")
+    bubblewrap_works.cache_clear()
+    try:
+        model = scripted_model(["```python\nprint(1)\n```", "Without code then.\nTERMINATE"])
+        played = play("tools", model, cells=chat.cells())
+    finally:
+        bubblewrap_works.cache_clear()
+    assert played.of(CodeRan) == []
+    (noted,) = played.of(Noted)
+    assert "bubblewrap" in noted.detail
     assert "send one whole program" in str(asked(model)[-1][0]["content"])
 
 

@@ -25,6 +25,8 @@ OPTIONS = (
     "--InteractiveShell.xmode=Plain",
     "--InteractiveShell.cache_size=0",  # else no value of a last line would ever be let go
 )
+MESSAGES = 50_000
+"""Pieces of output that wait while the other side is busy; of more some get lost."""
 Value = str | int | float | bool | None
 
 
@@ -37,7 +39,13 @@ def main() -> None:
     sys.modules["debugpy"] = absent  # nobody debugs here, and it takes long to load
     from ipykernel.kernelapp import IPKernelApp
 
-    app: Any = IPKernelApp.instance()
+    class App(IPKernelApp):
+        def init_iopub(self, context: Any) -> None:
+            context.sndhwm = MESSAGES
+            begin: Any = super().init_iopub
+            begin(context)
+
+    app: Any = App.instance()
     app.initialize(["-f", connection, *OPTIONS])
     del sys.modules["debugpy"]
     os.chdir(here)
