@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agentkit.errors import AgentkitError
-from agentkit.events import KINDS, Event, Fallback, Thinking, Unknown, Usage
+from agentkit.events import KINDS, Cell, Event, Fallback, Thinking, Unknown, Usage
 from agentkit.reasons import end_from_json
 
 
@@ -54,6 +54,7 @@ _READERS = {
     "usage": _read_as(Usage),
     "thinking": _read_as(Thinking),
     "fallback": _read_as(Fallback),
+    "cell": _read_as(Cell),
     "end": end_from_json,
 }
 """What reads the fields that hold more than a plain value."""

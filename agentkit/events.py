@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from agentkit.code_events import Cell as Cell
+from agentkit.code_events import CodeBegan as CodeBegan
+from agentkit.code_events import CodeOutput as CodeOutput
+from agentkit.code_events import CodeRan as CodeRan
 from agentkit.event_values import CallStatus as CallStatus
 from agentkit.event_values import DocumentStatus as DocumentStatus
 from agentkit.event_values import Fallback as Fallback
@@ -166,21 +170,6 @@ class ToolReturned:
     """Those in the content, as the tool gave them: `marker`; `document_id`, `start` and `end` of
     the hit.
     """
-
-
-@dataclass(frozen=True, slots=True)
-class CodeRan:
-    """An agent ran a block of code."""
-
-    agent: str
-    language: str
-    code: str
-    exit_code: int
-    output: str
-    executor: str = ""
-    seconds: float = 0.0
-    stopped: bool = False
-    """Whether it was killed because the run was stopped; the output is what there was by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,6 +415,8 @@ Event = (
     | DocumentDone
     | ToolCalled
     | ToolReturned
+    | CodeBegan
+    | CodeOutput
     | CodeRan
     | ReplyParsed
     | Compressed

@@ -16,7 +16,7 @@ from pathlib import Path
 FOLDER, FILE = 0o700, 0o600
 OTHERS = 0o077
 """The bits of a mode that are for the group and for everybody."""
-_TREES = ("files", "indexes", "uploads", "fetched", "exports", "models")
+_TREES = ("files", "indexes", "uploads", "fetched", "exports", "models", "kernels")
 _TREE_ENDINGS = (".backups", ".indexes")
 _FILES = (
     "agentkit.duckdb",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agentkit.errors import AgentkitError
 from agentkit.event_json import from_json, to_json
-from agentkit.events import KINDS, Event, Fallback, ModelReplied, Unknown, Usage
+from agentkit.events import KINDS, Cell, Event, Fallback, ModelReplied, Unknown, Usage
 from agentkit.reasons import EndKind, EndReason, end_from_json
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -24,6 +24,9 @@ values = st.recursive(
 )
 objects = st.dictionaries(texts, values, max_size=3)
 usages = st.builds(Usage, *[st.integers(0, 10**9)] * 5, st.booleans())
+cells = st.builds(
+    Cell, texts, texts, *[st.lists(objects, max_size=3)] * 3, *[texts] * 3, st.booleans()
+)
 ends = st.builds(
     EndReason,
     st.sampled_from(get_args(EndKind)),
@@ -43,6 +46,7 @@ events: st.SearchStrategy[Event] = st.one_of(
                     "float": numbers,
                     "Usage": usages,
                     "Fallback | None": st.none() | st.builds(Fallback, texts, texts, texts, texts),
+                    "Cell | None": st.none() | cells,
                     "EndReason | None": st.none() | ends,
                     "str | None": st.none() | texts,
                     "float | None": st.none() | numbers,
@@ -98,7 +102,7 @@ def test_what_names_no_kind_is_refused(kind: object) -> None:
 
 
 def test_the_union_names_every_event_with_its_docstring() -> None:
-    assert len(KINDS) == 25
+    assert len(KINDS) == 27
     assert all(kind.__doc__ and dataclasses.is_dataclass(kind) for kind in KINDS.values())
 
 

@@ -28,6 +28,7 @@ LAYERS = [
             "agentkit.messages",
             "agentkit.events",
             "agentkit.event_values",
+            "agentkit.code_events",
             "agentkit.event_json",
             "agentkit.reasons",
             "agentkit.settings",

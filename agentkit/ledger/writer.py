@@ -11,6 +11,8 @@ from typing import Protocol
 
 from agentkit.errors import StoreError
 from agentkit.events import (
+    CodeBegan,
+    CodeOutput,
     CodeRan,
     DocumentProgress,
     Event,
@@ -37,6 +39,7 @@ _STEPS = (
     ModelReplied,
     ToolCalled,
     ToolReturned,
+    CodeBegan,
     CodeRan,
     StepDone,
     HumanInputRequested,
@@ -45,6 +48,7 @@ _STEPS = (
 """What is stored before the work goes on: a run that dies is gone on with from the last of these;
 that a tool begins is stored before it runs.
 """
+_NOT_STORED = (CodeOutput, DocumentProgress, ThinkingDelta)
 _ENDS = (RunFinished, RunFailed, RunStopped)
 _HELD = 64  # an ingest of many small documents would else spend its time on commits
 LONGEST_WAIT_S = 0.25
@@ -84,7 +88,7 @@ class LedgerWriter:
         so is text. Raises StoreError when this event cannot be stored, or those that waited.
         """
         event = recorded.event
-        if isinstance(event, (DocumentProgress, ThinkingDelta)):
+        if isinstance(event, _NOT_STORED):
             return
         if isinstance(event, _ENDS):
             self._end_timer()

@@ -34,6 +34,7 @@ from agentkit.teams.question import Question
 
 if TYPE_CHECKING:
     from agentkit.documents import DocumentText
+    from agentkit.teams.cells import ChatCells
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
@@ -210,6 +211,10 @@ class Task:
     """The earlier turns as they are told to models, once somebody has asked for them."""
     places: list[int | None] = field(default_factory=list)
     """The place in the history of each of these; None for a summary."""
+    cells: ChatCells | None = None
+    """Where python code may run, so that its variables live on in the chat; None for no such
+    place.
+    """
 
     @property
     def question(self) -> str:

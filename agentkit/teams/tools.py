@@ -13,6 +13,7 @@ from typing import Any
 from agentkit import coding
 from agentkit.agents import AssistantAgent
 from agentkit.coding.announcing import announce_stops
+from agentkit.coding.chat_kernel.kernel import is_available
 from agentkit.conversation import ConversableAgent, register_function
 from agentkit.core import bus, replay
 from agentkit.core.tools import effects, to_text
@@ -29,6 +30,7 @@ from agentkit.teams.approval import (
     describe_rejection,
     format_arguments,
 )
+from agentkit.teams.cells import ChatCells, explain_cells
 from agentkit.teams.conversing import (
     converse,
     make_opening,
@@ -49,15 +51,18 @@ The run's events have all of it.
 RUNNABLE = {"python": "Python", "py": "Python", "sh": "shell", "bash": "shell", "shell": "shell"}
 """Languages of code that is run; code in other blocks is only shown."""
 
-INSTRUCTIONS = f"""You are an assistant who solves tasks with tools and code. The user has a \
-collection of documents.
-- What may stand in the documents you look up with {findings.SEARCH}, once for each thing that is \
-asked.
+PROGRAMS = """\
 - To compute, to transform data or to check something, send one whole program in a block marked \
 python (or sh), and print
   what you need; its output comes back to you. It runs in isolation, without network. Put code \
 that is only meant to be read
-  into a block marked text.
+  into a block marked text."""
+"""What is told of code where no kernel keeps what it made."""
+INSTRUCTIONS = f"""You are an assistant who solves tasks with tools and code. The user has a \
+collection of documents.
+- What may stand in the documents you look up with {findings.SEARCH}, once for each thing that is \
+asked.
+{{code}}
 - The user sees code, and tools that may change something, before they run, and may change or
   reject them. Take a rejection as it is: do not ask for the same
   again, use the reason, or go on without.
@@ -80,7 +85,13 @@ class Runner(ConversableAgent):
     Code runs in isolation only.
     """
 
-    def __init__(self, name: str, allowed: Allowed, human_input_mode: InputMode = "NEVER") -> None:
+    def __init__(
+        self,
+        name: str,
+        allowed: Allowed,
+        cells: ChatCells | None = None,
+        human_input_mode: InputMode = "NEVER",
+    ) -> None:
         super().__init__(
             name,
             is_termination_msg=_is_final,
@@ -93,6 +104,7 @@ class Runner(ConversableAgent):
         """What the person should know, such as why no code was run."""
         self._approval = Approval(name, allowed)
         self._executor: Any = None
+        self._cells = cells
 
     def execute_function(
         self, func_call: Mapping[str, object], verbose: bool = False
@@ -139,7 +151,7 @@ class Runner(ConversableAgent):
         return exit_code, output
 
     def _run_approved(self, language: str, code: str) -> tuple[int, str]:
-        if not self._isolated():
+        if self._kernel_for(language) is None and not self._isolated():
             return (
                 1,
                 (
@@ -160,11 +172,24 @@ class Runner(ConversableAgent):
         )
         return exit_code, f"{changed}{shorten_result(output, LONGEST)}\n"
 
+    def _kernel_for(self, language: str) -> ChatCells | None:
+        """The chat's kernel, if code of this language runs in it."""
+        return self._cells if RUNNABLE[language] == "Python" else None
+
+    def _tell_again(self, known: CodeRan) -> tuple[int, str]:
+        """What code gave in the run that this one goes on with; its kernel may be gone since."""
+        bus.emit(known)
+        if self._cells is not None and known.cell is not None:
+            self._cells.ran.append(known)
+        return known.exit_code, known.output
+
     def _run(self, language: str, code: str) -> tuple[int, str]:
         recording = replay.current()
         if recording and (known := recording.take_code(self.name, language, code)):
-            bus.emit(known)
-            return known.exit_code, known.output
+            return self._tell_again(known)
+        if cells := self._kernel_for(language):
+            ran = cells.run(self.name, code)
+            return ran.exit_code, ran.output
         began, where = time.monotonic(), type(self._executor).__name__
         try:
             with announce_stops(self.name, language, code, where):
@@ -202,9 +227,10 @@ class Runner(ConversableAgent):
 def work(task: Task) -> Answer:
     """Let the assistant and the runner work until there is an answer."""
     found = Findings(task)
+    cells = task.cells if task.cells and is_available() else None
     assistant, runner = (
-        AssistantAgent(ASSISTANT, INSTRUCTIONS, task.llm_config),
-        Runner(RUNNER, task.allowed, task.human_input),
+        AssistantAgent(ASSISTANT, _instruct(cells), task.llm_config),
+        Runner(RUNNER, task.allowed, cells, task.human_input),
     )
     found.offer(assistant, runner)
     long_memory.keep_short(assistant, task.model)
@@ -229,6 +255,14 @@ def work(task: Task) -> Answer:
         )
     finally:
         runner.close()
+
+
+def _instruct(cells: ChatCells | None) -> str:
+    """The instructions, with what is to be known of where code runs."""
+    if cells is None:
+        return INSTRUCTIONS.format(code=PROGRAMS)
+    told = INSTRUCTIONS.format(code=explain_cells())
+    return f"{told}\n{state}" if (state := cells.describe()) else told
 
 
 def _is_final(message: AnyMessage) -> bool:

@@ -21,6 +21,8 @@ from agentkit.retrieval import Hit
 from agentkit.teams import Question
 
 LookUp = Callable[[str], list[Hit]]
+KERNEL = "kernel"
+"""In the facts of a question, what models were told of the chat's kernel."""
 _STATES = ("interrupted", "waiting")
 
 
@@ -32,6 +34,8 @@ class BrokenOff:
     question: Question
     """To be asked once more, of the same team and model."""
     events: list[Event]
+    kernel: str
+    """What models were told of the chat's kernel."""
     root: str
     """The id of the first run, if it went on with another one itself."""
 
@@ -80,7 +84,8 @@ def _read(ledger: Ledger, run: RunKey) -> BrokenOff:
         chat_id=chat.id,
         again=first.again if first.go_on else said.id,
     )
-    return BrokenOff(run, question, events, _find_root(ledger, owner, events) or run_id)
+    kernel = str(said.extra.get(KERNEL, ""))
+    return BrokenOff(run, question, events, kernel, _find_root(ledger, owner, events) or run_id)
 
 
 def is_waiting(ledger: Ledger, run: RunKey) -> bool:
@@ -116,7 +121,7 @@ def serving(look_up: LookUp, *, exact: bool = False) -> LookUp:
 
 def _find_question(ledger: Ledger, run: RunKey) -> StoredMessage:
     said = ledger.said_in(run.owner, run.id)
-    if question := next((one for one in said if one.role == "user"), None):
+    if (question := next((one for one in said if one.role == "user"), None)) and question.content:
         return question
     raise ConfigError("The question of this answer is not there any more; ask it again.")
 

@@ -43,7 +43,7 @@ from agentkit.teams import Answer, Question, Task, continuing, team
 from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import load_tools
 from agentkit.teams.question import Facts, Whom
-from agentkit.workspace import intake, offers, resuming
+from agentkit.workspace import intake, kernels, offers, resuming
 from agentkit.workspace.again import find_begun, find_earlier, find_writer
 from agentkit.workspace.answering import (
     Asking,
@@ -124,6 +124,7 @@ class Workspace:
         for run in runs.live(self.settings.owner):
             run.leave() if run.kind == "chat" else run.stop()
             run.wait(10)
+        kernels.remove(self.settings.data)
         try:
             self.library.close()
         finally:
@@ -384,7 +385,12 @@ class Workspace:
             run = runs.current()
             assert run is not None  # started below
             run.answer_s = self.settings.answer_s
-            asked = say_question(question, thread, {"collection_id": searched.id, **asking.facts})
+            cells = kernels.cells_of(self.settings.data, self.ledger, owner, chat, thread)
+            cells.told = broken.kernel if broken else None
+            facts = {"collection_id": searched.id, **asking.facts}
+            if chosen.calls_tools and (state := cells.describe()):
+                facts[resuming.KERNEL] = state
+            asked = say_question(question, thread, facts)
             look_up, find, documents = make_lookups(self.library, chat, question)
             known = partial(find_shortenings, self.ledger, owner, thread)
             task = Task(
@@ -402,6 +408,7 @@ class Workspace:
                 near,
                 whole=find_places(thread, question.whole),
                 earlier=partial(find_work, thread, chosen.kind),
+                cells=cells,
             )
             with limited(*limits, before), bus.listening(task.hear):
                 return work_on(asking, task, run, self.ledger)
@@ -435,6 +442,7 @@ class Workspace:
             run.wait(10)
         chat = self.ledger.chat(owner, chat_id)
         self.ledger.delete_chat(owner, chat_id)
+        kernels.remove(self.settings.data, chat_id)
         for name in intake.find_attachments(self.library, chat):
             self.library.delete_collection(owner, name)
 

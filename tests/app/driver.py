@@ -8,6 +8,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from agentkit import runs
+from agentkit.events import CodeRan
 from agentkit.runs import Run
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -49,6 +50,15 @@ def until_asked(app: AppTest, run: Run[Any], earlier: str = "") -> str:
             return request.request_id
         assert not run.wait(0.05), "the run ended without asking"
     raise AssertionError("the run asks nothing")
+
+
+def open_cells(app: AppTest, run: Run[Any]) -> None:
+    """Unfold what ran in the chat's kernel, among steps that are unfolded."""
+    for event in (one.event for one in run.events()):
+        if isinstance(event, CodeRan) and event.cell:
+            app.session_state[f"cell-{event.cell.id}"] = True
+    app.run()
+    assert not app.exception, app.exception[0].stack_trace
 
 
 def press(app: AppTest, what: str, request: str) -> None:

@@ -117,7 +117,7 @@ def _approved(page: Page) -> None:
     expect(turn).to_contain_text("output was: total 20.0")
     expect(turn.locator("a[href^='#cite-']")).to_have_count(1)
     driver.unfold(turn, "Steps")
-    driver.unfold(turn, "Ran Python · exit code 0")
+    driver.unfold(turn, "Ran Python")
     expect(turn.get_by_test_id("stCode").filter(has_text="total 20.0")).to_be_visible()
 
 

@@ -85,6 +85,19 @@ def test_printed_text_comes_in_order_and_as_it_is_printed(chat_kernel: ChatKerne
     assert sorted(result.text().split()) == ["'d'", "a", "b", "c"]
 
 
+def test_many_small_prints_come_whole(chat_kernel: ChatKernel) -> None:
+    code = "for n in range(6_000):\n    print(n % 10, end='', flush=True)"
+    for _ in range(3):
+        assert chat_kernel.run_cell(code).outputs == (Text("0123456789" * 600),)
+
+
+def test_what_was_put_out_takes_no_memory(chat_kernel: ChatKernel) -> None:
+    code = "import numpy as np\nfor _ in range(1_000):\n    print('y' * 1_000_000)"
+    assert chat_kernel.run_cell(code).ok
+    for _ in range(12):
+        assert chat_kernel.run_cell("np.ones(10_000_000)").ok
+
+
 def test_a_bar_of_progress_is_told_as_it_ends(chat_kernel: ChatKernel) -> None:
     result = chat_kernel.run_cell("for i in range(3): print(f'\\r{i} of 2', end='')\nprint()")
     assert result.outputs == (Text("2 of 2\n"),)

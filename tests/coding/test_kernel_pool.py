@@ -166,8 +166,31 @@ def test_a_chat_that_was_ended_begins_anew(two: Chats) -> None:
     two.run("a", "x = 1")
     two.pool.end("a")
     assert two.pool.alive() == []
-    assert two.run("a", "x").status == "error"
+    end = two.pool.last_end("a")
+    assert end is not None
+    assert end.reason == "ended"
+    again = two.run("a", "x")
+    assert (again.status, again.began_after) == ("error", end)
     two.pool.end("never")
+
+
+def test_the_kernels_of_a_folder_are_forgotten_and_others_live_on(two: Chats) -> None:
+    two.run("a", "x = 1")
+    two.run("b", "x = 1")
+    two.pool.forget(two.folder / "a")
+    assert two.pool.alive() == ["b"]
+    assert two.pool.last_end("a") is None
+    assert two.run("a", "'x' in dir()").began_after is None
+    two.pool.forget(two.folder)
+    assert two.pool.alive() == []
+
+
+def test_a_cell_dies_with_the_folder_that_is_forgotten(two: Chats) -> None:
+    worker, results = two.begin("a", SLEEP)
+    two.pool.forget(two.folder / "a")
+    worker.join(60)
+    assert [result.status for result in results] == ["died"]
+    assert two.pool.alive() == []
 
 
 def test_a_closed_pool_runs_nothing_and_leaves_nothing(two: Chats) -> None:

@@ -17,6 +17,7 @@ from agentkit.options import InputMode
 from agentkit.retrieval import Hit
 from agentkit.teams import Answer, Question, Task, team
 from agentkit.teams.approval import Allowed
+from agentkit.teams.cells import ChatCells
 
 E = TypeVar("E")
 DANUBE = "The Danube is 2,850 kilometres long."
@@ -97,6 +98,7 @@ def play(
     allowed: Allowed | None = None,
     human_input: InputMode | None = None,
     answer_s: float | None = None,
+    cells: ChatCells | None = None,
 ) -> Played:
     """Let a team work in a run; its questions get the answers in their order, and stop the run when
     there are none left. With `answer_s` nobody answers, and each waits for so long.
@@ -112,6 +114,7 @@ def play(
         find,
         tools=tools,
         allowed=permitted,
+        cells=cells,
     )
     left, played = list(answers), Played()
 

@@ -23,7 +23,10 @@ OPTIONS = (
     "--HistoryManager.enabled=False",
     "--InteractiveShell.colors=nocolor",
     "--InteractiveShell.xmode=Plain",
+    "--InteractiveShell.cache_size=0",  # else no value of a last line would ever be let go
 )
+MESSAGES = 50_000
+"""Pieces of output that wait while the other side is busy; of more some get lost."""
 Value = str | int | float | bool | None
 
 
@@ -36,17 +39,31 @@ def main() -> None:
     sys.modules["debugpy"] = absent  # nobody debugs here, and it takes long to load
     from ipykernel.kernelapp import IPKernelApp
 
-    app: Any = IPKernelApp.instance()
+    class App(IPKernelApp):
+        def init_iopub(self, context: Any) -> None:
+            context.sndhwm = MESSAGES
+            begin: Any = super().init_iopub
+            begin(context)
+
+    app: Any = App.instance()
     app.initialize(["-f", connection, *OPTIONS])
     del sys.modules["debugpy"]
     os.chdir(here)
     for stream in (sys.stdout, sys.stderr):
         _forget_terminal(stream)
     shell: Any = app.shell
+    shell.history_manager.outputs = _NothingKept()
     shell.show_variables = lambda: show_variables(shell, limits["variables"])
     _show_as_data(shell, limits)
     _CappedStreams(shell, limits["text"])
     app.start()
+
+
+class _NothingKept(dict[int, list[object]]):
+    """In place of where IPython keeps all that cells put out, for nobody, until memory is full."""
+
+    def __missing__(self, cell: int) -> list[object]:
+        return []
 
 
 def _forget_terminal(stream: Any) -> None:

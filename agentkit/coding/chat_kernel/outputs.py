@@ -169,7 +169,7 @@ class Collector:
         elif isinstance(table := data.get(TABLE), dict):
             self._add(_read_table(table))
         elif isinstance(spec := data.get(CHART), dict):
-            self._add(_read_chart(spec))
+            self._add(read_chart(spec))
         elif "text/plain" in data:
             self._left_out += _count(data, "count")
             self._add_text(_text(data, "text/plain") + "\n", "result")
@@ -322,7 +322,7 @@ def _read_picture(text: str, mime: str) -> Output | None:
     return Picture(data, "image/png")
 
 
-def _read_chart(spec: dict[str, object]) -> Output:
+def read_chart(spec: dict[str, object]) -> Output:
     """The chart, unless a browser that draws it would fetch something, and thereby tell
     something.
     """

@@ -108,7 +108,7 @@ class KernelPool:
         return [chat for _, chat in sorted(living)]
 
     def end(self, chat_id: str) -> None:
-        """End the kernel of a chat, also in the middle of a cell, and forget it."""
+        """End the kernel of a chat, also in the middle of a cell."""
         with self._changed:
             place = self._places.get(chat_id)
         if place is None:
@@ -116,9 +116,19 @@ class KernelPool:
         place.kernel.end()
         with self._changed:
             if not place.busy:
-                self._places.pop(chat_id, None)
                 place.taken = False
             self._changed.notify_all()
+
+    def forget(self, folder: Path) -> None:
+        """End the kernels that work in or below this folder, and forget the chats; cells that run
+        in them die.
+        """
+        within = folder.resolve()
+        for chat, place in list(self._places.items()):
+            if place.kernel.folder.is_relative_to(within):
+                self.end(chat)
+                with self._changed:
+                    self._places.pop(chat, None)
 
     def end_idle(self) -> list[str]:
         """End the kernels that were not used for so long; gives their chats. The pool does it by

@@ -21,9 +21,9 @@ from agentkit.runs import Run
 from agentkit.teams import Question, team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
-from agentkit.ui.chat import choices, composer, doubts, live, requests, source
+from agentkit.ui.chat import choices, composer, doubts, kernel, live, requests, source
 from agentkit.ui.shared import components, state
-from agentkit.ui.steps import draw, wording
+from agentkit.ui.steps import cells, draw, wording
 from agentkit.ui.steps.step import Said
 from agentkit.ui.steps.turns import (
     Turn,
@@ -99,12 +99,15 @@ def draw_chat(
     took = queries.of_messages(ledger, owner, [turn.answer.id for turn in shown if turn.answer])
     labels = {model.id: model.label for model in state.workspace().models()}
     _count_passages(shown)
+    kernel.cells_of(turns)
     for turn in shown:
         with st.container(key=f"turn-{turn.run_id}"):
             again = chosen if turn is shown[-1] and run is None else None
             _draw_stored(turn, took.get(turn.answer.id) if turn.answer else None, labels, again)
     if run:
         live.draw_live(run, team(chat.team), asked)
+    else:
+        kernel.draw_kernel(chat, turns)
 
 
 def warm_up() -> None:
@@ -171,10 +174,17 @@ def _draw_stored(
         _draw_steps(turn, took, unfolded=again is not None and lost)
         if turn.thought:
             draw.draw_thinking(turn.thought)
+        ran = cells.to_cells(kernel.cells_of([turn]))  # looked up for all of them before
+        cells.draw_results(ran, turn.run_id)
+        cells.draw_again(turn.question, ran)
         _draw_result(turn)
         if turn.answer:
             _draw_foot(turn.answer, took, labels.get(turn.answer.extra.get("model", ""), ""))
-        if again and (turn.status != "complete" or turn.cut):
+        if (
+            again
+            and not cells.describe_again(turn.question)
+            and (turn.status != "complete" or turn.cut)
+        ):
             _draw_again(again, turn)
 
     with (

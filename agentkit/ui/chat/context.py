@@ -72,12 +72,12 @@ def _read_context(
     """What the latest answer of this branch took; None before the first one of a language model."""
     from agentkit.teams.long_memory import NOTES, count_covered
 
-    if not thread or not model.is_language_model:
+    turns = [said for said in thread if is_turn(said)]
+    if not turns or not model.is_language_model:
         return None
-    tokens = queries.longest_request(ledger, owner, thread[-1].run_id or "", NOTES)
+    tokens = queries.longest_request(ledger, owner, turns[-1].run_id or "", NOTES)
     if not tokens:
         return None
-    turns = [said for said in thread if is_turn(said)]
     for count, event in find_shortenings(ledger, owner, thread):
         if event.agent == NOTES and event.ok and event.summary:
             covered = tuple(turns[1 : count_covered(count, event)])

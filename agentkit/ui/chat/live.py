@@ -16,7 +16,7 @@ from agentkit.events import DocumentProgress, HumanInputRequested, MessageSent
 from agentkit.runs import Run
 from agentkit.teams import Team
 from agentkit.ui.chat import choices, requests, source
-from agentkit.ui.steps import draw, wording
+from agentkit.ui.steps import cells, draw, wording
 from agentkit.ui.steps.chat import excerpt
 from agentkit.ui.steps.step import Asked, Step
 from agentkit.ui.steps.turns import Turn, lately, live_turn, waits
@@ -108,6 +108,7 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
             draw.draw_steps(_steps_above(turn, request), level)
     if turn.thinking:
         draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
+    cells.draw_results(turn.steps, run.id)
     _draw_text(turn, run.message_id)
     if request:
         _draw_said_last(turn, whole=not request.draft)

@@ -11,6 +11,7 @@ import streamlit as st
 from agentkit.events import Thinking
 from agentkit.teams import Question
 from agentkit.ui.shared import filters
+from agentkit.ui.steps.cells import describe_again
 from agentkit.ui.steps.model import thought
 from agentkit.ui.steps.registry import kind_of
 from agentkit.ui.steps.step import Level, Said, Step
@@ -57,7 +58,8 @@ def draw_turn(turn: Turn, answer: Callable[[], None]) -> None:
         with st.chat_message(
             "You", avatar=PERSON
         ):  # by another name than "user": its grey ground fits no theme
-            st.markdown(markdown.prose(turn.question.content))
+            asks = describe_again(turn.question) or markdown.prose(turn.question.content)
+            st.markdown(asks)
             _draw_asked_with(turn.question)
     with st.chat_message("assistant", avatar=AGENT):
         answer()

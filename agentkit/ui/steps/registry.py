@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from agentkit import events
-from agentkit.ui.steps import chat, documents, model, plan, run, tools
+from agentkit.ui.steps import cells, chat, documents, model, plan, run, tools
 from agentkit.ui.steps.kind import Kind
-from agentkit.ui.steps.step import Asked, Planned, Step, ToolUse
+from agentkit.ui.steps.step import Asked, CellRun, Planned, Step, ToolUse
 
 _OF: dict[type[Any], Kind[Any]] = {
     events.RunStarted: Kind(),
@@ -34,7 +34,10 @@ _OF: dict[type[Any], Kind[Any]] = {
     events.ToolCalled: tools.Called(),
     events.ToolReturned: tools.Returned(),
     ToolUse: tools.Use(),
-    events.CodeRan: tools.Code(),
+    events.CodeBegan: cells.Began(),
+    events.CodeOutput: cells.Output(),
+    events.CodeRan: cells.Ran(),
+    CellRun: cells.Block(),
     events.Retrieved: documents.Search(),
     events.DocumentProgress: documents.Progress(),
     events.DocumentDone: documents.Done(),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agentkit.events import (
+    Cell,
     Event,
     HumanAnswered,
     HumanInputRequested,
@@ -83,7 +84,18 @@ class Planned:
         return "running" if missing.isdisjoint(step["needs"]) else "waiting"
 
 
-Step = Event | ToolUse | Asked | Planned
+@dataclass(frozen=True, slots=True)
+class CellRun:
+    """A cell of the chat's kernel that runs or has run."""
+
+    language: str
+    code: str
+    cell: Cell
+    """With what it has put out so far; its status is `running` until it has ended."""
+    seconds: float = 0.0
+
+
+Step = Event | ToolUse | Asked | Planned | CellRun
 
 
 class Steps:

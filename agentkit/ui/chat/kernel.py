@@ -1,0 +1,100 @@
+"""The kernel of a chat: what is alive in it, and after its end what is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from agentkit.coding.chat_kernel.pool import shared_pool
+from agentkit.errors import AgentkitError
+from agentkit.events import CodeRan
+from agentkit.ledger import Chat
+from agentkit.teams.cells import (
+    describe_variables,
+    drop_modules,
+    find_codes,
+    find_end,
+    find_variables,
+)
+from agentkit.ui.shared import state
+from agentkit.ui.steps.cells import ENDS
+from agentkit.ui.steps.turns import Turn
+from agentkit.ui.text import figures, markdown
+from agentkit.workspace import kernels
+
+_CELLS = "cells-of-runs"
+
+
+def cells_of(turns: Sequence[Turn]) -> list[CodeRan]:
+    """The cells that ran for stored turns, oldest first. They do not change while a turn stands as
+    it does: they are looked up once in a session.
+    """
+    known: dict[tuple[str, str], list[CodeRan]] = st.session_state.setdefault(_CELLS, {})
+    if unknown := [turn for turn in turns if (turn.run_id, turn.status) not in known]:
+        run_ids = [turn.run_id for turn in unknown]
+        found = kernels.find_cells(state.workspace().ledger, state.owner(), run_ids)
+        known |= {(turn.run_id, turn.status): found[turn.run_id] for turn in unknown}
+    return [ran for turn in turns for ran in known[turn.run_id, turn.status]]
+
+
+def draw_kernel(chat: Chat, turns: Sequence[Turn]) -> None:
+    """The line about the kernel that the cells of these turns ran in; nothing where none ran."""
+    ran = cells_of(turns)
+    if not ran:
+        return
+    if chat.id in shared_pool().alive():
+        _draw_alive(chat, find_variables(ran))
+    else:
+        _draw_gone(chat, ran)
+
+
+def _draw_alive(chat: Chat, variables: Sequence[dict[str, Any]]) -> None:
+    shown = drop_modules(variables)
+    label = f"Python kernel · {figures.count(len(shown), 'variable')}"
+    line = st.container(horizontal=True)  # to its left
+    icon = ":material/memory:"
+    with line.popover(label, icon=icon, type="tertiary", key=f"kernel-{chat.id}"):
+        st.caption("What code has made lives on from question to question.")
+        st.dataframe(
+            shown,
+            column_config={"name": "Name", "type": "Type", "size": "Size"},
+            hide_index=True,
+            alt="The variables of the kernel",
+        )
+        st.button(
+            "End kernel",
+            key=f"end-kernel-{chat.id}",
+            icon=":material/stop:",
+            help="Its variables go; files stay. The next code begins with an empty one.",
+            on_click=shared_pool().end,
+            args=(chat.id,),
+        )
+
+
+def _draw_gone(chat: Chat, ran: Sequence[CodeRan]) -> None:
+    end = shared_pool().last_end(chat.id)
+    why = ENDS.get(end.reason if end else find_end(ran), "it is gone")
+    gone = markdown.literal(describe_variables(find_variables(ran)))
+    codes = find_codes(ran)
+    with st.container(key=f"kernel-gone-{chat.id}", border=True, gap="xsmall"):
+        told = f":material/memory: **The kernel has ended:** {why}."
+        st.markdown(f"{told} Gone: {gone}.")
+        st.button(
+            f"Run the cells again ({len(codes)})",
+            key=f"cells-again-{chat.id}",
+            icon=":material/replay:",
+            help="All code of this chat that went well, in order, until something fails.",
+            on_click=_run_again,
+            args=(chat,),
+            disabled=not codes,
+        )
+
+
+def _run_again(chat: Chat) -> None:
+    workspace = state.workspace()
+    try:
+        kernels.run_again(workspace.settings.data, workspace.ledger, state.owner(), chat)
+    except AgentkitError as error:  # it is answering by now, or no kernel can run any more
+        st.toast(markdown.literal(str(error)))
