@@ -13,8 +13,16 @@ from typing import Any
 import pytest
 
 from agentkit import runs
+from agentkit.coding.chat_kernel.kernel import is_available
 from agentkit.errors import ConfigError, NotFound, ReplayDiffers, StoreError
-from agentkit.events import HumanInputRequested, ModelReplied, RunStarted, TokenDelta, ToolReturned
+from agentkit.events import (
+    CodeRan,
+    HumanInputRequested,
+    ModelReplied,
+    RunStarted,
+    TokenDelta,
+    ToolReturned,
+)
 from agentkit.ledger import queries
 from agentkit.ledger.queries import CallFilter
 from agentkit.messages import text_of
@@ -464,3 +472,39 @@ def test_an_answer_goes_on_once_the_disk_has_space_again(stage: Stage) -> None:
     reopened = stage.open()
     assert reopened.library.check() == []
     reopened.close()
+
+
+def compute(body: dict[str, Any]) -> Answer:
+    """Computes twice in the chat's kernel, then answers with what came out."""
+    outputs = [text_of(one["content"]) for one in body["messages"][2:] if one["role"] == "user"]
+    if len(outputs) < 2:
+        code = "made = [*globals().get('made', []), 1]\nprint(len(made))"
+        return Answer(f"```python\n{code}\n```\nNumber {len(outputs)}")
+    return Answer(f"{outputs[-1].split()[-1]}\nTERMINATE")
+
+
+@pytest.mark.skipif(not is_available(), reason="no kernel can run here")
+def test_a_cell_that_has_run_runs_no_more_and_the_kernel_begins_empty(stage: Stage) -> None:
+    played = stage.play(compute, halt_at=2)
+    workspace = stage.open()
+    run = workspace.ask(OWNER, "How often?", collection="Kitchen", team_id="tools")
+    run.answer("approve", wait_for_question(run).request_id)
+    assert played.halted.wait(60)
+    workspace.close()
+    stage.server.go_on.set()
+    workspace = stage.open()
+    after = stage.play(compute)
+    again = workspace.resume(OWNER, run.id)
+    seen = 0
+    for recorded in again:
+        if isinstance(recorded.event, HumanInputRequested):
+            seen += 1
+            if seen == 2:  # the first was answered before
+                again.answer("approve")
+    answer = again.result()
+    first, second = events_of(workspace, again, CodeRan)
+    assert (first.output.split(), second.output.split()[-1]) == (["1"], "1")
+    assert "all variables of before are gone" in second.output
+    assert len(after.bodies) == 2
+    assert answer.text == "1"
+    workspace.close()
