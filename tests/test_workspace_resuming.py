@@ -31,7 +31,7 @@ from agentkit.runs import Run
 from agentkit.settings import Settings
 from agentkit.workspace import Workspace
 from tests.retrieval.full_disk import at_most
-from tests.servers.openai_server import Answer, OpenAIServer
+from tests.servers.openai_server import Answer, OpenAIServer, tool_call
 
 OWNER = "local"
 TEA = "Green tea is steeped at 80 degrees.\n\nBlack tea is steeped at 95 degrees."
@@ -43,11 +43,6 @@ Plan: Look up black tea.
 Script = Callable[[dict[str, Any]], Answer]
 
 
-def call(name: str, **arguments: Any) -> Answer:
-    function = {"name": name, "arguments": json.dumps(arguments)}
-    return Answer(tool_calls=[{"id": f"call-{name}", "type": "function", "function": function}])
-
-
 def last_role(body: dict[str, Any]) -> str:
     return str(body["messages"][-1]["role"])
 
@@ -55,7 +50,7 @@ def last_role(body: dict[str, Any]) -> str:
 def search_first(body: dict[str, Any]) -> Answer:
     if last_role(body) == "tool":
         return Answer("Green tea is steeped at 80 degrees [1].\nTERMINATE")
-    return call("search_documents", query="green tea")
+    return tool_call("search_documents", query="green tea")
 
 
 def play_roles(body: dict[str, Any]) -> Answer:
@@ -65,7 +60,7 @@ def play_roles(body: dict[str, Any]) -> Answer:
         return (
             search_first(body)
             if last_role(body) == "tool"
-            else call("search_documents", query="green tea")
+            else tool_call("search_documents", query="green tea")
         )
     if "you are the critic" in system:
         return Answer("Nothing is missing.")
@@ -315,9 +310,9 @@ def count_seats(place: str) -> str:
 def ferry(body: dict[str, Any]) -> Answer:
     results = [text_of(one["content"]) for one in body["messages"] if one["role"] == "tool"]
     if not results:
-        return call("count_seats", place="Riga")
+        return tool_call("count_seats", place="Riga")
     if len(results) == 1:
-        return call("book", place="Riga")
+        return tool_call("book", place="Riga")
     return Answer(f"It is {results[-1]}.\nTERMINATE")
 
 

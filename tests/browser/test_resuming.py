@@ -21,7 +21,7 @@ from playwright.sync_api import Locator, Page, expect
 from agentkit.messages import text_of
 from tests.browser import driver, papers
 from tests.browser.serving import App, serving
-from tests.servers.openai_server import Answer, OpenAIServer, words
+from tests.servers.openai_server import Answer, OpenAIServer, tool_call, words
 
 ANSWER = f"{papers.FERRY} [1]"
 REMARK = "The pier is not named, but nothing else is missing."
@@ -40,11 +40,6 @@ def book(place: str) -> str:
 """
 
 
-def call(name: str, **arguments: Any) -> Answer:
-    function = {"name": name, "arguments": json.dumps(arguments)}
-    return Answer(tool_calls=[{"id": f"call-{name}", "type": "function", "function": function}])
-
-
 @dataclass
 class Group:
     """The group of three; the critic halts in the middle of its words, the first time."""
@@ -57,7 +52,11 @@ class Group:
         system = text_of(body["messages"][0]["content"])
         if "you are the researcher" in system:
             done = body["messages"][-1]["role"] == "tool"
-            return Answer(ANSWER) if done else call("search_documents", query=papers.FERRY_QUESTION)
+            return (
+                Answer(ANSWER)
+                if done
+                else tool_call("search_documents", query=papers.FERRY_QUESTION)
+            )
         if "you are the critic" in system:
             halt, self.has_halted = not self.has_halted, True
             return Answer(REMARK, halt_after=len(words("The pier is")) if halt else None)
@@ -74,7 +73,7 @@ class Booking:
         self.bodies.append(body)
         results = [text_of(one["content"]) for one in body["messages"] if one["role"] == "tool"]
         if not results:
-            return call("book", place="Riga")
+            return tool_call("book", place="Riga")
         return Answer(f"It is {results[-1]}.\nTERMINATE")
 
 

@@ -71,6 +71,12 @@ class Answer:
 Script = Callable[[dict[str, Any]], Answer]
 
 
+def tool_call(name: str, **arguments: Any) -> Answer:
+    """A reply that calls a tool."""
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return Answer(tool_calls=[{"id": f"call-{name}", "type": "function", "function": function}])
+
+
 Embed = Callable[[dict[str, Any]], "list[list[float]] | Answer"]
 """Vectors for the `input` of a request, or how it is refused."""
 
