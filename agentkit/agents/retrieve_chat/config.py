@@ -182,8 +182,13 @@ def find_window(model: str) -> int:
     """Tokens for a model of this name: as registered, else what AutoGen takes from a name, else as
     listed, else 4,000.
     """
-    by_name = next((tokens for part, tokens in _OF_AUTOGEN if part in model), None)
+    registered = registered_window(model)
+    if registered:
+        return registered
+    for part, tokens in _OF_AUTOGEN:
+        if part in model:
+            return tokens
     try:
-        return registered_window(model) or by_name or get_max_token_limit(model)
+        return get_max_token_limit(model)
     except UnknownModel:
         return 4_000

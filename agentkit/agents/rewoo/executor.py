@@ -60,7 +60,9 @@ class ActionExecutor:
 
     def action_names(self, only_enable: bool = True) -> list[str]:
         """The names of the actions, toolkits as one."""
-        return [name for name, action in self.actions.items() if action.enable or not only_enable]
+        if not only_enable:
+            return list(self.actions)
+        return list(filter(self.is_valid, self.actions))
 
     def tool_names(self) -> list[str]:
         """What a plan may call: the names of the enabled actions, for toolkits `toolkit.api`."""

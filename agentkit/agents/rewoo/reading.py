@@ -244,10 +244,11 @@ def _normalize(steps: Sequence[Step], tools: Collection[str], known: Collection[
 
 def _normalize_tool(name: str, tools: Collection[str]) -> str:
     """The one tool of this name when upper and lower case do not count; else the name as it is."""
-    if name in tools:
+    wanted = name.casefold()
+    alike = [tool for tool in tools if tool.casefold() == wanted]
+    if name in tools or len(alike) != 1:
         return name
-    alike = [tool for tool in tools if tool.casefold() == name.casefold()]
-    return alike[0] if len(alike) == 1 else name
+    return alike[0]
 
 
 def _find_forward(plan: Plan, known: Collection[str]) -> Iterator[str]:
