@@ -102,9 +102,13 @@ def ended(agent: Agent, peer: Agent, reason: EndReason) -> None:
 
 def why_ended(agent: Agent, peer: Agent) -> EndReason | None:
     """Why the agent last stopped replying to the other one; None when it did not."""
-    return next((engine.human.reasons.get(peer) for engine in _find_engines([agent])), None)
+    for engine in _find_engines([agent]):
+        return engine.human.reasons.get(peer)
+    return None
 
 
 def _find_engines(agents: Iterable[Agent]) -> Iterator[Engine]:
-    found = (getattr(agent, "_engine", None) for agent in agents)
-    return (engine for engine in found if isinstance(engine, Engine))
+    for agent in agents:
+        engine = getattr(agent, "_engine", None)
+        if isinstance(engine, Engine):
+            yield engine

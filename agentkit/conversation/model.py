@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentkit.conversation import announcing
 from agentkit.conversation.checks import redact
 from agentkit.conversation.tooling import normalize_name
+from agentkit.core.given import coalesce
 from agentkit.core.io import is_quiet
 from agentkit.errors import BadModelReply, WrongArgument
 from agentkit.events import ReplyEnd
@@ -188,12 +189,11 @@ def _merge_contexts(messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
     """The contexts of all messages in one, later ones count: so a message can renew what an earlier
     one refers to.
     """
-    contexts = [message["context"] for message in messages if "context" in message]
-    if not contexts:
-        return None
-    merged: dict[str, Any] = {}
-    for context in contexts:
-        merged.update(context)
+    merged: dict[str, Any] | None = None
+    for message in messages:
+        if "context" in message:
+            merged = coalesce(merged, {})
+            merged.update(message["context"])
     return merged
 
 

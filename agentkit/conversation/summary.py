@@ -31,9 +31,11 @@ def last_message_summary(
     # Agents of another make may keep nothing.
     if sender not in getattr(recipient, "chat_messages", ()):
         return ""
-    content = content_of(recipient.last_message(sender) or {})
+    last = recipient.last_message(sender) or {}
+    content = content_of(last)
     if isinstance(content, list):
-        content = "\n".join(str(part["text"]) for part in content if "text" in part)
+        texts = [str(part["text"]) for part in content if "text" in part]
+        content = "\n".join(texts)
     return text_or_empty(content).replace("TERMINATE", "")
 
 
