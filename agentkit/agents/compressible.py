@@ -14,7 +14,7 @@ from agentkit.agents.assistant import SYSTEM_MESSAGE
 from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.compression import settings as settings_of
-from agentkit.conversation.compression.attempt import Attempt, assembled, describe_failure
+from agentkit.conversation.compression.attempt import Attempt, assemble, describe_failure
 from agentkit.conversation.compression.capability import before_the_model
 from agentkit.conversation.compression.meter import Meter, model_asked_by, model_of, no_window
 from agentkit.conversation.compression.model_summary import ModelSummary
@@ -109,7 +109,7 @@ class CompressibleAgent(ConversableAgent):
         """The whole config with the trigger in tokens; False when nothing is to be done."""
         if not given:
             return False
-        config = settings_of.completed(self.name, given)
+        config = settings_of.complete(self.name, given)
         model, window = model_of(self)
         why = no_window(self.client, model)
         if config["mode"] == "COMPRESS" and self.client is None:
@@ -121,7 +121,7 @@ class CompressibleAgent(ConversableAgent):
             raise WrongArgument(
                 f"{self.name}: mode TERMINATE ends the chat when a window is full, and {why}."
             )
-        config["trigger_count"] = trigger = settings_of.trigger_tokens(
+        config["trigger_count"] = trigger = settings_of.count_trigger_tokens(
             self.name, config["trigger_count"], window, why
         )
         if config["mode"] != "TERMINATE" and trigger < (least := self._make_attempt("").fixed):
@@ -241,7 +241,7 @@ class CompressibleAgent(ConversableAgent):
         room_below = attempt.due_at(min(trigger, attempt.limit), messages)
         if settings["verbose"]:
             _print_lines("To be shortened:", written(parts[1]))
-        made = assembled(parts, [ModelSummary()], attempt, room_below, client, self)
+        made = assemble(parts, [ModelSummary()], attempt, room_below, client, self)
         if settings["verbose"]:
             new = filter(is_summary, made[len(parts[0]) :])
             _print_lines("Shortened to:", (each["content"] for each in new))
@@ -266,7 +266,7 @@ class CompressibleAgent(ConversableAgent):
             result = await mode.invoke(lambda: result)  # a callable may give something to wait for
         else:
             result = await mode.invoke(function, given)
-        return settings_of.result(function, result) + last
+        return settings_of.read_result(function, result) + last
 
     def _end_when_full(self, messages: Messages, sender: Agent | None, config: Any) -> Verdict:
         """Whether the window of the model is full; then there is no reply, and the chat ends."""

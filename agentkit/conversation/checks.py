@@ -107,7 +107,7 @@ def check_ids(owner: str, argument: str, values: object) -> None:
         raise WrongType(f"{owner}: {argument} must be a list, not {values!r:.200}.")
 
 
-def checked_name(name: object) -> str:
+def check_agent_name(name: object) -> str:
     """The name of an agent; raises WrongType and WrongArgument for what is none."""
     if not isinstance(name, str):
         raise WrongType(f"An agent's name must be a text, not {name!r}.")

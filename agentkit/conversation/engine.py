@@ -86,11 +86,11 @@ def _is_own(agent: Agent, method: str) -> bool:
 
 
 @contextmanager
-def cache_lent(agents: Iterable[Agent], cache: AbstractCache | None) -> Iterator[None]:
+def lend_cache(agents: Iterable[Agent], cache: AbstractCache | None) -> Iterator[None]:
     """Let the models of the agents use the cache of a chat in the block."""
     with ExitStack() as lent:
         for engine in _find_engines(agents):
-            lent.enter_context(engine.binding.lent(cache))
+            lent.enter_context(engine.binding.lend(cache))
         yield
 
 

@@ -56,7 +56,7 @@ class CutReply:
 
 
 @contextmanager
-def noting_cuts() -> Iterator[list[CutReply]]:
+def note_cuts() -> Iterator[list[CutReply]]:
     """Collect the cut replies of all models that agents ask in the block, also within chats in
     it.
     """
@@ -109,7 +109,7 @@ class Binding:
             self._cache = cache
 
     @contextmanager
-    def lent(self, cache: AbstractCache | None) -> Iterator[None]:
+    def lend(self, cache: AbstractCache | None) -> Iterator[None]:
         """Use the cache of a chat while it lasts, then the one from before; chats in other tasks or
         threads have their own.
         """

@@ -16,7 +16,7 @@ from agentkit.agents.dialog.model import DialogModel, merge, show_to
 from agentkit.agents.dialog.msg import Msg
 from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
-from agentkit.conversation.checks import checked_name
+from agentkit.conversation.checks import check_agent_name
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.model import model_reply, offered_tools
 from agentkit.conversation.replies import asks_model
@@ -83,7 +83,7 @@ class AgentBase(ConversableAgent):
     @name.setter
     def name(self, name: str) -> None:
         """Be called so from now on; raises WrongType and WrongArgument for what is no name."""
-        self._name = checked_name(name)
+        self._name = check_agent_name(name)
 
     @property
     def sys_prompt(self) -> str:

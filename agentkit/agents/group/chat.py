@@ -36,7 +36,7 @@ class GroupChat(Group):
             setattr(self, name, value)
         self.allowed_speaker_transitions_dict = build_transitions(
             self.agents,
-            coalesce(self.allow_repeat_speaker, True),
+            self.allow_repeat_speaker or (),
             self.allowed_or_disallowed_speaker_transitions,
             self.speaker_transitions_type,
         )

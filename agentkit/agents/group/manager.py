@@ -20,7 +20,7 @@ from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_kind
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.ends import stop_reason
-from agentkit.conversation.engine import cache_lent, check_faces, ended, why_ended
+from agentkit.conversation.engine import check_faces, ended, lend_cache, why_ended
 from agentkit.conversation.human import InputMode
 from agentkit.conversation.model import offered_tools
 from agentkit.conversation.tooling import conversation
@@ -143,7 +143,7 @@ class GroupChatManager(ConversableAgent):
         message = messages[-1]
         cache = self.client_cache
         # The members use the cache, too.
-        with nullcontext() if cache is None else cache_lent(chat.agents, cache):
+        with nullcontext() if cache is None else lend_cache(chat.agents, cache):
             if chat.send_introductions:
                 await _broadcast(self, mode, chat, chat.introductions_msg(), self)
             end = await _run_rounds(self, mode, chat, message, first_speaker)

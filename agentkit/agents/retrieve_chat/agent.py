@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agentkit.agents.retrieve_chat import filling, querying
 from agentkit.agents.retrieve_chat.config import RetrieveConfig, find_window
 from agentkit.agents.retrieve_chat.context import Context, find_first, to_query_results
-from agentkit.agents.retrieve_chat.prompts import ASK_AGAIN, ASKS_AGAIN, PROMPTS, filled
+from agentkit.agents.retrieve_chat.prompts import ASK_AGAIN, ASKS_AGAIN, PROMPTS, fill_prompt
 from agentkit.agents.user_proxy import UserProxyAgent
 from agentkit.coding import legacy
 from agentkit.conversation import announcing, engine
@@ -269,7 +269,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
             raise WrongArgument(
                 f"{self.name}: the task must be one of {', '.join(PROMPTS)}, not {task!r}."
             )
-        return filled(prompt, self.problem, doc_contents, self._current_docs_in_context)
+        return fill_prompt(prompt, self.problem, doc_contents, self._current_docs_in_context)
 
     def _explain_lack(self) -> EndReason:
         """Why there are no passages to send."""
@@ -295,7 +295,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         end = await super()._converse(mode, recipient, *args)
         return self._find_lack(recipient) or end
 
-    async def _summarized(
+    async def _make_summary(
         self, mode: Mode, recipient: ConversableAgent, method: Any, *args: Any
     ) -> Any:
         """The summary; where passages were lacking it says so, since there is nothing to
@@ -304,7 +304,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         lacking = self._find_lack(recipient)
         if lacking and isinstance(method, str):
             return stop_reason(lacking)
-        return await super()._summarized(mode, recipient, method, *args)
+        return await super()._make_summary(mode, recipient, method, *args)
 
     def _check_update_context(self, message: Any) -> tuple[bool, bool]:
         """Whether a message asks for other passages, and whether it lacks the prefix of an

@@ -148,7 +148,7 @@ class Plan:
             found |= newest
         return found
 
-    def redone(self, fresh: Plan, known: Collection[str]) -> Plan:
+    def redo(self, fresh: Plan, known: Collection[str]) -> Plan:
         """The fresh steps, and those of this plan that need what they do anew under its old name;
         so these run again, too.
 

@@ -103,7 +103,7 @@ def parse_plan(
         told = problems[:_MOST_TOLD]
         if more := len(problems[_MOST_TOLD:]):
             told.append(Mistake.of("more", more=more))
-        raise ResponseParsingError(Mistake.joined(told), text)
+        raise ResponseParsingError(Mistake.join_all(told), text)
     return plan
 
 
