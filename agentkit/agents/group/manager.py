@@ -319,7 +319,7 @@ async def _next_reply(
 
 
 def _announce_choice(leader: Any, choice: Choice | None, speaker: Agent, number: int) -> None:
-    made = coalesce(choice, Choice(speaker, "custom", []))
+    made = choice or Choice(speaker, "custom", [])
     event = SpeakerSelected(leader.name, speaker.name, made.method, number, made.candidates)
     announcing.announce(event, f"\nNext speaker: {speaker.name}\n", _is_silent(leader))
 
