@@ -199,7 +199,7 @@ def _merge_contexts(messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
 
 def _parse_message(owner: str, reply: Any) -> Stored | None:
     """A message in a form that servers take back, None for one with nothing in it; raises
-    BadModelReply for what can be none.
+    BadModelReply for anything else.
     """
     message = _to_mapping(reply)
     if not isinstance(message, Mapping):

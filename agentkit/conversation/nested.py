@@ -24,7 +24,7 @@ def reply_function(
 ) -> Callable[..., object]:
     """The reply function for a queue.
 
-    Raises WrongType for what is no queue, WrongArgument for an unknown function and for async
+    Raises WrongType for anything but a queue, WrongArgument for an unknown function and for async
     queues without chat ids.
     """
     check_chats(owner, queue)

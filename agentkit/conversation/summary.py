@@ -126,7 +126,7 @@ def check_reflection(owner: str, args: Mapping[str, object]) -> None:
 
 
 def check_carryover(owner: str, carryover: object) -> None:
-    """Raise InvalidCarryOverType for what is neither a text nor a list; nothing at all may be
+    """Raise InvalidCarryOverType for anything but a text or a list; nothing at all may be
     written in any way.
     """
     if carryover and not isinstance(carryover, str | list):

@@ -109,7 +109,7 @@ class DictDialogAgent(DialogAgent):
         self.fault_handler = fault_handler
 
     def set_parser(self, parser: ParserBase) -> None:
-        """Reply in another structure from now on; raises WrongType for what is no parser."""
+        """Reply in another structure from now on; raises WrongType for anything else."""
         if not isinstance(parser, ParserBase):
             raise WrongType(f"{self.name}: a parser must be a ParserBase, not {parser!r:.200}.")
         self.parser = parser

@@ -235,7 +235,7 @@ class GroupChatManager(ConversableAgent):
         return coalesce(self._groupchat.agent_by_name(name), self)
 
     def messages_from_string(self, message_string: str) -> list[Message]:
-        """The messages in a JSON text; raises WrongArgument for what is no list of messages."""
+        """The messages in a JSON text; raises WrongArgument for anything else."""
         return read_messages(message_string)
 
     def messages_to_string(self, messages: list[Message]) -> str:

@@ -31,7 +31,7 @@ class ActionExecutor:
         finish_in_action: bool = False,
     ) -> None:
         """One action or several; plain functions are made into actions. Raises WrongArgument for
-        what is neither.
+        anything else.
 
         The three special actions are InvalidAction(), NoAction() and FinishAction() unless given.
         """
@@ -76,7 +76,7 @@ class ActionExecutor:
         return action.effects_of(api) if action else "none"
 
     def add_action(self, action: Action) -> None:
-        """Add or replace an action; raises WrongArgument for what is no action, or has a name that
+        """Add or replace an action; raises WrongArgument for anything else, and for a name that
         plans cannot write.
         """
         made = _to_action(action)

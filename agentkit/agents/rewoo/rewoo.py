@@ -45,7 +45,7 @@ class BaseAgent:
         self._protocol = protocol
 
     def add_action(self, action: Action) -> None:
-        """Let the agent use this action, too; raises WrongArgument for what is none."""
+        """Let the agent use this action, too; raises WrongArgument for anything else."""
         self._action_executor.add_action(action)
 
     def del_action(self, name: str) -> None:

@@ -288,7 +288,7 @@ def before_the_model(agent: ConversableAgent) -> int:
 
 def read_trigger(owner: str, argument: str, value: object) -> float:
     """A trigger: a share (float up to 1) or tokens (int); raises WrongType or WrongArgument for
-    what is neither.
+    anything else.
     """
     if not is_number(value):
         raise WrongType(

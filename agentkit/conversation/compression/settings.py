@@ -74,7 +74,7 @@ def count_trigger_tokens(owner: str, trigger: object, window: int | None, why: s
     """The trigger in tokens: itself, or its share of the window; `why` there is none, goes into the
     error.
 
-    Raises WrongArgument for what is no positive number, and for a share of a window that is not
+    Raises WrongArgument for anything but a positive number, and for a share of a window that is not
     known.
     """
     if not is_trigger(trigger):

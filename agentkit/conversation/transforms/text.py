@@ -65,7 +65,7 @@ class TextMessageCompressor:
     Below `min_tokens` in all nothing is done. `compression_params` go to the compressor; a `cache`
     keeps what it gave (AutoGen's default is a cache on disk, here there is none). For `filter_dict`
     see `agentkit.conversation.transforms.groups.MessageFilter`.
-    Raises WrongArgument for `min_tokens` below 1, WrongType for what is no compressor.
+    Raises WrongArgument for `min_tokens` below 1, WrongType for another object.
     """
 
     def __init__(

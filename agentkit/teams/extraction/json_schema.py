@@ -53,7 +53,7 @@ def parse_fields(schema: object) -> tuple[Field, ...]:
 
 
 def _check(schema: Mapping[str, Any]) -> None:
-    """Raise ConfigError for what is no JSON schema."""
+    """Raise ConfigError for anything but a JSON schema."""
     import jsonschema  # type: ignore[import-untyped]
 
     newest = jsonschema.Draft202012Validator

@@ -136,7 +136,7 @@ def detect_style(text: str) -> Style:
 
 
 def to_unit(word: str) -> str:
-    """The unit that a word or sign stands for; empty for none that is known."""
+    """The unit that a word or sign stands for; empty for an unknown one."""
     return _UNITS.get(word.casefold(), "")
 
 
