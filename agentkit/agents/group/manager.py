@@ -109,7 +109,8 @@ class GroupChatManager(ConversableAgent):
         others = [agent for agent in list_conversable(self._groupchat) if agent is not recipient]
         if clear_history:
             self._groupchat.reset()
-            for agent in filter(self.chat_messages.__contains__, others):
+            met = filter(self.chat_messages.__contains__, others)
+            for agent in met:
                 self.clear_history(agent)
         for agent in others:
             agent._prepare_chat(self, clear_history, False, reply_at_receive)

@@ -68,15 +68,15 @@ class _Reading:
 
     def begin_action(self, label: str) -> str:
         """Give the current plan line an action; returns its thought."""
+        thought = self.thought or ""
         if self.thought is None:
             self.problems.append(Mistake.of("no plan line", label=label))
         elif self.used:
-            thought = _shorten(self.thought)
-            self.problems.append(
-                Mistake.of("second action", label=label, number=self.plans, thought=thought)
-            )
+            shown = _shorten(thought)
+            wrong = Mistake.of("second action", label=label, number=self.plans, thought=shown)
+            self.problems.append(wrong)
         self.used = True
-        return self.thought or ""
+        return thought
 
 
 def can_be_called(tool: str) -> bool:
