@@ -104,6 +104,7 @@ _LIST = (list, tuple)
 _TEXT = (str, type(None))
 CALLS = ("tool_calls", "function_call")
 """The keys under which calls stand."""
+_SAID = ("content", *CALLS, "tool_responses")
 _KEPT = ("content", *CALLS, "tool_responses", "tool_call_id", "name", "context", "metadata")
 _UNSENT = _THOUGHTS | {"tool_responses", "context", "metadata", "id", "timestamp"}
 
@@ -205,7 +206,8 @@ def calls_of(message: AnyMessage) -> list[ToolCall]:
 
 def functions_of(message: AnyMessage) -> list[FunctionCall]:
     """Name and arguments of every call; empty where a call has neither."""
-    return [_as_function(call.get("function")) or {} for call in calls_of(message)]
+    called = (call.get("function") for call in calls_of(message))
+    return [_as_function(function) or {} for function in called]
 
 
 def _as_function(value: object) -> FunctionCall | None:
@@ -312,13 +314,13 @@ def interrupted(message: AnyMessage, said: str) -> list[ToolResponse]:
 
 def as_dict(owner: str, message: object) -> dict[str, Any]:
     """A message given as text or mapping as a dict; raises WrongType for anything else."""
-    if isinstance(message, str):
-        return {"content": message}
     if isinstance(message, dict):
         return message
-    if isinstance(message, Mapping):
-        return dict(message)
-    raise WrongType(f"{owner}: message must be a text or a dict, not {message!r:.80}.")
+    if isinstance(message, str):
+        return {"content": message}
+    if not isinstance(message, Mapping):
+        raise WrongType(f"{owner}: message must be a text or a dict, not {message!r:.80}.")
+    return dict(message)
 
 
 def copied(message: AnyMessage) -> Stored:
@@ -405,7 +407,7 @@ def without_thinking(message: _M) -> _M:
 
 def says_same(one: AnyMessage, other: AnyMessage) -> bool:
     """Whether two messages have the same content, calls and results; roles and names aside."""
-    return all(one.get(key) == other.get(key) for key in ("content", *CALLS, "tool_responses"))
+    return list(map(one.get, _SAID)) == list(map(other.get, _SAID))
 
 
 # Checks

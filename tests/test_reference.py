@@ -145,7 +145,7 @@ def test_keys_of_compress_config() -> None:
     for row in rows_of(PAGE, "compress_config").values():
         given = eval(f"{{{row.example.strip('`')}}}")
         mode = {"mode": "CUSTOMIZED"} if "compress_function" in given else {}
-        assert settings.completed("test", {**given, **mode})
+        assert settings.complete("test", {**given, **mode})
 
 
 def test_keys_of_code_execution_config() -> None:

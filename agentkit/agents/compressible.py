@@ -14,7 +14,7 @@ from agentkit.agents.assistant import SYSTEM_MESSAGE
 from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.compression import settings as settings_of
-from agentkit.conversation.compression.attempt import Attempt, assembled
+from agentkit.conversation.compression.attempt import Attempt, assemble, describe_failure
 from agentkit.conversation.compression.capability import before_the_model
 from agentkit.conversation.compression.meter import Meter, model_asked_by, model_of, no_window
 from agentkit.conversation.compression.model_summary import ModelSummary
@@ -28,9 +28,10 @@ from agentkit.conversation.engine import ended
 from agentkit.conversation.model import offered_tools
 from agentkit.conversation.replies import Continued, Verdict
 from agentkit.conversation.tooling import conversation
+from agentkit.core.given import coalesce
 from agentkit.core.io import IOStream, is_quiet
 from agentkit.core.twin import Mode, faces
-from agentkit.errors import AgentkitError, Stopped, WrongArgument
+from agentkit.errors import Stopped, WrongArgument
 from agentkit.messages import AnyMessage, Stored
 from agentkit.options import InputMode
 from agentkit.reasons import EndReason
@@ -108,7 +109,7 @@ class CompressibleAgent(ConversableAgent):
         """The whole config with the trigger in tokens; False when nothing is to be done."""
         if not given:
             return False
-        config = settings_of.completed(self.name, given)
+        config = settings_of.complete(self.name, given)
         model, window = model_of(self)
         why = no_window(self.client, model)
         if config["mode"] == "COMPRESS" and self.client is None:
@@ -120,7 +121,7 @@ class CompressibleAgent(ConversableAgent):
             raise WrongArgument(
                 f"{self.name}: mode TERMINATE ends the chat when a window is full, and {why}."
             )
-        config["trigger_count"] = trigger = settings_of.trigger_tokens(
+        config["trigger_count"] = trigger = settings_of.count_trigger_tokens(
             self.name, config["trigger_count"], window, why
         )
         if config["mode"] != "TERMINATE" and trigger < (least := self._make_attempt("").fixed):
@@ -189,7 +190,9 @@ class CompressibleAgent(ConversableAgent):
 
     def _get_stored(self, sender: Agent | None) -> list[Stored]:
         """The conversation as it is stored; nothing without a sender."""
-        return self._oai_messages.get(sender, []) if sender is not None else []
+        if sender is None:
+            return []
+        return self._oai_messages.get(sender, [])
 
     def _is_to_rest(self, sender: Agent | None, messages: Messages, tokens: int) -> bool:
         """Whether the model failed to shorten this history a short while ago."""
@@ -219,17 +222,15 @@ class CompressibleAgent(ConversableAgent):
         shorten or it failed; why, is told.
         """
         settings = self.compress_config or self.DEFAULT_COMPRESS_CONFIG
-        client = self.compress_client if config is None else config
+        client = coalesce(config, self.compress_client)
         try:
-            made = self._summarize(messages or [], client, settings)
+            made = self._summarize(coalesce(messages, []), client, settings)
         except Stopped:
             raise
         except Exception as error:  # noqa: BLE001 (clients of scripts raise anything)
-            known = isinstance(error, AgentkitError)
-            failed = settings_of.Failed(str(error) if known else f"{type(error).__name__}: {error}")
-            announcing.note(
-                self.name, f"the history was not shortened: {failed.reason}", is_quiet()
-            )
+            failed = settings_of.Failed(describe_failure(error))
+            text = f"the history was not shortened: {failed.reason}"
+            announcing.note(self.name, text, is_quiet())
             return failed
         return True, made
 
@@ -240,7 +241,7 @@ class CompressibleAgent(ConversableAgent):
         room_below = attempt.due_at(min(trigger, attempt.limit), messages)
         if settings["verbose"]:
             _print_lines("To be shortened:", written(parts[1]))
-        made = assembled(parts, [ModelSummary()], attempt, room_below, client, self)
+        made = assemble(parts, [ModelSummary()], attempt, room_below, client, self)
         if settings["verbose"]:
             new = filter(is_summary, made[len(parts[0]) :])
             _print_lines("Shortened to:", (each["content"] for each in new))
@@ -265,7 +266,7 @@ class CompressibleAgent(ConversableAgent):
             result = await mode.invoke(lambda: result)  # a callable may give something to wait for
         else:
             result = await mode.invoke(function, given)
-        return settings_of.result(function, result) + last
+        return settings_of.read_result(function, result) + last
 
     def _end_when_full(self, messages: Messages, sender: Agent | None, config: Any) -> Verdict:
         """Whether the window of the model is full; then there is no reply, and the chat ends."""
@@ -285,19 +286,21 @@ class CompressibleAgent(ConversableAgent):
         if sender is None:
             return
         said = self.original_messages(sender)
-        if not keep(self, sender, stored, before, made):
-            if stored or self._get_stored(sender):
-                return
+        if not stored and not self._get_stored(sender):
             self._oai_messages[sender] = made
+        elif not keep(self, sender, stored, before, made):
+            return
         self._originals.put(self, sender, (list(self._oai_messages[sender]), said or before))
         if self.compress_config["broadcast"]:
             broadcast(self, sender, before)
 
     def _make_attempt(self, strategy: str, limit: int = sys.maxsize, config: Any = None) -> Attempt:
         """What holds for this agent; `limit` counts where the window of the model is not known."""
-        model, window = model_of(self) if config is None else model_asked_by(None, config)
+        client, (model, window) = self.client, model_of(self)
+        if config is not None:
+            client, (model, window) = None, model_asked_by(None, config)
         if model not in self._meters:
-            self._meters[model] = Meter(model, self.client if config is None else None)
+            self._meters[model] = Meter(model, client)
         meter = self._meters[model]
         fixed = meter.fixed(self._oai_system_message, offered_tools(self.llm_config))
         return Attempt(self.name, strategy, meter, fixed, window or limit)

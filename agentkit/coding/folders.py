@@ -189,7 +189,7 @@ def _enter_shut(name: str, flags: int, within: int | None) -> int:
 
 
 def _list_folder(here: int) -> tuple[list[str], list[str]]:
-    """Names of what is no folder, and of the folders."""
+    """Names of the files and the like, and names of the folders."""
     files: list[str] = []
     folders: list[str] = []
     with suppress(OSError), os.scandir(here) as entries:

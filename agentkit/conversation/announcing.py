@@ -102,16 +102,16 @@ def _emit(message: AnyMessage, sender: str, recipient: str, silent: bool) -> Non
     if not bus.heard():
         return
     extra: dict[str, Any] = {"inner": True, **call_fields(message)}
-    if metadata := message.get("metadata"):
+    metadata = message.get("metadata")
+    if metadata:
         extra["metadata"] = metadata
-    if silent:
-        extra["silent"] = True
     last = _last_id.get() or [None]
     role = str(message.get("role") or "assistant")
-    event = MessageSent(
-        new_id(), last[0], sender, recipient, role, display_text(message), extra=extra
-    )
-    if not silent:
+    text = display_text(message)
+    event = MessageSent(new_id(), last[0], sender, recipient, role, text, extra=extra)
+    if silent:
+        extra["silent"] = True
+    else:
         last[0] = event.id
     bus.emit(event)
 

@@ -207,7 +207,7 @@ async def a_initiate_chats(chat_queue: list[Chat]) -> dict[Any, ChatResult]:
 
 
 def check_chats(owner: str, queue: object) -> None:
-    """Raise WrongType for what is no list of dicts."""
+    """Raise WrongType for anything but a list of dicts."""
     check_all(owner, "chat_queue", queue, Mapping, "a dict of the arguments of a chat")
 
 

@@ -45,7 +45,7 @@ def is_whole_number(value: object) -> TypeGuard[int]:
 
 
 def check_text(owner: str, argument: str, value: object) -> None:
-    """Raise WrongType for what is neither a text nor None."""
+    """Raise WrongType for anything but a text or None."""
     check_kind(owner, argument, value, str | None, "a text")
 
 
@@ -56,7 +56,7 @@ def check_flag(owner: str, argument: str, value: object) -> None:
 
 
 def check_count(owner: str, argument: str, value: object) -> None:
-    """Raise WrongType for what is no whole number (or infinite), WrongArgument for a negative
+    """Raise WrongType for anything but a whole number (or infinity), WrongArgument for a negative
     one.
     """
     if not is_whole_number(value) and value != math.inf:
@@ -66,8 +66,8 @@ def check_count(owner: str, argument: str, value: object) -> None:
 
 
 def check_agent(owner: str, argument: str, value: object, *, needed: bool = False) -> None:
-    """Raise WrongType for what is no agent; None is one unless `needed`, and anything with a name
-    passes.
+    """Raise WrongType for anything but an agent; None is one unless `needed`, and whatever has a
+    name passes.
     """
     if value is None and not needed:
         return
@@ -76,7 +76,7 @@ def check_agent(owner: str, argument: str, value: object, *, needed: bool = Fals
 
 
 def check_messages(owner: str, messages: Any) -> None:
-    """Raise WrongType for what is no list of messages; of the messages only the last is looked
+    """Raise WrongType for anything but a list of messages; of the messages only the last is looked
     at.
     """
     check_kind(owner, "messages", messages, list | tuple, "a list of messages")
@@ -85,7 +85,7 @@ def check_messages(owner: str, messages: Any) -> None:
 
 
 def check_conversations(owner: str, chat_messages: Any) -> None:
-    """Raise WrongType for what is no dict of agents and their lists of messages."""
+    """Raise WrongType for anything but a dict of agents and their messages."""
     check_kind(
         owner, "chat_messages", chat_messages, Mapping | None, "a dict of agents and their messages"
     )
@@ -95,20 +95,20 @@ def check_conversations(owner: str, chat_messages: Any) -> None:
 
 
 def check_all(owner: str, argument: str, values: Any, kinds: Any, what: str) -> None:
-    """Raise WrongType for what is no list, or has something in it that is of none of the kinds."""
+    """Raise WrongType for anything but a list of values of these kinds."""
     check_kind(owner, argument, values, list | tuple, f"a list, each of it {what}")
     for value in values:
         check_kind(owner, f"each of {argument}", value, kinds, what)
 
 
 def check_ids(owner: str, argument: str, values: object) -> None:
-    """Raise WrongType for what is no collection of ids."""
+    """Raise WrongType for anything but a collection of ids."""
     if not is_collection(values):
         raise WrongType(f"{owner}: {argument} must be a list, not {values!r:.200}.")
 
 
-def checked_name(name: object) -> str:
-    """The name of an agent; raises WrongType and WrongArgument for what is none."""
+def check_agent_name(name: object) -> str:
+    """The name of an agent; raises WrongType and WrongArgument for other values."""
     if not isinstance(name, str):
         raise WrongType(f"An agent's name must be a text, not {name!r}.")
     if not name:

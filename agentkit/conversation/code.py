@@ -173,7 +173,7 @@ async def code_reply(
 
 
 def parse_last_n(owner: str, settings: dict[str, Any]) -> int | Literal["auto"]:
-    """How many messages are looked through; raises WrongArgument for what is no such number."""
+    """How many messages are looked through; raises WrongArgument for anything else."""
     value = settings.get("last_n_messages", "auto")
     if value == "auto":
         return "auto"

@@ -21,20 +21,20 @@ from agentkit.conversation.chats import (
 )
 from agentkit.conversation.checks import (
     check_agent,
+    check_agent_name,
     check_all,
     check_count,
     check_flag,
     check_kind,
     check_text,
-    checked_name,
 )
 from agentkit.conversation.code import CodeConfig, Coder
 from agentkit.conversation.ends import stop_reason
-from agentkit.conversation.engine import Engine, cache_lent, check_faces, part, why_ended
+from agentkit.conversation.engine import Engine, check_faces, lend_cache, part, why_ended
 from agentkit.conversation.history import History
 from agentkit.conversation.hooks import Hooks
 from agentkit.conversation.human import Human
-from agentkit.conversation.model import Binding, LLMConfig, model_reply, noting_cuts, offered_tools
+from agentkit.conversation.model import Binding, LLMConfig, model_reply, note_cuts, offered_tools
 from agentkit.conversation.replies import Entry, ReplyTable, Trigger, Verdict, asks_model
 from agentkit.conversation.summary import (
     DEFAULT_PROMPT,
@@ -110,7 +110,7 @@ class ConversableAgent(LLMAgent):
         context_variables: dict[str, Any] | None = None,
     ) -> None:
         """The arguments are AutoGen's. Raises WrongType and WrongArgument for what cannot be."""
-        self._name = checked_name(name)
+        self._name = check_agent_name(name)
         check_kind(name, "system_message", system_message, str | list | None, "a text")
         check_kind(
             name, "default_auto_reply", default_auto_reply, str | dict | None, "a text or a message"
@@ -554,13 +554,13 @@ class ConversableAgent(LLMAgent):
         announce_beginning(
             self.name, recipient.name, message, kwargs, bool(self._is_silent(self, silent))
         )
-        with noting_cuts() as cut, cache_lent(pair, cache):
+        with note_cuts() as cut, lend_cache(pair, cache):
             self._prepare_chat(recipient, clear_history, reply_at_receive=max_turns is None)
             try:
                 end = await self._converse(mode, recipient, max_turns, message, silent, kwargs)
             except LimitReached as error:
                 end = end_of(error)
-            summary = await self._summarized(
+            summary = await self._make_summary(
                 mode, recipient, summary_method, summary_args or {}, cache
             )
         history = self._oai_messages[recipient]
@@ -613,7 +613,7 @@ class ConversableAgent(LLMAgent):
             await mode.peer(self, "send", opening, recipient, True, silent)
         return EndReason("turns", limit=max_turns)
 
-    async def _summarized(
+    async def _make_summary(
         self,
         mode: Mode,
         recipient: ConversableAgent,

@@ -86,11 +86,11 @@ def _is_own(agent: Agent, method: str) -> bool:
 
 
 @contextmanager
-def cache_lent(agents: Iterable[Agent], cache: AbstractCache | None) -> Iterator[None]:
+def lend_cache(agents: Iterable[Agent], cache: AbstractCache | None) -> Iterator[None]:
     """Let the models of the agents use the cache of a chat in the block."""
     with ExitStack() as lent:
         for engine in _find_engines(agents):
-            lent.enter_context(engine.binding.lent(cache))
+            lent.enter_context(engine.binding.lend(cache))
         yield
 
 
@@ -102,9 +102,13 @@ def ended(agent: Agent, peer: Agent, reason: EndReason) -> None:
 
 def why_ended(agent: Agent, peer: Agent) -> EndReason | None:
     """Why the agent last stopped replying to the other one; None when it did not."""
-    return next((engine.human.reasons.get(peer) for engine in _find_engines([agent])), None)
+    for engine in _find_engines([agent]):
+        return engine.human.reasons.get(peer)
+    return None
 
 
 def _find_engines(agents: Iterable[Agent]) -> Iterator[Engine]:
-    found = (getattr(agent, "_engine", None) for agent in agents)
-    return (engine for engine in found if isinstance(engine, Engine))
+    for agent in agents:
+        engine = getattr(agent, "_engine", None)
+        if isinstance(engine, Engine):
+            yield engine

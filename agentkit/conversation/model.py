@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentkit.conversation import announcing
 from agentkit.conversation.checks import redact
 from agentkit.conversation.tooling import normalize_name
+from agentkit.core.given import coalesce
 from agentkit.core.io import is_quiet
 from agentkit.errors import BadModelReply, WrongArgument
 from agentkit.events import ReplyEnd
@@ -55,7 +56,7 @@ class CutReply:
 
 
 @contextmanager
-def noting_cuts() -> Iterator[list[CutReply]]:
+def note_cuts() -> Iterator[list[CutReply]]:
     """Collect the cut replies of all models that agents ask in the block, also within chats in
     it.
     """
@@ -108,7 +109,7 @@ class Binding:
             self._cache = cache
 
     @contextmanager
-    def lent(self, cache: AbstractCache | None) -> Iterator[None]:
+    def lend(self, cache: AbstractCache | None) -> Iterator[None]:
         """Use the cache of a chat while it lasts, then the one from before; chats in other tasks or
         threads have their own.
         """
@@ -188,18 +189,17 @@ def _merge_contexts(messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
     """The contexts of all messages in one, later ones count: so a message can renew what an earlier
     one refers to.
     """
-    contexts = [message["context"] for message in messages if "context" in message]
-    if not contexts:
-        return None
-    merged: dict[str, Any] = {}
-    for context in contexts:
-        merged.update(context)
+    merged: dict[str, Any] | None = None
+    for message in messages:
+        if "context" in message:
+            merged = coalesce(merged, {})
+            merged.update(message["context"])
     return merged
 
 
 def _parse_message(owner: str, reply: Any) -> Stored | None:
     """A message in a form that servers take back, None for one with nothing in it; raises
-    BadModelReply for what can be none.
+    BadModelReply for anything else.
     """
     message = _to_mapping(reply)
     if not isinstance(message, Mapping):

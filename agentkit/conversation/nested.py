@@ -24,7 +24,7 @@ def reply_function(
 ) -> Callable[..., object]:
     """The reply function for a queue.
 
-    Raises WrongType for what is no queue, WrongArgument for an unknown function and for async
+    Raises WrongType for anything but a queue, WrongArgument for an unknown function and for async
     queues without chat ids.
     """
     check_chats(owner, queue)
@@ -114,17 +114,23 @@ def select_chats(
     """
     if not queue:
         return []
-    chats = [{**chat, "sender": coalesce(chat.get("sender"), recipient)} for chat in queue]
+    chats = [_begin(chat, recipient) for chat in queue]
     first = chats[0]
-    if first.get("message") is None:
+    if first["message"] is None:
         first["message"] = content_of(messages[-1])
     for chat in chats:
-        if callable(chat.get("message")):
+        if callable(chat["message"]):
             chat["message"] = chat["message"](recipient, messages, sender, config)
     if "carryover_config" in first:
         carryover = _make_carryover(first.pop("carryover_config"), recipient, messages, sender)
         first["message"] = with_carryover(recipient.name, first["message"], carryover)
-    return [chat for chat in chats if chat.get("message")]
+    return [chat for chat in chats if chat["message"]]
+
+
+def _begin(chat: Chat, recipient: ChatAgent) -> Chat:
+    """A copy of the chat, which the recipient begins unless another sender is given."""
+    sender = coalesce(chat.get("sender"), recipient)
+    return {"message": None, **chat, "sender": sender}
 
 
 def _make_carryover(

@@ -64,8 +64,8 @@ class ReplyTable:
         ignore_async: bool,
         remove_others: bool,
     ) -> None:
-        """Insert a function; raises WrongArgument for what is no trigger and WrongType for what is
-        no function.
+        """Insert a function; raises WrongArgument for an impossible trigger, WrongType for anything
+        but a function.
         """
         check_trigger(self.owner, trigger)
         check_kind(self.owner, "reply_func", reply_func, Callable, "callable")
@@ -214,7 +214,7 @@ def is_async(function: ReplyFunction) -> bool:
 
 
 def check_trigger(owner: str, trigger: object) -> None:
-    """Raise WrongArgument for what can be no trigger."""
+    """Raise WrongArgument for an impossible trigger."""
     if isinstance(trigger, list):
         for each in trigger:
             check_trigger(owner, each)

@@ -31,9 +31,11 @@ def last_message_summary(
     # Agents of another make may keep nothing.
     if sender not in getattr(recipient, "chat_messages", ()):
         return ""
-    content = content_of(recipient.last_message(sender) or {})
+    last = recipient.last_message(sender) or {}
+    content = content_of(last)
     if isinstance(content, list):
-        content = "\n".join(str(part["text"]) for part in content if "text" in part)
+        texts = [str(part["text"]) for part in content if "text" in part]
+        content = "\n".join(texts)
     return text_or_empty(content).replace("TERMINATE", "")
 
 
@@ -124,7 +126,7 @@ def check_reflection(owner: str, args: Mapping[str, object]) -> None:
 
 
 def check_carryover(owner: str, carryover: object) -> None:
-    """Raise InvalidCarryOverType for what is neither a text nor a list; nothing at all may be
+    """Raise InvalidCarryOverType for anything but a text or a list; nothing at all may be
     written in any way.
     """
     if carryover and not isinstance(carryover, str | list):

@@ -47,7 +47,7 @@ class Toolbox:
 
     def register(self, functions: Mapping[str, Callable[..., object] | None]) -> None:
         """Add, replace or (None) remove functions; raises WrongArgument for bad names, WrongType
-        for what is no function.
+        for another object.
         """
         check_kind(self.owner, "function_map", functions, Mapping, "a dict of names and functions")
         for name, function in functions.items():

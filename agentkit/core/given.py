@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from itertools import filterfalse
-from types import UnionType
-from typing import Any, TypeGuard, TypeVar, overload
+from typing import Any, TypeGuard, TypeVar
 
 T = TypeVar("T")
 
@@ -15,20 +14,16 @@ def coalesce(value: T | None, default: T) -> T:
     return default if value is None else value
 
 
-def to_list(value: T | Iterable[T] | None, kinds: Any) -> list[T]:
+def to_list(given: Any, kinds: Any) -> list[Any]:
     """One value of these kinds, several values, or None, as a new list."""
-    if isinstance(value, kinds):
-        return [value]
-    return list(value or ())
+    if isinstance(given, kinds):
+        return [given]
+    return list(given or ())
 
 
-@overload
-def is_list_of(value: object, kind: type[T]) -> TypeGuard[list[T]]: ...
-@overload
-def is_list_of(value: object, kind: UnionType) -> TypeGuard[list[Any]]: ...
-def is_list_of(value: object, kind: Any) -> bool:
-    """Whether it is a list or a tuple, and each of it is of this kind."""
-    return isinstance(value, list | tuple) and all(isinstance(each, kind) for each in value)
+def is_list_of(value: object, kinds: Any) -> TypeGuard[list[Any]]:
+    """Whether it is a list or a tuple, and each of it is of these kinds."""
+    return isinstance(value, list | tuple) and all(isinstance(each, kinds) for each in value)
 
 
 def list_missing(values: Iterable[T], others: Container[T]) -> list[T]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentkit import ConversableAgent
-from agentkit.conversation.engine import cache_lent, check_faces, ended, why_ended
+from agentkit.conversation.engine import check_faces, ended, lend_cache, why_ended
 from agentkit.core.twin import SYNC
 from agentkit.errors import AsyncReplyInSyncChat
 from agentkit.llm.cache import InMemoryCache
@@ -36,7 +36,7 @@ def test_why_an_agent_stopped_replying() -> None:
 def test_the_cache_of_a_chat_is_lent_to_those_who_have_a_model() -> None:
     ann, own, lent = agent("ann"), InMemoryCache("own"), InMemoryCache("lent")
     ann.client_cache = own
-    with cache_lent([FOREIGN, ann], lent):
+    with lend_cache([FOREIGN, ann], lent):
         assert ann.client_cache is lent
     assert ann.client_cache is own
 

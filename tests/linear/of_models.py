@@ -8,7 +8,7 @@ from agentkit.agents.dialog.structured_reply import _REFUSAL
 from agentkit.agents.group import manager, mentions
 from agentkit.agents.retrieve_chat import chunks as chat_chunks
 from agentkit.agents.retrieve_chat import files as chat_files
-from agentkit.agents.rewoo import inputs, plan, reading
+from agentkit.agents.rewoo import actions, inputs, plan, reading
 from agentkit.coding import code_blocks, command_line, legacy
 from agentkit.coding.local import LocalCommandLineCodeExecutor
 from agentkit.conversation.compression import citing, extraction, rendering
@@ -17,6 +17,7 @@ from agentkit.core import fences, normal, unseen
 from agentkit.core import text as core_text
 from agentkit.core.address import without_login
 from agentkit.core.tools import parse_arguments, to_text
+from agentkit.errors import WrongArgument
 from agentkit.llm.calls import failures
 from agentkit.llm.offline import extractive, passages, units, words
 from agentkit.llm.offline import question as asked_question
@@ -51,6 +52,19 @@ def _tagged(text: str) -> object:
     return MultiTaggedContentParser(
         TaggedContent("a", "<a>", "hint", "</a>", True), TaggedContent("b", "[[", "hint", "]]")
     ).parse(text)
+
+
+class _Search(actions.BaseAction):
+    def run(self, query: str, most: int = 1) -> str:
+        """Search."""
+        return query
+
+
+def _parse_inputs(text: str) -> object:
+    try:
+        return inputs.JsonParser(_Search()).parse_inputs(text)
+    except WrongArgument:
+        return None
 
 
 def _citations(text: str) -> object:
@@ -266,7 +280,7 @@ EATERS = [
         ["```", "```python\n", "\n", " ", "\t"],
         [Worst("\n", "```\n", "x"), Worst(" ", "```\n", "x"), Worst("\n```", "```\n", "x")],
     ),
-    Eater("agents.rewoo.no_object", inputs._is_no_object, JSON),
+    Eater("agents.rewoo.inputs", _parse_inputs, JSON),
     # agentkit.conversation
     Eater(
         "conversation.compression.citations",

@@ -18,6 +18,7 @@ from agentkit.agents.dialog.configs import is_known
 from agentkit.agents.dialog.msg import Msg, as_text
 from agentkit.agents.dialog.structured_reply import Wish, ask
 from agentkit.core import stopping
+from agentkit.core.given import to_list
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import (
     HumanTimedOut,
@@ -49,8 +50,8 @@ class DialogAgent(AgentBase):
         """The arguments of AgentBase; with only two, the second may be the model's name. Raises
         NoModelConfig without a model.
         """
-        has_model = model_config_name is not None or llm_config is not None
-        if not has_model and sys_prompt and _is_model_name(sys_prompt):
+        names_model = (model_config_name, llm_config) == (None, None) and _is_model_name(sys_prompt)
+        if names_model:
             sys_prompt, model_config_name = None, sys_prompt
         if model_config_name is None and not llm_config:
             raise NoModelConfig(
@@ -61,8 +62,10 @@ class DialogAgent(AgentBase):
         )
 
 
-def _is_model_name(text: str) -> bool:
+def _is_model_name(text: str | None) -> bool:
     """Whether a second argument is rather the name of a model than a prompt."""
+    if not text:
+        return False
     return is_known(text) or " " not in text
 
 
@@ -106,7 +109,7 @@ class DictDialogAgent(DialogAgent):
         self.fault_handler = fault_handler
 
     def set_parser(self, parser: ParserBase) -> None:
-        """Reply in another structure from now on; raises WrongType for what is no parser."""
+        """Reply in another structure from now on; raises WrongType for anything else."""
         if not isinstance(parser, ParserBase):
             raise WrongType(f"{self.name}: a parser must be a ParserBase, not {parser!r:.200}.")
         self.parser = parser
@@ -206,10 +209,13 @@ class UserAgent(AgentBase):
             return cast(str, await mode.block(self._ask_in_time, prompt, timeout))
 
         text = await ask_person(self.input_hint)
-        keys = [required_keys] if isinstance(required_keys, str) else required_keys or ()
-        values = {key: await ask_person(f"{key}: ") for key in keys}
-        url = await ask_person("URL (or Enter to skip): ") if self.require_url else ""
-        said = Msg(self.name, text, "user", values or None, url=url or None)
+        values: dict[str, str] = {}
+        for key in to_list(required_keys, str):
+            values[key] = await ask_person(f"{key}: ")
+        url = ""
+        if self.require_url:
+            url = await ask_person("URL (or Enter to skip): ")
+        said = Msg(self.name, text, "user", values or None, url=url)
         self.observe(said)
         self.speak(said)
         return said

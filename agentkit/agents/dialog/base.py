@@ -16,7 +16,7 @@ from agentkit.agents.dialog.model import DialogModel, merge, show_to
 from agentkit.agents.dialog.msg import Msg
 from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
-from agentkit.conversation.checks import checked_name
+from agentkit.conversation.checks import check_agent_name
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.model import model_reply, offered_tools
 from agentkit.conversation.replies import asks_model
@@ -82,8 +82,8 @@ class AgentBase(ConversableAgent):
 
     @name.setter
     def name(self, name: str) -> None:
-        """Be called so from now on; raises WrongType and WrongArgument for what is no name."""
-        self._name = checked_name(name)
+        """Be called so from now on; raises WrongType and WrongArgument for other values."""
+        self._name = check_agent_name(name)
 
     @property
     def sys_prompt(self) -> str:
@@ -298,7 +298,9 @@ class AgentBase(ConversableAgent):
         )
 
     def _to_msg(self, reply: Any) -> Msg:
-        """The reply of the engine as a message; raises NoModelConfig and BadModelReply for none."""
+        """The reply of the engine as a message; raises NoModelConfig and BadModelReply for an empty
+        one.
+        """
         if isinstance(reply, Msg):
             return reply
         content = given_content(reply)
@@ -418,7 +420,7 @@ def announce_once(said: Msg, listeners: str, *, silent: bool) -> None:
 
 
 def list_agents(given: Any) -> list[AgentBase]:
-    """One agent or several as a list; raises WrongType for what is none."""
+    """One agent or several as a list; raises WrongType for anything else."""
     agents = [given] if isinstance(given, AgentBase) else given
     if not is_list_of(agents, AgentBase):
         raise WrongType(f"Participants must be dialog agents (AgentBase), not {given!r:.200}.")

@@ -19,7 +19,7 @@ from agentkit.core.io import quietly
 from agentkit.core.twin import Mode
 from agentkit.errors import ModelError, ResponseParsingError, explain
 from agentkit.events import Noted, ReplyParsed
-from agentkit.messages import Stored, functions_of, text_of
+from agentkit.messages import FunctionCall, Stored, functions_of, given_content, text_of
 from agentkit.parsers import ModelResponse
 
 ParseFunction = Callable[[ModelResponse], Any]
@@ -256,9 +256,7 @@ def _read_reply(agent: ConversableAgent, reply: Any, *, forced: bool) -> str | S
     Calls of functions that nobody has offered are no calls: their text counts, else what the first
     was called with.
     """
-    if not isinstance(reply, dict):
-        return reply or ""
-    text, called = text_of(reply.get("content")), functions_of(reply)
+    text, called = text_of(given_content(reply)), _list_called(reply)
     if not called:
         return text
 
@@ -268,6 +266,11 @@ def _read_reply(agent: ConversableAgent, reply: Any, *, forced: bool) -> str | S
     if offered_tools(agent.llm_config) or _can_run_any(agent, called):
         return cast(Stored, reply)
     return text or arguments
+
+
+def _list_called(reply: Any) -> list[FunctionCall]:
+    """The functions that a reply calls; a text calls none."""
+    return functions_of(reply) if isinstance(reply, dict) else []
 
 
 def _can_run_any(agent: ConversableAgent, called: Sequence[Mapping[str, Any]]) -> bool:

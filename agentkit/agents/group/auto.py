@@ -95,7 +95,8 @@ def _register_clients(
     chooser: ConversableAgent, config: dict[str, Any], classes: list[type]
 ) -> None:
     """Register the classes of clients that the entries of the config name."""
-    wanted = {each.get("model_client_cls") for each in config.get("config_list") or [config]}
+    entries = config.get("config_list") or [config]
+    wanted = [entry.get("model_client_cls") for entry in entries]
     for client_class in classes:
         if client_class.__name__ in wanted:
             chooser.register_model_client(client_class)

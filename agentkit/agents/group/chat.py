@@ -36,7 +36,7 @@ class GroupChat(Group):
             setattr(self, name, value)
         self.allowed_speaker_transitions_dict = build_transitions(
             self.agents,
-            coalesce(self.allow_repeat_speaker, True),
+            self.allow_repeat_speaker or (),
             self.allowed_or_disallowed_speaker_transitions,
             self.speaker_transitions_type,
         )
@@ -63,7 +63,7 @@ class GroupChat(Group):
         """
         agents = self.nested_agents() if recursive else self.agents
         found = [agent for agent in agents if agent.name == name]
-        if raise_on_name_conflict and len(found) > 1:
+        if len(found) > 1 and raise_on_name_conflict:
             raise AgentNameConflict(
                 f"{len(found)} agents of the group are called {name!r}; give each a name of its"
                 " own."

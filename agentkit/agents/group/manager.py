@@ -20,7 +20,7 @@ from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_kind
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.ends import stop_reason
-from agentkit.conversation.engine import cache_lent, check_faces, ended, why_ended
+from agentkit.conversation.engine import check_faces, ended, lend_cache, why_ended
 from agentkit.conversation.model import offered_tools
 from agentkit.conversation.tooling import conversation
 from agentkit.core.given import coalesce, is_list_of
@@ -109,7 +109,8 @@ class GroupChatManager(ConversableAgent):
         others = [agent for agent in list_conversable(self._groupchat) if agent is not recipient]
         if clear_history:
             self._groupchat.reset()
-            for agent in filter(self.chat_messages.__contains__, others):
+            met = filter(self.chat_messages.__contains__, others)
+            for agent in met:
                 self.clear_history(agent)
         for agent in others:
             agent._prepare_chat(self, clear_history, False, reply_at_receive)
@@ -143,7 +144,7 @@ class GroupChatManager(ConversableAgent):
         message = messages[-1]
         cache = self.client_cache
         # The members use the cache, too.
-        with nullcontext() if cache is None else cache_lent(chat.agents, cache):
+        with nullcontext() if cache is None else lend_cache(chat.agents, cache):
             if chat.send_introductions:
                 await _broadcast(self, mode, chat, chat.introductions_msg(), self)
             end = await _run_rounds(self, mode, chat, message, first_speaker)
@@ -235,7 +236,7 @@ class GroupChatManager(ConversableAgent):
         return coalesce(self._groupchat.agent_by_name(name), self)
 
     def messages_from_string(self, message_string: str) -> list[Message]:
-        """The messages in a JSON text; raises WrongArgument for what is no list of messages."""
+        """The messages in a JSON text; raises WrongArgument for anything else."""
         return read_messages(message_string)
 
     def messages_to_string(self, messages: list[Message]) -> str:
@@ -319,7 +320,7 @@ async def _next_reply(
 
 
 def _announce_choice(leader: Any, choice: Choice | None, speaker: Agent, number: int) -> None:
-    made = coalesce(choice, Choice(speaker, "custom", []))
+    made = choice or Choice(speaker, "custom", [])
     event = SpeakerSelected(leader.name, speaker.name, made.method, number, made.candidates)
     announcing.announce(event, f"\nNext speaker: {speaker.name}\n", _is_silent(leader))
 

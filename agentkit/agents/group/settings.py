@@ -111,12 +111,17 @@ def check_settings(chat: Group) -> dict[str, object]:
         templates.fill(prompt, [])
     method = chat.speaker_selection_method
     return {
-        "agents": chat.agents if isinstance(chat.agents, list) else list(chat.agents),
+        "agents": _to_list(chat.agents),
         "speaker_selection_method": method if callable(method) else read_method(method),
         "speaker_transitions_type": _read_transitions_type(chat),
         "allow_repeat_speaker": _read_repeating(chat),
         "select_speaker_prompt_template": prompt,
     }
+
+
+def _to_list(agents: object) -> object:
+    """The list itself, so that later changes of it count."""
+    return list(agents) if isinstance(agents, tuple) else agents
 
 
 def read_method(name: object) -> str:

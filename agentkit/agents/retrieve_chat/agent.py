@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agentkit.agents.retrieve_chat import filling, querying
 from agentkit.agents.retrieve_chat.config import RetrieveConfig, find_window
 from agentkit.agents.retrieve_chat.context import Context, find_first, to_query_results
-from agentkit.agents.retrieve_chat.prompts import ASK_AGAIN, ASKS_AGAIN, PROMPTS, filled
+from agentkit.agents.retrieve_chat.prompts import ASK_AGAIN, ASKS_AGAIN, PROMPTS, fill_prompt
 from agentkit.agents.user_proxy import UserProxyAgent
 from agentkit.coding import legacy
 from agentkit.conversation import announcing, engine
@@ -269,7 +269,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
             raise WrongArgument(
                 f"{self.name}: the task must be one of {', '.join(PROMPTS)}, not {task!r}."
             )
-        return filled(prompt, self.problem, doc_contents, self._current_docs_in_context)
+        return fill_prompt(prompt, self.problem, doc_contents, self._current_docs_in_context)
 
     def _explain_lack(self) -> EndReason:
         """Why there are no passages to send."""
@@ -295,7 +295,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         end = await super()._converse(mode, recipient, *args)
         return self._find_lack(recipient) or end
 
-    async def _summarized(
+    async def _make_summary(
         self, mode: Mode, recipient: ConversableAgent, method: Any, *args: Any
     ) -> Any:
         """The summary; where passages were lacking it says so, since there is nothing to
@@ -304,7 +304,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         lacking = self._find_lack(recipient)
         if lacking and isinstance(method, str):
             return stop_reason(lacking)
-        return await super()._summarized(mode, recipient, method, *args)
+        return await super()._make_summary(mode, recipient, method, *args)
 
     def _check_update_context(self, message: Any) -> tuple[bool, bool]:
         """Whether a message asks for other passages, and whether it lacks the prefix of an
@@ -320,11 +320,10 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         """
         if given_content(message) is None or has_calls(message):
             return False
-        languages = {language.lower() for language, _ in legacy.extract_code(_read_text(message))}
-        if not languages.isdisjoint(_PYTHONS):
+        blocks = legacy.extract_code(_read_text(message))
+        if any(language.lower() in _PYTHONS for language, _ in blocks):
             return False
-        goes_on = self._config.update_context and any(self._check_update_context(message))
-        return not goes_on
+        return not self._config.update_context or not any(self._check_update_context(message))
 
     async def _retrieve_user_reply(
         self,
@@ -338,19 +337,20 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         makes it necessary.
         """
         messages = conversation(self, messages, sender)
-        if not self._config.update_context or not messages or has_calls(messages[-1]):
+        if not self._config.update_context or not messages:
             return False, None
-        asked, incomplete = self._check_update_context(messages[-1])
-        if not asked and not incomplete:
+        first, last = messages[0], messages[-1]
+        asked, incomplete = self._check_update_context(last)
+        if has_calls(last) or not (asked or incomplete):
             return False, None
         was_exhausted = self._exhausted
         # Without a problem, the chat began without message_generator.
-        self.problem = self.problem or _read_text(messages[0])
-        contents = await mode.block(self._find_other_passages, _read_text(messages[-1]), asked)
-        if sender is not None and was_exhausted and not contents:
-            engine.ended(self, sender, self._explain_lack())
-            return True, None
+        self.problem = self.problem or _read_text(first)
+        contents = await mode.block(self._find_other_passages, _read_text(last), asked)
         if sender is not None:
+            if was_exhausted and not contents:
+                engine.ended(self, sender, self._explain_lack())
+                return True, None
             self._begin_anew(sender)
         return True, self._generate_message(contents, self._task)
 
@@ -398,10 +398,11 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         """Hook: what the person sends is `UPDATE CONTEXT`, so other passages go out in its
         place.
         """
-        is_request = ASKS_AGAIN.fullmatch(_read_text(message).strip()) is not None
-        if not (is_request and self.problem and self._config.update_context):
+        is_request = ASKS_AGAIN.fullmatch(_read_text(message).strip())
+        if not all((is_request, self.problem, self._config.update_context)):
             return message
-        reply = self._generate_message(self._find_other_passages(ASK_AGAIN, asked=True), self._task)
+        passages = self._find_other_passages(ASK_AGAIN, asked=True)
+        reply = self._generate_message(passages, self._task)
         return {**message, "content": reply} if isinstance(message, dict) else reply
 
     def run_code(self, code: str, **kwargs: Any) -> tuple[int, str, str | None]:

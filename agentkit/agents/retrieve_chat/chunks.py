@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from pathlib import Path
 
 from agentkit.core import bus
@@ -53,7 +53,8 @@ def split_text_to_chunks(
         raise WrongArgument(
             f"split_text_to_chunks: max_tokens must be 1 or more, not {max_tokens!r}."
         )
-    lines = [piece for line in text.split("\n") for piece in _cut(line, max_tokens, count)]
+    cut = partial(_cut, most=max_tokens, count=count)
+    lines = list(chain.from_iterable(map(cut, text.split("\n"))))
     if chunk_mode == "one_line":
         return [line for line, _ in lines if line.strip()]
     return list(_join(lines, max_tokens, must_break_at_empty_line, overlap))

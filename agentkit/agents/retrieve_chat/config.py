@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentkit.agents.retrieve_chat.chunks import CHUNK_MODES
 from agentkit.agents.retrieve_chat.files import TEXT_FORMATS
-from agentkit.agents.retrieve_chat.prompts import PROMPTS, filled
+from agentkit.agents.retrieve_chat.prompts import PROMPTS, fill_prompt
 from agentkit.conversation.checks import check_kind
 from agentkit.conversation.model import list_models
 from agentkit.core.given import coalesce, list_missing
@@ -123,7 +123,7 @@ class RetrieveConfig:
             if value < 1:
                 raise WrongArgument(f"{owner}: {_name(key)} must be 1 or more, not {value!r}.")
         if self.customized_prompt:
-            filled(self.customized_prompt, "", "", [])
+            fill_prompt(self.customized_prompt, "", "", [])
 
     @property
     def max_tokens(self) -> int:
@@ -182,8 +182,13 @@ def find_window(model: str) -> int:
     """Tokens for a model of this name: as registered, else what AutoGen takes from a name, else as
     listed, else 4,000.
     """
-    by_name = next((tokens for part, tokens in _OF_AUTOGEN if part in model), None)
+    registered = registered_window(model)
+    if registered:
+        return registered
+    for part, tokens in _OF_AUTOGEN:
+        if part in model:
+            return tokens
     try:
-        return registered_window(model) or by_name or get_max_token_limit(model)
+        return get_max_token_limit(model)
     except UnknownModel:
         return 4_000

@@ -53,7 +53,7 @@ PROMPTS = {"code": PROMPT_CODE, "qa": PROMPT_QA, "default": PROMPT_DEFAULT}
 """
 
 
-def filled(prompt: str, question: str, context: str, sources: list[str]) -> str:
+def fill_prompt(prompt: str, question: str, context: str, sources: list[str]) -> str:
     """The prompt with its placeholders filled; raises WrongArgument for a prompt that has
     others.
     """

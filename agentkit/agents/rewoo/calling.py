@@ -72,14 +72,17 @@ class ActionCall:
 
 def to_action_return(step: Step, evidence: Evidence) -> ActionReturn:
     """What a step gave as an ActionReturn: its action's own where there is one."""
-    if isinstance(evidence.value, ActionReturn):
-        return replace(evidence.value, thought=evidence.value.thought or step.thought)
-    made = ActionReturn(
-        {"inputs": evidence.arguments or step.arguments}, type=step.tool, thought=step.thought
-    )
+    own = evidence.value
+    if isinstance(own, ActionReturn):
+        return replace(own, thought=own.thought or step.thought)
+    given = {"inputs": evidence.arguments or step.arguments}
+    made = ActionReturn(given, type=step.tool, thought=step.thought)
     if evidence.ok:
-        return replace(made, result=[{"type": "text", "content": evidence.text}])
-    return replace(made, errmsg=evidence.error or evidence.text, state=ActionStatusCode.API_ERROR)
+        made.result = [{"type": "text", "content": evidence.text}]
+    else:
+        made.errmsg = evidence.error or evidence.text
+        made.state = ActionStatusCode.API_ERROR
+    return made
 
 
 class _Announcer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 
 from agentkit.agents.rewoo.plan import Plan, is_label
 from agentkit.core.given import to_list
@@ -35,7 +36,8 @@ class Evidence:
 
     def to_json(self) -> dict[str, object]:
         """As it can be stored, without `value` and `passages`."""
-        return {name: getattr(self, name) for name in _STORED}
+        stored = attrgetter(*_STORED)(self)
+        return dict(zip(_STORED, stored, strict=True))
 
     @classmethod
     def from_json(cls, data: object) -> Evidence:
@@ -46,8 +48,8 @@ class Evidence:
             raise WrongArgument(
                 f"Evidence is an object with at least label, ok and text, but it is {data!r:.200}."
             )
-        given = {name: data[name] for name in _STORED if name in data}
-        return cls(**given)
+        unknown = data.keys() - _STORED
+        return cls(**without_keys(data, unknown))
 
     @classmethod
     def of_failure(cls, label: str, problem: str, arguments: str) -> Evidence:

@@ -31,7 +31,7 @@ class ActionExecutor:
         finish_in_action: bool = False,
     ) -> None:
         """One action or several; plain functions are made into actions. Raises WrongArgument for
-        what is neither.
+        anything else.
 
         The three special actions are InvalidAction(), NoAction() and FinishAction() unless given.
         """
@@ -60,7 +60,9 @@ class ActionExecutor:
 
     def action_names(self, only_enable: bool = True) -> list[str]:
         """The names of the actions, toolkits as one."""
-        return [name for name, action in self.actions.items() if action.enable or not only_enable]
+        if not only_enable:
+            return list(self.actions)
+        return list(filter(self.is_valid, self.actions))
 
     def tool_names(self) -> list[str]:
         """What a plan may call: the names of the enabled actions, for toolkits `toolkit.api`."""
@@ -79,7 +81,7 @@ class ActionExecutor:
         return action is not None and action.runs_again(api)
 
     def add_action(self, action: Action) -> None:
-        """Add or replace an action; raises WrongArgument for what is no action, or has a name that
+        """Add or replace an action; raises WrongArgument for anything else, and for a name that
         plans cannot write.
         """
         made = _to_action(action)

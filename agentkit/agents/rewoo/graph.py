@@ -117,7 +117,8 @@ class Limits:
         told = "at_once={!r}, retries={!r}, timeout_s={!r}: must be".format(*given)
         if not all(map(isinstance, given, (int, int, int | float | None))):
             raise WrongType(f"{told} an integer, an integer, and a number or None.")
-        if self.at_once < 1 or self.retries < 0 or not self.longest_s > 0:
+        are_possible = (self.at_once >= 1, self.retries >= 0, self.longest_s > 0)
+        if not all(are_possible):
             raise WrongArgument(f"{told} >= 1, >= 0, and > 0 or None.")
 
     @property
@@ -141,7 +142,9 @@ class _Policy:
     def find_obstacle(self, step: Step, evidence: Mapping[str, Evidence]) -> str:
         """Why the step does not run on its evidence; nothing when it may."""
         failed = [need for need in step.needs if not evidence[need].ok]
-        if not failed or step.anyway or self.effects(step.tool) == "none":
+        if not failed or step.anyway:
+            return ""
+        if self.effects(step.tool) == "none":
             return ""
         return f"not run, because {' and '.join(failed)} failed"
 

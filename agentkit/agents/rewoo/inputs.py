@@ -74,7 +74,7 @@ class BaseParser:
         return text
 
     def parse_outputs(self, outputs: object) -> list[dict[str, object]]:
-        """What the action returned, as items of an ActionReturn; what is no text is told as JSON
+        """What the action returned, as items of an ActionReturn; other values are told as JSON
         where it has that form.
         """
         return [{"type": "text", "content": to_text(outputs)}]
@@ -186,7 +186,7 @@ class TupleParser(BaseParser):
     )
 
     def parse_inputs(self, inputs: object, name: str = "run") -> dict[str, object]:
-        """The arguments by name; raises WrongArgument for what is no tuple, and for too few or too
+        """The arguments by name; raises WrongArgument for another form, and for too few or too
         many values.
         """
         given = _read_literal(inputs) if isinstance(inputs, str) else inputs

@@ -87,7 +87,7 @@ class Mistake(str):
         return cls._make(english.format(**values), chinese.format(**values))
 
     @classmethod
-    def joined(cls, mistakes: Sequence[str]) -> Mistake:
+    def join_all(cls, mistakes: Sequence[str]) -> Mistake:
         """Several as one."""
         return cls._make(
             "; ".join(mistakes), "；".join(getattr(each, "chinese", each) for each in mistakes)

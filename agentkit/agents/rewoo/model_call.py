@@ -12,7 +12,7 @@ from agentkit.core.twin import finish
 from agentkit.errors import BadModelReply, Stopped, WrongType
 from agentkit.llm.calls.client import call
 from agentkit.llm.model import Model
-from agentkit.messages import Message, text_of
+from agentkit.messages import Message, field_of, text_of
 
 Messages = Sequence[Mapping[str, Any]]
 _Asked = list[dict[str, Any]]
@@ -122,8 +122,6 @@ def _content_of(reply: object) -> object:
     """The content of a message, a dict or an object; a batch of one is its text."""
     if isinstance(reply, str):
         return reply
-    if isinstance(reply, Mapping):
-        return reply.get("content")
     if isinstance(reply, list | tuple) and len(reply) == 1:
         return reply[0]
-    return getattr(reply, "content", None)
+    return field_of(reply, "content")

@@ -136,18 +136,19 @@ class Plan:
 
     def after_all(self, labels: set[str]) -> set[str]:
         """The same for several steps."""
-        if unknown := labels.difference(self.labels):
+        unknown = labels.difference(self.labels)
+        if unknown:
             raise WrongArgument(
                 f"The plan has no step {min(unknown)!r}; its steps are {', '.join(self.labels)}."
             )
-        needs = {step.label: step.needs for step in self.steps}
         found, newest = set(labels), set(labels)
         while newest:
-            newest = {user for user in needs if not newest.isdisjoint(needs[user])} - found
+            users = [step.label for step in self.steps if not newest.isdisjoint(step.needs)]
+            newest = set(users) - found
             found |= newest
         return found
 
-    def redone(self, fresh: Plan, known: Collection[str]) -> Plan:
+    def redo(self, fresh: Plan, known: Collection[str]) -> Plan:
         """The fresh steps, and those of this plan that need what they do anew under its old name;
         so these run again, too.
 

@@ -112,7 +112,7 @@ class ReWOOProtocol:
             raise ResponseParsingError(explain(error), message) from error
         plan = Plan(tuple(steps))
         if problems := plan.problems(tools, known):
-            raise ResponseParsingError(Mistake.joined(problems), message)
+            raise ResponseParsingError(Mistake.join_all(problems), message)
         return plan
 
     def format_solver(

@@ -68,15 +68,15 @@ class _Reading:
 
     def begin_action(self, label: str) -> str:
         """Give the current plan line an action; returns its thought."""
+        thought = self.thought or ""
         if self.thought is None:
             self.problems.append(Mistake.of("no plan line", label=label))
         elif self.used:
-            thought = _shorten(self.thought)
-            self.problems.append(
-                Mistake.of("second action", label=label, number=self.plans, thought=thought)
-            )
+            shown = _shorten(thought)
+            wrong = Mistake.of("second action", label=label, number=self.plans, thought=shown)
+            self.problems.append(wrong)
         self.used = True
-        return self.thought or ""
+        return thought
 
 
 def can_be_called(tool: str) -> bool:
@@ -103,7 +103,7 @@ def parse_plan(
         told = problems[:_MOST_TOLD]
         if more := len(problems[_MOST_TOLD:]):
             told.append(Mistake.of("more", more=more))
-        raise ResponseParsingError(Mistake.joined(told), text)
+        raise ResponseParsingError(Mistake.join_all(told), text)
     return plan
 
 
@@ -244,10 +244,11 @@ def _normalize(steps: Sequence[Step], tools: Collection[str], known: Collection[
 
 def _normalize_tool(name: str, tools: Collection[str]) -> str:
     """The one tool of this name when upper and lower case do not count; else the name as it is."""
-    if name in tools:
+    wanted = name.casefold()
+    alike = [tool for tool in tools if tool.casefold() == wanted]
+    if name in tools or len(alike) != 1:
         return name
-    alike = [tool for tool in tools if tool.casefold() == name.casefold()]
-    return alike[0] if len(alike) == 1 else name
+    return alike[0]
 
 
 def _find_forward(plan: Plan, known: Collection[str]) -> Iterator[str]:

@@ -4,8 +4,7 @@ arXiv:2305.18323.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -46,7 +45,7 @@ class BaseAgent:
         self._protocol = protocol
 
     def add_action(self, action: Action) -> None:
-        """Let the agent use this action, too; raises WrongArgument for what is none."""
+        """Let the agent use this action, too; raises WrongArgument for anything else."""
         self._action_executor.add_action(action)
 
     def del_action(self, name: str) -> None:
@@ -122,10 +121,12 @@ class ReWOO(BaseAgent):
         `state` is SERVER_ERR. Raises WrongType for another kind of message, and Stopped.
         """
         talk = _Talk.about(message)
-        with talk.telling_failures():
+
+        def work() -> AgentReturn:
             problem = self._carry_out(talk, kwargs)
             return self._answer(talk, problem, kwargs)
-        return talk.failed()
+
+        return talk.try_to(work)
 
     def answer(self, message: Question, **kwargs: object) -> AgentReturn:
         """`chat`, which raises what its model or `on_plan` raises instead of telling it in the
@@ -166,10 +167,12 @@ class ReWOO(BaseAgent):
         talk, plan_id = _Talk.about(message), new_id()
         self._announce(plan, plan_id, 1)
         talk.follow(plan, self._gather(plan, plan_id, known, talk.cache))
-        with talk.telling_failures():
+
+        def work() -> AgentReturn:
             self._replan(talk, kwargs)
             return self._answer(talk, "", kwargs)
-        return talk.failed()
+
+        return talk.try_to(work)
 
     def _carry_out(self, talk: _Talk, options: Mapping[str, object]) -> str:
         """Plan and gather evidence; why there is no plan, in words, or nothing."""
@@ -218,7 +221,7 @@ class ReWOO(BaseAgent):
             reply = self._ask(asked, "planner", options)
             talk.messages.append({"role": "assistant", "content": reply})
             try:
-                plan = talk.plan.redone(self._protocol.parse_plan(reply, tools, known), known)
+                plan = talk.plan.redo(self._protocol.parse_plan(reply, tools, known), known)
             except ResponseParsingError as error:
                 wrong = error.message
                 self._announce(Plan(), plan_id, attempt, str(wrong))
@@ -296,7 +299,6 @@ class _Talk:
     evidence: dict[str, Evidence] = field(default_factory=dict)
     cache: Cache = field(default_factory=dict)
     answer: str = ""
-    error: str = ""
 
     @classmethod
     def about(cls, message: object) -> _Talk:
@@ -341,18 +343,16 @@ class _Talk:
             errmsg=problem or None,
         )
 
-    @contextmanager
-    def telling_failures(self) -> Iterator[None]:
-        """Keep what a model raises, which may be anything, for `failed`; a chat gives a result."""
+    def try_to(self, work: Callable[[], AgentReturn]) -> AgentReturn:
+        """What the work gives; whatever a model raises is told in the result. Raises Stopped."""
         try:
-            yield
+            return work()
         except Stopped:
             raise
         except Exception as error:  # noqa: BLE001
-            self.error = f"{type(error).__name__}: {error}"
-
-    def failed(self) -> AgentReturn:
-        return self.result(self.error, AgentStatusCode.SERVER_ERR)
+            # Models of others raise anything; a chat gives a result.
+            problem = f"{type(error).__name__}: {error}"
+            return self.result(problem, AgentStatusCode.SERVER_ERR)
 
 
 def _check_settings(

@@ -205,19 +205,26 @@ def _is_answer(message: Mapping[str, object]) -> bool:
 
 
 def _to_description(schema: Mapping[str, Any]) -> Description:
+    """A function as its JSON schema describes it, in lagent's form."""
     taken = schema.get("parameters") or {}
     properties = taken.get("properties") or {}
-    parameters = [
-        {
-            "name": name,
-            "type": _KINDS.get(str(each.get("type")), "STRING"),
-            "description": str(each.get("description") or ""),
-        }
-        for name, each in properties.items()
-    ]
+    required = taken.get("required") or ()
     return {
         "name": schema["name"],
-        "description": schema.get("description") or "",
-        "parameters": parameters,
-        "required": [name for name in taken.get("required") or () if name in properties],
+        "description": _read_text(schema, "description"),
+        "parameters": [_to_parameter(name, each) for name, each in properties.items()],
+        "required": list(filter(properties.__contains__, required)),
     }
+
+
+def _to_parameter(name: str, schema: Mapping[str, Any]) -> dict[str, str]:
+    kind = str(schema.get("type"))
+    return {
+        "name": name,
+        "type": _KINDS.get(kind, "STRING"),
+        "description": _read_text(schema, "description"),
+    }
+
+
+def _read_text(schema: Mapping[str, Any], key: str) -> str:
+    return str(schema.get(key) or "")

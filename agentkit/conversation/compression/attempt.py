@@ -42,7 +42,7 @@ class Spending:
 
 
 @contextmanager
-def spending() -> Iterator[Spending]:
+def count_spending() -> Iterator[Spending]:
     """Count what the model calls in the block take."""
     spent = Spending()
     with bus.listening(spent):
@@ -86,7 +86,7 @@ class Attempt:
         began = time.monotonic()
         made: Messages | None = None
         error = ""
-        with spending() as spent:
+        with count_spending() as spent:
             try:
                 made = await shorten()
                 error = self.find_fault(before, made)
@@ -148,7 +148,7 @@ def describe_failure(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def assembled(
+def assemble(
     parts: tuple[Messages, Messages, Messages],
     strategies: Sequence[Strategy],
     attempt: Attempt,

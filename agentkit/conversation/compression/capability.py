@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_count, check_flag, is_number
-from agentkit.conversation.compression.attempt import Attempt, assembled
+from agentkit.conversation.compression.attempt import Attempt, assemble
 from agentkit.conversation.compression.meter import Meter, model_of, window_named
 from agentkit.conversation.compression.model_summary import ModelSummary
 from agentkit.conversation.compression.recall import NO_FAILURE, Conversations, Failure, goes_on
@@ -81,7 +81,7 @@ class Compression:
         model: str = DEFAULT_MODEL,
     ) -> None:
         self._strategies = _parse_strategies(strategy)
-        self._trigger = checked_trigger("Compression", "trigger", trigger)
+        self._trigger = read_trigger("Compression", "trigger", trigger)
         check_count("Compression", "keep_last", keep_last)
         _check_limit(limit)
         check_flag("Compression", "broadcast", broadcast)
@@ -234,7 +234,7 @@ class Compression:
         self, messages: Messages, attempt: Attempt, trigger: int, asker: _Asker
     ) -> Messages:
         parts = self._divide(messages, attempt, trigger)
-        return assembled(parts, self._strategies, attempt, trigger, asker.client, asker.agent)
+        return assemble(parts, self._strategies, attempt, trigger, asker.client, asker.agent)
 
     def _divide(
         self, messages: Messages, attempt: Attempt, trigger: int
@@ -286,9 +286,9 @@ def before_the_model(agent: ConversableAgent) -> int:
     return 0
 
 
-def checked_trigger(owner: str, argument: str, value: object) -> float:
+def read_trigger(owner: str, argument: str, value: object) -> float:
     """A trigger: a share (float up to 1) or tokens (int); raises WrongType or WrongArgument for
-    what is neither.
+    anything else.
     """
     if not is_number(value):
         raise WrongType(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, compress, count, filterfalse
 
 from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.rendering import STILL_CITED
@@ -22,10 +22,8 @@ def read_texts(messages: Iterable[AnyMessage]) -> Iterator[str]:
     """The texts that the messages hold; of results of tools theirs."""
     for message in messages:
         parts: Sequence[AnyMessage] = responses_of(message) or [message]
-        for part in parts:
-            content = part.get("content")
-            if not callable(content):
-                yield text_of(content)
+        contents = [part.get("content") for part in parts]
+        yield from map(text_of, filterfalse(callable, contents))
 
 
 def find_cited(messages: Iterable[AnyMessage]) -> set[int]:
@@ -64,12 +62,12 @@ def add_passages(
     each = max(8, room // len(wanted) - 24)
     shorter = [replace(one, text=_cut(one.text, each, meter)) for one in wanted]
     block = _format(shorter)
-    summary = next(filter(is_summary, made), None)
-    if summary is None:
+    places = list(compress(count(), map(is_summary, made)))
+    if not places:
         return [summary_message(block), *made]
     changed = list(made)
-    place = list(map(id, made)).index(id(summary))
-    changed[place] = {**summary, "content": f"{summary['content']}\n\n{block}"}
+    summary = made[places[0]]
+    changed[places[0]] = {**summary, "content": f"{summary['content']}\n\n{block}"}
     return changed
 
 

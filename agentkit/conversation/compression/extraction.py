@@ -68,7 +68,7 @@ class Extraction:
 def extract(messages: Messages, room: int, meter: Meter) -> str:
     """The best lines that fit into so many tokens together, in the order of the messages."""
     lines = list(_read_lines(messages))
-    chosen: list[int] = []
+    chosen: dict[int, str] = {}
     seen: dict[str, list[frozenset[str]]] = {}
     for place in _rank(lines):
         line = lines[place]
@@ -76,12 +76,13 @@ def extract(messages: Messages, room: int, meter: Meter) -> str:
         if cost > room or _repeats(line, seen):
             continue
         room -= cost
-        chosen.append(place)
+        chosen[place] = line.shown
         for one in line.stems:
             seen.setdefault(one, []).append(line.stems)
         if room < 8:
             break
-    return "\n".join(lines[place].shown for place in sorted(chosen))
+    in_order = sorted(chosen)
+    return "\n".join(map(chosen.__getitem__, in_order))
 
 
 def _read_lines(messages: Messages) -> Iterator[_Line]:

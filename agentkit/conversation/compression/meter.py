@@ -36,8 +36,11 @@ class Meter:
 
     def count(self, messages: Iterable[AnyMessage]) -> int:
         """Tokens of these messages, without the opening of the reply."""
-        sent = chain.from_iterable(map(_to_sent, messages))
-        return sum(self._counter.message(message)[0] for message in sent)
+        total = 0
+        for message in chain.from_iterable(map(_to_sent, messages)):
+            tokens, _ = self._counter.message(message)
+            total += tokens
+        return total
 
     def text(self, text: str) -> int:
         """Tokens of a text."""

@@ -70,8 +70,8 @@ class ModelSummary:
 
     def _summarize(self, messages: Messages, client: Any, scope: Scope) -> str:
         """Part by part, each with the summary of those before."""
-        name, window = model_asked_by(client)
-        window = window or scope.window or _NO_LIMIT
+        name, known = model_asked_by(client)
+        window = known or scope.window or _NO_LIMIT
         reader = Meter(name, client)
         most = min(_find_limits(client), default=window)
         free = scope.room - scope.meter.count([summary_message("")])
@@ -85,7 +85,8 @@ class ModelSummary:
             )
         summary = ""
         for part in _join_to_parts(written(messages), room, reader):
-            summary = reader.cut(self._ask(client, part, summary, longest, scope), 2 * longest)
+            longer = self._ask(client, part, summary, longest, scope)
+            summary = reader.cut(longer, 2 * longest)
         return summary
 
     def _make_request(self, part: str, before: str, longest: int) -> list[Message]:
@@ -114,7 +115,8 @@ class ModelSummary:
 
 def _find_limits(client: Any) -> list[int]:
     """What the models of a client may be sent at most, as far as their windows are known."""
-    return [room.most for model in models_of(client) if (room := room_in(model, {}))]
+    rooms = [room_in(model, {}) for model in models_of(client)]
+    return [room.most for room in rooms if room]
 
 
 def _join_to_parts(texts: Sequence[str], room: int, reader: Meter) -> Iterator[str]:

@@ -35,7 +35,8 @@ def said(message: AnyMessage, *, passages: bool = True) -> Iterator[Said]:
         role = str(message.get("role", "assistant")).upper()
         yield _label(role, message), _format(text, passages)
     for call in functions_of(message):
-        yield "FUNCTION_CALL", f"{call.get('name')}({call.get('arguments') or ''})"
+        name, arguments = call.get("name"), call.get("arguments") or ""
+        yield "FUNCTION_CALL", f"{name}({arguments})"
 
 
 def written(messages: Sequence[AnyMessage]) -> list[str]:
@@ -50,7 +51,8 @@ def _read_summary(content: str) -> str:
 
 
 def _label(role: str, speaker: AnyMessage) -> str:
-    return f"{role} {speaker.get('name') or ''}".rstrip()
+    name = speaker.get("name") or ""
+    return f"{role} {name}".rstrip()
 
 
 def _format(text: str, passages: bool) -> str:

@@ -40,7 +40,7 @@ class Failed(tuple[bool, None]):
         return made
 
 
-def completed(owner: str, given: object) -> dict[str, Any]:
+def complete(owner: str, given: object) -> dict[str, Any]:
     """The settings with the defaults for those that are not given (True: for all).
 
     Raises WrongType and WrongArgument for unknown keys and impossible values.
@@ -70,11 +70,11 @@ def completed(owner: str, given: object) -> dict[str, Any]:
     return config
 
 
-def trigger_tokens(owner: str, trigger: object, window: int | None, why: str) -> int:
+def count_trigger_tokens(owner: str, trigger: object, window: int | None, why: str) -> int:
     """The trigger in tokens: itself, or its share of the window; `why` there is none, goes into the
     error.
 
-    Raises WrongArgument for what is no positive number, and for a share of a window that is not
+    Raises WrongArgument for anything but a positive number, and for a share of a window that is not
     known.
     """
     if not is_trigger(trigger):
@@ -97,7 +97,7 @@ def is_trigger(value: object) -> TypeGuard[float]:
     return is_number(value) and 0 < value < math.inf
 
 
-def result(function: object, given: object) -> Messages:
+def read_result(function: object, given: object) -> Messages:
     """The messages that a compressing function gave; raises AgentkitError when it failed or gave
     something else.
     """

@@ -40,14 +40,15 @@ def is_summary(message: AnyMessage) -> bool:
 def find_calls(message: AnyMessage) -> list[CallKey]:
     """The calls in a message."""
     calls = [("tool", str(call.get("id"))) for call in tool_calls_of(message)]
-    if older := function_call_of(message):
+    older = function_call_of(message)
+    if older:
         calls.append(("function", str(older.get("name"))))
     return calls
 
 
 def find_results(message: AnyMessage) -> list[CallKey]:
     """The calls that a message holds the results of."""
-    return [_key_of_result(result) for result in responses_of(message)]
+    return list(map(_key_of_result, responses_of(message)))
 
 
 def _key_of_result(result: AnyMessage) -> CallKey:
@@ -109,8 +110,9 @@ def find_damage(before: Sequence[AnyMessage], after: Sequence[AnyMessage]) -> st
         return "nothing would be left of the conversation"
     if _count_system(after) > _count_system(before):
         return "there would be one more system message"
-    if lost := sorted(_find_unpaired(after) - _find_unpaired(before)):
-        kind, name = lost[0]
+    lost = _find_unpaired(after) - _find_unpaired(before)
+    if lost:
+        kind, name = min(lost)
         return f"the {kind} call {name!r} would be parted from its result"
     return ""
 

@@ -83,7 +83,9 @@ def _to_peer_view(message: Stored) -> Stored:
 
 
 def _to_member_view(message: Stored, name: str) -> Stored:
+    view = copied(message)
     if has_calls(message) or message.get("role") not in _TURNED:
-        return copied(message)
+        return view
     is_own = message.get("name") == name
-    return {**message, "role": "assistant" if is_own else "user"}
+    view["role"] = "assistant" if is_own else "user"
+    return view

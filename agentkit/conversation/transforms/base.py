@@ -73,13 +73,13 @@ class TransformMessages(AgentCapability):
         report under.
         """
         changed = copy.deepcopy(messages)
-        system = [changed.pop(0)] if changed and changed[0].get("role") == "system" else []
+        begins_with_system = any(message.get("role") == "system" for message in changed[:1])
+        system, changed = changed[:begins_with_system], changed[begins_with_system:]
         for transform in self._transforms:
             before = changed
             changed = transform.apply_transform(copy.deepcopy(before))
-            if self._verbose and hasattr(
-                transform, "get_logs"
-            ):  # those for early versions of AutoGen have none
+            # Transforms for early versions of AutoGen have no logs.
+            if self._verbose and hasattr(transform, "get_logs"):
                 _report(agent, *transform.get_logs(before, changed))
         return system + changed
 

@@ -110,7 +110,7 @@ def change_texts(content: object, change: Callable[[str], str]) -> object:
 
 
 def check_limit(owner: str, argument: str, value: int | None, least: int) -> None:
-    """Raise WrongType for what is neither a whole number nor None, WrongArgument for less than
+    """Raise WrongType for anything but a whole number or None, WrongArgument for less than
     `least`.
     """
     check_kind(owner, argument, value, int | None, "a whole number")

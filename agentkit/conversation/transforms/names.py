@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import compress, count
+
 from agentkit.conversation.transforms.base import Messages
 from agentkit.conversation.transforms.groups import MessageFilter, has_text
 from agentkit.errors import WrongArgument
@@ -66,18 +68,21 @@ class TextMessageContentName:
         label = self._format_string.format(name=name)
         if isinstance(content, str):
             return {**message, "content": self._add_label(content, label)}
-        with_text = [place for place, part in enumerate(content) if has_text(part)]
-        if not with_text:
+        parts = list(content)
+        places = list(compress(count(), map(has_text, parts)))
+        if not places:
             return message
-        place = with_text[0 if self._at_start else -1]
-        changed = list(content)
-        changed[place] = {**changed[place], "text": self._add_label(changed[place]["text"], label)}
-        return {**message, "content": changed}
+        place = places[0 if self._at_start else -1]
+        part = parts[place]
+        parts[place] = {**part, "text": self._add_label(part["text"], label)}
+        return {**message, "content": parts}
 
     def _add_label(self, text: str, label: str) -> str:
-        if self._deduplicate:
-            text = text.removeprefix(label) if self._at_start else text.removesuffix(label)
-        return label + text if self._at_start else text + label
+        if self._at_start:
+            rest = text.removeprefix(label) if self._deduplicate else text
+            return label + rest
+        rest = text.removesuffix(label) if self._deduplicate else text
+        return rest + label
 
 
 def _is_format(text: str) -> bool:

@@ -65,7 +65,7 @@ class TextMessageCompressor:
     Below `min_tokens` in all nothing is done. `compression_params` go to the compressor; a `cache`
     keeps what it gave (AutoGen's default is a cache on disk, here there is none). For `filter_dict`
     see `agentkit.conversation.transforms.groups.MessageFilter`.
-    Raises WrongArgument for `min_tokens` below 1, WrongType for what is no compressor.
+    Raises WrongArgument for `min_tokens` below 1, WrongType for another object.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class TextMessageCompressor:
         filter_dict: Mapping[str, object] | None = None,
         exclude_filter: bool = True,
     ) -> None:
-        compressor = coalesce(text_compressor, SentenceCompressor())
+        compressor = SentenceCompressor() if text_compressor is None else text_compressor
         if not callable(getattr(compressor, "compress_text", None)):
             raise WrongType(
                 "TextMessageCompressor: text_compressor needs compress_text(text, ...);"

@@ -164,7 +164,7 @@ def _find_pieces(message: Given) -> Iterator[str]:
 
 def _fit_window(argument: str, limit: int | None, model: str) -> int | None:
     """The limit, or the model's window where that is smaller; raises WrongType and WrongArgument
-    for what is no limit.
+    for other values.
     """
     check_limit(_OWNER, argument, limit, 0)
     try:

@@ -5,7 +5,7 @@ document becomes a citation.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentkit.agents.dialog import DictDialogAgent, Msg
@@ -51,10 +51,10 @@ def ask_model(schema: Schema, paper: Paper, model: Model) -> tuple[dict[str, Cel
     with what was wrong; after that the values that fit are taken, and the others told. Raises
     ModelError.
     """
-    cells = {name: Cell() for name in schema.names}
+    cells = dict.fromkeys(schema.names, Cell())
     remarks: dict[Remark, None] = {}
     waiting = deque(_cut_pieces(paper.text, _count_room(schema, model), model.name))
-    while waiting and (unverified := [name for name in cells if cells[name].source is None]):
+    while waiting and (unverified := _list_unverified(cells)):
         start, end = waiting.popleft()
         request = _Request(schema.only(unverified), paper, model)
         try:
@@ -65,13 +65,19 @@ def ask_model(schema: Schema, paper: Paper, model: Model) -> tuple[dict[str, Cel
             waiting.extendleft(reversed(_halve(start, end)))
             continue
         remarks |= dict.fromkeys(request.remarks)
-        cells |= {name: _choose(cells[name], cell) for name, cell in found.items()}
+        for name, cell in found.items():
+            cells[name] = _choose(cells[name], cell)
     return cells, list(remarks)
+
+
+def _list_unverified(cells: Mapping[str, Cell]) -> list[str]:
+    return [name for name, cell in cells.items() if cell.source is None]
 
 
 def _choose(earlier: Cell, later: Cell) -> Cell:
     """The later cell only where it is verified, or where there was no value yet."""
-    return earlier if later.source is None and earlier.value is not None else later
+    is_better = later.source is not None or earlier.value is None
+    return later if is_better else earlier
 
 
 class _Request:
@@ -125,8 +131,10 @@ class _Request:
             if wrong:
                 claims[each.name] = Claim()
                 self.remarks.append(Remark(each.name, f"{each.name}: {wrong}, so it was left out"))
-        for name, wrong in find_misfits(self.schema, claims).items():
-            self.remarks.append(Remark(name, f"{name or 'the row'}: {wrong}"))
+        misfits = find_misfits(self.schema, claims)
+        self.remarks += [
+            Remark(name, f"{name or 'the row'}: {wrong}") for name, wrong in misfits.items()
+        ]
         return {name: claim.to_json() for name, claim in claims.items()}
 
 

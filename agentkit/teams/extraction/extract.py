@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agentkit.core import bus, stopping
+from agentkit.core.given import list_missing
 from agentkit.errors import (
     AgentkitError,
     DocumentError,
@@ -75,14 +76,12 @@ def _read_row(schema: Schema, document: Readable, model: Model) -> Row:
         raise
     except (DocumentError, ModelError, NotFound) as error:
         return Row(document.id, document.name, error=str(error))
-    lacking = schema.lacking({name: cell.value for name, cell in cells.items()})
+    problems = [remark.text for remark in told]
     explained = {remark.field for remark in told}
-    told += [
-        Remark(name, f"{name}: required, and not found in the document")
-        for name in lacking
-        if name not in explained
-    ]
-    return Row(document.id, document.name, cells, tuple(remark.text for remark in told))
+    lacking = schema.lacking({name: cell.value for name, cell in cells.items()})
+    unexplained = list_missing(lacking, explained)
+    problems += [f"{name}: required, and not found in the document" for name in unexplained]
+    return Row(document.id, document.name, cells, tuple(problems))
 
 
 def _summarize(row: Row) -> str:

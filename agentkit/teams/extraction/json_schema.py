@@ -4,9 +4,10 @@ the rest is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from agentkit.core.given import list_missing
 from agentkit.errors import ConfigError
 from agentkit.teams.extraction.schema import Field
 from agentkit.teams.extraction.value_types import Kind
@@ -38,18 +39,9 @@ def parse_fields(schema: object) -> tuple[Field, ...]:
     """The fields of a schema for an object, in order; raises ConfigError that names the property
     that cannot be.
     """
-    import jsonschema  # type: ignore[import-untyped]
-
     if not isinstance(schema, Mapping):
         raise ConfigError(f"A JSON schema is an object, not {schema!r:.80}.")
-    validators = jsonschema.validators
-    try:
-        validators.validator_for(schema, jsonschema.Draft202012Validator).check_schema(schema)
-    except jsonschema.SchemaError as error:
-        where = ".".join(map(str, error.absolute_path))
-        raise ConfigError(
-            f"The JSON schema is not valid{f' at {where}' if where else ''}: {error.message:.300}"
-        ) from error
+    _check(schema)
     reader = _Reader(schema)
     whole = reader.resolve(schema, "the schema")
     kind = whole.get("type", "object")
@@ -58,6 +50,19 @@ def parse_fields(schema: object) -> tuple[Field, ...]:
             f"The schema is for {kind!r}, not for an object; one row is made for each document."
         )
     return tuple(reader.read_object(whole, (), True))
+
+
+def _check(schema: Mapping[str, Any]) -> None:
+    """Raise ConfigError for anything but a JSON schema."""
+    import jsonschema  # type: ignore[import-untyped]
+
+    newest = jsonschema.Draft202012Validator
+    try:
+        jsonschema.validators.validator_for(schema, newest).check_schema(schema)
+    except jsonschema.SchemaError as error:
+        place = ".".join(map(str, error.absolute_path))
+        where = f" at {place}" if place else ""
+        raise ConfigError(f"The JSON schema is not valid{where}: {error.message:.300}") from error
 
 
 class _Reader:
@@ -154,32 +159,32 @@ class _Reader:
 
     def _resolve_to_one_type(self, given: object, name: str) -> dict[str, Any]:
         """The schema without "or null", and with the type that a union or an enum comes to."""
-        match self.resolve(given, name):
-            case {"anyOf": options, **beside} | {"oneOf": options, **beside}:
-                possible = [self._resolve_to_one_type(option, name) for option in options]
-                merged = _merge([one for one in possible if one.get("type") != "null"], name)
-                return self._resolve_to_one_type({**merged, **beside}, name)
-            case {"const": value, **beside}:
-                return self._resolve_to_one_type({**beside, "enum": [value]}, name)
-            case {"enum": choices, **beside}:
-                members = [choice for choice in choices if choice is not None]
-                schema = {"type": _find_type(members, name), **beside, "enum": members}
-            case schema:
-                pass
+        schema = self.resolve(given, name)
+        options = schema.pop("anyOf", None) or schema.pop("oneOf", None)
+        if options is not None:
+            merged = self._merge(options, name)
+            return self._resolve_to_one_type({**merged, **schema}, name)
+        if "const" in schema:
+            schema["enum"] = [schema.pop("const")]
+        if "enum" in schema:
+            members = list_missing(schema["enum"], [None])
+            schema = {"type": _find_type(members, name), **schema, "enum": members}
         if isinstance(schema.get("type"), list):
-            schema["type"] = _find_common([each for each in schema["type"] if each != "null"], name)
+            types = list_missing(schema["type"], ["null"])
+            schema["type"] = _find_common(types, name)
         return schema
 
-
-def _merge(options: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    """What a union of these comes to."""
-    if len(options) == 1:
-        return options[0]
-    types = [option.get("type") for option in options]
-    has_choices = any("enum" in option for option in options)
-    if sorted(map(str, types)) == ["number", "string"] and not has_choices:
-        return options[types.index("number")]  # how pydantic describes a Decimal
-    return {"type": _find_common(types, name)}
+    def _merge(self, options: Sequence[object], name: str) -> dict[str, Any]:
+        """What a union of these comes to, apart from null."""
+        read = [self._resolve_to_one_type(option, name) for option in options]
+        possible = [option for option in read if option.get("type") != "null"]
+        if len(possible) == 1:
+            return possible[0]
+        types = [option.get("type") for option in possible]
+        has_choices = any("enum" in option for option in possible)
+        if sorted(map(str, types)) == ["number", "string"] and not has_choices:
+            return possible[types.index("number")]  # how pydantic describes a Decimal
+        return {"type": _find_common(types, name)}
 
 
 def _find_common(types: list[Any], name: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import takewhile
+from itertools import filterfalse, takewhile
 
 from agentkit.teams.extraction.schema import Field
 from agentkit.teams.extraction.values import Found, to_unit
@@ -98,7 +98,7 @@ class FieldName:
         self._unit = to_unit(name[-1]) if len(name) > 1 else ""
         self._full = frozenset(name)
         self.core = select_core(name[:-1] if self._unit else name)
-        self._cores = (self.core, select_core(name))
+        self._cores = {self.core, select_core(name)}
         self._phrases = {select_core(phrase) for phrase in phrases if len(phrase) in range(1, 5)}
         self._described = _join(described)
         self._allowed = title | {*described, self._unit}
@@ -136,8 +136,8 @@ class FieldName:
 
     def _is_exact_with_unit(self, label: Sequence[str]) -> bool:
         """Whether it is the name of a number and a unit, as in "Weight (kg)"."""
-        core = select_core([word for word in label if not to_unit(word)])
-        return self.is_number and bool(core) and core in self._cores
+        core = select_core(list(filterfalse(to_unit, label)))
+        return self.is_number and core in self._cores - {frozenset()}
 
     def _count_to_name(self, words: Sequence[str]) -> int:
         """How many words it takes to have the whole name; 0 when something else stands before
@@ -146,10 +146,12 @@ class FieldName:
         near = list(takewhile(self._may_pass, words))
         if not self.core.issubset(near):
             return 0
-        return 1 + max((near.index(word) for word in self.core), default=-1)
+        places = map(near.index, self.core)
+        return 1 + max(places, default=-1)
 
     def _may_pass(self, word: str) -> bool:
-        return word in _LINKING | self._full | self._allowed or bool(to_unit(word))
+        known = _LINKING | self._full | self._allowed
+        return word in known or to_unit(word) != ""
 
 
 def _join(words: Sequence[str]) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any
 
 from agentkit.errors import JsonDictValidationError
+from agentkit.messages import text_or_empty
 from agentkit.parsers import MarkdownJsonDictParser, ModelResponse
-from agentkit.teams.extraction.schema import Field, Schema
+from agentkit.teams.extraction.schema import Field, Schema, describe_misfit
 from agentkit.teams.extraction.values import Style
 
 _KEYS_OF_VALUES = frozenset({"type", "items", "enum"})
@@ -41,10 +43,9 @@ def find_misfits(schema: Schema, claims: Mapping[str, Claim]) -> dict[str, str]:
 
 def _read_claim(field: Field, item: object, style: Style) -> Claim:
     claim = item if isinstance(item, Mapping) else {"value": item}
-    value, quote = _parse_value(field, claim.get("value"), style), claim.get("quote")
-    if value in ("", []):
-        value = None
-    return Claim(value, quote if isinstance(quote, str) else "")
+    value = _parse_value(field, claim.get("value"), style)
+    quote = text_or_empty(claim.get("quote"))
+    return Claim(None if value in ("", []) else value, quote)
 
 
 class FieldsParser(MarkdownJsonDictParser):
@@ -68,7 +69,7 @@ class FieldsParser(MarkdownJsonDictParser):
         wrong = find_misfits(self.schema, read_claims(self.schema, made.parsed, self.style))
         if wrong:
             made.parsed = None
-            said = "; ".join(f"{name}: {why}" if name else why for name, why in wrong.items())
+            said = "; ".join(starmap(describe_misfit, wrong.items()))
             raise JsonDictValidationError(
                 f"These values cannot be: {said}. Correct them, or give null.", made.text
             )
@@ -87,8 +88,12 @@ class FieldsParser(MarkdownJsonDictParser):
         meant.
         """
         fields = {each.name.casefold(): each for each in self.schema.fields}
-        named = ((key, fields.get(key.strip().casefold())) for key in reply)
-        return {key: self._to_item(field, reply[key]) for key, field in named if field}
+        selected: dict[str, Any] = {}
+        for key, item in reply.items():
+            field = fields.get(key.strip().casefold())
+            if field is not None:
+                selected[key] = self._to_item(field, item)
+        return selected
 
     def _to_item(self, field: Field, item: Any) -> Any:
         if not isinstance(item, Mapping) or "value" not in item:

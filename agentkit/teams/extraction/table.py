@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from agentkit.core.given import coalesce
 from agentkit.teams.extraction.quoting import Quotation
 from agentkit.teams.extraction.schema import DOCUMENT, PROBLEMS, SOURCE, Field, Schema
 
@@ -141,22 +142,22 @@ class Table:
     @property
     def columns(self) -> list[str]:
         """The document, each field with its source behind it, and the problems."""
-        return [
-            DOCUMENT,
-            *(column for name in self.schema.names for column in (name, name + SOURCE)),
-            PROBLEMS,
-        ]
+        columns = [DOCUMENT]
+        for name in self.schema.names:
+            columns += [name, name + SOURCE]
+        return [*columns, PROBLEMS]
 
     def _row(self, row: Row) -> dict[str, Any]:
-        cells = [(name, row.cell(name)) for name in self.schema.names]
+        cells = {name: row.cell(name) for name in self.schema.names}
+        sources = {name: cell.source for name, cell in cells.items()}
         return {
             "document": row.document,
             "document_id": row.document_id,
-            "values": {name: cell.value for name, cell in cells},
+            "values": {name: cell.value for name, cell in cells.items()},
             "citations": {
-                name: cell.source.to_json() for name, cell in cells if cell.source is not None
+                name: source.to_json() for name, source in sources.items() if source is not None
             },
-            UNVERIFIED: [name for name, cell in cells if cell.unverified],
+            UNVERIFIED: [name for name, cell in cells.items() if cell.unverified],
             "problems": list(row.problems),
             "error": row.error,
         }
@@ -190,11 +191,11 @@ def format_value(value: object) -> Any:
     """A value as it stands in a CSV file: numbers as they are, lists joined, yes and no as true and
     false.
     """
-    if value is None:
-        return ""
     if isinstance(value, bool):
         return str(value).lower()
-    return "; ".join(value) if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return "; ".join(value)
+    return coalesce(value, "")
 
 
 def _defuse(value: object) -> object:
@@ -229,5 +230,6 @@ def _text_column(texts: Iterable[str]) -> pa.Array[Any]:
 
 
 def _to_arrow(each: Field, value: Any) -> Any:
-    convert = _TO_ARROW.get(each.kind)
-    return value if value is None or convert is None else convert(value)
+    if value is None or each.kind not in _TO_ARROW:
+        return value
+    return _TO_ARROW[each.kind](value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any, ClassVar, Literal
 
@@ -137,10 +138,10 @@ class NumberType(ValueType):
     def is_shown(self, value: Any, quote: str, style: Style) -> bool:
         """Whether one of the quote's numbers is the value; numbers in words are believed."""
         numbers = find_numbers(quote, style)
+        if not numbers:
+            return _FIGURE.search(quote) is not None
         figures = [number.value for number in numbers]
         figures += [number.value / 100 for number in numbers if number.unit == "%"]
-        if not figures:
-            return _FIGURE.search(quote) is not None
         return any(math.isclose(abs(each), abs(value), abs_tol=1e-9) for each in figures)
 
 
@@ -156,16 +157,16 @@ class IntegerType(NumberType):
 
     def find(self, text: str, style: Style, unit: str = "") -> list[Found]:
         """All whole numbers, also those written as 12.0."""
-        return [
-            Found(int(found.value), found.start, found.end, found.unit)
-            for found in super().find(text, style, unit)
-            if float(found.value).is_integer()
-        ]
+        numbers = super().find(text, style, unit)
+        whole = [found for found in numbers if float(found.value).is_integer()]
+        return [replace(found, value=int(found.value)) for found in whole]
 
     def parse(self, text: str, style: Style) -> object:
         """The number when the text is nothing but a number, whole if it can be."""
         number = super().parse(text, style)
-        return int(number) if isinstance(number, float) and number.is_integer() else number
+        if isinstance(number, float) and number.is_integer():
+            return int(number)
+        return number
 
 
 class ChoiceType(ValueType):

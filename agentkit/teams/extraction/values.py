@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Self
 
+from agentkit.core.given import coalesce
+
 _MONTHS = {
     name: number
     for number, names in enumerate(
@@ -53,6 +55,8 @@ _NUMBER = re.compile(
         (?:(?![-\u2013:/]\w|[.,]\d)(?:\s?(?P<unit>%|[$€£]|[a-zA-Zµ°²³][\w°²³/]{0,14}))?)(?![\w])""",
     re.VERBOSE,
 )
+_COMMA_DECIMAL = re.compile(r"\d\.\d{3},\d|(?<![\d,])\d+,\d{1,2}(?![\d,])")
+_POINT_DECIMAL = re.compile(r"\d,\d{3}\.\d|(?<![\d.])\d+\.\d{2}(?![\d.])")
 _ORDINAL = frozenset({"st", "nd", "rd", "th"})
 _GROUPED = re.compile(r"\d+|\d{1,3}(?:(?P<sign>[.,])\d{3})(?:(?P=sign)\d{3})*")
 _ONE_GROUP = re.compile(r"(?!0[.,])\d{1,3}[.,]\d{3}")
@@ -120,25 +124,30 @@ class Style:
 
 def detect_style(text: str) -> Style:
     """The style that the unambiguous numbers and dates of a text show."""
-    comma = re.search(r"\d\.\d{3},\d|(?<![\d,])\d+,\d{1,2}(?![\d,])", text)
-    point = re.search(r"\d,\d{3}\.\d|(?<![\d.])\d+\.\d{2}(?![\d.])", text)
-    slashed = (found.group("a", "b") for found in _DATE.finditer(text) if found["a"])
-    orders = {_is_day_first(int(first), int(second)) for first, second in slashed} - {None}
-    return Style(bool(comma and not point), orders.pop() if len(orders) == 1 else None)
+    has_comma = _COMMA_DECIMAL.search(text) is not None
+    has_point = _POINT_DECIMAL.search(text) is not None
+    orders: set[bool | None] = set()
+    for found in _DATE.finditer(text):
+        if found["a"]:
+            orders.add(_is_day_first(int(found["a"]), int(found["b"])))
+    orders.discard(None)
+    day_first = orders.pop() if len(orders) == 1 else None
+    return Style(has_comma and not has_point, day_first)
 
 
 def to_unit(word: str) -> str:
-    """The unit that a word or sign stands for; empty for none that is known."""
+    """The unit that a word or sign stands for; empty for an unknown one."""
     return _UNITS.get(word.casefold(), "")
 
 
 def find_dates(text: str, style: Style) -> list[Found]:
     """All complete dates, as ISO texts; those that can be read in two ways are left out."""
-    dates = [
-        Found(_parse_date(found, style), found.start(), found.end())
-        for found in _DATE.finditer(text)
-    ]
-    return [found for found in dates if found.value]
+    dates: list[Found] = []
+    for found in _DATE.finditer(text):
+        written = _parse_date(found, style)
+        if written:
+            dates.append(Found(written, *found.span()))
+    return dates
 
 
 def find_numbers(text: str, style: Style) -> list[Found]:
@@ -149,10 +158,10 @@ def find_numbers(text: str, style: Style) -> list[Found]:
     for found in _NUMBER.finditer(text):
         if found.start("digits") in in_dates:
             continue
-        begins_range = _RANGE.match(text, found.end("digits"))
         ends_range = found.start() < range_end
+        begins_range = _RANGE.match(text, found.end("digits"))
         range_end = begins_range.end() if begins_range else -1
-        if not (begins_range or ends_range):
+        if begins_range is None and not ends_range:
             numbers += _parse_number(found, style)
     return numbers
 
@@ -160,7 +169,9 @@ def find_numbers(text: str, style: Style) -> list[Found]:
 def find_yes_no(text: str) -> list[Found]:
     """Yes or no at the beginning of the text, at most one."""
     found = _YES_NO.match(text)
-    return [Found(found["yes"] is not None, found.start(), found.end())] if found else []
+    if found is None:
+        return []
+    return [Found(found["yes"] is not None, *found.span())]
 
 
 def find_choices(text: str, choices: tuple[object, ...]) -> Iterator[Found]:
@@ -173,7 +184,7 @@ def find_choices(text: str, choices: tuple[object, ...]) -> Iterator[Found]:
             places = range(*found.span())
             if taken.isdisjoint(places):
                 taken.update(places)
-                yield Found(choice, found.start(), found.end())
+                yield Found(choice, *found.span())
 
 
 def starts_with_range(text: str) -> bool:
@@ -223,8 +234,10 @@ def _find_decimal_sign(plain: str, style: Style) -> str:
         return str(signs[-1])
     if len(signs) != 1:  # several of one kind separate thousands
         return ""
-    separates_thousands = _ONE_GROUP.fullmatch(plain) and (signs[0] == ".") == style.comma
-    return "" if separates_thousands else str(signs[0])
+    (sign,) = signs
+    thousands = "." if style.comma else ","
+    separates_thousands = sign == thousands and _ONE_GROUP.fullmatch(plain)
+    return "" if separates_thousands else str(sign)
 
 
 def _parse_date(found: re.Match[str], style: Style) -> str:
@@ -235,16 +248,16 @@ def _parse_date(found: re.Match[str], style: Style) -> str:
     if "m" in parts:
         return _to_iso(year, _to_month(parts["m"]), int(parts["d"]))
     first, second = int(parts["a"]), int(parts["b"])
-    day_first = _is_day_first(first, second)
-    if day_first is None:
-        day_first = style.day_first
+    day_first = coalesce(_is_day_first(first, second), style.day_first)
     if day_first is None and first != second:
         return ""
     return _to_iso(year, second, first) if day_first else _to_iso(year, first, second)
 
 
 def _to_month(written: str) -> int:
-    return int(written) if written.isdigit() else _MONTHS.get(written.casefold(), 0)
+    if written.isdigit():
+        return int(written)
+    return _MONTHS.get(written.casefold(), 0)
 
 
 def _is_day_first(first: int, second: int) -> bool | None:

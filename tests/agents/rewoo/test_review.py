@@ -142,9 +142,9 @@ def test_a_dependent_that_misses_something_else_is_left_as_it_was() -> None:
         }
     )
     fresh = Plan(old.steps[:1])
-    assert old.redone(fresh, ["#E3"]) == fresh  # there is nothing for #E2
-    assert old.redone(fresh, ["#E2", "#E3"]).labels == ("#E1", "#E3")
-    assert Plan().redone(fresh, ()) == fresh
+    assert old.redo(fresh, ["#E3"]) == fresh  # there is nothing for #E2
+    assert old.redo(fresh, ["#E2", "#E3"]).labels == ("#E1", "#E3")
+    assert Plan().redo(fresh, ()) == fresh
 
 
 @pytest.mark.parametrize(

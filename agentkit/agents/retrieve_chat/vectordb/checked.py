@@ -29,7 +29,7 @@ from agentkit.agents.retrieve_chat.vectordb.embedding import (
     to_vectors,
 )
 from agentkit.agents.retrieve_chat.vectordb.filters import Filters
-from agentkit.core.given import coalesce, list_missing
+from agentkit.core.given import coalesce
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.messages import without_keys
 from agentkit.retrieval.index.graph import Metric
@@ -109,19 +109,27 @@ class CheckedVectorDB(ABC, Generic[C]):
         It becomes the active one if there was none.
         """
         name = check_name(collection_name)
+        collection = self._take_over(name, overwrite, get_or_create)
+        if collection is None:
+            collection = self._make(name)
+        if self._active_name in (None, name):
+            self.active_collection = collection
+        return collection
+
+    def _take_over(self, name: str, overwrite: bool, get_or_create: bool) -> C | None:
+        """The collection of that name that is to be gone on with; None when one is to be made."""
         found = self._find(name)
-        if found is not None and overwrite:
+        if found is None:
+            return None
+        if overwrite:
             self._drop(found)
-            found = None
-        elif found is not None and not get_or_create:
+            return None
+        if not get_or_create:
             raise WrongArgument(
                 f"Collection {name!r} already exists. Use get_or_create=True to go on with it,"
                 " overwrite=True to empty it."
             )
-        collection = self._make(name) if found is None else found
-        if self._active_name in (None, name):
-            self.active_collection = collection
-        return collection
+        return found
 
     @property
     def _active_name(self) -> str | None:
@@ -280,13 +288,18 @@ class CheckedVectorDB(ABC, Generic[C]):
     def _find_vectors(self, collection: C, docs: Mapping[str, Document]) -> dict[str, Any]:
         """The vectors by id: those that are given, and embeddings of the others' contents."""
         metric = self._metric(collection)
-        embeddings = {number: doc.get("embedding") for number, doc in docs.items()}
-        given = [number for number in docs if embeddings[number] is not None]
-        contents = {number: docs[number]["content"] for number in list_missing(docs, given)}
+        given: dict[str, Any] = {}
+        contents: dict[str, str] = {}
+        for number, doc in docs.items():
+            embedding = doc.get("embedding")
+            if embedding is None:
+                contents[number] = doc["content"]
+            else:
+                given[number] = embedding
         vectors: dict[str, Any] = {}
         if given:
-            whose = [f"document {number!r}" for number in given]
-            made = to_vectors([embeddings[number] for number in given], metric, whose)
+            whose = list(map("document {!r}".format, given))
+            made = to_vectors(list(given.values()), metric, whose)
             vectors.update(zip(given, made, strict=True))
         if contents:
             made = embed_texts(self._function(), list(contents.values()), metric)
@@ -405,9 +418,10 @@ def _find_metadata(given: Document, there: Document) -> Mapping[str, Any] | None
 
 
 def _rank(found: list[tuple[Document, float]], threshold: float) -> list[tuple[Document, float]]:
+    near = found
     if threshold >= 0:
-        found = [hit for hit in found if hit[1] < threshold]
-    return sorted(found, key=lambda hit: (hit[1], _read_id(hit[0])))
+        near = [(document, distance) for document, distance in found if distance < threshold]
+    return sorted(near, key=lambda hit: (hit[1], _read_id(hit[0])))
 
 
 def _refuse_unknown(kwargs: Mapping[str, Any], *known: str) -> None:

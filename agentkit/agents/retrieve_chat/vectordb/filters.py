@@ -16,7 +16,6 @@ from itertools import chain
 from typing import Any
 
 from agentkit.conversation.checks import is_number
-from agentkit.core.given import is_list_of
 from agentkit.errors import WrongArgument
 from agentkit.messages import text_or_empty
 
@@ -157,7 +156,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _is_list(value: Any) -> bool:
-    if not is_list_of(value, str | int | float) or isinstance(value, tuple):
+    if not isinstance(value, list) or not all(map(_is_scalar, value)):
         return False
     return len(set(map(type, value))) == 1
 
