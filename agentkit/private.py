@@ -16,7 +16,13 @@ from pathlib import Path
 FOLDER, FILE = 0o700, 0o600
 OTHERS = 0o077
 """The bits of a mode that are for the group and for everybody."""
+<<<<<<< HEAD
 _TREES = ("files", "indexes", "uploads", "fetched", "exports", "models", "kernels")
+=======
+_SEEN = OTHERS if os.name == "posix" else 0
+"""Those of them that say anything on this system."""
+_TREES = ("files", "indexes", "uploads", "fetched", "exports", "models")
+>>>>>>> w-dens2
 _TREE_ENDINGS = (".backups", ".indexes")
 _FILES = (
     "agentkit.duckdb",
@@ -75,7 +81,7 @@ def is_wide(path: Path) -> bool:
         found = path.lstat()
     except OSError:
         return False
-    if os.name != "posix" or not found.st_mode & OTHERS:
+    if not found.st_mode & _SEEN:
         return False
     return stat.S_ISDIR(found.st_mode) or _is_single_file(found)
 

@@ -318,7 +318,8 @@ class KernelProcess:
         """Let it die from another thread than the one that asks it, which then calls `end`."""
         with self._ending:
             if not self._ended:
-                signal.pidfd_send_signal(self._kernel.life, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # it has just died by itself
+                    signal.pidfd_send_signal(self._kernel.life, signal.SIGKILL)
 
 
 _CHANNELS = ("shell", "iopub", "stdin", "control", "hb")

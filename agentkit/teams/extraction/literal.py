@@ -213,8 +213,10 @@ class _NumberFinder(_Finder):
     def find_in_clause(self, clause: str, words: Sequence[str]) -> list[Found]:
         """The only number of a clause, if the name is beside it."""
         numbers = self._find(clause, words)
-        is_clear = len(numbers) == 1 and self.name.is_beside(clause, numbers[0])
-        return numbers if is_clear else []
+        if len(numbers) != 1:
+            return []
+        (number,) = numbers
+        return numbers if self.name.is_beside(clause, number) else []
 
     def _find(self, text: str, words: Sequence[str]) -> list[Found]:
         return [] if starts_with_range(text) else super()._find(text, words)

@@ -85,7 +85,8 @@ class Paper:
         wanted = quote.strip().strip("\u2026").strip()
         span = self._find_words(wanted, self.text, range(len(self.text)))
         if span is None:
-            span = self._find_words(_fold(wanted)[0], *self._folded)
+            folded, _ = _fold(wanted)
+            span = self._find_words(folded, *self._folded)
         return self.quotation(*span) if span else None
 
     @cached_property
@@ -99,9 +100,10 @@ class Paper:
         if not wanted:
             return None
         for found in re.finditer(re.escape(wanted), text):
-            start, end = places[found.start()], places[found.end() - 1] + 1
-            if not (_is_inside_word(self.text, start) or _is_inside_word(self.text, end)):
-                return start, end
+            span = places[found.start()], places[found.end() - 1] + 1
+            inside = [_is_inside_word(self.text, border) for border in span]
+            if not any(inside):
+                return span
         return None
 
 
@@ -139,5 +141,7 @@ def _fold(text: str) -> tuple[str, list[int]]:
 
 def _is_inside_word(text: str, at: int) -> bool:
     """Whether a place is between two letters or digits of a script that has blanks."""
-    around = text[at - 1 : at + 1] if at else ""
+    if at == 0:
+        return False
+    around = text[at - 1 : at + 1]
     return len(around) == 2 and around.isalnum() and max(around) < _CJK
