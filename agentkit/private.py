@@ -16,13 +16,9 @@ from pathlib import Path
 FOLDER, FILE = 0o700, 0o600
 OTHERS = 0o077
 """The bits of a mode that are for the group and for everybody."""
-<<<<<<< HEAD
-_TREES = ("files", "indexes", "uploads", "fetched", "exports", "models", "kernels")
-=======
 _SEEN = OTHERS if os.name == "posix" else 0
 """Those of them that say anything on this system."""
-_TREES = ("files", "indexes", "uploads", "fetched", "exports", "models")
->>>>>>> w-dens2
+_TREES = ("files", "indexes", "uploads", "fetched", "exports", "models", "kernels")
 _TREE_ENDINGS = (".backups", ".indexes")
 _FILES = (
     "agentkit.duckdb",
