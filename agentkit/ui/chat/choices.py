@@ -90,7 +90,7 @@ def draw_gone(chat: Chat, now: Question) -> None:
             old, new = markdown.literal(before), markdown.literal(instead)
             st.caption(
                 f":material/warning: The {what} “{old}” of this chat is no longer there. The next"
-                f" question goes to {new}, or to whom you choose below."
+                f" question goes to {new}; another can be chosen below."
             )
 
 
