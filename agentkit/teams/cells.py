@@ -76,7 +76,7 @@ class ChatCells:
         before = self.all()
         if not before or self.alive:
             return ""
-        return _reason_of(self.pool.last_end(self.chat_id)) or find_end(before)
+        return find_end(self.pool, self.chat_id, before)
 
     def run(self, agent: str, code: str) -> CodeRan:
         """Run a cell in the agent's name and announce it; whatever code does is told in it.
@@ -194,9 +194,9 @@ def find_variables(ran: Sequence[CodeRan]) -> list[dict[str, Any]]:
     return [[], *lived][-1]
 
 
-def find_end(ran: Sequence[CodeRan]) -> str:
-    """Why the kernel of these cells is gone, if no process knows of it any more."""
-    return _cell_of(ran[-1]).ended or RESTARTED
+def find_end(pool: KernelPool, chat_id: str, ran: Sequence[CodeRan]) -> str:
+    """Why the kernel of these cells is gone, also where no process knows of it any more."""
+    return _reason_of(pool.last_end(chat_id)) or _cell_of(ran[-1]).ended or RESTARTED
 
 
 def find_codes(ran: Sequence[CodeRan]) -> list[str]:

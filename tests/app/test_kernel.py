@@ -153,6 +153,17 @@ def test_a_kernel_that_died_is_told_above_the_answer(workspace: ScriptableWorksp
     assert "Gone: fares" not in texts(app), "there is a new one"
 
 
+def test_a_cell_that_wants_too_much_memory_is_told_with_a_way_to_go_on(
+    workspace: ScriptableWorkspace,
+) -> None:
+    app = ask(workspace, "x = bytearray(700_000_000)\ny = bytearray(5_000_000_000)")
+    assert "A cell needed more memory than the kernel may take (1,024 MB)." in texts(app)
+    app.button(key=f"end-kernel-{chat_of(app)}").click().run()
+    ask(workspace, "bytearray(500_000_000)[:1]", app=app)
+    ran = [one.event for one in run_of(app).events() if isinstance(one.event, CodeRan)]
+    assert [event.exit_code for event in ran] == [0]
+
+
 def test_what_was_left_out_is_told_above_the_answer(workspace: ScriptableWorkspace) -> None:
     app = ask(workspace, "for _ in range(100):\n    print('x' * 1_000_000)")
     assert "Text left out (" in texts(app)

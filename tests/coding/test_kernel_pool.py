@@ -11,6 +11,7 @@ import pytest
 from agentkit.coding.chat_kernel import pool as pools
 from agentkit.coding.chat_kernel.kernel import CellResult, KernelEnd
 from agentkit.coding.chat_kernel.pool import KernelPool
+from agentkit.coding.chat_kernel.process import KernelProcess
 from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import ExecutionError, Stopped
 from tests.coding.conftest import SMALL
@@ -183,6 +184,17 @@ def test_the_kernels_of_a_folder_are_forgotten_and_others_live_on(two: Chats) ->
     assert two.run("a", "'x' in dir()").began_after is None
     two.pool.forget(two.folder)
     assert two.pool.alive() == []
+
+
+def test_a_kernel_that_is_dead_already_is_killed_all_the_same(tmp_path: Path) -> None:
+    process = KernelProcess(tmp_path, SMALL)
+    try:
+        for _ in range(3):
+            process.kill()
+            while process.alive:
+                pass
+    finally:
+        process.end()
 
 
 def test_a_cell_dies_with_the_folder_that_is_forgotten(two: Chats) -> None:

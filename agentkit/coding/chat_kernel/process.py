@@ -316,7 +316,7 @@ class KernelProcess:
 
     def kill(self) -> None:
         """Let it die from another thread than the one that asks it, which then calls `end`."""
-        with self._ending:
+        with self._ending, contextlib.suppress(ProcessLookupError):  # it is dead already
             if not self._ended:
                 with contextlib.suppress(ProcessLookupError):  # it has just died by itself
                     signal.pidfd_send_signal(self._kernel.life, signal.SIGKILL)

@@ -74,8 +74,7 @@ def _draw_alive(chat: Chat, variables: Sequence[dict[str, Any]]) -> None:
 
 
 def _draw_gone(chat: Chat, ran: Sequence[CodeRan]) -> None:
-    end = shared_pool().last_end(chat.id)
-    why = ENDS.get(end.reason if end else find_end(ran), "it is gone")
+    why = ENDS.get(find_end(shared_pool(), chat.id, ran), "it is gone")
     gone = markdown.literal(describe_variables(find_variables(ran)))
     codes = find_codes(ran)
     with st.container(key=f"kernel-gone-{chat.id}", border=True, gap="xsmall"):

@@ -43,6 +43,10 @@ ENDS = {
     "restarted": "the app was started again",
 }
 """Why a kernel is gone."""
+FULL = (
+    f"A cell needed more memory than the kernel may take ({_LIMITS.memory_mb:,} MB). What is in its"
+    " variables stays and counts; with *End kernel* below it begins with an empty one."
+)
 STATES = {
     "error": "failed",
     "timeout": f"interrupted after {_LIMITS.seconds:g} s, variables are kept",
@@ -114,11 +118,12 @@ def to_cells(ran: Iterable[CodeRan]) -> list[CellRun]:
 
 def draw_results(steps: Iterable[Step], key: str) -> None:
     """What people came for, whatever they want to see of the steps: pictures, tables, charts and
-    files of cells, but of those that failed; and that a kernel has ended.
+    files of cells, but of those that failed; and what went beyond the limits.
     """
-    cells = [step for step in steps if isinstance(step, CellRun) and step.cell.status != "error"]
+    every = [step for step in steps if isinstance(step, CellRun)]
+    cells = [run for run in every if run.cell.status != "error"]
     shown = [(run, one) for run in cells for one in run.cell.outputs if one["kind"] in _SHOWN]
-    if not cells:
+    if not every:
         return
     with st.container(key=f"results-{key}"):
         if earlier := shown[:-_LATEST]:
@@ -129,7 +134,7 @@ def draw_results(steps: Iterable[Step], key: str) -> None:
                     _draw_each(earlier, f"earlier-{key}")
         _draw_each(shown[-_LATEST:], key, len(earlier))
         _draw_files(cells, key)
-        _draw_excess(cells)
+        _draw_excess(every)
 
 
 def describe_again(question: Said | None) -> str:
@@ -217,7 +222,7 @@ def _draw_table(one: Told, run: CellRun, key: str) -> None:
     size = f"{figures.count(rows, 'row')} and {figures.count(wide, 'column')}"
     frame = pd.DataFrame(content["rows"], columns=columns)
     st.dataframe(frame, hide_index=True, alt=f"Table of {size}", key=f"table-{key}")
-    if rows > len(frame) or wide > len(columns):
+    if frame.shape != (rows, wide):
         st.caption(f"Shown are {len(frame):,} by {len(columns):,} of {size}.")
 
 
@@ -252,6 +257,8 @@ def _draw_excess(cells: Iterable[CellRun]) -> None:
     """What did not go as code wanted it."""
     for run in cells:
         _draw_each([(run, one) for one in run.cell.outputs if one["kind"] == "left_out"], "")
+        if "MemoryError" in (one.get("name") for one in run.cell.outputs):
+            st.warning(FULL, icon=":material/memory:")
         if reason := run.cell.ended:
             told = f"The kernel ended, and with it all variables: {_why(reason)}."
             st.warning(told, icon=":material/memory:")
