@@ -88,7 +88,7 @@ def _read_paragraph(paragraph: Any) -> str:
 
 
 def _read_run(node: Any) -> str:
-    return _BREAKS.get(local(node), node.findtext("."))
+    return _BREAKS.get(local(node), str(node.findtext(".")))
 
 
 def _read_rows(table: Any) -> Iterator[str]:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Literal
 
 from agentkit.core import bus
@@ -125,6 +126,10 @@ class _Meter:
     """What is known of the calls that are under way."""
     has_warned: bool = False
 
+    def is_priced(self) -> bool:
+        """Whether it needs the price of every call."""
+        return self.unit == "dollars"
+
     def with_call(self, needed: float) -> float:
         """What is taken, by the calls under way, and by another one."""
         return (self.taken or 0) + sum(self.pending.values()) + needed
@@ -227,7 +232,7 @@ def _find_needs(
     """
     prompt, _ = counter_of(model).prompt(messages, tools)
     reply = find_reply_limit(params)
-    priced = [meter for meter in meters if meter.unit == "dollars"]
+    priced = list(filter(_Meter.is_priced, meters))
     if not priced:
         return {"tokens": prompt + reply}
     dollars = model.price(Usage(input=prompt, output=reply))
@@ -240,7 +245,7 @@ def _find_needs(
             " of a config_list.",
             replace(end, model=model.name),
         )
-    if any(meter.taken is None for meter in priced):
+    if None in map(attrgetter("taken"), priced):
         raise _refuse(
             f"The price of earlier calls is unknown, so a limit of {limit} cannot be kept: begin a"
             " new chat, or limit the tokens instead.",

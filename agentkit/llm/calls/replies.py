@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, cast
 
 from agentkit.errors import BadModelReply
@@ -66,7 +67,8 @@ def read_chat_completion(value: object, sender: Sender) -> ChatCompletion:
     reply = _check_reply(value, sender)
     room = Room()
     try:
-        choices = [_read_choice(choice, room, sender) for choice in read_choices(reply, sender)]
+        given = read_choices(reply, sender)
+        choices = list(map(_read_choice, given, repeat(room), repeat(sender)))
     except BadModelReply as error:
         error.taken = check_usage(reply.get("usage"))
         raise
@@ -166,7 +168,7 @@ def read_calls(message: Mapping[str, object], sender: Sender) -> list[ToolCall]:
         raise sender.too_large(
             f"{len(calls):,} calls of functions, of which {MOST_CALLS} are taken,"
         )
-    return [_read_call(call, sender) for call in calls]
+    return list(map(_read_call, calls, repeat(sender)))
 
 
 def _read_call(call: Mapping[str, object], sender: Sender) -> ToolCall:

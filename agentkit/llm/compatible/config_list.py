@@ -13,7 +13,8 @@ import logging
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import repeat
+from itertools import product, repeat
+from operator import contains
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +180,7 @@ def config_list_from_models(
     )
     if not model_list:
         return found
-    return [{**config, "model": model} for model in model_list for config in found]
+    return [{**config, "model": model} for model, config in product(model_list, found)]
 
 
 def config_list_gpt4_gpt35(
@@ -238,7 +239,7 @@ def _meets(value: object, accepted: Collection[object]) -> bool:
     """Whether a value is accepted, or one of a list; None never is."""
     choices = [accepted] if isinstance(accepted, str) else accepted
     values = value if isinstance(value, list) else [value]
-    return value is not None and any(each in choices for each in values)
+    return value is not None and any(map(partial(contains, choices), values))
 
 
 def _read_lines(folder: str | None, name: str | None, variable: str) -> list[str]:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import SplitResult, parse_qs, urlsplit
@@ -79,7 +80,7 @@ def save_connection(
     """
     checked = _check(connection)
     given = _read_settings(settings)
-    if any(one.name == checked.name for one in given):
+    if checked.name in map(attrgetter("name"), given):
         raise ConfigError(
             f"The name {checked.name!r} belongs to the connection of the environment; "
             "choose another."
@@ -148,9 +149,8 @@ def available_models(settings: Settings, similarity: Similarity | None = None) -
     labels = Counter(model.label for _, model in known)
     found: list[Model] = []
     for connection, model in known:
-        is_shared = labels[model.label] > 1
-        label = f"{model.label} ({connection})" if is_shared else model.label
-        found.append(dataclasses.replace(model, label=label))
+        forms = (model.label, f"{model.label} ({connection})")
+        found.append(dataclasses.replace(model, label=forms[labels[model.label] > 1]))
     found.append(offline_model(similarity))
     return sorted(found, key=lambda model: model.id != settings.default_model)
 

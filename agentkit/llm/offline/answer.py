@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import groupby, takewhile
+from operator import attrgetter
 
 from agentkit.llm.offline.question import Question
 from agentkit.llm.offline.rank import Scored
@@ -83,8 +84,8 @@ def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Un
         return []
 
     listed = [unit for unit in units if unit.group == best.group and not unit.asks]
-    items = sum(unit.shape == "item" for unit in listed)
-    return listed[: LONGEST_LIST + 1] if items > 1 else []
+    shapes = list(map(attrgetter("shape"), listed))
+    return listed[: LONGEST_LIST + 1] if shapes.count("item") > 1 else []
 
 
 def _with_announced(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
@@ -132,7 +133,7 @@ def _add_context(picked: Sequence[Unit]) -> list[Unit]:
 
 def _sort_for_reading(picked: Sequence[Unit]) -> list[Unit]:
     """The passage of the best unit first; within a passage, in the order of the document."""
-    markers = [unit.marker for unit in picked]
+    markers = list(map(attrgetter("marker"), picked))
     return sorted(picked, key=lambda unit: (markers.index(unit.marker), unit.index))
 
 

@@ -127,10 +127,10 @@ def _blank(found: re.Match[str]) -> str:
 
 def has_quantity(passage: Iterable[Quantity], wanted: Quantity) -> bool:
     """Whether one of the passage's quantities is the wanted one, in whatever unit and form."""
-    return any(_same(wanted, one) for one in passage)
+    return any(map(partial(_is_same, wanted), passage))
 
 
-def _same(wanted: Quantity, given: Quantity) -> bool:
+def _is_same(wanted: Quantity, given: Quantity) -> bool:
     if wanted.is_decade:
         return not wanted.decades.isdisjoint(given.decades)
     if given.is_decade:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
+from operator import attrgetter
 
 from agentkit.core.text import sentences
 from agentkit.llm.offline.words import stems
@@ -47,9 +48,8 @@ class Figures:
 
     def are_any(self) -> bool:
         """Whether there is a figure that a passage has to confirm."""
-        if self.moments or self.codes:
-            return True
-        return any(one.needed for one in self.quantities)
+        needed = any(map(attrgetter("needed"), self.quantities))
+        return any((self.moments, self.codes, needed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def read_figures(text: str, language: str) -> Figures:
     """The figures of a text: dates first, then codes, then the remaining numbers."""
     plain = blank_formulas(text)
     moments = dates.find_moments(plain)
-    rest = _blank(plain, [(one.start, one.end) for one in moments])
+    rest = _blank(plain, list(map(attrgetter("start", "end"), moments)))
     spans = names.find_codes(rest)
     codes = [text[start:end] for start, end in spans]
     return Figures(moments, codes, find_quantities(_blank(rest, spans), language))
@@ -168,15 +168,15 @@ def read_passage(text: str, about: str) -> Source:
     made.stems = set(stems(everything))
     made.acronyms = names.find_acronyms(everything)
     made.codes.update(map(_bare, read_figures(about, language).codes))
-    made.sentences = [units[one] for one in whole]
+    made.sentences = list(map(units.__getitem__, whole))
     made.units = list(units.values())
     return made
 
 
 def _make_source(figures: Figures) -> Source:
     """A source with these figures and nothing else yet."""
-    values = chain.from_iterable(one.values for one in figures.quantities)
-    years = (one.year for one in figures.moments if one.year is not None)
+    values = chain.from_iterable(map(attrgetter("values"), figures.quantities))
+    years = filter(None, map(attrgetter("year"), figures.moments))
     return Source(
         codes=set(map(_bare, figures.codes)),
         moments=figures.moments,
