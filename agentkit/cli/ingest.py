@@ -6,6 +6,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import filterfalse
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,7 +70,7 @@ def ingest(
                 ends += done
     if not as_json:
         put(_summarize(ends, collection))
-    if any(end.status == "failed" for end in ends):
+    if "failed" in map(attrgetter("status"), ends):
         raise typer.Exit(1)
 
 
@@ -78,7 +80,7 @@ def _find_sources(paths: list[str], settings: Settings) -> tuple[list[Source], l
 
     urls = list(filter(_is_url, paths))
     refused = []
-    sources = sources_from_paths([Path(path) for path in paths if path not in urls])
+    sources = sources_from_paths(list(map(Path, filterfalse(_is_url, paths))))
     for url in urls:
         try:
             sources.append(source_at(url, settings))

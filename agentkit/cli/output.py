@@ -43,7 +43,7 @@ def put_table(
         else:
             table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(plain(cell)) for cell in row))
+        table.add_row(*map(Text, map(plain, row)))
     # A pipe has no width: nothing is wrapped for the program that reads it.
     Console(file=sys.stdout, width=None if sys.stdout.isatty() else 1_000).print(table)
     sys.stdout.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import filterfalse, islice
+from itertools import filterfalse, islice, repeat
 from json import JSONDecodeError
 from operator import attrgetter
 from typing import Any
@@ -98,7 +98,7 @@ def _find_candidates(text: str, start: int) -> Iterator[Candidate]:
         yield whole
         return
     blocks = scan(text, start)
-    in_fences = (_find_in_fence(text, block) for block in reversed(blocks))
+    in_fences = map(_find_in_fence, repeat(text), reversed(blocks))
     fenced = list(islice(filter(None, in_fences), MOST_TRIED))
     taken = {found.span[0] for found in fenced}
     bare = _find_bare(text, list(filter(_may_be_json, blocks)), taken)

@@ -82,7 +82,7 @@ def _infer_from_text(text: str) -> Shape:
     try:
         decoded = read_json(text, 0, lambda value: value)
     except ResponseParsingError:
-        fields = (match.group("key", "value") for match in _FIELD.finditer(text))
+        fields = _FIELD.findall(text)
         return Shape({key: _infer_from_value(_NEXT_FIELD.sub("", value)) for key, value in fields})
     return Shape() if isinstance(decoded, str) else infer_from_hint(decoded)
 

@@ -7,6 +7,7 @@ import sys
 import time
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import filterfalse
 from typing import Any
 
 from agentkit.errors import JsonParsingError, ResponseParsingError, TagNotFoundError, WrongArgument
@@ -92,7 +93,8 @@ class RegexTaggedContentParser(TextParser, DictFilterMixin):
         found = dict(self._find_fields(answer, text))
         names = match_keys(found, known.fields)
         read = _read_json if self.try_parse_json else str
-        parsed = {names[name]: read(content) for name, content in found.items()}
+        contents = map(read, found.values())
+        parsed = dict(zip(map(names.__getitem__, found), contents, strict=True))
         self._require(parsed, text)
         return parsed
 
@@ -102,7 +104,7 @@ class RegexTaggedContentParser(TextParser, DictFilterMixin):
         return _find_by_pattern(self.tagged_content_pattern, answer, text)
 
     def _require(self, parsed: Mapping[str, object], text: str) -> None:
-        missing = [key for key in self.required_keys if key not in parsed]
+        missing = list(filterfalse(parsed.__contains__, self.required_keys))
         if missing:
             raise TagNotFoundError(
                 f"The reply lacks the tags {list_keys(missing)}; it has {list_keys(list(parsed))}."
@@ -120,7 +122,7 @@ def _check_pattern(pattern: str) -> None:
         raise WrongArgument(
             f"tagged_content_pattern {pattern!r} is no regular expression: {error}."
         ) from None
-    if missing := [group for group in ("name", "content") if group not in groups]:
+    if missing := list(filterfalse(groups.__contains__, ("name", "content"))):
         raise WrongArgument(
             f"tagged_content_pattern {pattern!r} lacks the groups {list_keys(missing)}; write"
             " (?P<name>...) and (?P<content>...)."

@@ -8,6 +8,7 @@ import functools
 import inspect
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from agentkit.core.tools.signature import NOTHING, is_async, name_of, parameters_of
@@ -112,9 +113,7 @@ def _load(adapter: TypeAdapter[list[Any]], name: str, value: object, problems: l
         # only then.
         return list(loaded) if isinstance(loaded, Iterator) and isinstance(value, list) else loaded
     except ValidationError as error:
-        problems += [
-            _describe_problem(name, details) for details in error.errors(include_url=False)
-        ]
+        problems += map(_describe_problem, repeat(name), error.errors(include_url=False))
         return value
 
 

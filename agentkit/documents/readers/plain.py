@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import compress
+from itertools import compress, count
+from operator import attrgetter
 from typing import NamedTuple
 
 from agentkit.documents.assembly import HeadingPath, Part, Reading
@@ -44,6 +45,7 @@ _LINK_OR_MARK = re.compile(r"\[([^\[\]]*)\]\([^)]*\)|[*`]")
 _LONGEST_TITLE = 1_000
 """Characters of a line that are looked at for a title."""
 _LONGEST_FRONT_MATTER = 200
+_END_OF_FRONT_MATTER = re.compile(r"(?:---|\.\.\.)\s*")
 _DEEPEST = 12
 """Levels of headings; what is marked as deeper than that counts as being on the last one."""
 _TEX_LEVELS = {
@@ -97,7 +99,7 @@ def _read(data: bytes, find_headings: FindHeadings) -> Reading:
 
 
 def _cut_at_headings(lines: list[str], headings: list[Heading]) -> Iterator[Part]:
-    borders = [heading.line for heading in headings] + [len(lines)]
+    borders = [*map(attrgetter("line"), headings), len(lines)]
     yield from _make_part(lines, 0, borders[0], "")
     path = HeadingPath()
     for heading, end in zip(headings, borders[1:], strict=True):
@@ -132,7 +134,7 @@ def _end_of_front_matter(lines: list[str]) -> int:
     if lines[0].rstrip() != "---":
         return 0
     block = lines[1:_LONGEST_FRONT_MATTER]
-    return next((at for at, line in enumerate(block, 2) if line.rstrip() in {"---", "..."}), 0)
+    return next(compress(count(2), map(_END_OF_FRONT_MATTER.fullmatch, block)), 0)
 
 
 def _outside_fences(lines: list[str], start: int) -> Iterator[int]:

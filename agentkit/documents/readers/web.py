@@ -224,5 +224,5 @@ class _Blocks:
             text = text.strip("\n")
         else:
             lines = text.strip().split("\n")
-            text = "\n".join(" ".join(line.split()) for line in lines)
+            text = "\n".join(map(" ".join, map(str.split, lines)))
         return text.replace("\xa0", " ")
