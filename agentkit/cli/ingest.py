@@ -96,7 +96,8 @@ def _is_url(path: str) -> bool:
 def _summarize(ends: list[DocumentDone], collection: str) -> str:
     counts = Counter(map(_outcome, ends))
     chunks = sum(end.chunks for end in ends if end.status == "indexed")
-    outcomes = ", ".join(f"{counts[one]:,} {one}" for one in _SUMMED_UP if counts[one])
+    ended = filter(counts.__getitem__, _SUMMED_UP)
+    outcomes = ", ".join(f"{counts[one]:,} {one}" for one in ended)
     return f"{collection}: {outcomes} ({count(chunks, 'new chunk')})."
 
 

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, compress, count, filterfalse
 from operator import attrgetter
 from typing import Any
@@ -48,7 +49,8 @@ def port_notebook(text: str) -> tuple[str, list[Finding]]:
         ported = _port_cell("".join(map(attrgetter("text"), pieces)), bound)
         ported = _place(ported, pieces)
         edits += ported.edits
-        findings += [dataclasses.replace(found, cell=number) for found in ported.findings]
+        in_cell = partial(dataclasses.replace, cell=number)
+        findings += map(in_cell, ported.findings)
     edits.sort(key=lambda edit: edit.start)
     return apply_edits(text, edits), findings
 

@@ -13,9 +13,10 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -194,8 +195,7 @@ def close_idle() -> None:
     """Close all that serve nobody at the moment."""
     with _lock:
         found, _idle[:] = list(_idle), []
-    for one in found:
-        one.http.close()
+    _close_all(found)
     _sweep()
 
 
@@ -213,11 +213,10 @@ def _take(address: str) -> _Open:
     key = (_find_server(address), proxies)
     with _lock:
         old = _take_outdated()
-        found = next((one for one in reversed(_idle) if one.key == key), None)
+        found = {one.key: one for one in _idle}.get(key)
         if found:
             _idle.remove(found)
-    for one in old:
-        one.http.close()
+    _close_all(old)
     return found or _Open(key, secure=address.startswith("https"), trust_env=trust_env)
 
 
@@ -240,17 +239,21 @@ def _sweep() -> None:
             _sweeper = threading.Timer(KEPT_S, _sweep)
             _sweeper.daemon = True
             _sweeper.start()
-    for one in old:
-        one.http.close()
+    _close_all(old)
 
 
 def _take_outdated() -> list[_Open]:
     """Take out, and return, what has been idle for too long or is too many."""
     last = time.monotonic() - KEPT_S
     kept = [one for one in _idle if one.idle_since >= last][-_MOST_KEPT:]
-    old = [one for one in _idle if one not in kept]
+    old = list(filterfalse(kept.__contains__, _idle))
     _idle[:] = kept
     return old
+
+
+def _close_all(opened: Iterable[_Open]) -> None:
+    for one in opened:
+        one.http.close()
 
 
 def _find_server(address: str) -> object:

@@ -10,6 +10,7 @@ import json
 import struct
 import sys
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import IO, Any
 
 from agentkit.documents.decoding import clean
@@ -53,7 +54,7 @@ def _read_exactly(stream: IO[bytes], size: int) -> bytes:
 
 def pack(document: DocumentText) -> tuple[dict[str, Any], bytes]:
     """A document as header and body."""
-    sections = [(s.start, s.end, s.heading, s.page, s.place) for s in document.sections]
+    sections = list(map(attrgetter("start", "end", "heading", "page", "place"), document.sections))
     header = {
         "media_type": document.media_type,
         "title": document.title,

@@ -215,6 +215,6 @@ def _index_by_fold(keys: Mapping[str, object]) -> dict[str, str]:
     """The keys by what is left without their case; those that are not told apart then are left
     out.
     """
-    folded = {key: key.strip().casefold() for key in keys}
+    folded = dict(zip(keys, map(str.casefold, map(str.strip, keys)), strict=True))
     count = Counter(folded.values())
     return {fold: key for key, fold in folded.items() if count[fold] == 1}

@@ -6,6 +6,7 @@ import re
 import sys
 import time
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import filterfalse
 from typing import Any
@@ -152,9 +153,9 @@ def _find_default(text: str) -> Iterator[tuple[str, str]]:
     """The same as the default pattern finds, in linear time: closing tags are looked up by their
     names.
     """
-    closing: dict[str, list[int]] = {"": []}
+    closing = defaultdict[str, list[int]](list)
     for match in _CLOSING.finditer(text):
-        closing.setdefault(match[1], []).append(match.start())
+        closing[match[1]].append(match.start())
     start = 0
     for opening in _OPENING.finditer(text):
         name = opening[1]

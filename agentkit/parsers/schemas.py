@@ -119,7 +119,6 @@ def _is_strict(schema: object) -> bool:
     if schema.get("type") != "object":
         return all(map(_is_strict, schema.values()))
     fields = schema.get("properties", {})
-    is_closed = schema.get("additionalProperties") is False
-    if not is_closed or set(schema.get("required", ())) != set(fields):
-        return False
-    return all(map(_is_strict, (*fields.values(), schema.get("$defs", {}))))
+    told = (schema.get("additionalProperties"), set(schema.get("required", ())))
+    within = (*fields.values(), schema.get("$defs", {}))
+    return told == (False, set(fields)) and all(map(_is_strict, within))

@@ -75,7 +75,7 @@ def _unwrap(f: Callable[..., object]) -> list[Any]:
     """
     layers: list[Any] = []
     inner: Any = f
-    while inner is not None and not any(inner is layer for layer in layers):
+    while inner is not None and id(inner) not in map(id, layers):
         layers.append(inner)
         inner = _unwrap_once(inner)
     return layers

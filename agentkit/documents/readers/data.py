@@ -88,7 +88,7 @@ def _is_nested_field(field: tuple[str, object]) -> bool:
 
 def _cut_list(items: list[Any], path: str) -> Iterator[Part]:
     """Consecutive short records share one part, a line each; a long one is a part of its own."""
-    records = enumerate(list(_flatten(item, "")) for item in items)
+    records = enumerate(map(list, map(_flatten, items, repeat(""))))
     for short, run in groupby(records, key=lambda record: _is_short(record[1])):
         indexes, texts = zip(*run, strict=True)
         if short:
