@@ -8,8 +8,10 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import repeat
+from types import NoneType
 from typing import TYPE_CHECKING, Any, cast
 
+from agentkit.core.lenient import is_list_of
 from agentkit.errors import BadModelReply
 from agentkit.events import ReplyEnd
 from agentkit.llm.calls.thinking import find_thinking, split_thinking
@@ -141,7 +143,7 @@ def read_text(content: object, sender: Sender) -> str:
         return ""
     if isinstance(content, str):
         return content
-    if not isinstance(content, list) or not all(isinstance(part, _PART) for part in content):
+    if not is_list_of(content, _PART):
         raise sender.refuse(content, "the text")
     return "".join(map(_read_text_of_part, content))
 
@@ -195,7 +197,7 @@ def _read_function(value: object, sender: Sender) -> FunctionCall | None:
     name, arguments = function.get("name"), function.get("arguments")
     if isinstance(arguments, Mapping):  # some servers send the object itself
         arguments = json.dumps(arguments)
-    if not isinstance(name, str | None) or not isinstance(arguments, str | None):
+    if not is_list_of([name, arguments], (str, NoneType)):
         raise sender.refuse(value, _A_CALL)
     return {"name": name or "", "arguments": arguments or ""}
 

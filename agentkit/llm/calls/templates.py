@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, dropwhile, filterfalse, pairwise, repeat, takewhile
 from typing import Any, Literal, cast
 
+from agentkit.core.lenient import is_list_of
 from agentkit.errors import ModelError, ModelUnreachable
 from agentkit.llm.model import Model
 from agentkit.messages import (
@@ -180,7 +181,7 @@ def _merge_two(before: Message, after: Message) -> Message:
 def _join(one: Any, other: Any, between: str) -> str | list[ContentPart]:
     """Two contents as one: a text, or parts where one of them has parts."""
     said = list(filter(None, (one, other)))
-    if all(isinstance(each, str) for each in said):
+    if is_list_of(said, str):
         return between.join(said)
     return list(chain.from_iterable(map(_to_parts, said)))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
 
-from agentkit.core.lenient import find_below
+from agentkit.core.lenient import find_below, is_list_of
 from agentkit.errors import BadModelReply
 from agentkit.llm.calls.failures import read_told_error, redact
 
@@ -63,7 +63,7 @@ class Sender:
         value = parent.get(key)
         if value is None:
             return []
-        if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
+        if not is_list_of(value, Mapping):
             raise self.refuse(value, what)
         return value
 

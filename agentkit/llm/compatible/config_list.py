@@ -18,6 +18,7 @@ from operator import contains
 from pathlib import Path
 from typing import Any
 
+from agentkit.core.lenient import is_list_of
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.messages import without_keys
 
@@ -66,7 +67,7 @@ def config_list_from_json(
             f"{source} holds no JSON ({error}); it must be a list of configs, or the path of a"
             " file."
         ) from error
-    if not isinstance(loaded, list) or not all(isinstance(config, dict) for config in loaded):
+    if not is_list_of(loaded, dict):
         raise WrongArgument(f"{source} holds no list of JSON objects; write [{{...}}, ...].")
     return filter_config(loaded, filter_dict)
 

@@ -94,7 +94,12 @@ class Quantity:
     @property
     def decades(self) -> set[float]:
         """The decades of its possible values: 198 for 1985."""
-        return {value // 10 for value in self.values}
+        return set(map(decade_of, self.values))
+
+
+def decade_of(year: float) -> float:
+    """198 for 1985."""
+    return year // 10
 
 
 def find_quantities(text: str, language: str) -> list[Quantity]:

@@ -13,7 +13,13 @@ from operator import attrgetter
 from agentkit.core.text import sentences
 from agentkit.llm.offline.words import stems
 from agentkit.llm.support import dates, names
-from agentkit.llm.support.quantities import Quantity, blank_formulas, find_quantities, has_quantity
+from agentkit.llm.support.quantities import (
+    Quantity,
+    blank_formulas,
+    decade_of,
+    find_quantities,
+    has_quantity,
+)
 
 READ_OF_PASSAGE = 20_000
 """Characters of a passage that are looked at; real ones are a tenth of that."""
@@ -113,7 +119,7 @@ class Source:
         if not wanted.needed or has_quantity(self.quantities, wanted):
             return True
         if wanted.is_decade:
-            return not wanted.decades.isdisjoint(year // 10 for year in self.years)
+            return not wanted.decades.isdisjoint(map(decade_of, self.years))
         return not self.years.isdisjoint(wanted.values)
 
     def says_name(self, wanted: str) -> bool:
