@@ -278,10 +278,10 @@ def _show_doubts(answer: Answer) -> None:
         put("\nCheck before you rely on it:")
     for check in doubtful:
         doubt = _DOUBTS.get(check.kind, _LACKS).format(what=check.what)
-        put(f"{_words_before(answer.text, check.at)} [{check.marker}?] {doubt}")
+        put(f"{_find_words_before(answer.text, check.at)} [{check.marker}?] {doubt}")
 
 
-def _words_before(text: str, at: int) -> str:
+def _find_words_before(text: str, at: int) -> str:
     words = " ".join(_BRACKETS.sub(" ", text[:at]).split())
     return words if len(words) <= _EXCERPT else f"… {words[-_EXCERPT:].partition(' ')[2]}"
 

@@ -75,7 +75,7 @@ def ingest(
 
 
 def _find_sources(paths: list[str], settings: Settings) -> tuple[list[Source], list[DocumentDone]]:
-    """What is to be taken in, and what is no web address."""
+    """What is to be taken in, and the addresses that are refused."""
     from agentkit.retrieval import source_at, sources_from_paths
 
     urls = list(filter(_is_url, paths))
@@ -94,14 +94,14 @@ def _is_url(path: str) -> bool:
 
 
 def _summarize(ends: list[DocumentDone], collection: str) -> str:
-    counts = Counter(map(_outcome, ends))
+    counts = Counter(map(_name_outcome, ends))
     chunks = sum(end.chunks for end in ends if end.status == "indexed")
     ended = filter(counts.__getitem__, _SUMMED_UP)
     outcomes = ", ".join(f"{counts[one]:,} {one}" for one in ended)
     return f"{collection}: {outcomes} ({count(chunks, 'new chunk')})."
 
 
-def _outcome(end: DocumentDone) -> str:
+def _name_outcome(end: DocumentDone) -> str:
     if end.updated:
         return "updated"
     return "added" if end.status == "indexed" else end.status

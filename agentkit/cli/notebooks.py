@@ -38,8 +38,8 @@ _BLANK = re.compile(r"\s*0?\s*")
 def port_notebook(text: str) -> tuple[str, list[Finding]]:
     """A notebook's text with its imports rewritten, and what is said of them.
 
-    Cells that are no Python stay as they are, and are told of where they name one of the packages.
-    Raises ValueError for what is no notebook of format 4 in Python.
+    Cells in other languages stay as they are, and are told of where they name one of the packages.
+    Raises ValueError for anything but a notebook of format 4 in Python.
     """
     json.loads(text)  # so that what is taken for a text below is one
     edits: list[Edit] = []
@@ -82,8 +82,8 @@ class _Notebook:
         self._tree: Any = json.loads(_TEXT.sub(lambda _: f'"{next(numbers)}"', text))
 
     def cells(self) -> Iterator[tuple[int, list[_Piece]]]:
-        """The cells of code with their numbers, from 1; raises ValueError for what is no
-        notebook.
+        """The cells of code with their numbers, from 1; raises ValueError for other
+        files.
         """
         notebook = self._read_object(self._tree)
         if "nbformat" not in notebook or not isinstance(notebook.get("cells"), list):

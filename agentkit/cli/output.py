@@ -84,7 +84,7 @@ def dollars(cost: float | None, unpriced: int = 0) -> str:
 
 
 def tolerate_any_character(*streams: TextIO) -> None:
-    """Let file names that are no valid text be written, with the strange bytes escaped."""
+    """Let file names that cannot be decoded be written, with the strange bytes escaped."""
     for stream in streams:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

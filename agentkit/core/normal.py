@@ -12,7 +12,7 @@ _BORDER = 100
 """Characters in which a border is looked for; no language puts so many marks on one letter."""
 
 
-def normalized(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
+def to_normal_form(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
     """`unicodedata.normalize`, which takes the square of its time to sort very many marks on one
     letter, in pieces.
 

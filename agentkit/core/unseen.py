@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 _CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Control and format characters (among them all that turn the direction of writing), halves of
-characters, and separators of lines and paragraphs that are no newline.
+characters, and separators of lines and paragraphs other than newlines.
 """
 _IGNORABLE = (
     (0x034F, 0x034F),

@@ -126,7 +126,7 @@ class _Tokens:
     def __init__(self, text: str, start: int, end: int, tokenizer: Tokenizer) -> None:
         self._starts: list[int] = []
         self._ends: list[int] = []
-        for low, high in _windows(text, start, end):
+        for low, high in _cut_windows(text, start, end):
             for begin, finish in tokenizer.offsets(text[low:high]):
                 self._starts.append(low + begin)
                 self._ends.append(low + finish)
@@ -141,7 +141,7 @@ class _Tokens:
         return min([*self._starts[index : index + 1], end])
 
 
-def _windows(text: str, start: int, end: int) -> Iterator[Span]:
+def _cut_windows(text: str, start: int, end: int) -> Iterator[Span]:
     """The text in spans that are short enough to be tokenized, cut at white space if there is
     some.
     """
@@ -176,15 +176,15 @@ class _Group:
     def cut(self) -> Iterator[Piece]:
         """The pieces of this group, each counted alone."""
         before = self.start
-        for start, end in self._spans():
+        for start, end in self._find_spans():
             for low, high, tokens in self._count_alone(self._extend(before, start), end):
                 heading, page, place = self._places.find(low, high)
                 yield Piece(self.text[low:high], low, high, heading, page, place, tokens)
             before = start
 
-    def _spans(self) -> Iterator[Span]:
+    def _find_spans(self) -> Iterator[Span]:
         """Where the pieces are, without what they repeat."""
-        for run in self._runs():
+        for run in self._find_runs():
             units = list(self._join_headings(run))
             if units:
                 yield from self._pack(units)
@@ -192,7 +192,7 @@ class _Group:
     def _fits(self, start: int, end: int) -> bool:
         return end - start <= self.max_chars and self.tokens.count(start, end) <= self.budget
 
-    def _runs(self) -> Iterator[list[Span]]:
+    def _find_runs(self) -> Iterator[list[Span]]:
         """Runs of units that may be packed: short neighbouring sections together, a long section
         for itself.
         """
@@ -204,7 +204,7 @@ class _Group:
             headings = self._find_last_headings(run)
             yield run[: len(run) - len(headings)]
             run = []
-            yield [*headings, *self._units(section.start, section.end, self.cuts)]
+            yield [*headings, *self._cut_units(section.start, section.end, self.cuts)]
         yield run
 
     def _find_last_headings(self, run: list[Span]) -> list[Span]:
@@ -248,14 +248,14 @@ class _Group:
                 return fitting[-1]
         return start
 
-    def _units(self, start: int, end: int, cuts: tuple[Cut, ...]) -> Iterator[Span]:
+    def _cut_units(self, start: int, end: int, cuts: tuple[Cut, ...]) -> Iterator[Span]:
         """Spans that fit, cut as high in the order of cuts as possible."""
         if self._fits(start, end):
             yield start, end
         elif cuts:
             borders = sorted({start, *cuts[0](self.text, start, end), end})
             for low, high in pairwise(borders):
-                yield from self._units(low, high, cuts[1:])
+                yield from self._cut_units(low, high, cuts[1:])
         else:
             yield from self._cut_word(start, end)
 

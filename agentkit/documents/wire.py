@@ -29,7 +29,7 @@ def send(stream: IO[bytes], header: Mapping[str, object], body: bytes = b"") -> 
 
 def receive(stream: IO[bytes], most: int = sys.maxsize) -> tuple[dict[str, Any], bytes]:
     """Read one message. EOFError when the other side ended before or within it, ValueError when it
-    is none of ours.
+    is of another form.
 
     `most` bytes of header, and of body, are taken.
     """

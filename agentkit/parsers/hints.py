@@ -158,7 +158,7 @@ def _leave_out_null(schema: object) -> Mapping[str, Any]:
 
 
 def _to_mapping(value: object) -> Mapping[str, Any]:
-    """The value, or an empty mapping when it is none."""
+    """The value if it is a mapping, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 

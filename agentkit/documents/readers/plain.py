@@ -64,7 +64,7 @@ def read_plain(data: bytes, name: str, limits: Limits) -> Reading:
 
 
 def read_markdown(data: bytes, name: str, limits: Limits) -> Reading:
-    """Read Markdown; what looks like a heading inside fenced code is none."""
+    """Read Markdown; what looks like a heading inside fenced code is skipped."""
     return _read(data, _find_markdown)
 
 
@@ -117,19 +117,19 @@ def _make_part(lines: list[str], start: int, end: int, heading: str) -> Iterator
 
 
 def _find_markdown(lines: list[str]) -> Iterator[Heading]:
-    start = _end_of_front_matter(lines)
-    for index in _outside_fences(lines, start):
+    start = _find_end_of_front_matter(lines)
+    for index in _find_outside_fences(lines, start):
         if atx := _ATX.match(lines[index]):
             marks, title = atx.groups()
-            yield Heading(index, len(marks), _plain_title(title.rstrip("#").rstrip(" \t")))
+            yield Heading(index, len(marks), _clean_title(title.rstrip("#").rstrip(" \t")))
             continue
         under = _SETEXT.match(lines[index])
         if under and index > start and _can_be_setext(lines, index - 1):
             title = lines[index - 1]
-            yield Heading(index - 1, _SETEXT_LEVELS[under[1][0]], _plain_title(title))
+            yield Heading(index - 1, _SETEXT_LEVELS[under[1][0]], _clean_title(title))
 
 
-def _end_of_front_matter(lines: list[str]) -> int:
+def _find_end_of_front_matter(lines: list[str]) -> int:
     """Index of the first line behind a YAML front matter; 0 when there is none."""
     if lines[0].rstrip() != "---":
         return 0
@@ -137,7 +137,7 @@ def _end_of_front_matter(lines: list[str]) -> int:
     return next(compress(count(2), map(_END_OF_FRONT_MATTER.fullmatch, block)), 0)
 
 
-def _outside_fences(lines: list[str], start: int) -> Iterator[int]:
+def _find_outside_fences(lines: list[str], start: int) -> Iterator[int]:
     """The indexes of the lines that are neither fences nor code between them."""
     fence = ""
     for index in range(start, len(lines)):
@@ -156,7 +156,7 @@ def _can_be_setext(lines: list[str], index: int) -> bool:
     return not "".join(above).strip() and _CAN_BE_SETEXT.match(lines[index]) is not None
 
 
-def _plain_title(title: str) -> str:
+def _clean_title(title: str) -> str:
     """A heading without emphasis and link targets."""
     return _LINK_OR_MARK.sub(r"\1", title[:_LONGEST_TITLE]).strip()
 

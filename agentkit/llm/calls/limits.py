@@ -50,7 +50,7 @@ class Limit:
 
 
 def _check_amount(name: str, value: object) -> None:
-    """Raise for what is neither None nor a number above 0."""
+    """Raise for anything but None and numbers above 0."""
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -81,7 +81,7 @@ def limited(
     A chat of agents ends by that, with the reason. Calls that are made side by side count in one
     another with what is known before them. What a cache answers takes nothing. With a limit in
     dollars, a call of unknown price raises LimitReached too.
-    Limits around these ones go on to hold. Raises WrongType for what is no Limit.
+    Limits around these ones go on to hold. Raises WrongType for anything but a Limit.
     """
     before = used_before or Used()
     meters = [*_make_meters("run", run, Used()), *_make_meters("chat", chat, before)]
@@ -227,8 +227,8 @@ def _find_needs(
     tools: Sequence[Mapping[str, object]],
     params: Mapping[str, object],
 ) -> dict[Unit, float]:
-    """What is known of a call before it, by unit; raises LimitReached when that is no price but one
-    is needed.
+    """What is known of a call before it, by unit; raises LimitReached when a price is needed
+    and unknown.
     """
     prompt, _ = counter_of(model).prompt(messages, tools)
     reply = find_reply_limit(params)

@@ -56,8 +56,8 @@ def config_list_from_json(
     """The list in an environment variable (as JSON, or the path of a file), else in the file of
     that name.
 
-    Raises FileNotFoundError when there is neither, WrongArgument for what is no JSON list of
-    objects.
+    Raises FileNotFoundError when there is neither, WrongArgument for anything but a JSON
+    list of objects.
     """
     source, text = _find_json(env_or_file, file_location or "")
     try:

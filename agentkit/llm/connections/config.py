@@ -117,7 +117,7 @@ def keep_found(settings: Settings, connection: Connection) -> None:
 def key_for(connection: Connection, base_url: str) -> str:
     """The key of a connection, for the same server at a new address.
 
-    Raises ConfigError when scheme, host or port are other ones, and for what is no address.
+    Raises ConfigError when scheme, host or port are other ones, and when it cannot be an address.
     """
     address = _read_address(base_url)
     if connection.api_key and not _same_server(connection.base_url, address):
@@ -337,8 +337,8 @@ def _clean_names(models: Sequence[str]) -> tuple[str, ...]:
 
 
 def _read_address(base_url: str) -> str:
-    """The address with `/v1` where only a host was given; raises ConfigError for what is no web
-    address.
+    """The address with `/v1` where only a host was given; raises ConfigError for other
+    texts.
     """
     address = base_url.strip()
     parts = _split_address(address)
@@ -356,7 +356,7 @@ def _split_address(address: str) -> SplitResult | None:
     try:
         parts = urlsplit(address if "://" in address else f"http://{address}")
         server_of(parts.geturl())
-    except ValueError:  # a port that is none, or half of an IPv6 address
+    except ValueError:  # a port in letters, or half of an IPv6 address
         return None
     return parts if parts.scheme in _SCHEMES and parts.hostname else None
 

@@ -49,7 +49,7 @@ def complete_unit(question: Question, best: Unit, units: Sequence[Unit]) -> list
     """The unit with its list or the sentences it introduces; for a question, what stands below."""
     if best.asks:
         return _find_answer_below(best, units)
-    return _with_list(question, best, units) or _with_announced(question, best, units)
+    return _add_list(question, best, units) or _add_announced(question, best, units)
 
 
 def _find_best(question: Question, answering: Sequence[Unit]) -> Unit:
@@ -77,7 +77,7 @@ def _continues(asking: Unit, unit: Unit) -> bool:
     return not (unit.asks or is_apart)
 
 
-def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
+def _add_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
     """The whole list if the unit introduces it, or is one of its items and a list is asked for."""
     is_other_item = best.shape == "item" and question.kind not in _WANTS_LIST
     if is_other_item or not best.is_listed:
@@ -88,7 +88,7 @@ def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Un
     return listed[: LONGEST_LIST + 1] if shapes.count("item") > 1 else []
 
 
-def _with_announced(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
+def _add_announced(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
     """The unit, followed by the sentences it announces, as in `There are two ways.`"""
     count = _count_announced(best) if question.kind in _WANTS_SEVERAL else 0
     following = units[best.index + 1 : best.index + 1 + count]

@@ -95,7 +95,7 @@ def _walk(likeness: np.ndarray, start: np.ndarray) -> np.ndarray:
     begin = start / start.sum()
     sums = likeness.sum(axis=1)
     sums[sums == 0] = 1
-    scores = begin
+    scores: np.ndarray = begin
     for _ in range(_ROUNDS):
         scores = (1 - _DAMPING) * begin + _DAMPING * (likeness @ (scores / sums))
     return scores

@@ -112,7 +112,7 @@ class Source:
 
     def says_code(self, wanted: str) -> bool:
         """Whether it contains this code, with or without hyphens."""
-        return _bare(wanted) in self.codes
+        return _strip_code(wanted) in self.codes
 
     def says_quantity(self, wanted: Quantity) -> bool:
         """Whether it contains this number, or the year of a date; True if it need not."""
@@ -144,7 +144,7 @@ def _blank(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return text
 
 
-def _bare(code: str) -> str:
+def _strip_code(code: str) -> str:
     return code.casefold().replace("-", "").replace("_", "")
 
 
@@ -173,7 +173,7 @@ def read_passage(text: str, about: str) -> Source:
     made.words = set(names.split_words(everything))
     made.stems = set(stems(everything))
     made.acronyms = names.find_acronyms(everything)
-    made.codes.update(map(_bare, read_figures(about, language).codes))
+    made.codes.update(map(_strip_code, read_figures(about, language).codes))
     made.sentences = list(map(units.__getitem__, whole))
     made.units = list(units.values())
     return made
@@ -184,7 +184,7 @@ def _make_source(figures: Figures) -> Source:
     values = chain.from_iterable(map(attrgetter("values"), figures.quantities))
     years = filter(None, map(attrgetter("year"), figures.moments))
     return Source(
-        codes=set(map(_bare, figures.codes)),
+        codes=set(map(_strip_code, figures.codes)),
         moments=figures.moments,
         quantities=figures.quantities,
         numbers=set(values),

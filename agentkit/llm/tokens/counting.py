@@ -171,7 +171,7 @@ def count_messages(
 
 def counter(model: str) -> TokenCounter:
     """The counter that all prompts for a model of this name share."""
-    return _shared(model, family_of(model))
+    return _share_counter(model, family_of(model))
 
 
 def counter_of(model: Model) -> TokenCounter:
@@ -185,10 +185,10 @@ def counter_of(model: Model) -> TokenCounter:
         known = _of_clients.setdefault(model.client, {})
     except TypeError:  # a client that cannot be looked up by
         return TokenCounter(model.name, own)
-    return known.setdefault(model.name, TokenCounter(model.name, _weak(own)))
+    return known.setdefault(model.name, TokenCounter(model.name, _weaken(own)))
 
 
-def _weak(count: TextCounter) -> TextCounter:
+def _weaken(count: TextCounter) -> TextCounter:
     """The counter without a reference to the object it is a method of."""
     if getattr(count, "__self__", None) is None:
         return count
@@ -206,7 +206,7 @@ _of_clients: WeakKeyDictionary[Any, dict[str, TokenCounter]] = WeakKeyDictionary
 
 
 @cache
-def _shared(model: str, family: Family) -> TokenCounter:
+def _share_counter(model: str, family: Family) -> TokenCounter:
     """One for each family too, so that a tokenizer registered later counts."""
     return TokenCounter(model, family.own)
 
