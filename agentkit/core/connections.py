@@ -150,8 +150,10 @@ def line(
     opened = _take(address)
     held = Line(opened.http, opened.sockets)
     opened.http.timeout = httpx2.Timeout(silence_s, connect=connect_s)
-    asking: list[Callable[..., Any]] = [held.watch, *([sends] if sends else [])]
-    opened.http.event_hooks = {"request": asking, "response": [answers] if answers else []}
+    opened.http.event_hooks = {
+        "request": list(filter(None, (held.watch, sends))),
+        "response": list(filter(None, (answers,))),
+    }
     is_whole = False
     try:
         with stoppable(held):
@@ -188,7 +190,7 @@ def is_loopback(address: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+        return f".{host}".endswith(".localhost")
 
 
 def close_idle() -> None:
