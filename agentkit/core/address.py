@@ -33,6 +33,6 @@ def server_of(url: str) -> str:
     Raises ValueError for a port that cannot be.
     """
     parts = urlsplit(url)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    host = f"[{parts.hostname}]" if ":" in str(parts.hostname) else parts.hostname
     port = _PORTS.get(parts.scheme) if parts.port is None else parts.port
     return f"{parts.scheme}://{host}:{port}"

@@ -138,9 +138,9 @@ def _find_by_pattern(pattern: str, answer: str, text: str) -> Iterator[tuple[str
         for match in regex.finditer(pattern, answer, flags=regex.DOTALL, timeout=TIMEOUT_S):
             if time.monotonic() > until:
                 raise TimeoutError
-            name, content = match.group("name", "content")
-            if name is not None and content is not None:
-                yield name, content
+            found = match.group("name", "content")
+            if None not in found:
+                yield found
     except TimeoutError:
         raise ResponseParsingError(
             f"The pattern {pattern!r} takes longer than {TIMEOUT_S:g} s for the reply; reply"

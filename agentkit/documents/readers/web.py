@@ -8,6 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from operator import methodcaller
 
 from agentkit.documents.assembly import BETWEEN, Outline, Part, Reading
 from agentkit.documents.decoding import decode
@@ -63,8 +64,9 @@ def read_epub(data: bytes, name: str, limits: Limits) -> Reading:
     book = package.xml(opf)
     folder = posixpath.dirname(opf)
     files = {item.get("id"): resolve(folder, item.get("href", "")) for item in book.iter("{*}item")}
-    listed = [files.get(ref.get("idref"), "") for ref in book.iter("{*}itemref")]
-    check_pages(name, len(listed), "chapters", limits)
+    references = list(map(methodcaller("get", "idref"), book.iter("{*}itemref")))
+    check_pages(name, len(references), "chapters", limits)
+    listed = filter(None, map(files.get, references))
     chapters = list(filter(package.members.__contains__, listed))
     if _is_protected(package, chapters):
         raise EncryptedDocument(
@@ -77,8 +79,8 @@ def read_epub(data: bytes, name: str, limits: Limits) -> Reading:
 def _is_protected(package: Package, chapters: list[str]) -> bool:
     """Fonts are often scrambled, which does not matter; chapters are not."""
     references = package.xml_if_there("META-INF/encryption.xml").iter("{*}CipherReference")
-    listed = {node.get("URI", "") for node in references}
-    return not listed.isdisjoint(chapters)
+    listed = map(methodcaller("get", "URI"), references)
+    return not frozenset(chapters).isdisjoint(listed)
 
 
 def _read_chapters(package: Package, chapters: list[str]) -> Iterator[Part]:

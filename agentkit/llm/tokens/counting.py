@@ -28,6 +28,7 @@ __all__ = [
     "register_token_counter",
 ]
 
+_NUMBERS = (NoneType, int, float)
 _REMEMBERED = 8192
 _PROMPTS = 8
 _SHORT = 32  # messages; a shorter prompt is looked up message by message
@@ -244,32 +245,10 @@ def _freeze(value: object) -> Hashable:
     """A hashable equal of JSON; `1`, `1.0` and `True`, which Python takes for equal, stay
     different.
     """
-    return _FREEZERS.get(type(value), _freeze_other)(value)
-
-
-def _freeze_text(text: str) -> Hashable:
-    return text if len(text) <= _LONG else (len(text), hash(text))
-
-
-def _freeze_dict(values: Mapping[Any, object]) -> Hashable:
-    return (dict, *zip(values, map(_freeze, values.values()), strict=True))
-
-
-def _freeze_list(values: Iterable[object]) -> Hashable:
-    return (list, *map(_freeze, values))
-
-
-def _freeze_number(value: float | None) -> Hashable:
-    return (type(value), value)
-
-
-def _freeze_other(value: object) -> Hashable:
-    return (type(value), repr(value))
-
-
-_FREEZERS: Mapping[type, Callable[[Any], Hashable]] = {
-    str: _freeze_text,
-    dict: _freeze_dict,
-    **dict.fromkeys((list, tuple), _freeze_list),
-    **dict.fromkeys((NoneType, bool, int, float), _freeze_number),
-}
+    if isinstance(value, str):
+        return value if len(value) <= _LONG else (len(value), hash(value))
+    if isinstance(value, dict):
+        return (dict, *((key, _freeze(inner)) for key, inner in value.items()))
+    if isinstance(value, list | tuple):
+        return (list, *map(_freeze, value))
+    return (type(value), value if isinstance(value, _NUMBERS) else repr(value))

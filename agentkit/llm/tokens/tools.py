@@ -176,5 +176,7 @@ def _is_plain(function: Mapping[str, object]) -> bool:
 def _is_plain_schema(schema: object) -> bool:
     if not isinstance(schema, Mapping) or not _PLAIN.issuperset(schema):
         return False
-    inner = (*_get_dict(schema, "properties").values(), schema.get("items", {}))
+    inner = list(_get_dict(schema, "properties").values())
+    if "items" in schema:
+        inner.append(schema["items"])
     return isinstance(schema.get("type", ""), str) and all(map(_is_plain_schema, inner))
