@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None, opener: Opener = make_workspace
     logging.getLogger("agentkit").addHandler(logging.NullHandler())  # errors are told below, once
     tolerate_any_character(sys.stdout, sys.stderr)
     try:
-        typer.main.get_command(app).main(given, prog_name=_program(), obj=opener)
+        typer.main.get_command(app).main(given, prog_name=_find_program(), obj=opener)
     except SystemExit as end:  # how typer ends every command
         return end.code if isinstance(end.code, int) else 0
     except Stopped:
@@ -72,6 +72,6 @@ def main(arguments: Sequence[str] | None = None, opener: Opener = make_workspace
     return 0
 
 
-def _program() -> str:
+def _find_program() -> str:
     """What people type to get here: the installed command's name, or Python with the package's."""
     return COMMAND if Path(sys.argv[0]).stem == COMMAND else f"python -m {COMMAND}"

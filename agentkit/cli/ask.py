@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from itertools import filterfalse
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -240,7 +240,7 @@ def _to_json(answer: Answer, usage: Totals, run: Run[Answer]) -> dict[str, Any]:
     return {
         "answer": answer.text,
         "citations": list(map(_citation_to_json, answer.citations)),
-        "checks": [check.to_json() for check in answer.checks],
+        "checks": list(map(methodcaller("to_json"), answer.checks)),
         "usage": {
             **{name: getattr(usage, name) for name in _USAGE},
             "total_tokens": usage.prompt_tokens + usage.completion_tokens,
@@ -282,13 +282,13 @@ def _show_end(answer: Answer, usage: Totals, run: Run[Answer]) -> None:
 
 def _show_citations(answer: Answer) -> None:
     """The passages, those with a question mark that no sentence of the answer is sure of."""
-    markers = {citation.marker for citation in answer.citations}
-    sure = {check.marker for check in filter(_is_sure, answer.checks)}
+    markers = set(map(attrgetter("marker"), answer.citations))
+    sure = set(map(attrgetter("marker"), filter(_is_sure, answer.checks)))
     doubtful = markers - sure if answer.checks else set()
     if markers:
         put("")
     for citation in answer.citations:
-        sign = "?" if citation.marker in doubtful else ""
+        sign = "?" * (citation.marker in doubtful)
         put(f"[{citation.marker}{sign}] {describe_place(citation)}")
 
 
@@ -303,10 +303,10 @@ def _show_doubts(answer: Answer) -> None:
         put("\nCheck before you rely on it:")
     for check in doubtful:
         doubt = _DOUBTS.get(check.kind, _LACKS).format(what=check.what)
-        put(f"{_words_before(answer.text, check.at)} [{check.marker}?] {doubt}")
+        put(f"{_find_words_before(answer.text, check.at)} [{check.marker}?] {doubt}")
 
 
-def _words_before(text: str, at: int) -> str:
+def _find_words_before(text: str, at: int) -> str:
     words = " ".join(_BRACKETS.sub(" ", text[:at]).split())
     return words if len(words) <= _EXCERPT else f"… {words[-_EXCERPT:].partition(' ')[2]}"
 

@@ -6,6 +6,7 @@ import dataclasses
 import platform
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -48,9 +49,9 @@ def doctor(
         checks.append(check)
         if not as_json:
             _show(check)
-    well = all(check.ok for check in checks)
+    well = all(map(attrgetter("ok"), checks))
     if as_json:
-        put_json({"ok": well, "checks": [dataclasses.asdict(check) for check in checks]})
+        put_json({"ok": well, "checks": list(map(dataclasses.asdict, checks))})
     if not well:
         raise typer.Exit(1)
 
@@ -111,7 +112,7 @@ def _check_packages() -> Check:
             found[name] = version(name)
         except PackageNotFoundError:
             missing.append(name)
-    detail = ", ".join(f"{name} {number}" for name, number in found.items())
+    detail = ", ".join(map(" ".join, found.items()))
     install = f"Missing: {', '.join(missing)}; run `make app`, or install agentkit again."
     return judge("packages", not missing, detail, install)
 
@@ -125,10 +126,10 @@ def _check_originals(workspace: Workspace) -> Check:
 
 
 def _sum_up(name: str, problems: Sequence[Problem], well: str) -> Check:
-    told = [problem.what for problem in problems[:_MOST_TOLD]]
+    told = list(map(attrgetter("what"), problems[:_MOST_TOLD]))
     if len(problems) > len(told):
         told.append(f"and {len(problems) - len(told):,} more of this kind.")
-    advice = " ".join(dict.fromkeys(problem.advice for problem in problems))
+    advice = " ".join(dict.fromkeys(map(attrgetter("advice"), problems)))
     return Check(name, not problems, " ".join(told) or well, advice)
 
 
@@ -155,7 +156,7 @@ def _check_model(settings: Settings) -> Check:
         )
     tried = probe(connection)
     failed = [f"{step.name}: {step.detail}" for step in tried.steps if not step.ok]
-    detail = "; ".join(failed or [step.detail for step in tried.steps])
+    detail = "; ".join(failed or map(attrgetter("detail"), tried.steps))
     advice = (
         "Correct the address or the key in the environment, .streamlit/secrets.toml or the settings"
         " page."

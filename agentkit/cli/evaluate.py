@@ -53,9 +53,9 @@ def evaluate(
     if directory is not None and collection is not None:
         raise typer.BadParameter("--collection goes with --set", context)
     found = (
-        _of_set(context, set_name, collection, mode)
+        _measure_set(context, set_name, collection, mode)
         if set_name
-        else _of_folder(context, directory, mode, as_json)
+        else _measure_folder(context, directory, mode, as_json)
     )
     if as_json:
         put_json(found)
@@ -65,7 +65,7 @@ def evaluate(
             put(f"{name:<15}{figure:,}" if isinstance(figure, int) else f"{name:<15}{figure:.4f}")
 
 
-def _of_folder(
+def _measure_folder(
     context: typer.Context, directory: Path | None, mode: Any, quiet: bool
 ) -> dict[str, Any]:
     from agentkit.retrieval import evaluate as measure
@@ -96,7 +96,7 @@ def _of_folder(
     }
 
 
-def _of_set(
+def _measure_set(
     context: typer.Context, set_name: str, collection: str | None, mode: Any
 ) -> dict[str, Any]:
     from agentkit.retrieval.evaluation.measuring import measure

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,7 +63,7 @@ def extract(
 
     fields = load_schema(schema)
     target = _check_target(out) if out else None
-    sources = sources_from_paths([Path(path) for path in documents])
+    sources = sources_from_paths(list(map(Path, documents)))
     if not sources:
         raise ConfigError(
             f"There are no documents in {', '.join(documents)}; name files, or folders with files"
@@ -160,13 +162,13 @@ def _show(table: Table) -> None:
 
 
 def _end(table: Table, documents: int) -> None:
-    for row in table.rows:
-        if row.told:
-            note(f"{row.document}: {row.told}")
-    if any(row.cell(name).unverified for row in table.rows for name in table.schema.names):
+    for row in filter(attrgetter("told"), table.rows):
+        note(f"{row.document}: {row.told}")
+    cells = chain.from_iterable(map(row.cell, table.schema.names) for row in table.rows)
+    if any(map(attrgetter("unverified"), cells)):
         note("Values with (?) do not stand in the document as the model quoted them.")
     if table.stopped:
         note(f"Stopped after {len(table.rows):,} of {documents:,} documents.")
         raise typer.Exit(130)
-    if any(row.error for row in table.rows):
+    if any(map(attrgetter("error"), table.rows)):
         raise typer.Exit(1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from itertools import starmap
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -57,7 +59,7 @@ def usage(
         groups = list(map(_group_to_json, rows))
         put_json({"by": by, "rows": groups, "totals": dataclasses.asdict(totals)})
     elif rows:
-        cells = [_to_cells(row.title, row.totals) for row in rows]
+        cells = starmap(_to_cells, map(attrgetter("title", "totals"), rows))
         put_table([by, *_USAGE], [*cells, _to_cells("total", totals)], numbers=_USAGE)
     else:
         note("No model was called yet; ask something with `python -m agentkit ask QUESTION`.")

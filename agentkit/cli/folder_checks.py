@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 
 from agentkit import private
@@ -80,7 +81,7 @@ def check_backups(settings: Settings) -> Check:
             "backups", True, "none yet; an update makes one before it changes the database"
         )
     newest = found[-1]
-    total = sum(backup.bytes for backup in found) / 2**20
+    total = sum(map(attrgetter("bytes"), found)) / 2**20
     return Check(
         "backups",
         True,
@@ -158,4 +159,4 @@ def _rescue(settings: Settings) -> Check:
 
 
 def _count_originals(files: Path) -> int:
-    return sum(file.is_file() for file in files.glob("*/*"))
+    return sum(map(Path.is_file, files.glob("*/*")))

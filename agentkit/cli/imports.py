@@ -127,7 +127,7 @@ class _Imports:
         self.bound = bound
         self.edits: list[Edit] = []
         self.findings: list[Finding] = []
-        ends = [end.end() for end in _LINE_END.finditer(source)]
+        ends = map(re.Match.end, _LINE_END.finditer(source))
         self._lines = [0, *ends, len(source)]
         """Where each line begins, and the end."""
 

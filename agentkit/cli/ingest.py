@@ -6,6 +6,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import filterfalse
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,17 +70,17 @@ def ingest(
                 ends += done
     if not as_json:
         put(_summarize(ends, collection))
-    if any(end.status == "failed" for end in ends):
+    if "failed" in map(attrgetter("status"), ends):
         raise typer.Exit(1)
 
 
 def _find_sources(paths: list[str], settings: Settings) -> tuple[list[Source], list[DocumentDone]]:
-    """What is to be taken in, and what is no web address."""
+    """What is to be taken in, and the addresses that are refused."""
     from agentkit.retrieval import source_at, sources_from_paths
 
     urls = list(filter(_is_url, paths))
     refused = []
-    sources = sources_from_paths([Path(path) for path in paths if path not in urls])
+    sources = sources_from_paths(list(map(Path, filterfalse(_is_url, paths))))
     for url in urls:
         try:
             sources.append(source_at(url, settings))
@@ -92,13 +94,14 @@ def _is_url(path: str) -> bool:
 
 
 def _summarize(ends: list[DocumentDone], collection: str) -> str:
-    counts = Counter(map(_outcome, ends))
+    counts = Counter(map(_name_outcome, ends))
     chunks = sum(end.chunks for end in ends if end.status == "indexed")
-    outcomes = ", ".join(f"{counts[one]:,} {one}" for one in _SUMMED_UP if counts[one])
+    ended = filter(counts.__getitem__, _SUMMED_UP)
+    outcomes = ", ".join(f"{counts[one]:,} {one}" for one in ended)
     return f"{collection}: {outcomes} ({count(chunks, 'new chunk')})."
 
 
-def _outcome(end: DocumentDone) -> str:
+def _name_outcome(end: DocumentDone) -> str:
     if end.updated:
         return "updated"
     return "added" if end.status == "indexed" else end.status

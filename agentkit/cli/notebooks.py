@@ -11,7 +11,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import accumulate, compress, count
+from functools import partial
+from itertools import accumulate, compress, count, filterfalse
+from operator import attrgetter
 from typing import Any
 
 from agentkit.cli.imports import MODELS, Edit, Finding, Ported, apply_edits, port_source
@@ -36,18 +38,19 @@ _BLANK = re.compile(r"\s*0?\s*")
 def port_notebook(text: str) -> tuple[str, list[Finding]]:
     """A notebook's text with its imports rewritten, and what is said of them.
 
-    Cells that are no Python stay as they are, and are told of where they name one of the packages.
-    Raises ValueError for what is no notebook of format 4 in Python.
+    Cells in other languages stay as they are, and are told of where they name one of the packages.
+    Raises ValueError for anything but a notebook of format 4 in Python.
     """
     json.loads(text)  # so that what is taken for a text below is one
     edits: list[Edit] = []
     findings: list[Finding] = []
     bound: dict[str, str] = {}
     for number, pieces in _Notebook(text).cells():
-        ported = _port_cell("".join(piece.text for piece in pieces), bound)
+        ported = _port_cell("".join(map(attrgetter("text"), pieces)), bound)
         ported = _place(ported, pieces)
         edits += ported.edits
-        findings += [dataclasses.replace(found, cell=number) for found in ported.findings]
+        in_cell = partial(dataclasses.replace, cell=number)
+        findings += map(in_cell, ported.findings)
     edits.sort(key=lambda edit: edit.start)
     return apply_edits(text, edits), findings
 
@@ -79,8 +82,8 @@ class _Notebook:
         self._tree: Any = json.loads(_TEXT.sub(lambda _: f'"{next(numbers)}"', text))
 
     def cells(self) -> Iterator[tuple[int, list[_Piece]]]:
-        """The cells of code with their numbers, from 1; raises ValueError for what is no
-        notebook.
+        """The cells of code with their numbers, from 1; raises ValueError for other
+        files.
         """
         notebook = self._read_object(self._tree)
         if "nbformat" not in notebook or not isinstance(notebook.get("cells"), list):
@@ -120,12 +123,12 @@ def _place(ported: Ported, pieces: Sequence[_Piece]) -> Ported:
     """With the edits of a cell as edits of the notebook; without any where one is spread over
     several texts.
     """
-    starts = list(accumulate((len(piece.written) for piece in pieces), initial=0))
+    starts = list(accumulate(map(len, map(attrgetter("written"), pieces)), initial=0))
     edits = []
     for edit in ported.edits:
         number = bisect_right(starts, edit.start) - 1
         if edit.end > starts[number + 1]:
-            left = [found for found in ported.findings if not found.done]
+            left = filterfalse(attrgetter("done"), ported.findings)
             split = Finding(1, "an import is split in a way that is not rewritten")
             return Ported([], [*left, split])
         piece, offset = pieces[number], starts[number]
@@ -152,7 +155,7 @@ def _port_cell(source: str, bound: dict[str, str]) -> Ported:
     except SyntaxError as error:
         told = f"no Python ({error.msg}); it stays as it is"
         return Ported([], [Finding(error.lineno or 1, told)] if hidden else [])
-    seen = {found.line for found in ported.findings}
+    seen = set(map(attrgetter("line"), ported.findings))
     blank = compress(count(1), map(_BLANK.fullmatch, python.split("\n")))
     of_magics = frozenset(blank) - seen
     in_magics = [found for found in hidden if found.line in of_magics]

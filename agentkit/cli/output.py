@@ -43,7 +43,7 @@ def put_table(
         else:
             table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(plain(cell)) for cell in row))
+        table.add_row(*map(Text, map(plain, row)))
     # A pipe has no width: nothing is wrapped for the program that reads it.
     Console(file=sys.stdout, width=None if sys.stdout.isatty() else 1_000).print(table)
     sys.stdout.flush()
@@ -84,7 +84,7 @@ def dollars(cost: float | None, unpriced: int = 0) -> str:
 
 
 def tolerate_any_character(*streams: TextIO) -> None:
-    """Let file names that are no valid text be written, with the strange bytes escaped."""
+    """Let file names that cannot be decoded be written, with the strange bytes escaped."""
     for stream in streams:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -10,6 +10,8 @@ import os
 import shutil
 import tempfile
 import tokenize
+from itertools import filterfalse
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,7 +64,8 @@ def _port(file: Path, check: bool) -> tuple[bool, int]:
         _write(file, after)
     for found in findings:
         put(f"{file}:{found.place}: {'' if found.done else 'not ported: '}{found.message}")
-    return after != before, sum(not found.done for found in findings)
+    left = list(filterfalse(attrgetter("done"), findings))
+    return after != before, len(left)
 
 
 def _port_script(data: bytes) -> tuple[bytes, list[Finding]]:

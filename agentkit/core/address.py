@@ -30,9 +30,9 @@ def without_login(url: str) -> str:
 def server_of(url: str) -> str:
     """Scheme, host and port of an address: what a key belongs to; the same for all spellings.
 
-    Raises ValueError for a port that is none.
+    Raises ValueError for a port that cannot be.
     """
     parts = urlsplit(url)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    host = f"[{parts.hostname}]" if ":" in str(parts.hostname) else parts.hostname
     port = _PORTS.get(parts.scheme) if parts.port is None else parts.port
     return f"{parts.scheme}://{host}:{port}"

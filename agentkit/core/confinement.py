@@ -9,7 +9,9 @@ import random
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from itertools import product
+from functools import partial
+from itertools import chain, filterfalse, product, starmap
+from operator import ne
 from pathlib import Path
 
 NAMESPACES = (
@@ -55,7 +57,7 @@ def as_user(user: int | None, *rights: str) -> list[str]:
     if user is None:
         return ["--unshare-user"]
     kept = ("CAP_SETUID", "CAP_SETGID", *rights)
-    return ["--cap-drop", "ALL", *(text for right in kept for text in ("--cap-add", right))]
+    return ["--cap-drop", "ALL", *chain.from_iterable(product(["--cap-add"], kept))]
 
 
 def mounts(added: Mapping[Path, str]) -> Iterator[str]:
@@ -71,17 +73,20 @@ def mounts(added: Mapping[Path, str]) -> Iterator[str]:
         if place.is_symlink():
             yield from ("--symlink", os.readlink(place), str(place))
         elif place.exists():
-            for parent in reversed(place.parents):
-                if parent not in made and not parent.is_relative_to("/usr"):
-                    made.add(parent)
-                    yield from ("--perms", "0755", "--dir", str(parent))
+            outer = filterfalse(made.__contains__, reversed(place.parents))
+            for parent in filterfalse(_is_of_system, list(outer)):
+                yield from ("--perms", "0755", "--dir", str(parent))
             yield from (places[place], str(place), str(place))
-            made.add(place)
+            made |= {place, *place.parents}
+
+
+def _is_of_system(place: Path) -> bool:
+    return place.is_relative_to("/usr")
 
 
 def _find_python() -> Iterator[Path]:
     """The folders and files of Python and of its environment, but those of the system's own."""
     prefixes = (sys.prefix, sys.base_prefix)
-    for prefix, part in product((*prefixes, *map(os.path.realpath, prefixes)), _OF_PYTHON):
-        if Path(prefix) != Path("/usr"):
-            yield Path(prefix, part)
+    known = map(Path, (*prefixes, *map(os.path.realpath, prefixes)))
+    own = filter(partial(ne, Path("/usr")), known)
+    return starmap(Path, product(own, _OF_PYTHON))

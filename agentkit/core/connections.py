@@ -13,9 +13,10 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -149,8 +150,10 @@ def line(
     opened = _take(address)
     held = Line(opened.http, opened.sockets)
     opened.http.timeout = httpx2.Timeout(silence_s, connect=connect_s)
-    asking: list[Callable[..., Any]] = [held.watch, *([sends] if sends else [])]
-    opened.http.event_hooks = {"request": asking, "response": [answers] if answers else []}
+    opened.http.event_hooks = {
+        "request": list(filter(None, (held.watch, sends))),
+        "response": list(filter(None, (answers,))),
+    }
     is_whole = False
     try:
         with stoppable(held):
@@ -187,15 +190,14 @@ def is_loopback(address: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+        return f".{host}".endswith(".localhost")
 
 
 def close_idle() -> None:
     """Close all that serve nobody at the moment."""
     with _lock:
         found, _idle[:] = list(_idle), []
-    for one in found:
-        one.http.close()
+    _close_all(found)
     _sweep()
 
 
@@ -213,11 +215,10 @@ def _take(address: str) -> _Open:
     key = (_find_server(address), proxies)
     with _lock:
         old = _take_outdated()
-        found = next((one for one in reversed(_idle) if one.key == key), None)
+        found = {one.key: one for one in _idle}.get(key)
         if found:
             _idle.remove(found)
-    for one in old:
-        one.http.close()
+    _close_all(old)
     return found or _Open(key, secure=address.startswith("https"), trust_env=trust_env)
 
 
@@ -240,17 +241,21 @@ def _sweep() -> None:
             _sweeper = threading.Timer(KEPT_S, _sweep)
             _sweeper.daemon = True
             _sweeper.start()
-    for one in old:
-        one.http.close()
+    _close_all(old)
 
 
 def _take_outdated() -> list[_Open]:
     """Take out, and return, what has been idle for too long or is too many."""
     last = time.monotonic() - KEPT_S
     kept = [one for one in _idle if one.idle_since >= last][-_MOST_KEPT:]
-    old = [one for one in _idle if one not in kept]
+    old = list(filterfalse(kept.__contains__, _idle))
     _idle[:] = kept
     return old
+
+
+def _close_all(opened: Iterable[_Open]) -> None:
+    for one in opened:
+        one.http.close()
 
 
 def _find_server(address: str) -> object:

@@ -61,7 +61,7 @@ class IOStream(StreamLike, Protocol):
     @contextmanager
     def set_default(stream: StreamLike | None) -> Iterator[None]:
         """Use this stream while the block runs; None is the process's own. Raises WrongType for
-        what is no stream.
+        anything else.
         """
         if stream is not None and not all(
             callable(getattr(stream, name, None)) for name in ("print", "input")

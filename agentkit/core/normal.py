@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from functools import partial
 from typing import Literal
 
 _PIECE = 250
@@ -11,7 +12,7 @@ _BORDER = 100
 """Characters in which a border is looked for; no language puts so many marks on one letter."""
 
 
-def normalized(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
+def to_normal_form(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
     """`unicodedata.normalize`, which takes the square of its time to sort very many marks on one
     letter, in pieces.
 
@@ -20,7 +21,7 @@ def normalized(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
     """
     if len(text) <= _PIECE or text.isascii():
         return unicodedata.normalize(form, text)
-    return "".join(unicodedata.normalize(form, piece) for piece in _split(form, text))
+    return "".join(map(partial(unicodedata.normalize, form), _split(form, text)))
 
 
 def _split(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> Iterator[str]:
@@ -28,14 +29,15 @@ def _split(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> Iterator[s
     while len(text) - start > _PIECE:
         earliest = start + _PIECE
         places = range(earliest, min(earliest + _BORDER, len(text)))
-        end = next((at for at in places if _are_apart(form, text[at - 1], text[at])), earliest)
+        end = next(filter(partial(_is_border, form, text), places), earliest)
         yield text[start:end]
         start = end
     yield text[start:]
 
 
-def _are_apart(form: Literal["NFC", "NFD", "NFKC", "NFKD"], one: str, other: str) -> bool:
-    """Whether a character does not change when it stands behind the other, nor changes that."""
+def _is_border(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str, at: int) -> bool:
+    """Whether a character does not change when it stands behind the one before, nor changes it."""
+    one, other = text[at - 1], text[at]
     if unicodedata.combining(other):
         return False
     alone = unicodedata.normalize(form, one) + unicodedata.normalize(form, other)

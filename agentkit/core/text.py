@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
-from itertools import pairwise, starmap
+from itertools import compress, pairwise, starmap
+from operator import lt
 
 _SHORTENED = (
     "mr mrs ms dr prof st sr jr rev hon gen col lt sgt capt cmdr gov sen rep pres e.g i.e cf vs viz"
@@ -46,8 +47,8 @@ def sentences(text: str) -> list[tuple[int, int]]:
     A newline that only wraps a line does not end a sentence; a blank line, a list item, a table row
     and a title do.
     """
-    spans = starmap(partial(_strip, text), pairwise([0, *_find_ends(text), len(text)]))
-    return [(start, end) for start, end in spans if start < end]
+    spans = list(starmap(partial(_strip, text), pairwise([0, *_find_ends(text), len(text)])))
+    return list(compress(spans, starmap(lt, spans)))
 
 
 def _strip(text: str, start: int, end: int) -> tuple[int, int]:

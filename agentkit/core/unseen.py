@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 _CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Control and format characters (among them all that turn the direction of writing), halves of
-characters, and separators of lines and paragraphs that are no newline.
+characters, and separators of lines and paragraphs other than newlines.
 """
 _IGNORABLE = (
     (0x034F, 0x034F),
@@ -53,9 +53,11 @@ def reveal(text: str) -> Revealed:
     this one.
     """
     ended = text.replace("\r\n", "\n")
-    unseen = {one: times for one, times in Counter(ended).items() if _is_unseen(one)}
+    times = Counter(ended)
+    unseen = list(filter(_is_unseen, times))
     shown = ended.translate({ord(one): f"⟨U+{ord(one):04X}⟩" for one in unseen})
-    return Revealed(shown, shown.rstrip("\n").count("\n") + 1, sum(unseen.values()))
+    lines = shown.rstrip("\n").count("\n") + 1
+    return Revealed(shown, lines, sum(map(times.__getitem__, unseen)))
 
 
 def _is_unseen(one: str) -> bool:

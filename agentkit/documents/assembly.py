@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from agentkit.documents.decoding import clean
 from agentkit.documents.document import DocumentText, Limits, Section
@@ -67,11 +68,11 @@ class HeadingPath:
 
     def enter(self, level: int, title: str) -> None:
         """Go below a heading; it ends those of its own level and of lower ones."""
-        above = [heading for heading in self._headings if heading[0] < level]
+        above = filter(lambda heading: heading[0] < level, self._headings)
         self._headings = [*above, (level, title[:_LONGEST_HEADING])]
 
     def __str__(self) -> str:
-        return " > ".join(title for _, title in self._headings)
+        return " > ".join(map(itemgetter(1), self._headings))
 
 
 @dataclass(slots=True)

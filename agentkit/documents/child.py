@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import repeat
+from operator import attrgetter
 from typing import IO, Any
 
 from agentkit.documents import wire
@@ -81,7 +83,7 @@ def _answer(request: dict[str, Any], data: bytes, limits: Limits) -> tuple[dict[
     name = request["name"]
     if request["do"] == "read":
         return wire.pack(read_here(data, name, limits))
-    marks = [(request["highlight"], False), *((span, True) for span in request["strongly"])]
+    marks = [(request["highlight"], False), *zip(request["strongly"], repeat(True))]
     known = [(span[0], span[1], strong) for span, strong in marks if span]
     return {}, render_here(data, name, request["page"], known, request["width"])
 
@@ -167,8 +169,9 @@ def confine(memory_mb: int, user: int | None) -> None:
 
 def _has_libraries() -> bool:
     """Whether they are where the sandbox shows them, and may be read by its user."""
-    origins = (getattr(find_spec(name), "origin", None) for name in LIBRARIES)
-    return all(origin and os.access(origin, os.R_OK) for origin in origins)
+    origins = map(attrgetter("origin"), filter(None, map(find_spec, LIBRARIES)))
+    readable = [origin for origin in filter(None, origins) if os.access(origin, os.R_OK)]
+    return len(readable) == len(LIBRARIES)
 
 
 def _limit_seconds(seconds: float) -> None:

@@ -63,8 +63,8 @@ def clean(text: str) -> str:
 
 
 def title_from(name: str) -> str:
-    """A title for a file without one: its name without the ending; bytes in it that are no text are
-    replaced.
+    """A title for a file without one: its name without the ending; bytes in it that cannot be
+    decoded are replaced.
     """
     return clean(PurePath(name).stem.encode("utf-8", "replace").decode())
 

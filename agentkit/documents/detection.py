@@ -35,11 +35,12 @@ _FOREIGN = (
 )
 """How files begin that hold no text, and what to do with them."""
 _PACKAGES = (
-    ("word/", ".docx"),
-    ("ppt/", ".pptx"),
-    ("xl/workbook.xml", ".xlsx"),
-    ("META-INF/container.xml", ".epub"),
+    ("\nword/", ".docx"),
+    ("\nppt/", ".pptx"),
+    ("\nxl/workbook.xml", ".xlsx"),
+    ("\nMETA-INF/container.xml", ".epub"),
 )
+"""How a member begins by which a package is known, one of a list with a line for each."""
 _ODF_TEXT = b"application/vnd.oasis.opendocument.text"
 _BINARY = frozenset(ending for ending, format_ in FORMATS.items() if format_.binary)
 
@@ -107,9 +108,9 @@ def _detect_package(data: bytes, name: str, ending: str) -> str:
         if ending in _BINARY:
             return ending  # its reader says what is broken
         raise DamagedDocument(f"{name} is a damaged archive. Download it again.") from None
-    for prefix, found in _PACKAGES:
-        if any(member.startswith(prefix) for member in members):
-            return found
+    listed = "\n".join(("", *members))
+    if found := next((ending for sign, ending in _PACKAGES if sign in listed), ""):
+        return found
     if _ODF_TEXT in data[:200] or (ending == ".odt" and "content.xml" in members):
         return ".odt"
     if ending in _BINARY:
@@ -124,6 +125,5 @@ def _detect_package(data: bytes, name: str, ending: str) -> str:
 
 
 def _refuse_foreign(data: bytes, name: str) -> None:
-    for beginning, advice in _FOREIGN:
-        if beginning.match(data):
-            raise UnknownFormat(f"{name} {advice}")
+    for _, advice in filter(lambda known: known[0].match(data), _FOREIGN):
+        raise UnknownFormat(f"{name} {advice}")

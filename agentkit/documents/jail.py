@@ -188,8 +188,8 @@ def content_of(path: Path, name: str, limits: Limits) -> bytes:
     """All of the file at `path`, which the user calls `name`: the process that reads opens no
     files.
 
-    Raises DocumentTooLarge, EmptyDocument, and DamagedDocument for what is no file or cannot be
-    opened.
+    Raises DocumentTooLarge, EmptyDocument, and DamagedDocument for folders and for what cannot
+    be opened.
     """
     try:
         data, size = _read_file(path, name, limits.max_bytes)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 _CELLS = re.compile(
     r"(?P<before>.*!)(?P<left>[A-Z]+)(?P<first>\d+):(?P<right>[A-Z]+)(?P<last>\d+)", re.DOTALL
@@ -73,7 +74,7 @@ def join(first: str, last: str) -> str:
     """The place from the beginning of `first` to the end of `last`."""
     ends = list(dict.fromkeys(filter(None, (first, last))))
     ranges = list(filter(None, map(_parse, ends)))
-    around = {(found.before, found.after) for found in ranges}
+    around = set(map(attrgetter("before", "after"), ranges))
     if len(ranges) < 2 or len(around) > 1:
         return " to ".join(ends)
     begin, end = ranges

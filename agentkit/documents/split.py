@@ -12,8 +12,10 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import dropwhile, groupby, pairwise, takewhile
 from math import ceil
+from operator import attrgetter, itemgetter
 from typing import Protocol
 
 from agentkit.core.text import sentences
@@ -40,9 +42,6 @@ _DEFINITION = re.compile(
     r" )*(?:def|class|function|func|fn|interface|struct) )"
 )
 _NO_WORD = re.compile(r"[\W_]+")
-_RECORDS = frozenset(
-    {"text/csv", "text/tab-separated-values", "application/json", "application/jsonl"}
-)
 
 
 class Tokenizer(Protocol):
@@ -94,23 +93,31 @@ def _find_container(section: Section) -> tuple[int | None, str, str]:
 
 def _choose_cuts(media_type: str) -> tuple[Cut, ...]:
     """From the best places to cut at to the worst."""
-    if media_type.startswith("text/x-"):
-        return _cut_behind(_DEFINITION), _cut_behind(_PARAGRAPH), _CUT_LINES, _CUT_WORDS
-    if media_type in _RECORDS or "spreadsheet" in media_type:
-        return _CUT_LINES, _cut_sentences, _CUT_WORDS
-    return _cut_behind(_PARAGRAPH), _cut_sentences, _CUT_LINES, _CUT_WORDS
+    return next(cuts for form, cuts in _CUTS if form.match(media_type))
 
 
 def _cut_behind(pattern: re.Pattern[str]) -> Cut:
-    return lambda text, start, end: (match.end() for match in pattern.finditer(text, start, end))
+    return lambda text, start, end: map(re.Match.end, pattern.finditer(text, start, end))
 
 
 def _cut_sentences(text: str, start: int, end: int) -> Iterable[int]:
-    return (start + begin for begin, _ in sentences(text[start:end]))
+    """Where sentences begin."""
+    return map(start.__add__, map(itemgetter(0), sentences(text[start:end])))
 
 
 _CUT_LINES = _cut_behind(re.compile(r"\n\s*"))
 _CUT_WORDS = _cut_behind(re.compile(r"\s+"))
+_CUT_PARAGRAPHS = _cut_behind(_PARAGRAPH)
+_CUT_DEFINITIONS = _cut_behind(_DEFINITION)
+_CUTS: tuple[tuple[re.Pattern[str], tuple[Cut, ...]], ...] = (
+    (re.compile("text/x-"), (_CUT_DEFINITIONS, _CUT_PARAGRAPHS, _CUT_LINES, _CUT_WORDS)),
+    (
+        re.compile(r"(?:text/csv|text/tab-separated-values|application/jsonl?)\Z|.*spreadsheet"),
+        (_CUT_LINES, _cut_sentences, _CUT_WORDS),
+    ),
+    (re.compile(""), (_CUT_PARAGRAPHS, _cut_sentences, _CUT_LINES, _CUT_WORDS)),
+)
+"""By the media type: source code, records, all others."""
 
 
 class _Tokens:
@@ -119,7 +126,7 @@ class _Tokens:
     def __init__(self, text: str, start: int, end: int, tokenizer: Tokenizer) -> None:
         self._starts: list[int] = []
         self._ends: list[int] = []
-        for low, high in _windows(text, start, end):
+        for low, high in _cut_windows(text, start, end):
             for begin, finish in tokenizer.offsets(text[low:high]):
                 self._starts.append(low + begin)
                 self._ends.append(low + finish)
@@ -134,7 +141,7 @@ class _Tokens:
         return min([*self._starts[index : index + 1], end])
 
 
-def _windows(text: str, start: int, end: int) -> Iterator[Span]:
+def _cut_windows(text: str, start: int, end: int) -> Iterator[Span]:
     """The text in spans that are short enough to be tokenized, cut at white space if there is
     some.
     """
@@ -169,15 +176,15 @@ class _Group:
     def cut(self) -> Iterator[Piece]:
         """The pieces of this group, each counted alone."""
         before = self.start
-        for start, end in self._spans():
+        for start, end in self._find_spans():
             for low, high, tokens in self._count_alone(self._extend(before, start), end):
                 heading, page, place = self._places.find(low, high)
                 yield Piece(self.text[low:high], low, high, heading, page, place, tokens)
             before = start
 
-    def _spans(self) -> Iterator[Span]:
+    def _find_spans(self) -> Iterator[Span]:
         """Where the pieces are, without what they repeat."""
-        for run in self._runs():
+        for run in self._find_runs():
             units = list(self._join_headings(run))
             if units:
                 yield from self._pack(units)
@@ -185,7 +192,7 @@ class _Group:
     def _fits(self, start: int, end: int) -> bool:
         return end - start <= self.max_chars and self.tokens.count(start, end) <= self.budget
 
-    def _runs(self) -> Iterator[list[Span]]:
+    def _find_runs(self) -> Iterator[list[Span]]:
         """Runs of units that may be packed: short neighbouring sections together, a long section
         for itself.
         """
@@ -197,7 +204,7 @@ class _Group:
             headings = self._find_last_headings(run)
             yield run[: len(run) - len(headings)]
             run = []
-            yield [*headings, *self._units(section.start, section.end, self.cuts)]
+            yield [*headings, *self._cut_units(section.start, section.end, self.cuts)]
         yield run
 
     def _find_last_headings(self, run: list[Span]) -> list[Span]:
@@ -235,20 +242,20 @@ class _Group:
         """
         if self._fits(begin, end):
             return end
+        fits = partial(self._fits, begin)
         for cut in self.cuts:
-            fitting = [at for at in cut(self.text, start, end) if self._fits(begin, at)]
-            if fitting:
+            if fitting := list(filter(fits, cut(self.text, start, end))):
                 return fitting[-1]
         return start
 
-    def _units(self, start: int, end: int, cuts: tuple[Cut, ...]) -> Iterator[Span]:
+    def _cut_units(self, start: int, end: int, cuts: tuple[Cut, ...]) -> Iterator[Span]:
         """Spans that fit, cut as high in the order of cuts as possible."""
         if self._fits(start, end):
             yield start, end
         elif cuts:
             borders = sorted({start, *cuts[0](self.text, start, end), end})
             for low, high in pairwise(borders):
-                yield from self._units(low, high, cuts[1:])
+                yield from self._cut_units(low, high, cuts[1:])
         else:
             yield from self._cut_word(start, end)
 
@@ -281,7 +288,7 @@ class _Group:
     def _extend(self, before: int, start: int) -> int:
         """Where a piece begins when it repeats the last sentences of the one before."""
         low = max(before, start - self.overlap * _CHARS_PER_TOKEN)
-        begins = (low + begin for begin, _ in sentences(self.text[low:start]))
+        begins = _cut_sentences(self.text, low, start)
         whole = dropwhile(lambda at: before < low == at, begins)  # not cut off in front
         return next((at for at in whole if self.tokens.count(at, start) <= self.overlap), start)
 
@@ -314,9 +321,9 @@ class _Places:
 
     def __init__(self, text: str, sections: list[Section]) -> None:
         self.sections = sections
-        self._starts = [section.start for section in sections]
+        self._starts = list(map(attrgetter("start"), sections))
         breaks = re.compile("\n").finditer(text, sections[0].start, sections[-1].end)
-        self._breaks = [match.start() for match in breaks]
+        self._breaks = list(map(re.Match.start, breaks))
 
     def section_at(self, index: int) -> Section:
         """The section in which a character stands."""
@@ -328,7 +335,7 @@ class _Places:
         """
         first = bisect_right(self._starts, start) - 1
         sections = self.sections[first : bisect_left(self._starts, end)]
-        paths = [section.heading.split(" > ") for section in sections]
+        paths = list(map(_find_titles, sections))
         place = self._narrow(sections[0], start, min(end, sections[0].end))
         if len(sections) > 1:
             place = places.join(place, sections[-1].place)
@@ -347,4 +354,9 @@ class _Places:
 def _join_common(paths: list[list[str]]) -> str:
     """The headings with which all paths begin."""
     levels = takewhile(lambda titles: len(set(titles)) == 1, zip(*paths, strict=False))
-    return " > ".join(titles[0] for titles in levels)
+    return " > ".join(map(itemgetter(0), levels))
+
+
+def _find_titles(section: Section) -> list[str]:
+    """The titles on the path to a section."""
+    return section.heading.split(" > ")

@@ -145,7 +145,8 @@ def _make_arguments(memory_mb: int, confined: bool) -> list[str]:
 
 
 def _make_environment(confined: bool) -> dict[str, str]:
-    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    passed_on = filter(os.environ.__contains__, _PASSED_ON)
+    environment = {name: os.environ[name] for name in passed_on}
     source = _SOURCE_INSIDE if confined else _SOURCE.parent
     environment |= {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1"}
     return environment | {"OPENBLAS_NUM_THREADS": "1"}

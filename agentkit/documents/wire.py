@@ -10,6 +10,7 @@ import json
 import struct
 import sys
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import IO, Any
 
 from agentkit.documents.decoding import clean
@@ -28,7 +29,7 @@ def send(stream: IO[bytes], header: Mapping[str, object], body: bytes = b"") -> 
 
 def receive(stream: IO[bytes], most: int = sys.maxsize) -> tuple[dict[str, Any], bytes]:
     """Read one message. EOFError when the other side ended before or within it, ValueError when it
-    is none of ours.
+    is of another form.
 
     `most` bytes of header, and of body, are taken.
     """
@@ -53,7 +54,7 @@ def _read_exactly(stream: IO[bytes], size: int) -> bytes:
 
 def pack(document: DocumentText) -> tuple[dict[str, Any], bytes]:
     """A document as header and body."""
-    sections = [(s.start, s.end, s.heading, s.page, s.place) for s in document.sections]
+    sections = list(map(attrgetter("start", "end", "heading", "page", "place"), document.sections))
     header = {
         "media_type": document.media_type,
         "title": document.title,

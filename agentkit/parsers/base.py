@@ -59,7 +59,7 @@ class ModelResponse:
     @property
     def stream(self) -> Iterator[tuple[bool, str]] | None:
         """The texts so far as they come, each with whether it is the last one; None for a response
-        that is no stream.
+        that came at once.
         """
         return None if self._stream is None else self._read_stream(self._stream)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import filterfalse, islice
+from itertools import filterfalse, islice, repeat
 from json import JSONDecodeError
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from agentkit.errors import JsonParsingError, ResponseParsingError
@@ -98,11 +98,12 @@ def _find_candidates(text: str, start: int) -> Iterator[Candidate]:
         yield whole
         return
     blocks = scan(text, start)
-    in_fences = (_find_in_fence(text, block) for block in reversed(blocks))
+    in_fences = map(_find_in_fence, repeat(text), reversed(blocks))
     fenced = list(islice(filter(None, in_fences), MOST_TRIED))
     taken = {found.span[0] for found in fenced}
     bare = _find_bare(text, list(filter(_may_be_json, blocks)), taken)
-    cut = max((block.cut for block in blocks if not block.language), default=NOWHERE)
+    unnamed = filterfalse(attrgetter("language"), blocks)
+    cut = max(map(attrgetter("cut"), unnamed), default=NOWHERE)
     if cut not in taken and _is_behind_all(text, cut, fenced, bare):
         yield _cut_off(text, (cut, len(text)))
     # A fence that is cut off in front of a whole one is a false start; behind it, it is the answer.
@@ -123,7 +124,8 @@ def _is_behind_all(text: str, cut: int, fenced: list[Candidate], bare: list[Cand
     """
     if fenced and not is_object(text, cut):
         return False
-    return cut >= max((found.span[1] for found in fenced or bare), default=0)
+    _, end = max(map(attrgetter("span"), fenced or bare), key=itemgetter(1), default=(0, 0))
+    return cut >= end
 
 
 def _find_whole(text: str, start: int) -> Candidate | None:
@@ -187,9 +189,8 @@ def _make_candidate(text: str, block: Block, span: Span, sure: bool) -> Candidat
 
 def _rank(text: str, span: Span) -> int:
     """Objects before lists, which may be citations such as [1]; empty ones last."""
-    if not text[span[0] + 1 : span[1] - 1].strip():
-        return 2
-    return 0 if text[span[0]] in "{｛" else 1
+    is_empty = not text[span[0] + 1 : span[1] - 1].strip()
+    return max(2 * is_empty, text[span[0]] not in "{｛")
 
 
 def _cut_off(text: str, span: Span) -> Candidate:

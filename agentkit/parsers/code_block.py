@@ -10,6 +10,7 @@ from agentkit.parsers.base import MOST_TRIED, TextParser, excerpt
 from agentkit.parsers.reasoning import find_answer
 
 _FENCE = re.compile(r"(?P<marks>`{3,}+|~{3,}+)[ \t]*+(?P<language>[^\s`~{(\[\"':;,]*+)")
+_LINE = re.compile(r"[^\n]*+")
 _LONGEST_FENCE = 20  # more marks than that count as so many
 
 
@@ -88,11 +89,11 @@ def _find_closing(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
     """
     marks = opening["marks"][:_LONGEST_FENCE]
     fence = f"(?P<fence>{marks}{marks[0]}*+)"
-    line_break = text.find("\n", opening.end())
-    end_of_line = len(text) if line_break < 0 else line_break
+    line = _LINE.match(text, opening.end())
+    assert line is not None, "the pattern takes an empty text, too"
     found = (
-        re.compile(fence).search(text, opening.end(), end_of_line)
-        or re.compile(rf"\n[ \t]*+{fence}").search(text, end_of_line)
-        or re.compile(fence).search(text, end_of_line)
+        re.compile(fence).search(text, opening.end(), line.end())
+        or re.compile(rf"\n[ \t]*+{fence}").search(text, line.end())
+        or re.compile(fence).search(text, line.end())
     )
     return found.span("fence") if found else None

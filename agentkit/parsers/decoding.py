@@ -43,7 +43,7 @@ def decode(text: str, span: Span) -> Any:
     punctuation, keys without quotes, escaped punctuation (`\\_`), Python's True, False and None,
     and an object whose quotes are all escaped. Raises JsonParsingError with line and column for all
     else, such as missing commas, quotes that are not escaped, text that is cut off, numbers that
-    are none (NaN, 1e999) and nesting that is too deep.
+    JSON lacks (NaN, 1e999) and nesting that is too deep.
     """
     source = text[span[0] : span[1]]
     try:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import compress, filterfalse, repeat
+from operator import is_
 from typing import Any
 
 from agentkit.errors import RequiredFieldNotFoundError
@@ -93,7 +96,8 @@ class DictFilterMixin:
 
 def find_missing(parsed: Mapping[str, object], keys: Sequence[str]) -> list[str]:
     """Those of the keys (or dotted paths) that lead to no field."""
-    return [key for key in keys if _find(parsed, key) is _MISSING]
+    is_missing = map(partial(is_, _MISSING), map(_find, repeat(parsed), keys))
+    return list(compress(keys, is_missing))
 
 
 def list_keys(keys: Sequence[object]) -> str:
@@ -120,7 +124,8 @@ def _pick(parsed: Mapping[str, object], keys: Keys, filtered_by: str, allow_miss
             f"{filtered_by} asks for {list_keys(missing)}, but the parsed reply has only the keys"
             f" {list_keys(list(parsed))}; add them to required_keys, or correct the filter."
         )
-    found = {key: _find(parsed, key) for key in wanted if key not in missing}
+    there = list(filterfalse(missing.__contains__, wanted))
+    found = dict(zip(there, map(_find, repeat(parsed), there), strict=True))
     return found.get(keys) if isinstance(keys, str) else found
 
 

@@ -82,7 +82,7 @@ def _infer_from_text(text: str) -> Shape:
     try:
         decoded = read_json(text, 0, lambda value: value)
     except ResponseParsingError:
-        fields = (match.group("key", "value") for match in _FIELD.finditer(text))
+        fields = _FIELD.findall(text)
         return Shape({key: _infer_from_value(_NEXT_FIELD.sub("", value)) for key, value in fields})
     return Shape() if isinstance(decoded, str) else infer_from_hint(decoded)
 
@@ -158,7 +158,7 @@ def _leave_out_null(schema: object) -> Mapping[str, Any]:
 
 
 def _to_mapping(value: object) -> Mapping[str, Any]:
-    """The value, or an empty mapping when it is none."""
+    """The value if it is a mapping, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
@@ -215,6 +215,6 @@ def _index_by_fold(keys: Mapping[str, object]) -> dict[str, str]:
     """The keys by what is left without their case; those that are not told apart then are left
     out.
     """
-    folded = {key: key.strip().casefold() for key in keys}
+    folded = dict(zip(keys, map(str.casefold, map(str.strip, keys)), strict=True))
     count = Counter(folded.values())
     return {fold: key for key, fold in folded.items() if count[fold] == 1}

@@ -69,8 +69,8 @@ class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
         checks the reply.
     json_schema: a JSON schema (dict) that the reply must fit.
     required_keys: fields that must be there; "vote.target" is `target` in the object `vote`.
-    The keys_to_... are described at DictFilterMixin. Raises JsonParsingError for what is no JSON or
-    does not fit the schema, JsonTypeError for JSON that is no object, and
+    The keys_to_... are described at DictFilterMixin. Raises JsonParsingError for a text without
+    JSON or one that does not fit the schema, JsonTypeError for JSON other than an object, and
     RequiredFieldNotFoundError for missing fields.
     """
 
@@ -165,7 +165,7 @@ class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
 
 def _to_object(value: object, text: str) -> dict[str, Any]:
     """The value, or what is written in it when it is a JSON text in a JSON text; raises Unrelated
-    when that is no object.
+    when that is another kind of value.
     """
     inner = _decode_again(value) if isinstance(value, str) else value
     if isinstance(inner, dict):

@@ -25,7 +25,7 @@ def find_answer(text: str, own: Collection[str] = ()) -> int:
         TagNotFoundError for reasoning that is
     never closed: it may hold drafts of the answer, and none of them was meant.
     """
-    names = {name.lower() for name in own}
+    names = set(map(str.lower, own))
     start = 0
     while opening := _OPENING.match(text, _skip_blanks(text, start)):
         name = opening[1].lower()
@@ -49,4 +49,5 @@ def find_answer(text: str, own: Collection[str] = ()) -> int:
 
 def _skip_blanks(text: str, start: int) -> int:
     blanks = _BLANKS.match(text, start)
-    return blanks.end() if blanks else start
+    assert blanks is not None, "the pattern takes an empty text, too"
+    return blanks.end()

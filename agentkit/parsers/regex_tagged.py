@@ -6,7 +6,9 @@ import re
 import sys
 import time
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import filterfalse
 from typing import Any
 
 from agentkit.errors import JsonParsingError, ResponseParsingError, TagNotFoundError, WrongArgument
@@ -92,7 +94,8 @@ class RegexTaggedContentParser(TextParser, DictFilterMixin):
         found = dict(self._find_fields(answer, text))
         names = match_keys(found, known.fields)
         read = _read_json if self.try_parse_json else str
-        parsed = {names[name]: read(content) for name, content in found.items()}
+        contents = map(read, found.values())
+        parsed = dict(zip(map(names.__getitem__, found), contents, strict=True))
         self._require(parsed, text)
         return parsed
 
@@ -102,7 +105,7 @@ class RegexTaggedContentParser(TextParser, DictFilterMixin):
         return _find_by_pattern(self.tagged_content_pattern, answer, text)
 
     def _require(self, parsed: Mapping[str, object], text: str) -> None:
-        missing = [key for key in self.required_keys if key not in parsed]
+        missing = list(filterfalse(parsed.__contains__, self.required_keys))
         if missing:
             raise TagNotFoundError(
                 f"The reply lacks the tags {list_keys(missing)}; it has {list_keys(list(parsed))}."
@@ -120,7 +123,7 @@ def _check_pattern(pattern: str) -> None:
         raise WrongArgument(
             f"tagged_content_pattern {pattern!r} is no regular expression: {error}."
         ) from None
-    if missing := [group for group in ("name", "content") if group not in groups]:
+    if missing := list(filterfalse(groups.__contains__, ("name", "content"))):
         raise WrongArgument(
             f"tagged_content_pattern {pattern!r} lacks the groups {list_keys(missing)}; write"
             " (?P<name>...) and (?P<content>...)."
@@ -135,9 +138,9 @@ def _find_by_pattern(pattern: str, answer: str, text: str) -> Iterator[tuple[str
         for match in regex.finditer(pattern, answer, flags=regex.DOTALL, timeout=TIMEOUT_S):
             if time.monotonic() > until:
                 raise TimeoutError
-            name, content = match.group("name", "content")
-            if name is not None and content is not None:
-                yield name, content
+            found = match.group("name", "content")
+            if None not in found:
+                yield found
     except TimeoutError:
         raise ResponseParsingError(
             f"The pattern {pattern!r} takes longer than {TIMEOUT_S:g} s for the reply; reply"
@@ -150,9 +153,9 @@ def _find_default(text: str) -> Iterator[tuple[str, str]]:
     """The same as the default pattern finds, in linear time: closing tags are looked up by their
     names.
     """
-    closing: dict[str, list[int]] = {"": []}
+    closing = defaultdict[str, list[int]](list)
     for match in _CLOSING.finditer(text):
-        closing.setdefault(match[1], []).append(match.start())
+        closing[match[1]].append(match.start())
     start = 0
     for opening in _OPENING.finditer(text):
         name = opening[1]

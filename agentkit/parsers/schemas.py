@@ -36,8 +36,9 @@ def check_schema(schema: object) -> dict[str, Any]:
     try:
         validators.validator_for(schema).check_schema(schema)
     except exceptions.SchemaError as error:
+        place = _format_path(error.absolute_path)
         raise WrongArgument(
-            f"json_schema is no valid JSON schema: {error.message} at {_path(error.absolute_path)}."
+            f"json_schema is no valid JSON schema: {error.message} at {place}."
         ) from None
     return dict(schema)
 
@@ -54,7 +55,7 @@ def validate_schema(value: object, schema: Mapping[str, object], text: str) -> N
     checking = validators.validator_for(schema)(schema, registry=Registry())
     try:
         problems = [
-            f"{_path(error.absolute_path)}: {error.message[:200]}"
+            f"{_format_path(error.absolute_path)}: {error.message[:200]}"
             for error in islice(checking.iter_errors(value), 50)
         ]
     except Unresolvable as error:
@@ -76,7 +77,7 @@ def validate_model(value: object, model: type[BaseModel], text: str) -> dict[str
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=False)
         raise _make_error(
-            [f"{_path(detail['loc'])}: {detail['msg'][:200]}" for detail in details], text
+            [f"{_format_path(detail['loc'])}: {detail['msg'][:200]}" for detail in details], text
         ) from None
     except ValueError:
         raise _make_error(
@@ -92,7 +93,7 @@ def _make_error(problems: list[str], text: str) -> JsonParsingError:
     )
 
 
-def _path(parts: Iterable[str | int]) -> str:
+def _format_path(parts: Iterable[str | int]) -> str:
     return ".".join(map(str, parts)) or "(the whole)"
 
 
@@ -119,7 +120,6 @@ def _is_strict(schema: object) -> bool:
     if schema.get("type") != "object":
         return all(map(_is_strict, schema.values()))
     fields = schema.get("properties", {})
-    is_closed = schema.get("additionalProperties") is False
-    if not is_closed or set(schema.get("required", ())) != set(fields):
-        return False
-    return all(map(_is_strict, (*fields.values(), schema.get("$defs", {}))))
+    told = (schema.get("additionalProperties"), set(schema.get("required", ())))
+    within = (*fields.values(), schema.get("$defs", {}))
+    return told == (False, set(fields)) and all(map(_is_strict, within))

@@ -190,7 +190,7 @@ class _Scan:
             spans.pop()
 
     def _end_at_string(self) -> None:
-        """JSON is cut off in a string without an end; what is no JSON is read again from its first
+        """JSON is cut off in a string without an end; other text is read again from its first
         bracket on, without regard to strings.
         """
         if _DOUBLE_QUOTED.match(self.text, self.open[0]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from itertools import chain, compress
+from operator import attrgetter
 from typing import Any
 
 from agentkit.errors import JsonParsingError, TagNotFoundError
@@ -116,8 +117,8 @@ def _find_end_of_json(text: str, start: int) -> int:
     begins = start + len(text[start:]) - len(text[start:].lstrip(BLANK))
     if not text.startswith(("{", "["), begins):
         return start
-    spans = chain.from_iterable(block.spans for block in scan(text, begins))
-    return next((end for begin, end in spans if begin == begins), start)
+    spans: dict[int, int] = dict(chain.from_iterable(map(attrgetter("spans"), scan(text, begins))))
+    return spans.get(begins, start)
 
 
 def _decode(text: str, span: Span, tagged: TaggedContent) -> Any:

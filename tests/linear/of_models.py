@@ -108,8 +108,8 @@ EATERS = [
     ),
     Eater("core.unseen.reveal", unseen.reveal, ["\u202e", "\u200b", "\r\n", "\x07"]),
     Eater(
-        "core.normal.normalized",
-        lambda text: (normal.normalized("NFKC", text), normal.normalized("NFKD", text)),
+        "core.normal.to_normal_form",
+        lambda text: (normal.to_normal_form("NFKC", text), normal.to_normal_form("NFKD", text)),
         ["\u0301", "\u0327", "\u0345", "é", "ﬁ", "\u1100", "\u1161", "\u11a8", "か", "\u3099"],
         ["\u0301\u0327", "\u0301\u0327a", "\u0344", "\ufdfa"],
     ),

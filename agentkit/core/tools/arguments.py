@@ -22,21 +22,18 @@ def parse_arguments(text: str | Mapping[str, object] | None) -> dict[str, Any]:
     inside texts, a backslash that begins no escape (as in `C:\\data` and `C:\\users`). Raises
     WrongArgument with a text that tells the model what is wrong and where.
     """
-    if isinstance(text, Mapping):
-        return dict(text)
-    if not isinstance(text, str | None):
+    if isinstance(text, Mapping | None):
+        return dict(text or {})
+    if not isinstance(text, str):
         raise WrongArgument(f"The arguments must be a JSON object, but they are {text!r}.")
-    text = text or ""
     fenced = unfenced(text)
     value = _decode(fenced[1] if fenced else text)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise WrongArgument(
-            'The arguments must be a JSON object like {"name": value}, but they are'
-            f" {_KINDS[type(value)]}."
-        )
-    return value
+    if isinstance(value, dict | None):
+        return value or {}
+    raise WrongArgument(
+        'The arguments must be a JSON object like {"name": value}, but they are'
+        f" {_KINDS[type(value)]}."
+    )
 
 
 _KINDS = {list: "an array", str: "a string", bool: "a boolean", int: "a number", float: "a number"}

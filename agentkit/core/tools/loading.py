@@ -8,6 +8,8 @@ import functools
 import inspect
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import compress, repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from agentkit.core.tools.signature import NOTHING, is_async, name_of, parameters_of
@@ -51,8 +53,9 @@ class _Arguments:
         self.tool = name_of(f)
         parameters = parameters_of(f)
         self._signature = inspect.Signature(parameters)
-        self._positional = [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY]
-        self._adapters = {p.name: _make_adapter(p) for p in parameters}
+        names = list(map(attrgetter("name"), parameters))
+        self._positional = list(compress(names, map(_is_positional, parameters)))
+        self._adapters = dict(zip(names, map(_make_adapter, parameters), strict=True))
 
     def load(self, args: Sequence[object], kwargs: Mapping[str, object]) -> inspect.BoundArguments:
         bound = self._bind(list(args), dict(kwargs))
@@ -80,6 +83,11 @@ class _Arguments:
             raise WrongType(
                 f"The call of {self.tool} does not fit: {error}. It takes {names}."
             ) from None
+
+
+def _is_positional(parameter: inspect.Parameter) -> bool:
+    """Whether it cannot be given by name."""
+    return parameter.kind is parameter.POSITIONAL_ONLY
 
 
 def _make_adapter(parameter: inspect.Parameter) -> TypeAdapter[list[Any]] | None:
@@ -112,15 +120,15 @@ def _load(adapter: TypeAdapter[list[Any]], name: str, value: object, problems: l
         # only then.
         return list(loaded) if isinstance(loaded, Iterator) and isinstance(value, list) else loaded
     except ValidationError as error:
-        problems += [
-            _describe_problem(name, details) for details in error.errors(include_url=False)
-        ]
+        problems += map(_describe_problem, repeat(name), error.errors(include_url=False))
         return value
 
 
+def _write_step(step: int | str) -> str:
+    return f"[{step}]" if isinstance(step, int) else f".{step}"
+
+
 def _describe_problem(name: str, details: ErrorDetails) -> str:
-    place = "".join(
-        f"[{step}]" if isinstance(step, int) else f".{step}" for step in details["loc"][1:]
-    )
+    place = "".join(map(_write_step, details["loc"][1:]))
     message = details["msg"][:1].lower() + details["msg"][1:]
     return f"argument {name}{place}: {message}, but it is {reprlib.repr(details['input'])}"

@@ -9,6 +9,7 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from itertools import filterfalse, repeat
+from operator import ne
 from typing import Any
 
 from agentkit.core.tools.signature import NOTHING, name_of, parameters_of
@@ -150,14 +151,12 @@ def _share_definitions(schema: Schema, definitions: dict[str, Schema], parameter
     """Move the schema's `$defs` to the shared ones: `#/$defs/X` means the top of the document, not
     the parameter's place.
     """
-    own: dict[str, Schema] = {
-        name: _tidy(definition, {}) for name, definition in schema.pop("$defs", {}).items()
-    }
-    clash = any(definitions.get(name, definition) != definition for name, definition in own.items())
+    own: dict[str, Schema] = _tidy(schema.pop("$defs", {}), {})
+    known = map(definitions.get, own, own.values())
+    clash = any(map(ne, known, own.values()))
     names = {name: f"{parameter}_{name}" for name in own} if clash else {}
-    definitions.update(
-        {names.get(name, name): _tidy(definition, names) for name, definition in own.items()}
-    )
+    tidied_own = map(_tidy, own.values(), repeat(names))
+    definitions.update(zip(map(names.get, own, own), tidied_own, strict=True))
     tidied: Schema = _tidy(schema, names)
     return tidied
 

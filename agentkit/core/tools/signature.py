@@ -8,6 +8,8 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
+from itertools import chain
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any, get_type_hints
 
@@ -59,9 +61,8 @@ def parameters_of(f: Callable[..., object]) -> list[inspect.Parameter]:
     layers = _unwrap(f)
     # What a partial has bound by name is settled, and may be a secret: no model needs to know of
     # it.
-    settled = {
-        name for layer in layers if isinstance(layer, functools.partial) for name in layer.keywords
-    }
+    partials = (layer for layer in layers if isinstance(layer, functools.partial))
+    settled = set(chain.from_iterable(map(attrgetter("keywords"), partials)))
     return [
         parameter.replace(annotation=_resolve(parameter.annotation, layers[-1]))
         for parameter in parameters
@@ -75,7 +76,7 @@ def _unwrap(f: Callable[..., object]) -> list[Any]:
     """
     layers: list[Any] = []
     inner: Any = f
-    while inner is not None and not any(inner is layer for layer in layers):
+    while inner is not None and id(inner) not in map(id, layers):
         layers.append(inner)
         inner = _unwrap_once(inner)
     return layers

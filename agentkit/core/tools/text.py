@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from contextlib import contextmanager
 from contextvars import ContextVar
+from operator import attrgetter
 from types import NoneType
 from typing import Any
 
@@ -49,7 +50,7 @@ def _foreign_to_plain(value: Any) -> Any:
 
 
 def _fields_to_plain(value: Any) -> dict[str, Any]:
-    names = [field.name for field in dataclasses.fields(value)]
+    names = map(attrgetter("name"), dataclasses.fields(value))
     return {name: _to_plain(getattr(value, name)) for name in names}
 
 
@@ -105,7 +106,7 @@ def give(passages: Iterable[Mapping[str, Any]]) -> None:
     """Say which passages stand in the result of the tool that runs; elsewhere nobody hears it."""
     given = _given.get()
     if given is not None:
-        given += [dict(each) for each in passages]
+        given += map(dict, passages)
 
 
 @contextmanager

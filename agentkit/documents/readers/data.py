@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import filterfalse, groupby, repeat
+from operator import attrgetter
 from typing import Any
 
 from agentkit.core.lenient import find_below
@@ -16,6 +17,7 @@ from agentkit.documents.places import span
 from agentkit.documents.readers.package import local, parse_xml
 from agentkit.documents.refusals import AS_TEXT
 from agentkit.errors import DamagedDocument
+from agentkit.messages import mappings_in
 
 _SHORT = re.compile(r"(?=.*\S).{1,600}")
 """A record of so few characters on one line stays on it."""
@@ -52,7 +54,7 @@ def read_notebook(data: bytes, name: str, limits: Limits) -> Reading:
             f"{name} has no cells (format 3 and older is not read). Open it in Jupyter and save it"
             " again."
         )
-    return Reading(_cut_cells([cell for cell in cells if isinstance(cell, dict)]))
+    return Reading(_cut_cells(mappings_in(cells)))
 
 
 def _parse(text: str, name: str) -> Any:
@@ -86,7 +88,7 @@ def _is_nested_field(field: tuple[str, object]) -> bool:
 
 def _cut_list(items: list[Any], path: str) -> Iterator[Part]:
     """Consecutive short records share one part, a line each; a long one is a part of its own."""
-    records = enumerate(list(_flatten(item, "")) for item in items)
+    records = enumerate(map(list, map(_flatten, items, repeat(""))))
     for short, run in groupby(records, key=lambda record: _is_short(record[1])):
         indexes, texts = zip(*run, strict=True)
         if short:
@@ -210,10 +212,11 @@ def _write_element(node: Any) -> Iterator[str]:
 
 def _is_mixed(node: Any) -> bool:
     """Whether there is text between the elements below the node."""
-    return any((child.tail or "").strip() for child in node)
+    between = filter(None, map(attrgetter("tail"), node))
+    return any(map(str.strip, between))
 
 
-def _cut_cells(cells: list[dict[str, Any]]) -> Iterator[Part]:
+def _cut_cells(cells: list[Mapping[str, Any]]) -> Iterator[Part]:
     outline = Outline()
     for number, cell in enumerate(cells, 1):
         outline.place = f"cell {number}"

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import io
 import posixpath
+import re
 import zipfile
 import zlib
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 from urllib.parse import unquote
 
@@ -30,6 +32,7 @@ _BROKEN = (
     zlib.error,
 )
 """What zipfile raises for a member that is missing or broken."""
+_PICTURE = re.compile(r"/media/|^Pictures/")
 _ENTITY = tuple("<!ENTITY".encode(encoding) for encoding in ("ascii", "utf-16-le", "utf-16-be"))
 
 
@@ -44,9 +47,9 @@ class Package:
             raise DamagedDocument(f"{name} is a damaged package ({error}). {AGAIN}") from error
         infos = self._zip.infolist()
         self._check_size(infos, len(data))
-        if any(info.flag_bits & 1 for info in infos):
+        if any(map(_is_encrypted, infos)):
             raise locked(name)
-        self.members = frozenset(info.filename for info in infos)
+        self.members = frozenset(map(attrgetter("filename"), infos))
 
     def bytes(self, member: str) -> bytes:
         """The content of a member; DamagedDocument when it is missing or broken."""
@@ -88,11 +91,11 @@ class Package:
 
     def has_pictures(self) -> bool:
         """Whether the package holds pictures."""
-        return any("/media/" in member or member.startswith("Pictures/") for member in self.members)
+        return any(map(_PICTURE.search, self.members))
 
     def _check_size(self, infos: list[zipfile.ZipInfo], size: int) -> None:
-        total = sum(info.file_size for info in infos)
-        packed = max(1, sum(info.compress_size for info in infos))
+        total = sum(map(attrgetter("file_size"), infos))
+        packed = max(1, sum(map(attrgetter("compress_size"), infos)))
         allowed = min(_MAX_TOTAL, max(_SMALL, _MAX_RATIO * min(packed, size)))
         if len(infos) > _MAX_ENTRIES or total > allowed:
             raise DocumentTooLarge(
@@ -100,6 +103,10 @@ class Package:
                 f" which is over the limit ({_MAX_TOTAL // 2**20} MB, {_MAX_RATIO} times its size,"
                 f" {_MAX_ENTRIES:,} parts). Split it, or remove what it embeds."
             )
+
+
+def _is_encrypted(info: zipfile.ZipInfo) -> int:
+    return info.flag_bits & 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,7 @@ def parse_xml(data: bytes, name: str) -> Any:
     """
     from lxml import etree
 
-    if any(declaration in data for declaration in _ENTITY):
+    if any(map(data.__contains__, _ENTITY)):
         raise DamagedDocument(
             f"{name} declares XML entities, which can hide bombs and are refused. Save it without a"
             " DOCTYPE."
@@ -150,7 +157,7 @@ def check_complete(parser: Any) -> None:
     """Raise what libxml2 only notes when it gives up in the middle: MemoryError, or RecursionError
     for a tree too deep.
     """
-    kinds = {entry.type_name for entry in parser.error_log}
+    kinds = set(map(attrgetter("type_name"), parser.error_log))
     if "ERR_NO_MEMORY" in kinds:
         raise MemoryError
     if "ERR_RESOURCE_LIMIT" in kinds:

@@ -8,7 +8,8 @@ import io
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from functools import partial
+from itertools import islice, repeat
 from operator import itemgetter
 from typing import Any
 
@@ -166,8 +167,8 @@ def _find_boxes(
 
     text_page = sheet.get_textpage()
     shifts = _substitute(str(text_page.get_text_range()))[1]
-    ends = (_find_raw_index(shifts, at) for at in (highlight[0], highlight[1] - 1))
-    first, last = (pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, at) for at in ends)
+    ends = map(_find_raw_index, repeat(shifts), (highlight[0], highlight[1] - 1))
+    first, last = map(partial(pdfium.FPDFText_GetCharIndexFromTextIndex, text_page), ends)
     if first < 0 or last < first:
         return
     x, y = ctypes.c_int(), ctypes.c_int()
@@ -177,7 +178,7 @@ def _find_boxes(
         for across, up in ((left, bottom), (right, top)):
             pdfium.FPDF_PageToDevice(sheet, 0, 0, image.width, image.height, 0, across, up, x, y)
             corners.append((x.value, y.value))
-        (x0, x1), (y0, y1) = (sorted(values) for values in zip(*corners, strict=True))
+        (x0, x1), (y0, y1) = map(sorted, zip(*corners, strict=True))
         box = max(x0 - 1, 0), max(y0 - 2, 0), min(x1 + 2, image.width), min(y1 + 2, image.height)
         if box[0] < box[2] and box[1] < box[3]:
             yield box

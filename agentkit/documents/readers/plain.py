@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import compress
+from itertools import compress, count
+from operator import attrgetter
 from typing import NamedTuple
 
 from agentkit.documents.assembly import HeadingPath, Part, Reading
@@ -44,6 +45,7 @@ _LINK_OR_MARK = re.compile(r"\[([^\[\]]*)\]\([^)]*\)|[*`]")
 _LONGEST_TITLE = 1_000
 """Characters of a line that are looked at for a title."""
 _LONGEST_FRONT_MATTER = 200
+_END_OF_FRONT_MATTER = re.compile(r"(?:---|\.\.\.)\s*")
 _DEEPEST = 12
 """Levels of headings; what is marked as deeper than that counts as being on the last one."""
 _TEX_LEVELS = {
@@ -62,7 +64,7 @@ def read_plain(data: bytes, name: str, limits: Limits) -> Reading:
 
 
 def read_markdown(data: bytes, name: str, limits: Limits) -> Reading:
-    """Read Markdown; what looks like a heading inside fenced code is none."""
+    """Read Markdown; what looks like a heading inside fenced code is skipped."""
     return _read(data, _find_markdown)
 
 
@@ -97,7 +99,7 @@ def _read(data: bytes, find_headings: FindHeadings) -> Reading:
 
 
 def _cut_at_headings(lines: list[str], headings: list[Heading]) -> Iterator[Part]:
-    borders = [heading.line for heading in headings] + [len(lines)]
+    borders = [*map(attrgetter("line"), headings), len(lines)]
     yield from _make_part(lines, 0, borders[0], "")
     path = HeadingPath()
     for heading, end in zip(headings, borders[1:], strict=True):
@@ -115,27 +117,27 @@ def _make_part(lines: list[str], start: int, end: int, heading: str) -> Iterator
 
 
 def _find_markdown(lines: list[str]) -> Iterator[Heading]:
-    start = _end_of_front_matter(lines)
-    for index in _outside_fences(lines, start):
+    start = _find_end_of_front_matter(lines)
+    for index in _find_outside_fences(lines, start):
         if atx := _ATX.match(lines[index]):
             marks, title = atx.groups()
-            yield Heading(index, len(marks), _plain_title(title.rstrip("#").rstrip(" \t")))
+            yield Heading(index, len(marks), _clean_title(title.rstrip("#").rstrip(" \t")))
             continue
         under = _SETEXT.match(lines[index])
         if under and index > start and _can_be_setext(lines, index - 1):
             title = lines[index - 1]
-            yield Heading(index - 1, _SETEXT_LEVELS[under[1][0]], _plain_title(title))
+            yield Heading(index - 1, _SETEXT_LEVELS[under[1][0]], _clean_title(title))
 
 
-def _end_of_front_matter(lines: list[str]) -> int:
+def _find_end_of_front_matter(lines: list[str]) -> int:
     """Index of the first line behind a YAML front matter; 0 when there is none."""
     if lines[0].rstrip() != "---":
         return 0
     block = lines[1:_LONGEST_FRONT_MATTER]
-    return next((at for at, line in enumerate(block, 2) if line.rstrip() in {"---", "..."}), 0)
+    return next(compress(count(2), map(_END_OF_FRONT_MATTER.fullmatch, block)), 0)
 
 
-def _outside_fences(lines: list[str], start: int) -> Iterator[int]:
+def _find_outside_fences(lines: list[str], start: int) -> Iterator[int]:
     """The indexes of the lines that are neither fences nor code between them."""
     fence = ""
     for index in range(start, len(lines)):
@@ -154,7 +156,7 @@ def _can_be_setext(lines: list[str], index: int) -> bool:
     return not "".join(above).strip() and _CAN_BE_SETEXT.match(lines[index]) is not None
 
 
-def _plain_title(title: str) -> str:
+def _clean_title(title: str) -> str:
     """A heading without emphasis and link targets."""
     return _LINK_OR_MARK.sub(r"\1", title[:_LONGEST_TITLE]).strip()
 

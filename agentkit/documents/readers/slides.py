@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from agentkit.documents.assembly import Part, Reading
@@ -16,9 +17,9 @@ def read_pptx(data: bytes, name: str, limits: Limits) -> Reading:
     """Read a presentation; the page of a part is the number of its slide."""
     package = Package(data, name)
     main = package.main("ppt/presentation.xml")
-    targets = {relation.id: relation.target for relation in package.relations(main)}
-    listed = (targets.get(_find_id(node), "") for node in package.xml(main).iter("{*}sldId"))
-    slides = list(filter(package.members.__contains__, listed))
+    targets = dict(map(attrgetter("id", "target"), package.relations(main)))
+    listed = map(targets.get, map(_find_id, package.xml(main).iter("{*}sldId")))
+    slides = list(filter(package.members.__contains__, filter(None, listed)))
     check_pages(name, len(slides), "slides", limits)
     return Reading(_cut_slides(package, slides), pages=len(slides), pictures=package.has_pictures())
 
@@ -88,7 +89,7 @@ def _read_paragraph(paragraph: Any) -> str:
 
 
 def _read_run(node: Any) -> str:
-    return _BREAKS.get(local(node), node.findtext("."))
+    return _BREAKS.get(local(node), str(node.findtext(".")))
 
 
 def _read_rows(table: Any) -> Iterator[str]:

@@ -9,8 +9,8 @@ import datetime
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, compress, count, groupby, islice
-from operator import itemgetter
+from itertools import chain, compress, count, groupby, islice, repeat
+from operator import attrgetter, itemgetter
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -52,7 +52,7 @@ def _find_delimiter(text: str, usual: str) -> str:
     lines = text[:65_536].split("\n")[:50]
 
     def steadiness(delimiter: str) -> tuple[float, bool, int]:
-        widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
+        widths = list(filter(None, map(len, csv.reader(lines, delimiter=delimiter))))
         common = max(set(widths), key=widths.count, default=1)
         share = widths.count(common) / len(widths) if common > 1 else 0.0
         return share, delimiter == usual, common
@@ -97,7 +97,7 @@ def _find_filled(rows: Iterable[tuple[int, list[str]]]) -> Iterator[_Row]:
 
 
 def _join_rows(rows: list[_Row]) -> str:
-    return "\n".join(row.line for row in rows)
+    return "\n".join(map(attrgetter("line"), rows))
 
 
 def _to_line(cells: list[str]) -> str:
@@ -136,7 +136,7 @@ def read_xlsx(data: bytes, name: str, limits: Limits) -> Reading:
 
     book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
     check_pages(name, len(book.sheetnames), "sheets", limits)
-    parts = chain.from_iterable(_cut_sheet(sheet, book, name) for sheet in book.worksheets)
+    parts = chain.from_iterable(map(_cut_sheet, book.worksheets, repeat(book), repeat(name)))
     return Reading(parts, book.properties.title or "", pictures=package.has_pictures())
 
 
@@ -174,7 +174,7 @@ def _read_rows(sheet: Any, book: Any, name: str) -> Iterator[tuple[int, list[str
         )
         last = 0
         for number, cells in parser.parse():
-            width = max((cell["column"] for cell in cells), default=0)
+            width = max(map(itemgetter("column"), cells), default=0)
             if not 1 <= number <= _LAST_ROW or width > _LAST_COLUMN:
                 raise DamagedDocument(
                     f"{name} is damaged: the sheet {sheet.title!r} has cells beyond row"

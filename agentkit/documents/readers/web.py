@@ -8,6 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from operator import methodcaller
 
 from agentkit.documents.assembly import BETWEEN, Outline, Part, Reading
 from agentkit.documents.decoding import decode
@@ -28,8 +29,12 @@ _CELLS = frozenset({"td", "th"})
 _IN_CELLS = dict.fromkeys((*_BLOCKS, "br"), " ")
 """What the beginning of an element becomes within the cell of a table."""
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
-_MARKS = {"li": "- "}
-_KEEP_MARK = frozenset({"p", "div"})
+_MARKS = {**dict.fromkeys(_BLOCKS - {"p", "div"}, ""), "li": "- "}
+"""What stands in front of a block; those that are left out keep the mark of the one around."""
+_BEHIND_IN_CELLS = dict.fromkeys(_BLOCKS, " ")
+"""What the end of an element becomes there."""
+_BEFORE_ROWS = {"table": BETWEEN}
+"""What stands before the next row of a table once an element has ended."""
 _CHARSET = re.compile(
     rb"""(?:<meta[^>]{0,200}charset\s*=\s*["']?"""
     rb"""|<\?xml[^>]{0,200}encoding\s*=\s*["'])([\w.:-]+)""",
@@ -59,8 +64,9 @@ def read_epub(data: bytes, name: str, limits: Limits) -> Reading:
     book = package.xml(opf)
     folder = posixpath.dirname(opf)
     files = {item.get("id"): resolve(folder, item.get("href", "")) for item in book.iter("{*}item")}
-    listed = [files.get(ref.get("idref"), "") for ref in book.iter("{*}itemref")]
-    check_pages(name, len(listed), "chapters", limits)
+    references = list(map(methodcaller("get", "idref"), book.iter("{*}itemref")))
+    check_pages(name, len(references), "chapters", limits)
+    listed = filter(None, map(files.get, references))
     chapters = list(filter(package.members.__contains__, listed))
     if _is_protected(package, chapters):
         raise EncryptedDocument(
@@ -73,8 +79,8 @@ def read_epub(data: bytes, name: str, limits: Limits) -> Reading:
 def _is_protected(package: Package, chapters: list[str]) -> bool:
     """Fonts are often scrambled, which does not matter; chapters are not."""
     references = package.xml_if_there("META-INF/encryption.xml").iter("{*}CipherReference")
-    listed = {node.get("URI", "") for node in references}
-    return not listed.isdisjoint(chapters)
+    listed = map(methodcaller("get", "URI"), references)
+    return not frozenset(chapters).isdisjoint(listed)
 
 
 def _read_chapters(package: Package, chapters: list[str]) -> Iterator[Part]:
@@ -120,8 +126,7 @@ class _Page:
         self._depth += 1
         if self._depth > _DEEPEST:
             raise RecursionError
-        if tag == "img":
-            self.pictures = True
+        self.pictures |= tag == "img"
         if tag == "title" and self._title_depth == _NOT_YET:
             self._title_depth = self._depth
         if self._skipped_from:
@@ -173,33 +178,48 @@ class _Blocks:
 
     def start(self, tag: str) -> None:
         """An element begins."""
-        if tag in _CELLS:
-            self._cells += 1
-        elif self._cells:
+        if self._cells and tag not in _CELLS:
             self._inline.append(_IN_CELLS.get(tag, ""))
-        elif tag in _BLOCKS:
-            self.end_block()
-            self._pre += tag == "pre"
-            if tag not in _KEEP_MARK:
-                self._mark = _MARKS.get(tag, "")
-        elif tag in _LEVELS:
-            self.end_block()
-            self._heading = tag
-        elif tag == "br":
-            self._inline.append("\n")
+        else:
+            _STARTS.get(tag, _Blocks._skip)(self, tag)
 
     def end(self, tag: str) -> None:
         """An element ends."""
-        if tag in _CELLS:
-            self._cells = max(0, self._cells - 1)
-            self._inline.append(" " if self._cells else " | ")
-        elif self._cells:
-            self._inline.append(" " if tag in _BLOCKS else "")
-        elif tag in _BLOCKS or tag == self._heading:
-            self.end_block(is_row=tag == "tr")
-            self._pre = max(0, self._pre - (tag == "pre"))
-            if tag == "table":
-                self._before_row = BETWEEN
+        if self._cells and tag not in _CELLS:
+            self._inline.append(_BEHIND_IN_CELLS.get(tag, ""))
+        else:
+            _ENDS.get(tag, _Blocks._skip)(self, tag)
+
+    def _start_cell(self, tag: str) -> None:
+        self._cells += 1
+
+    def _end_cell(self, tag: str) -> None:
+        self._cells = max(0, self._cells - 1)
+        self._inline.append(" " if self._cells else " | ")
+
+    def _start_block(self, tag: str) -> None:
+        self.end_block()
+        self._pre += tag == "pre"
+        self._mark = _MARKS.get(tag, self._mark)
+
+    def _end_block(self, tag: str) -> None:
+        self.end_block(is_row=tag == "tr")
+        self._pre = max(0, self._pre - (tag == "pre"))
+        self._before_row = _BEFORE_ROWS.get(tag, self._before_row)
+
+    def _start_heading(self, tag: str) -> None:
+        self.end_block()
+        self._heading = tag
+
+    def _end_heading(self, tag: str) -> None:
+        if tag == self._heading:
+            self.end_block()
+
+    def _break_line(self, tag: str) -> None:
+        self._inline.append("\n")
+
+    def _skip(self, tag: str) -> None:
+        """The element is part of the text around it."""
 
     def end_block(self, is_row: bool = False) -> None:
         """End the block that is being collected, if there is any text in it."""
@@ -224,5 +244,18 @@ class _Blocks:
             text = text.strip("\n")
         else:
             lines = text.strip().split("\n")
-            text = "\n".join(" ".join(line.split()) for line in lines)
+            text = "\n".join(map(" ".join, map(str.split, lines)))
         return text.replace("\xa0", " ")
+
+
+_STARTS = {
+    **dict.fromkeys(_BLOCKS, _Blocks._start_block),
+    **dict.fromkeys(_LEVELS, _Blocks._start_heading),
+    **dict.fromkeys(_CELLS, _Blocks._start_cell),
+    "br": _Blocks._break_line,
+}
+_ENDS = {
+    **dict.fromkeys(_BLOCKS, _Blocks._end_block),
+    **dict.fromkeys(_LEVELS, _Blocks._end_heading),
+    **dict.fromkeys(_CELLS, _Blocks._end_cell),
+}

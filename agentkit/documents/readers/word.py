@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from agentkit.documents.assembly import Outline, Part, Reading
@@ -55,9 +56,8 @@ def _add_apart(package: Package, outline: Outline, members: list[str], place: st
     """Add what stands outside the body; the same text only once."""
     outline.place = place
     present = filter(package.members.__contains__, members)
-    texts = (
-        _read_text(node).strip() for each in present for node in package.xml(each).iter("{*}p")
-    )
+    paragraphs = chain.from_iterable(package.xml(each).iter("{*}p") for each in present)
+    texts = map(str.strip, map(_read_text, paragraphs))
     for text in dict.fromkeys(texts):
         outline.add(text, "\n")
     outline.cut()

@@ -43,9 +43,9 @@ class DiskCache(AbstractCache):
         try:
             if not self.path.exists():
                 return default
-            with self._opened() as database:
+            with self._open() as database:
                 row = database.execute(
-                    "SELECT value FROM replies WHERE key = ?", (_hashed(key),)
+                    "SELECT value FROM replies WHERE key = ?", (_hash_key(key),)
                 ).fetchone()
             return decode(row[0], pickled=self._is_ours()) if row else default
         except (OSError, sqlite3.Error, StoreError) as error:
@@ -72,7 +72,7 @@ class DiskCache(AbstractCache):
         """
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _open(self) -> Iterator[sqlite3.Connection]:
         with (
             closing(
                 sqlite3.connect(self.path, timeout=_WAIT_S, isolation_level="IMMEDIATE")
@@ -87,8 +87,8 @@ class DiskCache(AbstractCache):
         os.close(
             os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
         )  # conversations are nobody else's
-        with self._opened() as database:
-            database.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (_hashed(key), data))
+        with self._open() as database:
+            database.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (_hash_key(key), data))
 
     def _put_aside(self, error: sqlite3.DatabaseError) -> None:
         damaged = self.path.with_name(self.path.name + ".damaged")
@@ -119,5 +119,5 @@ class DiskCache(AbstractCache):
         )
 
 
-def _hashed(key: str) -> str:
+def _hash_key(key: str) -> str:
     return hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()

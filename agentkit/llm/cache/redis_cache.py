@@ -51,7 +51,7 @@ class RedisCache(AbstractCache):
         is logged as a warning.
         """
         try:
-            data = self._client.get(self._named(key))
+            data = self._client.get(self._name_key(key))
             return decode(data, pickled=False) if isinstance(data, bytes) else default
         except (self._failed, StoreError) as error:
             log.warning("An entry of the cache in Redis is skipped: %s", error)
@@ -60,7 +60,7 @@ class RedisCache(AbstractCache):
     def set(self, key: str, value: object) -> None:
         """Store the value; where that fails, nothing is stored and a warning is logged."""
         try:
-            self._client.set(self._named(key), encode(value, pickled=False))
+            self._client.set(self._name_key(key), encode(value, pickled=False))
         except (self._failed, WrongType) as error:
             log.warning("A reply is not kept in the cache in Redis: %s", error)
 
@@ -68,5 +68,5 @@ class RedisCache(AbstractCache):
         """Close the connections; the next access opens new ones."""
         self._client.close()
 
-    def _named(self, key: str) -> str:
+    def _name_key(self, key: str) -> str:
         return self._prefix + hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()

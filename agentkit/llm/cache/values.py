@@ -8,7 +8,7 @@ import dataclasses
 import importlib
 import json
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import NoneType, SimpleNamespace
 from typing import Any
 
@@ -69,22 +69,39 @@ def _pack(value: Any) -> Any:
     """The value as JSON data in which objects are `{"$kind": ..., "value": ...}`; raises TypeError
     for other kinds.
     """
+    pack: Callable[[Any], Any] = _PACKERS.get(type(value), _pack_object)
+    return pack(value)
+
+
+def _leave(value: object) -> object:
+    return value
+
+
+def _pack_list(values: list[Any]) -> list[Any]:
+    return list(map(_pack, values))
+
+
+def _pack_namespace(value: SimpleNamespace) -> dict[str, Any]:
+    return {_KIND: _NAMESPACE, _VALUE: _pack_dict(vars(value))}
+
+
+def _pack_object(value: Any) -> dict[str, Any]:
     kind = type(value)
-    if kind in _PLAIN:
-        return value
-    if kind is list:
-        return list(map(_pack, value))
-    if kind is dict:
-        return _pack_dict(value)
-    if kind is SimpleNamespace:
-        return {_KIND: _NAMESPACE, _VALUE: _pack_dict(vars(value))}
     return {_KIND: f"{kind.__module__}:{kind.__qualname__}", _VALUE: _pack_dict(_to_fields(value))}
 
 
 def _pack_dict(values: dict[Any, Any]) -> dict[str, Any]:
     if _KIND in values or set(map(type, values)) - {str}:
         raise TypeError("no JSON object")
-    return {key: _pack(item) for key, item in values.items()}
+    return dict(zip(values, map(_pack, values.values()), strict=True))
+
+
+_PACKERS: Mapping[type, Callable[[Any], Any]] = {
+    **dict.fromkeys(_PLAIN, _leave),
+    list: _pack_list,
+    dict: _pack_dict,
+    SimpleNamespace: _pack_namespace,
+}
 
 
 def _to_fields(value: Any) -> dict[str, Any]:
@@ -104,7 +121,7 @@ def _unpack(data: object) -> Any:
     if not isinstance(data, dict):
         return data
     if _KIND not in data:
-        return {key: _unpack(item) for key, item in data.items()}
+        return dict(zip(data, map(_unpack, data.values()), strict=True))
     return _rebuild(str(data[_KIND]), _unpack(data[_VALUE]))
 
 

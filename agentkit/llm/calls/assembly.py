@@ -79,7 +79,7 @@ class _Assembly:
         self._sender = sender
 
     def add(self, value: object) -> None:
-        """Take the next piece in; raises ModelError for what is none."""
+        """Take the next piece in; raises ModelError where it cannot be one."""
         self._sender.check_error(value)
         piece = self._sender.read_object(value, "a piece")
         identity = read_identity(piece, self._sender)

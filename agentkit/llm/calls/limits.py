@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Literal
 
 from agentkit.core import bus
@@ -49,7 +50,7 @@ class Limit:
 
 
 def _check_amount(name: str, value: object) -> None:
-    """Raise for what is neither None nor a number above 0."""
+    """Raise for anything but None and numbers above 0."""
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -80,7 +81,7 @@ def limited(
     A chat of agents ends by that, with the reason. Calls that are made side by side count in one
     another with what is known before them. What a cache answers takes nothing. With a limit in
     dollars, a call of unknown price raises LimitReached too.
-    Limits around these ones go on to hold. Raises WrongType for what is no Limit.
+    Limits around these ones go on to hold. Raises WrongType for anything but a Limit.
     """
     before = used_before or Used()
     meters = [*_make_meters("run", run, Used()), *_make_meters("chat", chat, before)]
@@ -124,6 +125,10 @@ class _Meter:
     pending: dict[Reservation, float] = field(default_factory=dict)
     """What is known of the calls that are under way."""
     has_warned: bool = False
+
+    def is_priced(self) -> bool:
+        """Whether it needs the price of every call."""
+        return self.unit == "dollars"
 
     def with_call(self, needed: float) -> float:
         """What is taken, by the calls under way, and by another one."""
@@ -222,12 +227,12 @@ def _find_needs(
     tools: Sequence[Mapping[str, object]],
     params: Mapping[str, object],
 ) -> dict[Unit, float]:
-    """What is known of a call before it, by unit; raises LimitReached when that is no price but one
-    is needed.
+    """What is known of a call before it, by unit; raises LimitReached when a price is needed
+    and unknown.
     """
     prompt, _ = counter_of(model).prompt(messages, tools)
     reply = find_reply_limit(params)
-    priced = [meter for meter in meters if meter.unit == "dollars"]
+    priced = list(filter(_Meter.is_priced, meters))
     if not priced:
         return {"tokens": prompt + reply}
     dollars = model.price(Usage(input=prompt, output=reply))
@@ -240,7 +245,7 @@ def _find_needs(
             " of a config_list.",
             replace(end, model=model.name),
         )
-    if any(meter.taken is None for meter in priced):
+    if None in map(attrgetter("taken"), priced):
         raise _refuse(
             f"The price of earlier calls is unknown, so a limit of {limit} cannot be kept: begin a"
             " new chat, or limit the tokens instead.",

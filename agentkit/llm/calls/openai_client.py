@@ -94,7 +94,7 @@ class OpenAIClient:
         """
         request = {**params, "model": params.get("model") or self._first_model()}
         if isinstance(request.get("response_format"), type):
-            request["response_format"] = _schema_of(request["response_format"])
+            request["response_format"] = _make_schema(request["response_format"])
         if "prompt" in request:
             request = without_keys(request, ("messages", "stream"))
         lacks_usage = "stream_options" not in request
@@ -112,10 +112,10 @@ class OpenAIClient:
         """The models that the server lists, in its order, with their context in tokens where it
         tells; raises ModelError.
         """
-        sender = self._sender("")
+        sender = self._make_sender("")
         with (
-            self._guarded(sender) as line,
-            self._sdk(line.http).models.with_streaming_response.list() as response,
+            self._guard(sender) as line,
+            self._make_sdk(line.http).models.with_streaming_response.list() as response,
         ):
             value = read_value(response.iter_bytes(), sender)
         listed = find_below(value, "data")
@@ -134,9 +134,9 @@ class OpenAIClient:
         """Numbers in a vector of that embedding model, which is heard as a call of it; raises
         ModelError.
         """
-        sender = self._sender(model)
-        with _report_embedding(self.provider, model) as call, self._guarded(sender) as line:
-            made = self._sdk(line.http).embeddings.with_streaming_response.create(
+        sender = self._make_sender(model)
+        with _report_embedding(self.provider, model) as call, self._guard(sender) as line:
+            made = self._make_sdk(line.http).embeddings.with_streaming_response.create(
                 model=model, input="ready", encoding_format="float"
             )
             with made as response:
@@ -156,12 +156,12 @@ class OpenAIClient:
 
         None when there is none; raises ModelUnreachable and Stopped.
         """
-        sender = self._sender("")
+        sender = self._make_sender("")
         address = self.base_url.removesuffix("/v1") + path
         headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
         method = "GET" if asked is None else "POST"
         with (
-            self._guarded(sender) as line,
+            self._guard(sender) as line,
             line.http.stream(method, address, json=asked, headers=headers) as answer,
         ):
             if answer.status_code != 200:
@@ -201,18 +201,18 @@ class OpenAIClient:
             self._default_model = next(iter(listed))
         return self._default_model
 
-    def _sender(self, model: str) -> Sender:
+    def _make_sender(self, model: str) -> Sender:
         return Sender(self._shown, model, self._api_key)
 
     def _ask(self, request: Mapping[str, object]) -> ModelResponse:
         """Ask once. The SDK sends; what comes back is read here, since it takes whatever comes, of
         any size.
         """
-        sender = self._sender(str(request["model"]))
+        sender = self._make_sender(str(request["model"]))
         if "http_client" in self._options:
             sent(request)
-        with self._guarded(sender, says=True) as line:
-            server = self._sdk(line.http)
+        with self._guard(sender, says=True) as line:
+            server = self._make_sdk(line.http)
             asked: Any = server.completions if "prompt" in request else server.chat.completions
             _check_names(asked.create, request)
             with asked.with_streaming_response.create(**request) as response:
@@ -233,7 +233,7 @@ class OpenAIClient:
         return cast(ModelResponse, made)
 
     @contextmanager
-    def _guarded(self, sender: Sender, says: bool = False) -> Iterator[connections.Line]:
+    def _guard(self, sender: Sender, says: bool = False) -> Iterator[connections.Line]:
         """A connection for one request, which a stop can cut at any moment; errors come out as
         ours.
 
@@ -248,7 +248,7 @@ class OpenAIClient:
         )
         saying = _Saying()
         try:
-            with self._line(saying.say if says else None) as line:
+            with self._open_line(saying.say if says else None) as line:
                 yield line
         except failures as error:
             if saying.problem is not None:  # the SDK takes it for one of the connection
@@ -257,7 +257,9 @@ class OpenAIClient:
             raise to_model_error(error, sender.server, sender.model, self._api_key) from None
 
     @contextmanager
-    def _line(self, says: Callable[[httpx2.Request], None] | None) -> Iterator[connections.Line]:
+    def _open_line(
+        self, says: Callable[[httpx2.Request], None] | None
+    ) -> Iterator[connections.Line]:
         if given := self._options.get("http_client"):
             with connections.stoppable(connections.Line(given)) as line:
                 yield line
@@ -268,11 +270,11 @@ class OpenAIClient:
             connect_s=connect_s,
             silence_s=silence_s,
             sends=says,
-            answers=_without_end,
+            answers=_cut_end,
         ) as line:
             yield line
 
-    def _sdk(self, http: httpx2.Client) -> openai.OpenAI:
+    def _make_sdk(self, http: httpx2.Client) -> openai.OpenAI:
         import openai
 
         own = {
@@ -311,7 +313,7 @@ class AzureClient(OpenAIClient):
         self.provider = "azure"
         self._deployment = deployment
 
-    def _sdk(self, http: httpx2.Client) -> openai.OpenAI:
+    def _make_sdk(self, http: httpx2.Client) -> openai.OpenAI:
         import openai
 
         own = {"azure_endpoint": self.base_url, "max_retries": 0, "http_client": http}
@@ -345,7 +347,7 @@ def _check_names(create: Callable[..., object], request: Mapping[str, object]) -
         )
 
 
-def _schema_of(model: type[Any]) -> dict[str, Any]:
+def _make_schema(model: type[Any]) -> dict[str, Any]:
     """The `response_format` that asks for JSON of a pydantic model."""
     import openai
 
@@ -362,7 +364,7 @@ def _find_context_window(model: Mapping[str, object]) -> int | None:
     return count_or_zero(next(told, None)) or None
 
 
-def _without_end(response: httpx2.Response) -> None:
+def _cut_end(response: httpx2.Response) -> None:
     """Keep only the beginning of what a server sends with an error: the SDK reads all of it,
     however much comes.
     """

@@ -7,8 +7,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import repeat
+from types import NoneType
 from typing import TYPE_CHECKING, Any, cast
 
+from agentkit.core.lenient import is_list_of
 from agentkit.errors import BadModelReply
 from agentkit.events import ReplyEnd
 from agentkit.llm.calls.thinking import find_thinking, split_thinking
@@ -66,7 +69,8 @@ def read_chat_completion(value: object, sender: Sender) -> ChatCompletion:
     reply = _check_reply(value, sender)
     room = Room()
     try:
-        choices = [_read_choice(choice, room, sender) for choice in read_choices(reply, sender)]
+        given = read_choices(reply, sender)
+        choices = list(map(_read_choice, given, repeat(room), repeat(sender)))
     except BadModelReply as error:
         error.taken = check_usage(reply.get("usage"))
         raise
@@ -139,7 +143,7 @@ def read_text(content: object, sender: Sender) -> str:
         return ""
     if isinstance(content, str):
         return content
-    if not isinstance(content, list) or not all(isinstance(part, _PART) for part in content):
+    if not is_list_of(content, _PART):
         raise sender.refuse(content, "the text")
     return "".join(map(_read_text_of_part, content))
 
@@ -166,7 +170,7 @@ def read_calls(message: Mapping[str, object], sender: Sender) -> list[ToolCall]:
         raise sender.too_large(
             f"{len(calls):,} calls of functions, of which {MOST_CALLS} are taken,"
         )
-    return [_read_call(call, sender) for call in calls]
+    return list(map(_read_call, calls, repeat(sender)))
 
 
 def _read_call(call: Mapping[str, object], sender: Sender) -> ToolCall:
@@ -193,7 +197,7 @@ def _read_function(value: object, sender: Sender) -> FunctionCall | None:
     name, arguments = function.get("name"), function.get("arguments")
     if isinstance(arguments, Mapping):  # some servers send the object itself
         arguments = json.dumps(arguments)
-    if not isinstance(name, str | None) or not isinstance(arguments, str | None):
+    if not is_list_of([name, arguments], (str, NoneType)):
         raise sender.refuse(value, _A_CALL)
     return {"name": name or "", "arguments": arguments or ""}
 

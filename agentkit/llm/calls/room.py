@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress, count, filterfalse, takewhile
+from itertools import chain, compress, count, filterfalse, repeat, takewhile
 from types import NoneType
 from typing import Any, cast
 
@@ -177,11 +177,9 @@ class _Fitting:
         tokens: int,
     ) -> None:
         self._counter, self._tools = counter, tools
-        self._whole = [
-            _Counted(message, counter.message(message)[0], _is_result(message))
-            for message in messages
-        ]
-        self._fixed = tokens - sum(each.tokens for each in self._whole)
+        sizes = [counter.message(message)[0] for message in messages]
+        self._whole = list(map(_Counted, messages, sizes, map(_is_result, messages)))
+        self._fixed = tokens - sum(sizes)
         """Of the tools and the opening of the reply."""
 
     def fit(self, room: int) -> tuple[list[Message], int]:
@@ -224,13 +222,13 @@ class _Fitting:
         return list(chain.from_iterable(units))
 
     def _shorten(self, kept: Sequence[_Counted], most: int) -> list[Message]:
-        made = [each.shorten(most, self._counter) for each in kept]
+        made = list(map(_Counted.shorten, kept, repeat(most), repeat(self._counter)))
         gone = len(self._whole) - len(made)
         return _add_note(made, gone) if gone else made
 
 
 def _sum_sizes(counted: Iterable[_Counted], most: int) -> int:
-    return sum(each.size(most) for each in counted)
+    return sum(map(_Counted.size, counted, repeat(most)))
 
 
 def _surely_fits(
@@ -303,4 +301,5 @@ def _add_note(messages: list[Message], gone: int) -> list[Message]:
 def _count_shortened(before: Sequence[Message], after: Sequence[Message]) -> int:
     """How many results of tools and code were shortened."""
     unchanged = set(map(id, before))
-    return sum(id(message) not in unchanged and _is_result(message) for message in after)
+    changed = (message for message in after if id(message) not in unchanged)
+    return sum(map(_is_result, changed))

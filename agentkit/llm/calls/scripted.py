@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from agentkit.core import stopping
@@ -72,7 +73,7 @@ class ScriptedClient:
 
     def message_retrieval(self, response: Response) -> list[ResponseMessage]:
         """The messages of the choices."""
-        return [choice.message for choice in response.choices]
+        return list(map(attrgetter("message"), response.choices))
 
     def cost(self, response: Response) -> float:
         """Nothing: it runs here."""

@@ -11,9 +11,10 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence
-from itertools import chain, dropwhile, filterfalse, pairwise, takewhile
+from itertools import chain, dropwhile, filterfalse, pairwise, repeat, takewhile
 from typing import Any, Literal, cast
 
+from agentkit.core.lenient import is_list_of
 from agentkit.errors import ModelError, ModelUnreachable
 from agentkit.llm.model import Model
 from agentkit.messages import (
@@ -105,10 +106,10 @@ def to_form(messages: Sequence[Message], form: Form) -> list[Message]:
     # Where nobody else has said anything, what there is, is the question.
     opening = int(_is_system(heard[0])) if heard[1:] else 0
     system, rest = heard[:opening], heard[opening:]
-    turns = _put_in_turn([_give_role(each, "user") for each in rest])
+    turns = _put_in_turn(list(map(_give_role, rest, repeat("user"))))
     if form == "without_system":
-        return _merge([*(_give_role(each, "user") for each in system), *turns])
-    return [*(_give_role(each, "system") for each in system), *turns]
+        return _merge([*map(_give_role, system, repeat("user")), *turns])
+    return [*map(_give_role, system, repeat("system")), *turns]
 
 
 def _find_voice(message: Message) -> str:
@@ -131,7 +132,7 @@ def _give_role(message: Message, role: str) -> Message:
 def _name_speakers(messages: Sequence[Message]) -> list[Message]:
     """The messages without names; where several others speak, their texts begin with them."""
     speakers = set(filter(None, map(_find_speaker, messages)))
-    return [_name_speaker(each, len(speakers) > 1) for each in messages]
+    return list(map(_name_speaker, messages, repeat(len(speakers) > 1)))
 
 
 def _find_speaker(message: Message) -> str:
@@ -180,7 +181,7 @@ def _merge_two(before: Message, after: Message) -> Message:
 def _join(one: Any, other: Any, between: str) -> str | list[ContentPart]:
     """Two contents as one: a text, or parts where one of them has parts."""
     said = list(filter(None, (one, other)))
-    if all(isinstance(each, str) for each in said):
+    if is_list_of(said, str):
         return between.join(said)
     return list(chain.from_iterable(map(_to_parts, said)))
 
@@ -237,12 +238,15 @@ def _tell_result(result: Message) -> Message:
 
 
 def _shorten_ids(one: Message) -> Message:
+    made = cast(Message, dict(one))
     if isinstance(given := one.get("tool_call_id"), str):
-        return cast(Message, {**one, "tool_call_id": _shorten_id(given)})
-    if not (calls := tool_calls_of(one)):
-        return one
-    short = [{**call, "id": _shorten_id(call.get("id") or "")} for call in calls]
-    return cast(Message, {**one, **as_calls(cast("list[ToolCall]", short), None)})
+        made["tool_call_id"] = _shorten_id(given)
+    calls = as_calls(list(map(_shorten_id_of, tool_calls_of(one))), None)
+    return cast(Message, {**made, **calls})
+
+
+def _shorten_id_of(call: ToolCall) -> ToolCall:
+    return {**call, "id": _shorten_id(call.get("id") or "")}
 
 
 def _shorten_id(given: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from typing import Literal
 
 from agentkit.messages import THINKING_FIELDS, field_of, mappings_in, text_or_empty
@@ -79,7 +80,7 @@ class Splitter:
         before = ("", "")
         while before != (before := (self._state, self._held)):
             parts += _STEPS[self._state](self, is_over)
-        return [part for part in parts if part.says_something]
+        return list(filter(attrgetter("says_something"), parts))
 
     def _open(self, is_over: bool) -> list[Part]:
         text = self._held.lstrip()

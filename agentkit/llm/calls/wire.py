@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
 
-from agentkit.core.lenient import find_below
+from agentkit.core.lenient import find_below, is_list_of
 from agentkit.errors import BadModelReply
 from agentkit.llm.calls.failures import read_told_error, redact
 
@@ -63,7 +63,7 @@ class Sender:
         value = parent.get(key)
         if value is None:
             return []
-        if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
+        if not is_list_of(value, Mapping):
             raise self.refuse(value, what)
         return value
 
@@ -81,12 +81,12 @@ class Sender:
 
 
 def parse_json(data: bytes, sender: Sender) -> Any:
-    """The JSON value in `data`; all of it can be stored. Raises BadModelReply for what is none."""
+    """The JSON value in `data`; all of it can be stored. Raises BadModelReply for other bytes."""
     try:
         return _to_storable(json.loads(data), 0)
     except RecursionError:
         why = f"it nests deeper than {_DEEPEST} levels"
-    except ValueError as error:  # also a number of thousands of digits, and bytes that are no text
+    except ValueError as error:  # also a number of thousands of digits, and bytes of no encoding
         why = str(error)
     raise BadModelReply(
         f"{sender.server} sent something that is not JSON ({why}); "
@@ -137,7 +137,7 @@ _COPIES: Mapping[type, Callable[[Any, int], object]] = {
 
 
 def read_value(pieces: Iterable[bytes], sender: Sender) -> Any:
-    """The JSON value of a reply that comes in one piece; raises BadModelReply for what is none."""
+    """The JSON value of a reply that comes in one piece; raises BadModelReply for other bytes."""
     return parse_json(_read_body(pieces, sender), sender)
 
 

@@ -13,10 +13,12 @@ import logging
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import repeat
+from itertools import product, repeat
+from operator import contains
 from pathlib import Path
 from typing import Any
 
+from agentkit.core.lenient import is_list_of
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.messages import without_keys
 
@@ -54,8 +56,8 @@ def config_list_from_json(
     """The list in an environment variable (as JSON, or the path of a file), else in the file of
     that name.
 
-    Raises FileNotFoundError when there is neither, WrongArgument for what is no JSON list of
-    objects.
+    Raises FileNotFoundError when there is neither, WrongArgument for anything but a JSON
+    list of objects.
     """
     source, text = _find_json(env_or_file, file_location or "")
     try:
@@ -65,7 +67,7 @@ def config_list_from_json(
             f"{source} holds no JSON ({error}); it must be a list of configs, or the path of a"
             " file."
         ) from error
-    if not isinstance(loaded, list) or not all(isinstance(config, dict) for config in loaded):
+    if not is_list_of(loaded, dict):
         raise WrongArgument(f"{source} holds no list of JSON objects; write [{{...}}, ...].")
     return filter_config(loaded, filter_dict)
 
@@ -179,7 +181,7 @@ def config_list_from_models(
     )
     if not model_list:
         return found
-    return [{**config, "model": model} for model in model_list for config in found]
+    return [{**config, "model": model} for model, config in product(model_list, found)]
 
 
 def config_list_gpt4_gpt35(
@@ -238,7 +240,7 @@ def _meets(value: object, accepted: Collection[object]) -> bool:
     """Whether a value is accepted, or one of a list; None never is."""
     choices = [accepted] if isinstance(accepted, str) else accepted
     values = value if isinstance(value, list) else [value]
-    return value is not None and any(each in choices for each in values)
+    return value is not None and any(map(partial(contains, choices), values))
 
 
 def _read_lines(folder: str | None, name: str | None, variable: str) -> list[str]:

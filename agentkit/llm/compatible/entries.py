@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentkit.core.address import without_login
+from agentkit.core.lenient import count_or_zero
 from agentkit.errors import ConfigError, WrongArgument, WrongType
 from agentkit.llm.calls.client import ATTEMPTS
 from agentkit.llm.calls.openai_client import OPENAI_URL, AzureClient, OpenAIClient, provider_of
@@ -239,9 +240,7 @@ def _pick(config: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
 def _read_window(config: Mapping[str, Any]) -> int | None:
     """Tokens of the context window, where the configuration tells it."""
     window: int | None = config.get("context_window")
-    if window is None:
-        return None
-    if type(window) is not int or window < 1:
+    if window is not None and not count_or_zero(window):
         raise WrongArgument(
             f"context_window is {window!r}; it must be a number of tokens, 1 or more."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Mapping, Sequence
+from itertools import starmap
 from typing import Any
 
 from agentkit.core.io import IOStream
@@ -85,7 +86,7 @@ def print_summaries(
         "actual": _to_table(actual, "excluding") if actual else _NONE_ASKED,
         "total": _ALL_ASKED if is_same else _to_table(total, "including"),
     }
-    out.print("\n\n".join(texts[each] for each in sorted(modes)), flush=True)
+    out.print("\n\n".join(map(texts.__getitem__, sorted(modes))), flush=True)
     out.print(_RULE, flush=True)
 
 
@@ -94,6 +95,6 @@ def _to_table(sums: Mapping[str, Any], word: str) -> str:
     for model, counted in sums.items():
         if model != "total_cost":
             rounded = {**counted, "cost": round(counted["cost"], 5)}
-            shown = ", ".join(f"{key}: {value}" for key, value in rounded.items())
+            shown = ", ".join(starmap("{}: {}".format, rounded.items()))
             lines.append(f"* Model '{model}': {shown}")
     return "\n".join(lines)

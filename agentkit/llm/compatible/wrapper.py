@@ -12,6 +12,8 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import filterfalse, repeat
+from operator import attrgetter
 from typing import Any, ClassVar
 
 from agentkit.core import bus
@@ -47,17 +49,29 @@ def instantiate(
     and for a name that the context lacks.
     """
     if callable(template):
-        if context is None:
-            raise WrongArgument(
-                f"The content {template!r} is a function of the context, but no context is given;"
-                " pass context=."
-            )
-        return template(dict(context))
+        return _fill_by_call(template, context)
     if not context or not allow_format_str_template:
         return template
-    if isinstance(template, list):
-        return [_fill_part(part, context) for part in template]
-    return _fill(template, context) if isinstance(template, str) else template
+    return _FILLING.get(type(template), _leave)(template, context)
+
+
+def _fill_by_call(
+    template: Callable[[dict[str, Any]], Any], context: Mapping[str, Any] | None
+) -> Any:
+    if context is None:
+        raise WrongArgument(
+            f"The content {template!r} is a function of the context, but no context is given;"
+            " pass context=."
+        )
+    return template(dict(context))
+
+
+def _leave(template: object, context: Mapping[str, object]) -> object:
+    return template
+
+
+def _fill_parts(parts: list[Any], context: Mapping[str, object]) -> list[Any]:
+    return list(map(_fill_part, parts, repeat(context)))
 
 
 def fill_messages(
@@ -93,6 +107,10 @@ def _fill(template: str, context: Mapping[str, object]) -> str:
         ) from error
 
 
+_FILLING: Mapping[type, Callable[[Any, Mapping[str, object]], Any]] = {
+    list: _fill_parts,
+    str: _fill,
+}
 log = logging.getLogger(__name__)
 
 DEFAULT_CACHE_SEED = 41
@@ -148,7 +166,7 @@ class OpenAIWrapper:
     @property
     def models(self) -> list[Model | None]:
         """The models of the configurations, in order; None for one that awaits its client."""
-        return [entry.model for entry in self._entries]
+        return list(map(attrgetter("model"), self._entries))
 
     @property
     def actual_usage_summary(self) -> dict[str, Any] | None:
@@ -253,7 +271,7 @@ class OpenAIWrapper:
         self._total.clear()
 
     def _check_clients(self) -> None:
-        if waiting := sorted({entry.awaits for entry in self._entries} - {""}):
+        if waiting := sorted(set(map(attrgetter("awaits"), self._entries)) - {""}):
             raise ClientNotRegistered(
                 f"The model clients {waiting} of the config_list are not activated; call"
                 " register_model_client for each, or take those entries out."
@@ -318,7 +336,7 @@ class _Request:
         if ("prompt" in config) == ("messages" in config):
             raise WrongArgument("create needs either messages or a prompt, and not both.")
         extras = {key: config[key] for key in config.keys() & OpenAIWrapper.extra_kwargs}
-        empty = [key for key in ("tools", "functions") if not config.get(key)]
+        empty = filterfalse(config.get, ("tools", "functions"))
         params = without_keys(config, {*extras, *empty, "messages"})
         context, fill = extras.get("context"), bool(extras.get("allow_format_str_template"))
         messages: list[Message]
@@ -395,17 +413,18 @@ def _extract(request: _Request, response: object) -> list[Any]:
     answers = map(_to_text_or_calls, request.model.client.message_retrieval(response))
     if not isinstance(form, type) or not _FORMATTING.issubset(dir(form)):
         return list(answers)
-    return [_format(form, answer) if isinstance(answer, str) else answer for answer in answers]
+    return list(map(_format, repeat(form), answers))
 
 
-def _format(form: Any, answer: str) -> Any:
-    return form.model_validate_json(answer).format()
+def _format(form: Any, answer: object) -> Any:
+    """A text by the form; calls of functions as they are."""
+    return form.model_validate_json(answer).format() if isinstance(answer, str) else answer
 
 
 def _to_text_or_calls(message: object) -> Any:
     if isinstance(message, str):
         return read_content(message)
-    if message is None or isinstance(message, Mapping):
+    if isinstance(message, Mapping | None):
         return message
     if not has_calls(message):
         return read_content(message) or getattr(message, "refusal", None)

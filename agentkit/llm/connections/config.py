@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import SplitResult, parse_qs, urlsplit
@@ -79,7 +80,7 @@ def save_connection(
     """
     checked = _check(connection)
     given = _read_settings(settings)
-    if any(one.name == checked.name for one in given):
+    if checked.name in map(attrgetter("name"), given):
         raise ConfigError(
             f"The name {checked.name!r} belongs to the connection of the environment; "
             "choose another."
@@ -116,7 +117,7 @@ def keep_found(settings: Settings, connection: Connection) -> None:
 def key_for(connection: Connection, base_url: str) -> str:
     """The key of a connection, for the same server at a new address.
 
-    Raises ConfigError when scheme, host or port are other ones, and for what is no address.
+    Raises ConfigError when scheme, host or port are other ones, and when it cannot be an address.
     """
     address = _read_address(base_url)
     if connection.api_key and not _same_server(connection.base_url, address):
@@ -148,9 +149,8 @@ def available_models(settings: Settings, similarity: Similarity | None = None) -
     labels = Counter(model.label for _, model in known)
     found: list[Model] = []
     for connection, model in known:
-        is_shared = labels[model.label] > 1
-        label = f"{model.label} ({connection})" if is_shared else model.label
-        found.append(dataclasses.replace(model, label=label))
+        forms = (model.label, f"{model.label} ({connection})")
+        found.append(dataclasses.replace(model, label=forms[labels[model.label] > 1]))
     found.append(offline_model(similarity))
     return sorted(found, key=lambda model: model.id != settings.default_model)
 
@@ -337,8 +337,8 @@ def _clean_names(models: Sequence[str]) -> tuple[str, ...]:
 
 
 def _read_address(base_url: str) -> str:
-    """The address with `/v1` where only a host was given; raises ConfigError for what is no web
-    address.
+    """The address with `/v1` where only a host was given; raises ConfigError for other
+    texts.
     """
     address = base_url.strip()
     parts = _split_address(address)
@@ -356,7 +356,7 @@ def _split_address(address: str) -> SplitResult | None:
     try:
         parts = urlsplit(address if "://" in address else f"http://{address}")
         server_of(parts.geturl())
-    except ValueError:  # a port that is none, or half of an IPv6 address
+    except ValueError:  # a port in letters, or half of an IPv6 address
         return None
     return parts if parts.scheme in _SCHEMES and parts.hostname else None
 

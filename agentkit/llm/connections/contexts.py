@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
 
 from agentkit.core.lenient import count_or_zero, find_below
 from agentkit.llm.calls.openai_client import OpenAIClient
@@ -49,7 +49,7 @@ def _ask_ollama(client: OpenAIClient, model: str) -> Iterator[Context]:
         return
     same = {model, f"{model}:latest"}
     ours = [row for row in mappings_in(running["models"]) if row.get("name") in same]
-    given = [_read_size(row, "context_length") for row in ours]
+    given = map(_read_size, ours, repeat("context_length"))
     shown = client.beside("/api/show", {"model": model})
     architecture = find_below(shown, "model_info", "general.architecture")
     trained = _read_size(shown, "model_info", f"{architecture}.context_length")

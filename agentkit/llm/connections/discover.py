@@ -125,8 +125,8 @@ class _Trial:
         self._name = next(names, "")
         if self._name:
             self._answers = self._try(f"Ask {self._name}", partial(self._ask, self._name))
-        is_own = not is_azure and self._connection.base_url != OPENAI_URL
-        if self._answers and is_own:
+        tells_sizes = not is_azure and self._connection.base_url != OPENAI_URL
+        if self._answers and tells_sizes:
             self._try("", partial(self._measure, self._name))
         known = self._connection.embedding_models or embedding[:1]
         for one in known[:_MOST_EMBEDDERS]:

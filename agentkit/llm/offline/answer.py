@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import groupby, takewhile
+from operator import attrgetter
 
 from agentkit.llm.offline.question import Question
 from agentkit.llm.offline.rank import Scored
@@ -48,7 +49,7 @@ def complete_unit(question: Question, best: Unit, units: Sequence[Unit]) -> list
     """The unit with its list or the sentences it introduces; for a question, what stands below."""
     if best.asks:
         return _find_answer_below(best, units)
-    return _with_list(question, best, units) or _with_announced(question, best, units)
+    return _add_list(question, best, units) or _add_announced(question, best, units)
 
 
 def _find_best(question: Question, answering: Sequence[Unit]) -> Unit:
@@ -76,18 +77,18 @@ def _continues(asking: Unit, unit: Unit) -> bool:
     return not (unit.asks or is_apart)
 
 
-def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
+def _add_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
     """The whole list if the unit introduces it, or is one of its items and a list is asked for."""
     is_other_item = best.shape == "item" and question.kind not in _WANTS_LIST
     if is_other_item or not best.is_listed:
         return []
 
     listed = [unit for unit in units if unit.group == best.group and not unit.asks]
-    items = sum(unit.shape == "item" for unit in listed)
-    return listed[: LONGEST_LIST + 1] if items > 1 else []
+    shapes = list(map(attrgetter("shape"), listed))
+    return listed[: LONGEST_LIST + 1] if shapes.count("item") > 1 else []
 
 
-def _with_announced(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
+def _add_announced(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
     """The unit, followed by the sentences it announces, as in `There are two ways.`"""
     count = _count_announced(best) if question.kind in _WANTS_SEVERAL else 0
     following = units[best.index + 1 : best.index + 1 + count]
@@ -132,7 +133,7 @@ def _add_context(picked: Sequence[Unit]) -> list[Unit]:
 
 def _sort_for_reading(picked: Sequence[Unit]) -> list[Unit]:
     """The passage of the best unit first; within a passage, in the order of the document."""
-    markers = [unit.marker for unit in picked]
+    markers = list(map(attrgetter("marker"), picked))
     return sorted(picked, key=lambda unit: (markers.index(unit.marker), unit.index))
 
 

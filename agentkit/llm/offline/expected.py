@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
+from itertools import filterfalse
+from operator import itemgetter
 
 from agentkit.llm.offline.question import Kind, Question
 from agentkit.llm.offline.units import Unit
@@ -127,8 +130,8 @@ def _fit_way(question: Question, unit: Unit) -> float:
 
 def _fit_form(question: Question, unit: Unit) -> float:
     """1 if the unit has something of the expected form that the question lacks, else 0."""
-    told = _EXPECTED[question.kind].finditer(unit.text)
-    return float(any(not _stands_in(found[0], question) for found in told))
+    told = map(itemgetter(0), _EXPECTED[question.kind].finditer(unit.text))
+    return float(any(filterfalse(partial(_stands_in, question), told)))
 
 
 _FITS: dict[Kind, Callable[[Question, Unit], float]] = {
@@ -145,5 +148,5 @@ def _defines(question: Question, unit: Unit) -> bool:
     return bool(subject) and subject <= question.known
 
 
-def _stands_in(found: str, question: Question) -> bool:
+def _stands_in(question: Question, found: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(found)}(?!\w)", question.text, _LOWER) is not None

@@ -16,7 +16,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, filterfalse
+from itertools import chain, filterfalse, repeat
+from operator import attrgetter
 from typing import Any
 
 from agentkit.core import stopping
@@ -155,7 +156,7 @@ class ExtractiveClient:
 
     def message_retrieval(self, response: Response) -> list[ResponseMessage]:
         """The messages of the choices."""
-        return [choice.message for choice in response.choices]
+        return list(map(attrgetter("message"), response.choices))
 
     def cost(self, response: Response) -> float:
         """Nothing: it runs here."""
@@ -179,8 +180,8 @@ class ExtractiveClient:
 
         ranker = Ranker(units, self._similarity)
         parts = questions.parse(asked.question, asked.earlier)
-        answers = [_answer_part(part, ranker) for part in parts]
-        if any(one.picked for one in answers):
+        answers = list(map(_answer_part, parts, repeat(ranker)))
+        if any(map(attrgetter("picked"), answers)):
             return _join(answers, asked.cites)
         return asked.refuse(_explain_refusal(answers))
 
@@ -214,8 +215,8 @@ def _join(answers: Sequence[_Answer], cites: bool) -> str:
 
 def _explain_refusal(answers: Sequence[_Answer]) -> str:
     """A sentence that nothing answers, with the nearest heading; it cites nothing."""
-    ranked = chain.from_iterable(one.ranked for one in answers)
-    heading = next((one.unit.heading for one in ranked), "")
+    ranked = chain.from_iterable(map(attrgetter("ranked"), answers))
+    heading = next(map(attrgetter("unit.heading"), ranked), "")
     if not heading or " | " in heading:
         return NO_ANSWER
     return f"{NO_ANSWER} The nearest part is “{heading}”."

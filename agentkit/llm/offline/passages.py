@@ -40,20 +40,20 @@ def parse_passages(text: str) -> list[Passage]:
             html.unescape(opening[2]),
             _ESCAPED_TAG.sub(r"<\1\2", text[opening.end() : closing]),
         )
-        for opening, closing in _written(text)
+        for opening, closing in _escape_text(text)
     ]
 
 
 def without_passages(text: str) -> str:
     """What else stands in `text`."""
     kept, at = [], 0
-    for opening, closing in _written(text):
+    for opening, closing in _escape_text(text):
         kept.append(text[at : opening.start()])
         at = closing + len(_CLOSING)
     return "".join([*kept, text[at:]])
 
 
-def _written(text: str) -> Iterator[tuple[re.Match[str], int]]:
+def _escape_text(text: str) -> Iterator[tuple[re.Match[str], int]]:
     """The opening tag of each passage, and where the closing one begins; behind one that is never
     closed there is none.
     """

@@ -66,8 +66,9 @@ class Ranker:
     def rank(self, question: Question) -> list[Scored]:
         """The units that can be quoted, best first."""
         wanted = self._find_wanted(question)
-        telling = [unit for unit in self.units if _can_answer(unit, question)]
-        covered = [(self._measure_coverage(wanted, unit), unit) for unit in telling]
+        telling = list(filter(partial(_can_answer, question), self.units))
+        coverages = map(partial(self._measure_coverage, wanted), telling)
+        covered = list(zip(coverages, telling, strict=True))
         covered.sort(key=lambda one: (-one[0], one[1].index))
         compared = covered[:MOST_COMPARED]
 
@@ -121,7 +122,7 @@ def _score(question: Question, covered: tuple[float, Unit], meaning: float) -> S
     return Scored(unit, score, features)
 
 
-def _can_answer(unit: Unit, question: Question) -> bool:
+def _can_answer(question: Question, unit: Unit) -> bool:
     """Whether it can be quoted and adds to the question, or is a question with an answer below."""
     return _is_quotable(unit) and (unit.asks or not says_nothing_new(question, unit))
 

@@ -4,13 +4,16 @@ documents.
 
 from __future__ import annotations
 
-import math
-import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, combinations, islice
+from itertools import chain, islice, repeat
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from agentkit.llm.offline.units import Unit
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MOST_UNITS = 160
 _ROUNDS = 25
@@ -31,10 +34,13 @@ def find_central(units: Sequence[Unit], count: int, topic: Sequence[str] = ()) -
     if not candidates:
         return []
 
+    import numpy as np
+
     likeness = _measure_likeness(candidates)
-    scores = _walk(likeness, [1.0 + 3.0 * _count_stems(unit, topic) for unit in candidates])
-    weighted = list(map(operator.mul, scores, map(_weigh_place, candidates)))
-    best_first = sorted(range(len(candidates)), key=weighted.__getitem__, reverse=True)
+    shared = list(map(_count_stems, candidates, repeat(topic)))
+    scores = _walk(likeness, 1 + 3 * np.array(shared, float))
+    weighted = scores * list(map(_weigh_place, candidates))
+    best_first = np.argsort(-weighted.round(12), kind="stable").tolist()
     chosen = sorted(islice(_skip_repetitions(best_first, likeness), count))
     return list(map(candidates.__getitem__, chosen))
 
@@ -61,39 +67,35 @@ def _weigh_place(unit: Unit) -> float:
     return _OPENING if unit.previous is None else 1.0
 
 
-def _skip_repetitions(places: Iterable[int], likeness: list[list[float]]) -> Iterator[int]:
+def _skip_repetitions(places: Iterable[int], likeness: np.ndarray) -> Iterator[int]:
     """The places of units that are not too similar to one of the earlier places."""
     kept: list[int] = []
     for place in places:
-        nearest = max(map(likeness[place].__getitem__, kept), default=0.0)
-        if nearest < _ALIKE:
+        if likeness[place, kept].max(initial=0.0) < _ALIKE:
             kept.append(place)
             yield place
 
 
-def _measure_likeness(units: Sequence[Unit]) -> list[list[float]]:
-    """Cosine of the units' words, rare words counting more."""
-    counts = Counter(chain.from_iterable(unit.stems for unit in units))
-    weights = {one: math.log(1 + len(units) / count) ** 2 for one, count in counts.items()}
-    norms = [math.sqrt(sum(map(weights.__getitem__, unit.stems))) or 1.0 for unit in units]
-    table = [[0.0] * len(units) for _ in units]
-    for column, row in combinations(range(len(units)), 2):
-        shared = sum(map(weights.__getitem__, units[row].stems & units[column].stems))
-        table[row][column] = table[column][row] = shared / (norms[row] * norms[column])
-    return table
+def _measure_likeness(units: Sequence[Unit]) -> np.ndarray:
+    """Cosine of the units' words, rare words counting more; a unit is not like itself."""
+    import numpy as np
+
+    counts = Counter(chain.from_iterable(map(attrgetter("stems"), units)))
+    has = np.array([list(map(unit.stems.__contains__, counts)) for unit in units], float)
+    weighted = has * np.log1p(len(units) / has.sum(axis=0))
+    lengths = np.linalg.norm(weighted, axis=1, keepdims=True)
+    rows = weighted / np.where(lengths > 0, lengths, 1)
+    likeness: np.ndarray = rows @ rows.T
+    np.fill_diagonal(likeness, 0)
+    return likeness
 
 
-def _walk(likeness: list[list[float]], start: list[float]) -> list[float]:
+def _walk(likeness: np.ndarray, start: np.ndarray) -> np.ndarray:
     """PageRank over the likeness, with `start` as where the walker begins anew."""
-    total = sum(start)
-    begin = [value / total for value in start]
-    sums = [sum(row) or 1.0 for row in likeness]
-    scores = begin
+    begin = start / start.sum()
+    sums = likeness.sum(axis=1)
+    sums[sums == 0] = 1
+    scores: np.ndarray = begin
     for _ in range(_ROUNDS):
-        flow = list(map(operator.truediv, scores, sums))
-        came = (sum(map(operator.mul, row, flow)) for row in likeness)
-        scores = [
-            (1 - _DAMPING) * first + _DAMPING * arrived
-            for first, arrived in zip(begin, came, strict=True)
-        ]
+        scores = (1 - _DAMPING) * begin + _DAMPING * (likeness @ (scores / sums))
     return scores

@@ -109,8 +109,8 @@ class Unit:
 
     @property
     def asks(self) -> bool:
-        """Whether it is itself a question, as in a list of frequent ones: it may lead to an answer
-        but is none.
+        """Whether it is itself a question, as in a list of frequent ones: it may lead to an answer,
+        and never is one.
         """
         return self.text.endswith("?")
 
@@ -170,7 +170,7 @@ class _Piece:
     item_follows: bool
 
 
-def _pieces(text: str) -> Iterator[_Piece]:
+def _cut_pieces(text: str) -> Iterator[_Piece]:
     """The sentences and lines of a passage that have words."""
     spans = _repair_spans(text, sentences(text))
     following = [*(start for start, _ in spans[1:]), len(text)]
@@ -199,7 +199,7 @@ class _Cutter:
         self.group = -1
 
     def run(self) -> Iterator[Unit]:
-        for piece in _pieces(self.passage.text):
+        for piece in _cut_pieces(self.passage.text):
             if not _is_row(piece.raw):
                 yield self._cut_text(piece)
             elif row := self._cut_row(_split_cells(piece.raw)):

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from itertools import chain, filterfalse
 from pathlib import Path
 
-from agentkit.core.normal import normalized
+from agentkit.core.normal import to_normal_form
 
 _WORD = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
 _LISTS = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
@@ -56,7 +56,7 @@ def stem(word: str) -> str:
 @cache
 def alike(one: str) -> frozenset[str]:
     """Stems that may stand for this one in an answer; empty for most."""
-    return _groups().get(one, frozenset()) - {one}
+    return _read_groups().get(one, frozenset()) - {one}
 
 
 def is_among(one: str, given: Collection[str]) -> bool:
@@ -90,11 +90,11 @@ def has_digit(text: str) -> bool:
 
 def without_accents(text: str) -> str:
     """The letters of a text without their accents."""
-    return "".join(filterfalse(unicodedata.combining, normalized("NFKD", text)))
+    return "".join(filterfalse(unicodedata.combining, to_normal_form("NFKD", text)))
 
 
 @cache
-def _groups() -> dict[str, frozenset[str]]:
+def _read_groups() -> dict[str, frozenset[str]]:
     """For each stem of the lists the stems of like meaning, itself included."""
     found: dict[str, frozenset[str]] = {}
     for group in _LISTS["alike"]:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from heapq import nlargest
 from itertools import accumulate, chain, compress, filterfalse, islice, takewhile
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentkit.llm.offline.words import has_form_of, is_among, stems
@@ -215,7 +216,7 @@ class _Comparison:
         found: list[str] = []
         for source in self.sources:
             nearest = nlargest(_NEAREST, source.sentences, key=self._share_with)
-            found += map(_get_text, nearest)
+            found += map(attrgetter("text"), nearest)
         return found
 
     def _share_with(self, unit: Unit) -> float:
@@ -265,7 +266,7 @@ def check(
     for claim in find_claims(answer[:_READ]):
         judged += _judge_markers(claim, passages, also)
 
-    made = [one.to_checked() for one in judged]
+    made = list(map(_Judged.to_checked, judged))
     undecided = enumerate(map(_Judged.find_undecided, judged))
     left = dict(islice(((place, one) for place, one in undecided if one), _COMPARED))
     for place in compress(left, _find_strays(list(left.values()), embed)):
@@ -289,16 +290,12 @@ def _judge_markers(
     claim: Claim, passages: Mapping[int, tuple[str, str]], also: Sequence[Source]
 ) -> Iterator[_Judged]:
     """Each marker of a claim."""
-    numbers = filter(passages.__contains__, (marker.number for marker in claim.markers))
+    numbers = filter(passages.__contains__, map(attrgetter("number"), claim.markers))
     sources = {number: read_passage(*passages[number]) for number in numbers}
     comparison = _Comparison(claim.text, list(sources.values()), also)
     for marker in claim.markers:
         judgement = comparison.judgement if marker.number in sources else _MISSING
         yield _Judged(marker, sources, comparison, judgement)
-
-
-def _get_text(unit: Unit) -> str:
-    return unit.text
 
 
 def _join_names(claim: str, unknown: Sequence[str]) -> str:
@@ -350,7 +347,7 @@ def _count_alike(shorter: int, longer: int) -> int:
 def _find_strays(compared: Sequence[_Comparison], embed: Embed | None) -> list[bool]:
     """For each claim whether its passages speak of something else."""
     if embed is None or not compared:
-        nearness, limits = [one.share_words() for one in compared], _FEW_WORDS
+        nearness, limits = list(map(_Comparison.share_words, compared)), _FEW_WORDS
     else:
         nearness, limits = _compare_meanings(compared, embed), _FAR_MEANING
     pairs = zip(compared, nearness, strict=True)

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from agentkit.core.text import sentences
 from agentkit.llm.offline.words import stems
@@ -67,7 +68,7 @@ def find_claims(answer: str) -> list[Claim]:
     """The claims of an answer in order; what is code has no markers."""
     found: list[Claim] = []
     clean, groups = _take_out_markers(answer)
-    places = [group.place for group in groups]
+    places = list(map(attrgetter("place"), groups))
     before = -1
     for start, end in sentences(clean):
         own = groups[bisect_right(places, before) : bisect_right(places, end)]

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
+from operator import attrgetter
 from typing import Literal
 
 _MONTHS = [
@@ -112,9 +113,9 @@ def find_moments(text: str) -> list[Moment]:
 def has_moment(passage: Iterable[Moment], years: AbstractSet[float], wanted: Moment) -> bool:
     """Whether the passage has this moment; its year may be elsewhere in it, among `years`."""
     if wanted.recurring is not None:
-        return wanted.recurring in {one.recurring for one in passage}
+        return wanted.recurring in map(attrgetter("recurring"), passage)
     same_day = filter(wanted.is_day_of, passage)
-    return any(wanted.is_year_of(one, years) for one in same_day)
+    return any(map(wanted.is_year_of, same_day, repeat(years)))
 
 
 def _find_all(text: str) -> Iterator[Moment]:

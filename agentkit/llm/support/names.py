@@ -142,7 +142,7 @@ def _count_alike(shorter: int, longer: int) -> int:
 
 def _is_headline(tokens: Sequence[re.Match[str]]) -> bool:
     """Whether so many words have a capital that capitals show no names."""
-    capitals = sum(_is_capital(token) for token in tokens)
+    capitals = sum(map(_is_capital, tokens))
     return len(tokens) >= _HEADLINE_WORDS and capitals > _HEADLINE * len(tokens)
 
 

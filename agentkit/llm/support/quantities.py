@@ -94,7 +94,12 @@ class Quantity:
     @property
     def decades(self) -> set[float]:
         """The decades of its possible values: 198 for 1985."""
-        return {value // 10 for value in self.values}
+        return set(map(decade_of, self.values))
+
+
+def decade_of(year: float) -> float:
+    """198 for 1985."""
+    return year // 10
 
 
 def find_quantities(text: str, language: str) -> list[Quantity]:
@@ -127,10 +132,10 @@ def _blank(found: re.Match[str]) -> str:
 
 def has_quantity(passage: Iterable[Quantity], wanted: Quantity) -> bool:
     """Whether one of the passage's quantities is the wanted one, in whatever unit and form."""
-    return any(_same(wanted, one) for one in passage)
+    return any(map(partial(_is_same, wanted), passage))
 
 
-def _same(wanted: Quantity, given: Quantity) -> bool:
+def _is_same(wanted: Quantity, given: Quantity) -> bool:
     if wanted.is_decade:
         return not wanted.decades.isdisjoint(given.decades)
     if given.is_decade:

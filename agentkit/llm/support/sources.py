@@ -8,11 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
+from operator import attrgetter
 
 from agentkit.core.text import sentences
 from agentkit.llm.offline.words import stems
 from agentkit.llm.support import dates, names
-from agentkit.llm.support.quantities import Quantity, blank_formulas, find_quantities, has_quantity
+from agentkit.llm.support.quantities import (
+    Quantity,
+    blank_formulas,
+    decade_of,
+    find_quantities,
+    has_quantity,
+)
 
 READ_OF_PASSAGE = 20_000
 """Characters of a passage that are looked at; real ones are a tenth of that."""
@@ -47,9 +54,8 @@ class Figures:
 
     def are_any(self) -> bool:
         """Whether there is a figure that a passage has to confirm."""
-        if self.moments or self.codes:
-            return True
-        return any(one.needed for one in self.quantities)
+        needed = any(map(attrgetter("needed"), self.quantities))
+        return any((self.moments, self.codes, needed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +112,14 @@ class Source:
 
     def says_code(self, wanted: str) -> bool:
         """Whether it contains this code, with or without hyphens."""
-        return _bare(wanted) in self.codes
+        return _strip_code(wanted) in self.codes
 
     def says_quantity(self, wanted: Quantity) -> bool:
         """Whether it contains this number, or the year of a date; True if it need not."""
         if not wanted.needed or has_quantity(self.quantities, wanted):
             return True
         if wanted.is_decade:
-            return not wanted.decades.isdisjoint(year // 10 for year in self.years)
+            return not wanted.decades.isdisjoint(map(decade_of, self.years))
         return not self.years.isdisjoint(wanted.values)
 
     def says_name(self, wanted: str) -> bool:
@@ -126,7 +132,7 @@ def read_figures(text: str, language: str) -> Figures:
     """The figures of a text: dates first, then codes, then the remaining numbers."""
     plain = blank_formulas(text)
     moments = dates.find_moments(plain)
-    rest = _blank(plain, [(one.start, one.end) for one in moments])
+    rest = _blank(plain, list(map(attrgetter("start", "end"), moments)))
     spans = names.find_codes(rest)
     codes = [text[start:end] for start, end in spans]
     return Figures(moments, codes, find_quantities(_blank(rest, spans), language))
@@ -138,7 +144,7 @@ def _blank(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return text
 
 
-def _bare(code: str) -> str:
+def _strip_code(code: str) -> str:
     return code.casefold().replace("-", "").replace("_", "")
 
 
@@ -167,18 +173,18 @@ def read_passage(text: str, about: str) -> Source:
     made.words = set(names.split_words(everything))
     made.stems = set(stems(everything))
     made.acronyms = names.find_acronyms(everything)
-    made.codes.update(map(_bare, read_figures(about, language).codes))
-    made.sentences = [units[one] for one in whole]
+    made.codes.update(map(_strip_code, read_figures(about, language).codes))
+    made.sentences = list(map(units.__getitem__, whole))
     made.units = list(units.values())
     return made
 
 
 def _make_source(figures: Figures) -> Source:
     """A source with these figures and nothing else yet."""
-    values = chain.from_iterable(one.values for one in figures.quantities)
-    years = (one.year for one in figures.moments if one.year is not None)
+    values = chain.from_iterable(map(attrgetter("values"), figures.quantities))
+    years = filter(None, map(attrgetter("year"), figures.moments))
     return Source(
-        codes=set(map(_bare, figures.codes)),
+        codes=set(map(_strip_code, figures.codes)),
         moments=figures.moments,
         quantities=figures.quantities,
         numbers=set(values),

@@ -28,6 +28,7 @@ __all__ = [
     "register_token_counter",
 ]
 
+_NUMBERS = (NoneType, int, float)
 _REMEMBERED = 8192
 _PROMPTS = 8
 _SHORT = 32  # messages; a shorter prompt is looked up message by message
@@ -171,7 +172,7 @@ def count_messages(
 
 def counter(model: str) -> TokenCounter:
     """The counter that all prompts for a model of this name share."""
-    return _shared(model, family_of(model))
+    return _share_counter(model, family_of(model))
 
 
 def counter_of(model: Model) -> TokenCounter:
@@ -185,10 +186,10 @@ def counter_of(model: Model) -> TokenCounter:
         known = _of_clients.setdefault(model.client, {})
     except TypeError:  # a client that cannot be looked up by
         return TokenCounter(model.name, own)
-    return known.setdefault(model.name, TokenCounter(model.name, _weak(own)))
+    return known.setdefault(model.name, TokenCounter(model.name, _weaken(own)))
 
 
-def _weak(count: TextCounter) -> TextCounter:
+def _weaken(count: TextCounter) -> TextCounter:
     """The counter without a reference to the object it is a method of."""
     if getattr(count, "__self__", None) is None:
         return count
@@ -206,7 +207,7 @@ _of_clients: WeakKeyDictionary[Any, dict[str, TokenCounter]] = WeakKeyDictionary
 
 
 @cache
-def _shared(model: str, family: Family) -> TokenCounter:
+def _share_counter(model: str, family: Family) -> TokenCounter:
     """One for each family too, so that a tokenizer registered later counts."""
     return TokenCounter(model, family.own)
 
@@ -244,32 +245,10 @@ def _freeze(value: object) -> Hashable:
     """A hashable equal of JSON; `1`, `1.0` and `True`, which Python takes for equal, stay
     different.
     """
-    return _FREEZERS.get(type(value), _freeze_other)(value)
-
-
-def _freeze_text(text: str) -> Hashable:
-    return text if len(text) <= _LONG else (len(text), hash(text))
-
-
-def _freeze_dict(values: Mapping[Any, object]) -> Hashable:
-    return (dict, *zip(values, map(_freeze, values.values()), strict=True))
-
-
-def _freeze_list(values: Iterable[object]) -> Hashable:
-    return (list, *map(_freeze, values))
-
-
-def _freeze_number(value: float | None) -> Hashable:
-    return (type(value), value)
-
-
-def _freeze_other(value: object) -> Hashable:
-    return (type(value), repr(value))
-
-
-_FREEZERS: Mapping[type, Callable[[Any], Hashable]] = {
-    str: _freeze_text,
-    dict: _freeze_dict,
-    **dict.fromkeys((list, tuple), _freeze_list),
-    **dict.fromkeys((NoneType, bool, int, float), _freeze_number),
-}
+    if isinstance(value, str):
+        return value if len(value) <= _LONG else (len(value), hash(value))
+    if isinstance(value, dict):
+        return (dict, *((key, _freeze(inner)) for key, inner in value.items()))
+    if isinstance(value, list | tuple):
+        return (list, *map(_freeze, value))
+    return (type(value), value if isinstance(value, _NUMBERS) else repr(value))

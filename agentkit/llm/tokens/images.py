@@ -22,6 +22,7 @@ Size = tuple[int, int]
 
 _PHOTO: Size = (3072, 2048)  # what a picture is taken for when its size is not known
 _HEAD = 1 << 16  # base64 characters that nearly always hold the size
+_DATA_URL = re.compile("data:[^,]*+,")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +133,11 @@ def _find_rule(model: str) -> tuple[Tiles | Patches | Area, bool]:
 @lru_cache(maxsize=256)
 def read_image_size(url: str) -> Size | None:
     """Width and height of a PNG, JPEG, GIF or WebP in a `data:` URL; None for anything else."""
-    head, comma, body = url.partition(",")
-    if not comma or not head.startswith("data:"):
+    head = _DATA_URL.match(url)
+    if head is None:
         return None
-    if not head.endswith(";base64"):
+    body = url[head.end() :]
+    if not head[0].endswith(";base64,"):
         return _find_size(unquote_to_bytes(body))
     try:
         return _find_size(base64.b64decode(body[:_HEAD])) or _find_size(base64.b64decode(body))

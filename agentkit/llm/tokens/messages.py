@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from itertools import repeat
 
 from agentkit.llm.tokens.families import Family
 from agentkit.llm.tokens.images import count_image
@@ -38,7 +39,7 @@ def count_message(message: AnyMessage, family: Family, model: str) -> Counted:
     if responses := tool_responses_of(message):
         # AutoGen's one message for the results of several calls
         results = ({"role": "tool", "content": one.get("content")} for one in responses)
-        return add_up(count_message(one, family, model) for one in results)
+        return add_up(map(count_message, results, repeat(family), repeat(model)))
     return add_up(
         (
             _count_content(message.get("content"), family, model),
@@ -72,7 +73,7 @@ def _count_content(content: object, family: Family, model: str) -> Counted:
     if content is None:
         return family.count(""), False
     if isinstance(content, list | tuple):
-        return add_up(_count_part(part, family, model) for part in content)
+        return add_up(map(_count_part, content, repeat(family), repeat(model)))
     return family.count(str(content)), True
 
 

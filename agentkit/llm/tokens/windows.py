@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from agentkit.errors import UnknownModel, WrongArgument
@@ -150,7 +151,7 @@ def truncated(text: str, tokens: int, model: str = DEFAULT_MODEL) -> str:
     if family.own is not None:
         return fitting(text, tokens, family.own)
     coder = load_encoding(family.encoding)
-    codes = [code for part in encode(text, family.encoding) for code in part]
+    codes = list(chain.from_iterable(encode(text, family.encoding)))
     if len(codes) <= tokens:
         return text
     for size in range(max(0, tokens), 0, -1):

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
-from agentkit.core.normal import normalized
+from agentkit.core.normal import to_normal_form
 from agentkit.retrieval.index.languages import WITHOUT_STOP_WORDS
 
 PART = 4
@@ -121,7 +121,7 @@ def normalise(text: str) -> str:
     """The text in the form that is analysed."""
     if text.isascii():
         return text
-    return _LONG_MARK.sub("", normalized("NFKC", text))
+    return _LONG_MARK.sub("", to_normal_form("NFKC", text))
 
 
 def drop_unspaced(text: str) -> str:
