@@ -22,6 +22,7 @@ from agentkit.documents import Limits
 from agentkit.errors import AgentkitError, ConfigError, NotFound, Stopped, StoreError
 from agentkit.events import DocumentDone, DocumentProgress, Stage
 from agentkit.retrieval.embedding.embed import Embedder, embed_and_check, emit_embedding
+from agentkit.retrieval.index import languages
 from agentkit.retrieval.index.indexes import Indexes
 from agentkit.retrieval.ingest.intake import Intake, Ready
 from agentkit.retrieval.store.originals import Originals
@@ -138,6 +139,8 @@ class GroupWriter:
         """
         import numpy as np
 
+        for ready in group:
+            languages.prepare([piece.text for piece in ready.pieces])
         if not self.embedder.is_ready:
             self._report_stage(group, "prepare")
         self._check_model()
