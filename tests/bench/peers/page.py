@@ -35,18 +35,18 @@ measured on an AMD EPYC of family 26, model 2, beside other work; the lines belo
 with fewer instructions allowed (`ONEDNN_MAX_CPU_ISA`, for sentence-transformers also
 `ATEN_CPU_CAPABILITY` and `MKL_ENABLE_INSTRUCTIONS`).
 
-| computed with | ours, s | sentence-transformers, s | ratio | ours, GFLOP/s | most that a core can do |
+| computed with | ours, s | sentence-transformers, s | ratio | ours, GFLOP/s | the most |
 | --- | --- | --- | --- | --- | --- |
 | AVX-512, bfloat16 | 0.55 | 2.52 | 4.6 | 327 | 494 |
 | AVX-512, float32 | 1.01 | 2.52 | 2.5 | 177 | 267 |
 | AVX2, float32 | 1.50 | 2.51 | 1.7 | 119 | 134 |
 
-The most is what a loop of nothing but multiply-adds in registers reaches there. With AVX2 alone
-ours is at nine tenths of it, so 2.7 times, which were 192 GFLOP/s, cannot be had in float32: only
-numbers of fewer bits would do it, and their vectors are others. (PyTorch's library multiplies with
-AVX2 on AMD's processors in any case.) A processor that is called AMD EPYC may be of either kind: a
-least cosine of 1.00000 against sentence-transformers tells that float32 was computed, as where
-1.5 times was measured before, one of 0.9999 that it was bfloat16.
+The most is what a core reaches there in a loop of nothing but multiply-adds. With AVX2 alone ours
+is at nine tenths of it, so 2.7 times, which were 192 GFLOP/s, cannot be had in float32: only
+numbers of fewer bits would do it, and their vectors are others. sentence-transformers takes as
+long with AVX2 as with AVX-512, and has 71 GFLOP/s. What is called AMD EPYC may be of either kind: a
+least cosine of 1.00000 between both tells that float32 was computed (as where 1.5 times was
+measured before), one of 0.9999x that it was bfloat16.
 """
 _TELLING_FLAGS = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16")
 """What decides how fast models are computed."""
