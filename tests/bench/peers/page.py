@@ -31,9 +31,9 @@ _OTHER_PROCESSORS = """\
 
 What our embedder computes in follows from what the processor can do (`avx512_bf16` or `amx_bf16`:
 bfloat16, else float32), never from a clock. Processor time for the 32 texts above (7,602 tokens),
-measured on an AMD EPYC of family 26, model 2, beside other work; the lines below the first one
-with fewer instructions allowed (`ONEDNN_MAX_CPU_ISA`, for sentence-transformers also
-`ATEN_CPU_CAPABILITY` and `MKL_ENABLE_INSTRUCTIONS`).
+measured on an AMD EPYC of family 26, model 2, beside other work: as it is; with float32 asked for;
+and with both kept to AVX2 (`ONEDNN_MAX_CPU_ISA`, for sentence-transformers `ATEN_CPU_CAPABILITY`
+and `MKL_ENABLE_INSTRUCTIONS` as well).
 
 | computed with | ours, s | sentence-transformers, s | ratio | ours, GFLOP/s | the most |
 | --- | --- | --- | --- | --- | --- |
