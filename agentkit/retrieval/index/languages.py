@@ -174,9 +174,7 @@ def prepare(chunks: Sequence[str]) -> None:
     """Begin to read the model if these chunks of one document need it, on a thread of its own: it
     takes half a second, in which they can be embedded.
     """
-    if _begin_to_read.cache_info().currsize or all(map(_plain_language, chunks)):
-        return
-    if _LETTER.search(_take_sample(chunks)):
+    if not all(map(_plain_language, chunks)) and _LETTER.search(_take_sample(chunks)):
         _begin_to_read()
 
 

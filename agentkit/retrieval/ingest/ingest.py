@@ -139,8 +139,6 @@ class GroupWriter:
         """
         import numpy as np
 
-        for ready in group:
-            languages.prepare([piece.text for piece in ready.pieces])
         if not self.embedder.is_ready:
             self._report_stage(group, "prepare")
         self._check_model()
@@ -174,11 +172,15 @@ class GroupWriter:
             bus.emit(DocumentProgress(document.id, document.name, "embed", there, total))
 
     def _prepare_texts(self, group: Sequence[Ready]) -> tuple[list[str], int, list[Ready]]:
-        """What is embedded for each piece, how many tokens that is, and for each its document."""
+        """What is embedded for each piece, how many tokens that is, and for each its document.
+
+        What tells the language of the texts is loaded meanwhile.
+        """
         texts: list[str] = []
         owners: list[Ready] = []
         tokens = 0
         for ready in group:
+            languages.prepare([piece.text for piece in ready.pieces])
             prefix_of = cache(partial(_make_prefix, self.embedder, ready.document.title))
             for piece in ready.pieces:
                 prefix, length = prefix_of(piece.heading)

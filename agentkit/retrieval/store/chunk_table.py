@@ -208,16 +208,12 @@ def marks(values: Sequence[object]) -> str:
 
 
 def _matrix(found: pyarrow.Table, dimension: int) -> np.ndarray:
-    """The vectors (n, dimension) of these rows; Arrow's own `flatten` loads its compute functions,
-    which takes longer than a search.
+    """The vectors (n, dimension) of these rows, as the database gave them; Arrow's `combine_chunks`
+    and `flatten` would load its compute functions, which takes longer than a search.
     """
     import numpy as np
 
-    parts = [
-        to_array(part.values.slice(part.offsets[0].as_py(), len(part) * dimension))
-        for part in found.column("embedding").chunks
-        if len(part)
-    ]
+    parts = [to_array(part.values) for part in found.column("embedding").chunks]
     vectors = np.concatenate([np.empty(0, dtype=np.float32), *parts])
     return vectors.reshape(found.num_rows, dimension)
 
