@@ -1,5 +1,5 @@
-"""How fast things start: `import agentkit`, the command line, the app's first page: `python
-tests/bench/bench_start.py`.
+"""How fast things start: `import agentkit`, the command line, a search by it, the app's first page:
+`python tests/bench/bench_start.py`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,28 @@ def seconds(command: list[str]) -> float:
 def median(command: list[str]) -> float:
     seconds(command)  # the first one fills the disk cache
     return statistics.median(seconds(command) for _ in range(ROUNDS))
+
+
+def search() -> tuple[float, float]:
+    """Processor seconds and peak MB of a search among the sample documents, the model converted."""
+    # This process's own size would count for a child that it starts itself.
+    measuring = (
+        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True,"
+        " capture_output=True); used = resource.getrusage(resource.RUSAGE_CHILDREN);"
+        " print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)"
+    )
+    command = [sys.executable, "-m", "agentkit"]
+    searching = [sys.executable, "-c", measuring, *command, "search", "How many days of leave?"]
+    taken = []
+    with tempfile.TemporaryDirectory() as data:
+        environment = {**os.environ, "AGENTKIT_DATA": data}
+        for before in ([*command, "ingest", "data/samples"], searching):
+            subprocess.run(before, cwd=ROOT, env=environment, check=True, capture_output=True)
+        for _ in range(ROUNDS):
+            said = subprocess.check_output(searching, cwd=ROOT, env=environment, text=True)
+            taken.append([float(number) for number in said.split()])
+    spent, sizes = zip(*taken, strict=True)
+    return statistics.median(spent), max(sizes)
 
 
 def first_page() -> float:
@@ -73,6 +95,9 @@ if __name__ == "__main__":
         " s beyond Python's own start"
     )
     print(f"agentkit --help          {median([sys.executable, '-m', 'agentkit', '--help']):6.3f} s")
+    print(
+        "agentkit search          {:6.2f} s of processor time, at most {:.0f} MB".format(*search())
+    )
     first_page()
     print(
         f"app: first page drawn    {statistics.median(first_page() for _ in range(3)):6.2f} s after"

@@ -100,8 +100,9 @@ def test_every_side_is_there_and_pins_its_packages() -> None:
         assert all("==" in pin for pin in side.pins)
 
 
-def test_the_processor_is_named(tmp_path: Path) -> None:
+def test_the_processor_is_named_with_what_decides_its_speed(tmp_path: Path) -> None:
     about = tmp_path / "cpuinfo"
-    about.write_text("processor : 0\nmodel name : A chip: fast\nmodel name : A chip: fast\n")
-    assert describe_machine(about).startswith("A chip: fast, ")
+    one = "cpu family : 26\nmodel : 2\nmodel name : A chip: fast\nflags : fpu amx_bf16 avx2 sse\n"
+    about.write_text(f"processor : 0\n{one}\nprocessor : 1\nmodel name : Another\n")
+    assert describe_machine(about).startswith("A chip: fast, family 26, model 2, avx2, amx_bf16, ")
     assert describe_machine(tmp_path / "none")

@@ -71,6 +71,8 @@ from agentkit.cli import main
 code = main(["search", "How hot is green tea?", "--json"])
 needless = ["torch", "sentence_transformers", "pandas", "openai", "agentkit.teams.research"]
 needless += ["agentkit.conversation.conversable", "agentkit.retrieval.evaluation"]
+needless += ["pyarrow.compute"]
+print(next((line for line in open("/proc/self/status") if line.startswith("VmHWM")), ""))
 print([name for name in needless if name in sys.modules])
 """
     for command in (["-m", "agentkit", "ingest", str(tmp_path / "tea.txt")], ["-c", searching]):
@@ -78,7 +80,9 @@ print([name for name in needless if name in sys.modules])
             [sys.executable, *command], capture_output=True, text=True, check=True, cwd=PROJECT
         )
     assert "80 degrees" in ended.stdout
-    assert ended.stdout.splitlines()[-1] == "[]"
+    *_, peak, _, needless = ended.stdout.splitlines()
+    assert needless == "[]"
+    assert int(peak.split()[1]) < 350 * 1024, "KB of memory"
 
 
 def test_a_search_is_among_the_calls(filled: Cli) -> None:

@@ -8,6 +8,7 @@ import string
 from pathlib import Path
 from typing import Any
 
+import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import (
     Dense,
@@ -29,10 +30,14 @@ _SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
 _LENGTH = 48
 
 
-def write_bert(folder: Path) -> Path:
-    """The mean over the tokens, then a dense layer; at most 48 tokens of lower case."""
-    config = BertConfig(hidden_size=32, **_SIZES)
-    return _write(folder, BertModel(config), "mean", lower=True)
+def write_bert(folder: Path, scale: float = 1.0) -> Path:
+    """The mean over the tokens, then a dense layer; at most 48 tokens of lower case. The vectors of
+    its words are of lengths about `scale` / 9.
+    """
+    inner = BertModel(BertConfig(hidden_size=32, **_SIZES))
+    with torch.no_grad():
+        inner.embeddings.word_embeddings.weight *= scale
+    return _write(folder, inner, "mean", lower=True)
 
 
 def write_roberta(folder: Path) -> Path:

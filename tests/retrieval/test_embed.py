@@ -173,6 +173,29 @@ def test_a_damaged_converted_model_is_converted_anew(tmp_path: Path) -> None:
     assert len(list((tmp_path / "kept").iterdir())) == 1, "nothing half made is left"
 
 
+def test_another_precision_is_tried_out_where_it_is_computed() -> None:
+    """A folder of data may move to a machine that computes in another one."""
+    places = {
+        conversion.place_of("model", "sum", MODELS, precision)
+        for precision in (None, "float32", "bfloat16")
+    }
+    assert len(places) == 2
+    assert conversion.place_of("model", "sum", MODELS, engines.machine_precision()) in places
+
+
+def test_weights_are_kept_in_16_bits_but_for_those_that_these_cannot_hold(tmp_path: Path) -> None:
+    sizes = []
+    for name, scale in (("small", 1.0), ("large", 4e6)):
+        model = small_models.write_bert(tmp_path / name, scale)
+        kept = conversion.convert_into(tmp_path / f"kept-{name}", model)
+        assert kept
+        texts = ["Some words.", "", "a long text " * 40]
+        expected = TorchEngine(model, "float32").encode(texts)
+        assert (OpenVinoEngine(kept, "float32").encode(texts) * expected).sum(1).min() > 0.9999
+        sizes.append((kept / conversion.WEIGHTS).stat().st_size)
+    assert sizes[1] - sizes[0] == 200 * 32 * 2, "the table of words"
+
+
 def test_what_a_killed_conversion_left_goes_with_the_next(tmp_path: Path) -> None:
     left, going_on = (tmp_path / f"kept/.converting-{name}" for name in ("left", "going-on"))
     for folder in (left, going_on):

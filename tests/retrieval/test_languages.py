@@ -311,6 +311,19 @@ def test_only_what_is_neither_plainly_english_nor_german_loads_the_model() -> No
     assert done.stdout.split() == ["False", "False", "False", "True"]
 
 
+def test_the_model_is_read_meanwhile_where_chunks_need_it() -> None:
+    texts = [*PASSAGES["english"], *PASSAGES["german"]]
+    code = (
+        "import sys, threading; from agentkit.retrieval.index.languages import prepare;"
+        f" prepare({texts!r}); prepare(['12 34']); print(threading.active_count());"
+        f" prepare({PASSAGES['french']!r}); prepare({PASSAGES['french']!r});"
+        " others = [one for one in threading.enumerate() if one.name == 'agentkit-languages'];"
+        " print(len(others)); [one.join() for one in others]; print('py3langid' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1", "1", "True"]
+
+
 def test_files_with_the_stems_of_before_are_made_anew(shelf: Shelf) -> None:
     """Until now what was no German was stemmed as English; questions are stemmed in the language of
     the chunks.

@@ -10,6 +10,7 @@ then takes 1 ms (measured on one core of a busy machine; Cranfield's 1,400 abstr
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -134,6 +135,8 @@ _ENGLISH = frozenset(
 )
 _UMLAUT = re.compile("[äöüÄÖÜß]")
 _LETTER = re.compile(r"[^\W\d_]")
+_READING = threading.Lock()
+"""Held while the model is read, so that only one thread does."""
 
 
 def language(text: str) -> str:
@@ -158,13 +161,21 @@ def languages_of(chunks: Sequence[str]) -> list[str]:
     found = [_plain_language(text) for text in chunks]
     if all(found):
         return found
-    whole = _identify("\n".join(chunks)[:_SAMPLE])
+    whole = _identify(_take_sample(chunks))
     may_be_either = whole in ("", "english", "german")
     for place, text in enumerate(chunks):
         if not found[place] and may_be_either:
             found[place] = language(text)
         found[place] = found[place] or whole
     return found
+
+
+def prepare(chunks: Sequence[str]) -> None:
+    """Begin to read the model if these chunks of one document need it, on a thread of its own: it
+    takes half a second, in which they can be embedded.
+    """
+    if not all(map(_plain_language, chunks)) and _LETTER.search(_take_sample(chunks)):
+        _begin_to_read()
 
 
 def _plain_language(text: str) -> str:
@@ -182,6 +193,10 @@ def _counts(text: str) -> tuple[int, int, int]:
     return german, english, len(words)
 
 
+def _take_sample(chunks: Sequence[str]) -> str:
+    return "\n".join(chunks)[:_SAMPLE]
+
+
 def _identify(text: str) -> str:
     if not _LETTER.search(text):
         return ""
@@ -192,7 +207,17 @@ def _identify(text: str) -> str:
 
 
 @cache
+def _begin_to_read() -> None:
+    threading.Thread(target=_model, name="agentkit-languages", daemon=True).start()
+
+
 def _model() -> Any:
+    with _READING:
+        return _read()
+
+
+@cache
+def _read() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

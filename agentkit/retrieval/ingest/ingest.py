@@ -22,6 +22,7 @@ from agentkit.documents import Limits
 from agentkit.errors import AgentkitError, ConfigError, NotFound, Stopped, StoreError
 from agentkit.events import DocumentDone, DocumentProgress, Stage
 from agentkit.retrieval.embedding.embed import Embedder, embed_and_check, emit_embedding
+from agentkit.retrieval.index import languages
 from agentkit.retrieval.index.indexes import Indexes
 from agentkit.retrieval.ingest.intake import Intake, Ready
 from agentkit.retrieval.store.originals import Originals
@@ -171,11 +172,15 @@ class GroupWriter:
             bus.emit(DocumentProgress(document.id, document.name, "embed", there, total))
 
     def _prepare_texts(self, group: Sequence[Ready]) -> tuple[list[str], int, list[Ready]]:
-        """What is embedded for each piece, how many tokens that is, and for each its document."""
+        """What is embedded for each piece, how many tokens that is, and for each its document.
+
+        What tells the language of the texts is loaded meanwhile.
+        """
         texts: list[str] = []
         owners: list[Ready] = []
         tokens = 0
         for ready in group:
+            languages.prepare([piece.text for piece in ready.pieces])
             prefix_of = cache(partial(_make_prefix, self.embedder, ready.document.title))
             for piece in ready.pieces:
                 prefix, length = prefix_of(piece.heading)

@@ -208,9 +208,14 @@ def marks(values: Sequence[object]) -> str:
 
 
 def _matrix(found: pyarrow.Table, dimension: int) -> np.ndarray:
-    """The vectors (n, dimension) of these rows."""
-    lists = found.column("embedding").combine_chunks()
-    return to_array(lists.flatten()).reshape(found.num_rows, dimension)
+    """The vectors (n, dimension) of these rows, as the database gave them; Arrow's `combine_chunks`
+    and `flatten` would load its compute functions, which takes longer than a search.
+    """
+    import numpy as np
+
+    parts = [to_array(part.values) for part in found.column("embedding").chunks]
+    vectors = np.concatenate([np.empty(0, dtype=np.float32), *parts])
+    return vectors.reshape(found.num_rows, dimension)
 
 
 def _numbers(ids: Sequence[int]) -> str:
