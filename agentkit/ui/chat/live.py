@@ -18,8 +18,12 @@ from agentkit.teams import Team
 from agentkit.ui.chat import composer, requests, source
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.steps.chat import excerpt
+from agentkit.ui.steps.flow import draw_flow
+from agentkit.ui.steps.following import Following, follow
 from agentkit.ui.steps.step import Asked, Step
-from agentkit.ui.steps.turns import Turn, lately, live_turn, waits
+from agentkit.ui.steps.transcript import View, draw_transcript
+from agentkit.ui.steps.turns import Turn
+from agentkit.ui.steps.words import lately
 from agentkit.ui.text import figures, markdown
 
 _FASTEST_S, _SLOWEST_S = 0.125, 1.0
@@ -82,29 +86,37 @@ def _draw_live(
     """
     if run.ended or requests.in_words(run) != asked or _PACE.seconds() != every:
         st.rerun()
-    turn = live_turn(run, at_work.agents[-1])
-    draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=len(at_work.agents) > 1))
+    following = _follow(run, at_work)
+    turn = following.catch_up(run)
+    draw.draw_turn(turn, lambda: _draw_progress(run, turn, following, at_work))
+
+
+def _follow(run: Run[Any], at_work: Team) -> Following:
+    """What is known of the run; where all that is written is the answer, none of it is a word to
+    others.
+    """
+    return follow(run, at_work.agents[-1], aloud=not at_work.answers_at_once)
 
 
 def _draw_source(run: Run[Any], at_work: Team) -> None:
     """The source that was opened while its answer is still being written."""
     if marker := source.opened(run.message_id):
-        turn = live_turn(run, at_work.agents[-1])
+        turn = _follow(run, at_work).catch_up(run)
         if marker in turn.sources:
             source.draw_source(run.message_id, turn.sources[marker], turn.text)
 
 
-def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
+def _draw_progress(run: Run[Any], turn: Turn, following: Following, at_work: Team) -> None:
     request = run.waiting_for  # looked at once: the run goes on meanwhile
     label, level = "Stopping" if run.stopping else _doing(turn), composer.level()
+    unfolded = len(at_work.agents) > 1
     if level != "answer":
         icon = ":material/pending:" if request else "spinner"
         # By its key it stays as the person left it, whatever its label says by then.
         key = f"live-{run.id}"
         with st.expander(label, key=key, type="compact", icon=icon, expanded=unfolded):
-            draw.draw_steps(
-                [step for step in turn.steps if not request or step != Asked(request)], level
-            )
+            steps = [step for step in turn.steps if not request or step != Asked(request)]
+            draw_transcript(steps, View(run.id, level, at_work.agents, live=True))
     if turn.thinking:
         draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
     _draw_text(turn, run.message_id)
@@ -121,10 +133,16 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
         )
         # The label above is out of sight by then, or there is none.
         told = [label] if (unfolded or level == "answer") and not request else []
-        if not run.stopping and (wait := waits(run.events(), time.time())):
-            told.append(wait)
-        if told:
+        if told := [*told, *_tell(run, following)]:
             st.caption(markdown.literal(" · ".join(told)), width="stretch")
+        if level != "answer":
+            draw_flow(following.flow, run.id, at_work.agents)
+
+
+def _tell(run: Run[Any], following: Following) -> list[str]:
+    """What is waited for, and what it has taken so far."""
+    wait = "" if run.stopping else following.waiting.describe(time.time())
+    return [told for told in (wait, figures.so_far(following.flow.total)) if told]
 
 
 def _draw_text(turn: Turn, message_id: str) -> None:
