@@ -193,7 +193,7 @@ def test_a_game_is_watched_while_it_goes_on_and_after_a_refresh(watched: Watched
         ]
         assert unfolded.proto.expanded
         assert any("Talk about who may be a werewolf." in said.value for said in unfolded.markdown)
-        assert unfolded.label in texts(page), (
+        assert any(text.startswith(f"{unfolded.label} · ") for text in texts(page)), (
             "told beside Stop, too: the label is out of sight by then"
         )
         assert not any("Secretly" in text for text in texts(page))

@@ -61,7 +61,7 @@ class Message(Kind[MessageSent]):
 
     def is_small_print(self, step: MessageSent) -> bool:
         """Without its code, which is shown where it runs, nothing may be left."""
-        return not excerpt(step)
+        return not without_code(step.content)
 
 
 class Speaker(Remark[SpeakerSelected]):

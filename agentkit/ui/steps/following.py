@@ -87,11 +87,12 @@ class Following:
         """The turn as it is now."""
         with self._lock:
             for recorded in run.events(self._seen):
-                self._hear(recorded)
+                self.hear(recorded)
                 self._seen = recorded.seq
-            return self._make_turn(run.id)
+            return self.make_turn(run.id)
 
-    def _hear(self, recorded: Recorded) -> None:
+    def hear(self, recorded: Recorded) -> None:
+        """Take the next event in."""
         event, made = recorded.event, self._steps
         if isinstance(event, MessageSent):
             place(self._turn, event)
@@ -104,7 +105,8 @@ class Following:
         made.at = recorded.at
         kind_of(event).enter(event, recorded.seq, made)
 
-    def _make_turn(self, run_id: str) -> Turn:
+    def make_turn(self, run_id: str) -> Turn:
+        """The turn after what was heard."""
         turn, held = self._turn, self._steps.held
         if turn.answer and turn.answer.content:
             text = without_ending(turn.answer.content)
