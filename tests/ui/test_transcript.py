@@ -112,7 +112,7 @@ def test_what_a_group_hands_on_of_a_call_is_not_shown_again() -> None:
 
 
 def test_words_come_as_they_are_written_and_become_the_message() -> None:
-    begun = [
+    begun: list[Event] = [
         ModelCalled("c", "Critic", "p", "m"),
         ThinkingDelta("Hm.", "Critic", "c"),
         TokenDelta("Is ", "Critic", "c"),

@@ -35,6 +35,7 @@ class Flow:
         """By agent; what nobody in particular took is under an empty name."""
         self.arrows: dict[tuple[str, str], Arrow] = {}
         """By sender and recipient, in the order of their first words."""
+        self.total = Totals()
         self._unsaid: dict[str, int] = {}
 
     def follow(self, events: Iterable[Event]) -> Flow:
@@ -54,18 +55,15 @@ class Flow:
                 self._choose(event)
 
     @property
-    def total(self) -> Totals:
-        """All of it."""
-        return _add(self.spent.values())
-
-    @property
     def speakers(self) -> set[str]:
         """Who said something with a model of their own, and not only chose who speaks."""
         said = {sender for (sender, _), arrow in self.arrows.items() if not arrow.is_choice}
         return {agent for agent, spent in self.spent.items() if agent in said and spent.answered}
 
     def _reply(self, event: ModelReplied) -> None:
-        self.spent[event.agent] = _add([self.spent.get(event.agent, Totals()), _of(event)])
+        took = _of(event)
+        self.total = _plus(self.total, took)
+        self.spent[event.agent] = _plus(self.spent.get(event.agent, Totals()), took)
         self._unsaid[event.agent] = self._unsaid.get(event.agent, 0) + event.usage.completion
 
     def _say(self, event: MessageSent) -> None:
@@ -109,23 +107,22 @@ def _of(event: ModelReplied) -> Totals:
     )
 
 
-def _add(parts: Iterable[Totals]) -> Totals:
+def _plus(one: Totals, other: Totals) -> Totals:
     """The sum; the times to the first word are of single calls, and left out."""
-    found = list(parts)
-    costs = [one.cost for one in found if one.cost is not None]
+    cost = (one.cost or 0.0) + (other.cost or 0.0)
     return Totals(
-        calls=sum(one.calls for one in found),
-        failed=sum(one.failed for one in found),
-        cached=sum(one.cached for one in found),
-        answered=sum(one.answered for one in found),
-        elsewhere=sum(one.elsewhere for one in found),
-        prompt_tokens=sum(one.prompt_tokens for one in found),
-        cached_tokens=sum(one.cached_tokens for one in found),
-        completion_tokens=sum(one.completion_tokens for one in found),
-        estimated=any(one.estimated for one in found),
-        cost=sum(costs) if costs else None,
-        unpriced=sum(one.unpriced for one in found),
-        seconds=sum(one.seconds for one in found),
+        calls=one.calls + other.calls,
+        failed=one.failed + other.failed,
+        cached=one.cached + other.cached,
+        answered=one.answered + other.answered,
+        elsewhere=one.elsewhere + other.elsewhere,
+        prompt_tokens=one.prompt_tokens + other.prompt_tokens,
+        cached_tokens=one.cached_tokens + other.cached_tokens,
+        completion_tokens=one.completion_tokens + other.completion_tokens,
+        estimated=one.estimated or other.estimated,
+        cost=cost or one.cost or other.cost,
+        unpriced=one.unpriced + other.unpriced,
+        seconds=one.seconds + other.seconds,
     )
 
 
