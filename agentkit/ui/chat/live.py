@@ -141,8 +141,10 @@ def _draw_progress(run: Run[Any], turn: Turn, following: Following, at_work: Tea
 
 def _tell(run: Run[Any], following: Following) -> list[str]:
     """What is waited for, and what it has taken so far."""
-    wait = "" if run.stopping else following.waiting.describe(time.time())
-    return [told for told in (wait, figures.so_far(following.flow.total)) if told]
+    told = [figures.so_far(following.flow.total)]
+    if not run.stopping:
+        told.insert(0, following.waiting.describe(time.time()))
+    return list(filter(None, told))
 
 
 def _draw_text(turn: Turn, message_id: str) -> None:
@@ -156,7 +158,7 @@ def _draw_text(turn: Turn, message_id: str) -> None:
         return
     before, growing = markdown.finished(text)
     with st.container(key=f"answer-{message_id}"):
-        for part in (before, growing) if before else (growing,):
+        for part in [before, growing][not before :]:
             st.markdown(markdown.answer(part, message_id, turn.sources))
         if hidden:
             left_out = figures.count(hidden, "character")

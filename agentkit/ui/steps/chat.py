@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -207,32 +207,41 @@ def without_code(text: str) -> str:
     return _CODE_BLOCK.sub("", text).strip()
 
 
+_READ: dict[Level, Callable[[str], str]] = {
+    "answer": without_code,
+    "calls": without_code,
+    "everything": str,
+}
+"""What is read of a message."""
+
+
 def draw_message(said: MessageSent, level: Level, *, whole: bool = False) -> None:
     """The words, a long text folded unless it is to be `whole`, and how the message ended."""
-    text = said.content if level == "everything" else without_code(said.content)
+    text = _READ[level](said.content)
     if whole:
         draw_growing(text)
     else:
         draw_words(text, f"whole-{said.id}", level)
     if said.status in wording.END:
         st.caption(f":material/info: {wording.END[said.status]}")
-    for call in functions_of(said.extra) if level == "everything" else ():
-        st.caption(f"asks for `{call_line(call['name'], call['arguments'])}`")
+    if level == "everything":
+        for call in functions_of(said.extra):
+            st.caption(f"asks for `{call_line(call['name'], call['arguments'])}`")
 
 
 def phase_of(said: MessageSent) -> Mapping[str, Any]:
     """The night or the day of a game that begins with the message; empty for others."""
-    metadata = said.extra.get("metadata")
-    begins = metadata.get("begins") if isinstance(metadata, Mapping) else None
-    is_phase = isinstance(begins, Mapping) and begins.get("phase") in wording.PHASES
-    return begins if is_phase and isinstance(begins, Mapping) else {}
+    match said.extra.get("metadata"):
+        case {"begins": {"phase": "night" | "day"} as begins}:
+            return begins
+    return {}
 
 
 def _is_copy(said: MessageSent, steps: Steps) -> bool:
     """Whether it hands on what another asked for, as a group does to its other members."""
-    ids = [str(call["id"]) for call in calls_of(said.extra) if call.get("id")]
-    asked = [steps.asked_by.setdefault(one, said.sender) for one in ids]
-    return bool(ids) and said.sender not in asked
+    first, *_ = [*calls_of(said.extra), {}]
+    key = str(first.get("id", ""))
+    return bool(key) and steps.asked_by.setdefault(key, said.sender) != said.sender
 
 
 def _draw_phase(begins: Mapping[str, Any]) -> None:

@@ -90,7 +90,7 @@ def _of(event: ModelReplied) -> Totals:
     """One call, as the ledger counts it."""
     usage, here = event.usage, on_this_machine(event.provider)
     answered = event.status in ("ok", "stopped")
-    cost = 0.0 if event.cost is None and here else event.cost
+    cost = 0.0 if here and event.cost is None else event.cost
     return Totals(
         calls=1,
         failed=int(event.status == "failed"),
@@ -161,7 +161,7 @@ def picture(flow: Flow, members: Sequence[str], *, dark: bool) -> str:
 
     edges = [
         f"{_quote(sender)} -> {_quote(recipient)} [label={_quote(describe(arrow, apart=_BREAK))}"
-        f"{', style=dotted' if arrow.is_choice else ''}];"
+        f"{', style=dotted' * arrow.is_choice}];"
         for (sender, recipient), arrow in flow.arrows.items()
     ]
     return (
@@ -178,7 +178,7 @@ _BREAK = "\n"
 
 def describe(arrow: Arrow, apart: str = ", ") -> str:
     """How much went that way."""
-    what = "choice" if arrow.is_choice else "message"
+    what = ("message", "choice")[arrow.is_choice]
     tokens = f"{apart}{figures.count(arrow.tokens, 'token')}" if arrow.tokens else ""
     return f"{figures.count(arrow.messages, what)}{tokens}"
 
@@ -189,7 +189,7 @@ def list_spent(spent: Mapping[str, Totals]) -> str:
 
 
 def _took(totals: Totals) -> str:
-    about = "about " if totals.estimated else ""
+    about = "about " * totals.estimated
     tokens = f"{about}{figures.count(totals.prompt_tokens)} tokens in"
     parts = [figures.count(totals.calls, "call"), tokens]
     parts.append(f"{figures.count(totals.completion_tokens)} out")

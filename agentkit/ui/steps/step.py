@@ -62,7 +62,6 @@ class Writing:
     """When its model was asked, in seconds since 1970."""
     pieces: list[str] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
-    ended: bool = False
 
     @property
     def text(self) -> str:
@@ -181,8 +180,8 @@ class Steps:
             self.held = None
 
     def write(self, call_id: str, agent: str) -> None:
-        """An agent begins to write."""
-        if self.aloud and agent and agent != self.writer:
+        """An agent begins to write; nobody hears what nobody in particular writes."""
+        if self.aloud and agent not in ("", self.writer):
             self.put(_writing(call_id), Writing(call_id, agent, self.at))
 
     def writing(self, call_id: str) -> Writing | None:
@@ -192,18 +191,13 @@ class Steps:
 
     def end_writing(self, call_id: str, *, whole: bool) -> None:
         """Nothing more comes; what is `whole` stands until the others hear it."""
-        found = self.writing(call_id)
-        if found and whole and found.pieces:
-            found.ended = True
-            self._written = call_id
-        elif found:
-            del self.shown[_writing(call_id)]
+        self._written = call_id
+        if not whole:
+            self.let_go()
 
     def let_go(self) -> None:
         """What was written gives place to what happens next, which is the message, if it is one."""
-        if self._written:
-            self.shown.pop(_writing(self._written), None)
-            self._written = ""
+        self.shown.pop(_writing(self._written), None)
 
     def begin_plan(self, made: PlanMade) -> None:
         """Show the plan; steps that are done from now on are its."""

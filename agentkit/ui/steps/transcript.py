@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, filterfalse, takewhile
+from operator import attrgetter
 
 import streamlit as st
 
@@ -22,8 +24,8 @@ PAGE = 40
 _MOVES = 20
 """By so many steps the beginning moves on while a run goes on, so that it stands still between."""
 
-_WHOLE = 12_000
-"""Characters of the latest messages that stay whole meanwhile."""
+_WHOLE = {True: 12_000, False: 0}
+"""Characters of the latest messages that stay whole, while a run goes on and afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +75,17 @@ def _goes_on(bubble: Bubble, voice: str | None, step: Step) -> bool:
 
 def select(bubbles: Sequence[Bubble], level: Level) -> list[Bubble]:
     """What this level shows of them."""
+    if level == "everything":
+        return list(bubbles)
     shown = [
-        Bubble(bubble.number, bubble.agent, [one for one in bubble.parts if _is_at(one, level)])
+        Bubble(bubble.number, bubble.agent, list(filterfalse(_is_small_print, bubble.parts)))
         for bubble in bubbles
     ]
-    return [bubble for bubble in shown if bubble.parts]
+    return list(filter(attrgetter("parts"), shown))
 
 
-def _is_at(step: Step, level: Level) -> bool:
-    return level == "everything" or not kind_of(step).is_small_print(step)
+def _is_small_print(step: Step) -> bool:
+    return kind_of(step).is_small_print(step)
 
 
 def find_end(bubbles: Sequence[Bubble], most: int) -> tuple[int, list[Bubble]]:
@@ -110,7 +114,7 @@ def draw_transcript(steps: Sequence[Step], view: View) -> None:
             )
         if not end:
             st.caption("Nothing was done yet.")
-        whole = _find_whole(end) if view.live else frozenset[str]()
+        whole = _find_whole(end, _WHOLE[view.live])
         for bubble in end:
             _draw_bubble(bubble, view, whole)
 
@@ -119,16 +123,12 @@ def _show_more(key: str) -> None:
     st.session_state[key] = st.session_state.get(key, PAGE) + PAGE
 
 
-def _find_whole(bubbles: Sequence[Bubble]) -> frozenset[str]:
+def _find_whole(bubbles: Sequence[Bubble], characters: int) -> set[str]:
     """The last messages, as many as have so many characters in all."""
     said = [part for bubble in bubbles for part in bubble.parts if isinstance(part, MessageSent)]
-    left, whole = _WHOLE, set()
-    for message in reversed(said):
-        left -= len(message.content)
-        if left < 0:
-            break
-        whole.add(message.id)
-    return frozenset(whole)
+    lengths = accumulate(len(message.content) for message in reversed(said))
+    fitting = takewhile(characters.__ge__, lengths)
+    return {message.id for message, _ in zip(reversed(said), fitting, strict=False)}
 
 
 def _draw_bubble(bubble: Bubble, view: View, whole: Collection[str]) -> None:

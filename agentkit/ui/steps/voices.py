@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from operator import itemgetter
 from zlib import crc32
 
 LIGHT = (
@@ -25,12 +26,11 @@ def find_colour(agent: str, members: Sequence[str]) -> int:
     """
     if agent in members:
         return members.index(agent) % len(LIGHT)
-    free = len(LIGHT) - len(members)
-    number = crc32(agent.encode())
-    return len(members) + number % free if free > 0 else number % len(LIGHT)
+    taken = len(members) % len(LIGHT)
+    return taken + crc32(agent.encode()) % (len(LIGHT) - taken)
 
 
 def make_mark(agent: str) -> str:
     """One or two letters that stand for the name: `R` for Researcher, `P3` for Player 3."""
     words = _WORD.findall(agent)
-    return "".join(word[0] for word in words[:2]).upper() or agent[:1] or "?"
+    return "".join(map(itemgetter(0), words[:2])).upper() or f"{agent}?"[0]

@@ -13,6 +13,10 @@ _FOLDED: dict[Level, tuple[int, int]] = {
     "everything": (6_000, 80),
 }
 """How many characters and lines of a message are shown at first."""
+_BUTTON = {
+    False: ("Show all {}", ":material/expand_more:"),
+    True: ("Show less", ":material/expand_less:"),
+}
 LIVE = 20_000
 """Characters of a text that are drawn while it is being written; at its end all of it is."""
 _STEP = 5_000
@@ -28,8 +32,8 @@ def draw_words(text: str, key: str, level: Level) -> None:
     if text:
         st.markdown(markdown.prose(text if is_whole else shown))
     if shown != text:
-        label = "Show less" if is_whole else f"Show all {figures.count(len(text), 'character')}"
-        icon = ":material/expand_less:" if is_whole else ":material/expand_more:"
+        label, icon = _BUTTON[is_whole]
+        label = label.format(figures.count(len(text), "character"))
         args = (key, not is_whole)
         st.button(label, f"{key}-button", icon=icon, type="tertiary", on_click=_keep, args=args)
 
@@ -48,7 +52,7 @@ def draw_growing(text: str) -> None:
         st.caption(f":material/more_horiz: {figures.count(hidden, 'character')} before this")
     before, growing = markdown.finished(shown)
     with st.container(gap="small"):
-        for part in (before, growing) if before else (growing,):
+        for part in [before, growing][not before :]:
             st.markdown(markdown.prose(part))
 
 

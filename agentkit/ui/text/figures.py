@@ -96,7 +96,7 @@ def so_far(totals: Totals) -> str:
     tokens = totals.prompt_tokens + totals.completion_tokens
     if not tokens:
         return ""
-    about = "about " if totals.estimated else ""
+    about = "about " * totals.estimated
     paid = f", {cost(totals)}" if totals.cost or totals.unpriced else ""
     return f"{about}{count(tokens, 'token')} so far{paid}"
 
