@@ -14,7 +14,7 @@ from agentkit.messages import text_of
 from tests.browser import driver, papers
 from tests.browser.axe import violations
 from tests.browser.serving import App
-from tests.servers.openai_server import Answer, OpenAIServer
+from tests.servers.openai_server import Answer, OpenAIServer, usage
 
 FOUND = "\n\n".join(
     [
@@ -158,10 +158,10 @@ def _shows_who_spoke_to_whom(page: Page, turn: Locator) -> None:
     picture = page.get_by_test_id("stPopoverBody")
     drawn = picture.locator("svg text")
     expect(drawn.filter(has_text="Researcher")).to_have_count(1)
-    assert {"Critic", "Group", "1 message", "45 tokens"} <= {
-        text.replace("\xa0", " ") for text in drawn.all_inner_texts() or drawn.all_text_contents()
-    }
-    assert "Critic to Group: 1 message, 45 tokens" in page.content()
+    told = {text.replace("\xa0", " ") for text in drawn.all_text_contents()}
+    tokens = [f"{usage(text)['completion_tokens']} tokens" for text in (FOUND, DOUBT.strip())]
+    assert {"Critic", "Group", "1 message", *tokens} <= told
+    assert f"Critic to Group: 1 message, {tokens[1]}" in page.content()
     driver.settled(page)
     page.keyboard.press("Escape")
     expect(picture).to_have_count(0)

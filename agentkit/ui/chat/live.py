@@ -121,7 +121,8 @@ def _draw_progress(run: Run[Any], turn: Turn, following: Following, at_work: Tea
         draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
     _draw_text(turn, run.message_id)
     if request:
-        _draw_said_last(turn, whole=not request.draft)
+        if level == "answer" or not unfolded:  # else it stands above
+            _draw_said_last(turn, whole=not request.draft)
         requests.draw_question(run, request)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
