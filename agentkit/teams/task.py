@@ -346,6 +346,8 @@ class Team:
     """Whether its agents hear what the person says while they work."""
     variant: str = ""
     """What sets it apart from the other teams of its kind, in words."""
+    speaks_in_fields: bool = False
+    """Whether a program reads what its agents write, and others hear parts of it."""
 
     @property
     def title(self) -> str:

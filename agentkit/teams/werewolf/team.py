@@ -75,6 +75,7 @@ TEAM = Team(
     (*PLAYERS, MODERATOR),
     work,
     needs_language_model=True,
+    speaks_in_fields=True,
 )
 
 

@@ -92,10 +92,12 @@ def _draw_live(
 
 
 def _follow(run: Run[Any], at_work: Team) -> Following:
-    """What is known of the run; where all that is written is the answer, none of it is a word to
-    others.
+    """What is known of the run, and whether words are shown while they are written.
+
+    They are not where none is for others, and where others hear only parts of them.
     """
-    return follow(run, at_work.agents[-1], aloud=not at_work.answers_at_once)
+    aloud = not (at_work.answers_at_once or at_work.speaks_in_fields)
+    return follow(run, at_work.agents[-1], aloud=aloud)
 
 
 def _draw_source(run: Run[Any], at_work: Team) -> None:
