@@ -134,6 +134,22 @@ def of_messages(ledger: Ledger, owner: str, message_ids: Sequence[str]) -> dict[
     }
 
 
+def of_agents(
+    ledger: Ledger, owner: str, message_ids: Sequence[str]
+) -> dict[str, dict[str, Totals]]:
+    """The same sums by answer and agent, in the order of the agents' first calls; what no agent
+    made is under an empty name.
+    """
+    which = "c.owner = ? and list_contains(?, c.message_id)"
+    sql = f"""select c.message_id as message, c.agent as agent, {_SUMS} from llm_calls c
+        where {which} group by c.message_id, c.agent order by min(c.finished_at)"""
+    found: dict[str, dict[str, Totals]] = {}
+    for row in ledger.database.rows(sql, [owner, list(message_ids)]):
+        message, agent = row.pop("message"), row.pop("agent")
+        found.setdefault(message, {})[agent] = Totals(**row)
+    return found
+
+
 def longest_request(ledger: Ledger, owner: str, run_id: str, but: str) -> int:
     """Tokens of the longest prompt that a run sent to language models, `but` for one agent's."""
     found: int | None = ledger.database.value(

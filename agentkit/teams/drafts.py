@@ -27,7 +27,7 @@ _REPEATED, _LEAST = 400, 12  # characters that may stand twice where a text was 
 _LONGEST_WORD = 40
 
 
-class _Draft:
+class Draft:
     """Follows what an agent writes and thinks, without what it had said to others before."""
 
     def __init__(self, agent: str) -> None:
@@ -38,13 +38,18 @@ class _Draft:
         self.thinking: list[str] = []
         self._call_id = ""
 
-    def follow(self, events: Iterable[Event]) -> _Draft:
+    def read(self) -> str:
+        """What `read_draft` gives."""
+        return without_ending(join_parts(self.begun, "".join(self.text)))
+
+    def follow(self, events: Iterable[Event]) -> Draft:
         """The draft after these events."""
         for event in events:
-            self._hear(event)
+            self.hear(event)
         return self
 
-    def _hear(self, event: Event) -> None:
+    def hear(self, event: Event) -> None:
+        """Take the next event in."""
         match event:
             case MessageSent() if event.extra.get("begun"):
                 self.begun = str(event.extra["begun"])
@@ -73,13 +78,7 @@ def read_draft(events: Iterable[Event], agent: str) -> str:
 
     Of an answer that is gone on with, it begins with what there was of it.
     """
-    draft = _Draft(agent).follow(events)
-    return without_ending(join_parts(draft.begun, "".join(draft.text)))
-
-
-def read_thinking(events: Iterable[Event], agent: str) -> str:
-    """What the agent thought before what `read_draft` gives."""
-    return "".join(_Draft(agent).follow(events).thinking)
+    return Draft(agent).follow(events).read()
 
 
 def read_answer(events: Iterable[Event], agent: str) -> str:

@@ -363,6 +363,8 @@ class Team:
     """
     variant: str = ""
     """What sets it apart from the other teams of its kind, in words."""
+    speaks_in_fields: bool = False
+    """Whether a program reads what its agents write, and others hear parts of it."""
 
     @property
     def title(self) -> str:

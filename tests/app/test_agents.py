@@ -123,7 +123,7 @@ def test_code_is_shown_approved_and_shown_with_its_output(kitchen: ScriptableWor
     request = until_asked(app, run)
     assert "print(6 * 7)" in [code.value for code in app.code]
     assert any("Runner** asks: May this Python code run?" in text for text in texts(app))
-    assert "I compute it." in texts(app)
+    assert texts(app).count("I compute it.") == 1, "in its bubble, and not again above the question"
     press(app, APPROVE, request)
     settle(app)
     open_steps(app, run)

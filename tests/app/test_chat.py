@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 
 from streamlit.testing.v1 import AppTest
@@ -681,26 +681,42 @@ def decoded(app: AppTest) -> int:
     return len(calls)
 
 
-def long_chat(workspace: ScriptableWorkspace, messages: int) -> Chat:
-    """A stored chat of so many messages, half of them answers with a source."""
+def long_chat(
+    workspace: ScriptableWorkspace, messages: int, passages: Sequence[str] = ("Green",)
+) -> Chat:
+    """A stored chat of so many messages, half of them answers that cite these passages."""
     chat = workspace.ledger.create_chat(OWNER, "Long", "answer", "offline", "Kitchen")
     parent = None
     for n in range(messages):
         role, text = (
-            ("assistant", f"Answer {n // 2} [1]. {'word ' * 140}")
+            ("assistant", f"Answer {n // 2} {markers(passages)}. {'word ' * 140}")
             if n % 2
             else ("user", f"Question {n // 2}")
         )
-        parent = say(workspace, chat, f"{n:03}", parent, role, text)
+        parent = say(workspace, chat, f"{n:03}", parent, role, text, passages)
     return chat
 
 
+def markers(passages: Sequence[str]) -> str:
+    """A marker for each."""
+    return "".join(f"[{number}]" for number in range(1, len(passages) + 1))
+
+
 def say(
-    workspace: ScriptableWorkspace, chat: Chat, key: str, parent: str | None, role: str, text: str
+    workspace: ScriptableWorkspace,
+    chat: Chat,
+    key: str,
+    parent: str | None,
+    role: str,
+    text: str,
+    passages: Sequence[str] = ("Green",),
 ) -> str:
-    """Store a message, as a run of another process did."""
-    citation = Citation(1, "gone", "tea.txt", 1, None, "", "", 0, 5, "Green", 1.0)
-    extra = {} if role == "user" else {"citations": [citation.to_json()], "model": "offline"}
+    """Store a message, as a run of another process did; an answer cites these passages."""
+    cited = [
+        Citation(n, "gone", "tea.txt", n, None, "", "", 0, 5, passage, 1.0).to_json()
+        for n, passage in enumerate(passages, start=1)
+    ]
+    extra = {} if role == "user" else {"citations": cited, "model": "offline"}
     row: dict[str, object] = {
         "id": f"{chat.id}-{key}",
         "chat_id": chat.id,

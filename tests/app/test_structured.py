@@ -193,13 +193,26 @@ def test_a_game_is_watched_while_it_goes_on_and_after_a_refresh(watched: Watched
         ]
         assert unfolded.proto.expanded
         assert any("Talk about who may be a werewolf." in said.value for said in unfolded.markdown)
-        assert unfolded.label in texts(page), (
+        assert any(text.startswith(f"{unfolded.label} · ") for text in texts(page)), (
             "told beside Stop, too: the label is out of sight by then"
         )
         assert not any("Secretly" in text for text in texts(page))
     script.go_on.set()
     settle(app)
     assert any("The werewolves win" in text for text in texts(app))
+
+
+def test_what_players_write_for_the_game_is_not_shown_while_they_write(
+    workspace: ScriptableWorkspace,
+) -> None:
+    client = workspace.halting("Secretly, in prose: ", "nothing.")
+    app, run = begin("werewolf", "Play!")
+    assert client.halted.wait(30)
+    app.run()
+    assert any("Player1 is thinking" in text for text in texts(app))
+    assert not any("Secretly" in text for text in texts(app))
+    run.stop()
+    run.wait(30)
 
 
 def test_a_game_that_is_stopped_tells_how_far_it_came(watched: Watched) -> None:

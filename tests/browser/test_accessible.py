@@ -8,17 +8,14 @@ from collections.abc import Iterator
 from typing import Literal
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import driver, papers
+from tests.browser.axe import violations
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.serving import App, serving
 
 Scheme = Literal["light", "dark"]
-OPTIONS = {"resultTypes": ["violations"]}
-ALLOWED: dict[tuple[str, str], str] = {}
-"""What Streamlit itself does, by rule and selector, and why nothing here can mend it."""
 
 
 CUT = """() => {
@@ -82,7 +79,7 @@ def test_axe_finds_nothing_serious(filled: tuple[App, str], screen: Page) -> Non
     for look in (_welcome, _chat, _documents, _lab, _usage, _settings):
         look(screen, app, chat)
         driver.settled(screen)
-        found += _violations(screen, look.__name__)
+        found += violations(screen, look.__name__)
     assert found == [], "\n".join(found)
 
 
@@ -131,19 +128,6 @@ def _tab_to(page: Page, selector: str, *, back: bool = False) -> None:
             return
         page.keyboard.press("Shift+Tab" if back else "Tab")
     pytest.fail(f"the keyboard does not reach {selector}")
-
-
-def _violations(page: Page, where: str) -> list[str]:
-    """What is serious or critical on the page as it is now, but for what Streamlit does wrong."""
-    results = Axe().run(page, options=OPTIONS).response["violations"]
-    return [
-        f"{where}: {one['id']} ({one['impact']}) {node['target']} {node['html'][:300]}"
-        f" {node.get('failureSummary', '')}"
-        for one in results
-        if one["impact"] in ("serious", "critical")
-        for node in one["nodes"]
-        if (one["id"], str(node["target"][-1])) not in ALLOWED
-    ]
 
 
 def _welcome(page: Page, app: App, chat: str) -> None:

@@ -23,7 +23,7 @@ from agentkit.teams.extraction.ask import _cut_pieces
 from agentkit.teams.extraction.names import split_words
 from agentkit.teams.werewolf import parsers as game
 from agentkit.ui.shared import passage
-from agentkit.ui.steps import chat, kind, turns
+from agentkit.ui.steps import chat, kind, words
 from agentkit.ui.text import markdown
 from agentkit.ui.text import words as drawn_words
 from tests.linear.feeding import Eater, Worst
@@ -374,5 +374,6 @@ EATERS = [
     Eater("ui.passage.unwrapped", passage.unwrapped, ["\n", " "]),
     Eater("ui.draw.code", chat.without_code, ["```", "~~~", "`", "~", "\n"]),
     Eater("ui.draw.cut", kind.cut, ["```", "~~~", "`", "~", "\n", " "]),
-    Eater("ui.turns.lately", turns.lately, MARKDOWN),
+    Eater("ui.words.lately", words.lately, MARKDOWN),
+    Eater("ui.markdown.beginning", lambda text: markdown.beginning(text, 700, 10), MARKDOWN),
 ]

@@ -29,8 +29,10 @@ from agentkit.events import (
 from agentkit.ledger import StoredMessage
 from agentkit.ledger.store import utc_now
 from agentkit.reasons import EndReason
+from agentkit.ui.steps.following import live_turn, waits
 from agentkit.ui.steps.step import Asked, ToolUse
-from agentkit.ui.steps.turns import LIVE, last_turns, lately, live_turn, steps, stored_turns, waits
+from agentkit.ui.steps.turns import last_turns, steps, stored_turns
+from agentkit.ui.steps.words import LIVE, lately
 
 
 def stored(key: str, role: str, run: str, *, inner: bool = False) -> StoredMessage:

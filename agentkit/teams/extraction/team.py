@@ -176,4 +176,5 @@ TEAM = Team(
     " every value.",
     (PLANNER, AGENT),
     work,
+    speaks_in_fields=True,
 )

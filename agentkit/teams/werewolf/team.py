@@ -80,6 +80,7 @@ TEAM = Team(
     (*PLAYERS, MODERATOR),
     work,
     needs_language_model=True,
+    speaks_in_fields=True,
     variant="You watch",
 )
 SEAT = Team(
@@ -90,6 +91,7 @@ SEAT = Team(
     (*PLAYERS, MODERATOR),
     partial(work, seat=True),
     needs_language_model=True,
+    speaks_in_fields=True,
     keeps_secrets=True,
     variant="You play",
 )

@@ -15,22 +15,15 @@ from agentkit import runs
 from agentkit.errors import AgentkitError, NotFound
 from agentkit.events import DocumentDone, HumanInputRequested, MessageSent
 from agentkit.ledger import Chat, StoredMessage, queries
-from agentkit.ledger.queries import Totals
 from agentkit.reasons import end_from_json
 from agentkit.runs import Run
 from agentkit.teams import Question, team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
-from agentkit.ui.chat import choices, composer, doubts, kernel, live, requests, source
+from agentkit.ui.chat import composer, doubts, kernel, live, requests, source, stored
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps import cells, draw, wording
-from agentkit.ui.steps.step import Said
-from agentkit.ui.steps.turns import (
-    Turn,
-    last_turns,
-    steps,
-    stored_turns,
-)
+from agentkit.ui.steps.turns import Turn, last_turns, stored_turns
 from agentkit.ui.text import figures, markdown
 from agentkit.workspace.resuming import find_broken_off
 
@@ -40,7 +33,6 @@ _WARM = "$x$ :+1:\n\n```python\nx\n```"
 """What the browser has the programs for only once it has been drawn: formulas, emoji, coloured
 code.
 """
-_FOUND = "passages-found"
 _SETTINGS_HELP = frozenset(
     {"ModelUnreachable", "ModelAuthFailed", "ModelNotFound", "ConfigError", "RateLimited"}
 )
@@ -96,14 +88,15 @@ def draw_chat(
             on_click=_show_more,
             args=(chat.id,),
         )
-    took = queries.of_messages(ledger, owner, [turn.answer.id for turn in shown if turn.answer])
+    took = stored.read_totals([turn.answer.id for turn in shown if turn.answer])
     labels = {model.id: model.label for model in state.workspace().models()}
-    _count_passages(shown)
+    stored.count_passages(shown)
     kernel.cells_of(turns)
     for turn in shown:
         with st.container(key=f"turn-{turn.run_id}"):
             again = chosen if turn is shown[-1] and run is None else None
-            _draw_stored(turn, took.get(turn.answer.id) if turn.answer else None, labels, again)
+            of_turn = took.get(turn.answer.id if turn.answer else "", stored.NOTHING)
+            _draw_stored(turn, of_turn, labels, again)
     if run:
         live.draw_live(run, team(chat.team), asked)
     else:
@@ -163,7 +156,7 @@ def _show_more(chat_id: str) -> None:
 
 
 def _draw_stored(
-    turn: Turn, took: Totals | None, labels: dict[str, str], again: Question | None
+    turn: Turn, took: stored.Took, labels: dict[str, str], again: Question | None
 ) -> None:
     marker = source.opened(turn.answer.id) if turn.answer else None
     cited = next((citation for citation in turn.citations if citation["marker"] == marker), None)
@@ -171,7 +164,7 @@ def _draw_stored(
     def answer() -> None:
         _draw_unread(turn)
         lost = turn.status != "complete" and bool(turn.inner)
-        _draw_steps(turn, took, unfolded=again is not None and lost)
+        stored.draw_steps(turn, took, unfolded=again is not None and lost)
         if turn.thought:
             draw.draw_thinking(turn.thought)
         ran = cells.to_cells(kernel.cells_of([turn]))  # looked up for all of them before
@@ -179,7 +172,7 @@ def _draw_stored(
         cells.draw_again(turn.question, ran)
         _draw_result(turn)
         if turn.answer:
-            _draw_foot(turn.answer, took, labels.get(turn.answer.extra.get("model", ""), ""))
+            stored.draw_foot(turn.answer, took, labels.get(turn.answer.extra.get("model", ""), ""))
         if (
             again
             and not cells.describe_again(turn.question)
@@ -197,17 +190,6 @@ def _draw_stored(
         source.draw_source(turn.answer.id, cited, turn.answer.content, doubted)
 
 
-def _draw_foot(answer: Said, took: Totals | None, model: str) -> None:
-    """Below an answer: the way to copy it, and what it took, the whole of it to unfold."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if answer.content:
-            components.copy_button(answer.content, f"copy-{answer.id}")
-        if took and took.prompt_tokens + took.completion_tokens:
-            label = markdown.literal(figures.briefly(took, model))
-            with st.popover(label, type="tertiary", key=f"took-{answer.id}"):
-                st.markdown("  \n".join(map(markdown.literal, figures.took(took, model))))
-
-
 def _draw_unread(turn: Turn) -> None:
     """Attached files that could not be read: the answer cannot know them."""
     if turn.status == "failed" or not turn.asked.attachments:
@@ -217,45 +199,6 @@ def _draw_unread(turn: Turn) -> None:
     for event in reversed(done):
         if event.status == "failed":
             st.warning(draw.describe(event))
-
-
-def _count_passages(turns: Sequence[Turn]) -> None:
-    """What was found for stored turns does not change: each is counted once in a session."""
-    known: dict[str, int] = st.session_state.setdefault(_FOUND, {})
-    if unknown := [turn.run_id for turn in turns if turn.run_id not in known]:
-        known |= queries.passages(state.workspace().ledger, state.owner(), unknown)
-
-
-def _did(turn: Turn, took: Totals | None) -> str:
-    """What was done for an answer, in figures."""
-    found = st.session_state[_FOUND][turn.run_id]
-    parts = [figures.count(found, "passage")] if found else []
-    if took and took.calls:
-        parts += [figures.count(took.calls, "call"), figures.seconds(took.seconds)]
-    return " · ".join(["Steps", ", ".join(parts)] if parts else ["Steps"])
-
-
-def _draw_steps(turn: Turn, took: Totals | None, *, unfolded: bool) -> None:
-    """What was done; `unfolded` where the work of those who had finished is all there is."""
-    level = choices.level()
-    if level == "answer":
-        return
-    folded = st.expander(
-        _did(turn, took),
-        type="compact",
-        icon=":material/account_tree:",
-        key=f"steps-{turn.run_id}",
-        on_change="rerun",
-        expanded=unfolded,
-    )
-    if folded.open:
-        with folded:
-            try:
-                ledger, owner = state.workspace().ledger, state.owner()
-                heard = queries.events(ledger, owner, turn.run_id, with_requests=False)
-                draw.draw_steps(steps(heard), level)
-            except NotFound as error:
-                st.caption(markdown.literal(str(error)))
 
 
 def _draw_result(turn: Turn) -> None:

@@ -18,8 +18,12 @@ from agentkit.teams import Team
 from agentkit.ui.chat import choices, requests, source
 from agentkit.ui.steps import cells, draw, wording
 from agentkit.ui.steps.chat import excerpt
+from agentkit.ui.steps.flow import draw_flow
+from agentkit.ui.steps.following import Following, follow
 from agentkit.ui.steps.step import Asked, Step
-from agentkit.ui.steps.turns import Turn, lately, live_turn, waits
+from agentkit.ui.steps.transcript import View, draw_transcript
+from agentkit.ui.steps.turns import Turn
+from agentkit.ui.steps.words import lately
 from agentkit.ui.text import figures, markdown
 
 _FASTEST_S, _SLOWEST_S = 0.125, 1.0
@@ -83,35 +87,48 @@ def _draw_live(
     if run.ended or requests.in_words(run) != asked or _PACE.seconds() != every:
         st.rerun()
     requests.tell_of_others(run)
-    turn = live_turn(run, at_work.agents[-1])
-    if at_work.keeps_secrets:
+    following = _follow(run, at_work)
+    turn = following.catch_up(run)
+    if at_work.keeps_secrets:  # what others do, and that they do it, is not for the person
         turn.steps = [step for step in turn.steps if isinstance(step, MessageSent | Asked)]
-    draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=len(at_work.agents) > 1))
+    draw.draw_turn(turn, lambda: _draw_progress(run, turn, following, at_work))
+
+
+def _follow(run: Run[Any], at_work: Team) -> Following:
+    """What is known of the run, and whether words are shown while they are written.
+
+    They are not where none is for others, and where others hear only parts of them.
+    """
+    aloud = not (at_work.answers_at_once or at_work.speaks_in_fields)
+    return follow(run, at_work.agents[-1], aloud=aloud)
 
 
 def _draw_source(run: Run[Any], at_work: Team) -> None:
     """The source that was opened while its answer is still being written."""
     if marker := source.opened(run.message_id):
-        turn = live_turn(run, at_work.agents[-1])
+        turn = _follow(run, at_work).catch_up(run)
         if marker in turn.sources:
             source.draw_source(run.message_id, turn.sources[marker], turn.text)
 
 
-def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
+def _draw_progress(run: Run[Any], turn: Turn, following: Following, at_work: Team) -> None:
     request = run.waiting_for  # looked at once: the run goes on meanwhile
     label, level = "Stopping" if run.stopping else _doing(turn), choices.level()
+    unfolded = len(at_work.agents) > 1
     if level != "answer":
         icon = ":material/pending:" if request else "spinner"
         # By its key it stays as the person left it, whatever its label says by then.
         key = f"live-{run.id}"
         with st.expander(label, key=key, type="compact", icon=icon, expanded=unfolded):
-            draw.draw_steps(_steps_above(turn, request), level)
+            steps = _steps_above(turn, request)
+            draw_transcript(steps, View(run.id, level, at_work.agents, live=True))
     if turn.thinking:
         draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
     cells.draw_results(turn.steps, run.id)
     _draw_text(turn, run.message_id)
     if request:
-        _draw_said_last(turn, whole=not request.draft)
+        if level == "answer" or not unfolded:  # else it stands above
+            _draw_said_last(turn, whole=not request.draft)
         requests.draw_question(run, request)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
@@ -123,10 +140,20 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
         )
         # The label above is out of sight by then, or there is none.
         told = [label] if (unfolded or level == "answer") and not request else []
-        if not run.stopping and (wait := waits(run.events(), time.time())):
-            told.append(wait)
-        if told:
+        if told := [*told, *_tell(run, following, at_work)]:
             st.caption(markdown.literal(" · ".join(told)), width="stretch")
+        if level != "answer" and not at_work.keeps_secrets:
+            draw_flow(following.flow, run.id, at_work.agents)
+
+
+def _tell(run: Run[Any], following: Following, at_work: Team) -> list[str]:
+    """What is waited for, and what it has taken so far; nothing that would give a secret away."""
+    if at_work.keeps_secrets:
+        return []
+    told = [figures.so_far(following.flow.total)]
+    if not run.stopping:
+        told.insert(0, following.waiting.describe(time.time()))
+    return list(filter(None, told))
 
 
 def _draw_text(turn: Turn, message_id: str) -> None:
@@ -140,7 +167,7 @@ def _draw_text(turn: Turn, message_id: str) -> None:
         return
     before, growing = markdown.finished(text)
     with st.container(key=f"answer-{message_id}"):
-        for part in (before, growing) if before else (growing,):
+        for part in [before, growing][not before :]:
             st.markdown(markdown.answer(part, message_id, turn.sources))
         if hidden:
             left_out = figures.count(hidden, "character")
@@ -150,20 +177,15 @@ def _draw_text(turn: Turn, message_id: str) -> None:
 
 
 def _steps_above(turn: Turn, request: HumanInputRequested | None) -> list[Step]:
-    """All steps but what stands below them: the question, and what it is about."""
+    """All steps but the question, which stands below them."""
     if request is None:
         return turn.steps
-    below = [Asked(request), None if request.draft else _find_said_last(turn)]
-    return [step for step in turn.steps if step not in below]
-
-
-def _find_said_last(turn: Turn) -> MessageSent | None:
-    return next((step for step in reversed(turn.steps) if isinstance(step, MessageSent)), None)
+    return [step for step in turn.steps if step != Asked(request)]
 
 
 def _draw_said_last(turn: Turn, *, whole: bool) -> None:
     """What the person has to know to answer: what was said last."""
-    said = _find_said_last(turn)
+    said = next((step for step in reversed(turn.steps) if isinstance(step, MessageSent)), None)
     if said and (whole or excerpt(said)):
         draw.draw(said, "everything" if whole else "calls")
 

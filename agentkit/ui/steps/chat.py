@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -16,18 +16,18 @@ from agentkit.events import (
     Noted,
     SpeakerSelected,
 )
-from agentkit.messages import functions_of
+from agentkit.messages import calls_of, functions_of
 from agentkit.options import END, Moment, chosen
 from agentkit.teams.approval import AGREED
-from agentkit.teams.ending import without_ending
+from agentkit.teams.ending import is_ending, without_ending
 from agentkit.ui.steps import wording
 from agentkit.ui.steps.kind import Kind, Remark, cut
-from agentkit.ui.steps.step import Asked, Level, Steps
+from agentkit.ui.steps.step import Asked, Chosen, Level, Steps
 from agentkit.ui.steps.tools import call_line
+from agentkit.ui.steps.words import draw_growing, draw_words
 from agentkit.ui.text import markdown
 from agentkit.ui.text.listing import draw_runnable
 
-_SHORT = 60  # characters of a message that stands beside who said it: a vote, a yes
 _ENDED = ":material/flag: You ended it"
 _SILENCE: dict[Moment, str] = {
     "": "",
@@ -45,28 +45,45 @@ class Message(Kind[MessageSent]):
 
     def enter(self, event: MessageSent, seq: int, steps: Steps) -> None:
         """Show it, unless it only hands on a result, or repeats the question or the answer."""
-        hands_on = event.role == "tool" or event.sender == steps.did
+        text = without_ending(event.content)
+        if not event.extra.get("inner"):
+            steps.repeat(text)
+        hands_on = event.role == "tool" or event.sender == steps.did or _is_copy(event, steps)
         steps.did = ""
-        repeats = without_ending(event.content) in steps.outer
-        if not (hands_on or repeats or event.extra.get("silent")):
+        if hands_on or text in steps.outer or event.extra.get("silent"):
+            return
+        if steps.live and event.sender == steps.writer and is_ending(event.content):
+            steps.held = event
+        else:
             steps.put(event.id, event)
 
     def draw(self, step: MessageSent, level: Level) -> None:
-        """A quotation; a night or a day of a game as a heading above what happens in it."""
-        metadata = step.extra.get("metadata")
-        begins = metadata.get("begins") if isinstance(metadata, Mapping) else None
-        if isinstance(begins, Mapping) and begins.get("phase") in wording.PHASES:
+        """Its words; a night or a day of a game as a heading above what happens in it."""
+        if begins := phase_of(step):
             _draw_phase(begins)
         else:
-            _draw_message(step, whole=level == "everything")
+            draw_message(step, level)
+
+    def voice(self, step: MessageSent) -> str:
+        """The sender's; a new phase of a game is nobody's."""
+        return "" if phase_of(step) else step.sender
 
     def is_small_print(self, step: MessageSent) -> bool:
         """Without its code, which is shown where it runs, nothing may be left."""
-        return not excerpt(step)
+        return not without_code(step.content)
 
 
 class Speaker(Remark[SpeakerSelected]):
     """A group gave somebody the floor."""
+
+    def enter(self, event: SpeakerSelected, seq: int, steps: Steps) -> None:
+        """Show it, with what the model said that chose."""
+        steps.go_on()
+        why, steps.chooser_said = steps.chooser_said.strip(), ""
+        if event.method == "auto" and why.strip("*\"'`. ") != event.speaker and why:
+            steps.put(seq, Chosen(event, why))
+        else:
+            super().enter(event, seq, steps)
 
     def line(self, step: SpeakerSelected) -> str:
         """Whom, and how."""
@@ -76,9 +93,24 @@ class Speaker(Remark[SpeakerSelected]):
             who, how = "**You** have the floor", _LAST_WORD.get(step.method, how)
         return f":material/record_voice_over: {who}, {how} · message {step.round}"
 
+    def voice(self, step: SpeakerSelected) -> str | None:
+        """No one's, unless the same one goes on."""
+        return None if self.is_small_print(step) else ""
+
     def is_small_print(self, step: SpeakerSelected) -> bool:
         """Whether the same one goes on."""
         return step.method in ("function", "custom") and step.speaker != wording.PERSON
+
+
+_SPEAKER = Speaker()
+
+
+class Choice(Kind[Chosen]):
+    """A group gave somebody the floor, and the model that chose said why."""
+
+    def line(self, step: Chosen) -> str:
+        """Whom, how, and why."""
+        return f"{_SPEAKER.line(step.event)} · “{markdown.literal(cut(step.why))}”"
 
 
 class ChatEnd(Remark[ChatEnded]):
@@ -129,6 +161,9 @@ class Reply(Kind[HumanAnswered]):
 
 class Question(Kind[Asked]):
     """A question to the person with their answer."""
+
+    def voice(self, step: Asked) -> None:
+        """Of whoever speaks."""
 
     def line(self, step: Asked) -> str:
         """Both."""
@@ -199,21 +234,41 @@ def without_code(text: str) -> str:
     return _CODE_BLOCK.sub("", text).strip()
 
 
-def _draw_message(said: MessageSent, *, whole: bool) -> None:
-    text = markdown.prose(said.content) if whole else excerpt(said)
-    beside = len(text) <= _SHORT and "\n" not in text
-    with st.container(
-        horizontal=beside, vertical_alignment="center", gap="xsmall" if beside else None
-    ):
-        sender, recipient = map(wording.called, (said.sender, said.recipient))
-        who = f"**{markdown.literal(sender)}** to {markdown.literal(recipient)}"
-        who += f" · {wording.END[said.status]}" if said.status in wording.END else ""
-        width: Any = "content" if beside else "stretch"
-        st.caption(f":material/forum: {who}", width=width)
-        if text:
-            st.markdown(text, width=width)
-        for call in functions_of(said.extra) if whole else ():
+_READ: dict[Level, Callable[[str], str]] = {
+    "answer": without_code,
+    "calls": without_code,
+    "everything": str,
+}
+"""What is read of a message."""
+
+
+def draw_message(said: MessageSent, level: Level, *, whole: bool = False) -> None:
+    """The words, a long text folded unless it is to be `whole`, and how the message ended."""
+    text = _READ[level](said.content)
+    if whole:
+        draw_growing(text)
+    else:
+        draw_words(text, f"whole-{said.id}", level)
+    if said.status in wording.END:
+        st.caption(f":material/info: {wording.END[said.status]}")
+    if level == "everything":
+        for call in functions_of(said.extra):
             st.caption(f"asks for `{call_line(call['name'], call['arguments'])}`")
+
+
+def phase_of(said: MessageSent) -> Mapping[str, Any]:
+    """The night or the day of a game that begins with the message; empty for others."""
+    match said.extra.get("metadata"):
+        case {"begins": {"phase": "night" | "day"} as begins}:
+            return dict(begins)
+    return {}
+
+
+def _is_copy(said: MessageSent, steps: Steps) -> bool:
+    """Whether it hands on what another asked for, as a group does to its other members."""
+    first, *_ = [*calls_of(said.extra), {}]
+    key = str(first.get("id", ""))
+    return bool(key) and steps.asked_by.setdefault(key, said.sender) != said.sender
 
 
 def _draw_phase(begins: Mapping[str, Any]) -> None:

@@ -4,7 +4,7 @@ turn of a chat.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import streamlit as st
 
@@ -15,15 +15,16 @@ from agentkit.ui.steps.cells import describe_again
 from agentkit.ui.steps.model import thought
 from agentkit.ui.steps.registry import kind_of
 from agentkit.ui.steps.step import Level, Said, Step
-from agentkit.ui.steps.turns import Turn, lately
+from agentkit.ui.steps.turns import Turn
+from agentkit.ui.steps.words import lately
 from agentkit.ui.text import figures, markdown
 
 PERSON, AGENT = ":material/person:", ":material/auto_stories:"
 
 
 def draw(step: Step, level: Level = "calls") -> None:
-    """One step as one small line, tools and code to unfold, an inner message as a quotation; what
-    is no step draws nothing.
+    """One step as one small line, tools and code to unfold, an inner message as its words; what is
+    no step draws nothing.
     """
     kind_of(step).draw(step, level)
 
@@ -38,18 +39,6 @@ def doing(step: Step) -> str:
     tick.
     """
     return kind_of(step).doing(step)
-
-
-def draw_steps(steps: Sequence[Step], level: Level = "calls") -> None:
-    """All steps of a turn that this level shows."""
-    shown = [
-        step for step in steps if level == "everything" or not kind_of(step).is_small_print(step)
-    ]
-    with st.container(border=True, gap="xsmall"):
-        if not shown:
-            st.caption("Nothing was done yet.")
-        for step in shown:
-            draw(step, level)
 
 
 def draw_turn(turn: Turn, answer: Callable[[], None]) -> None:

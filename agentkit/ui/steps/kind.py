@@ -31,6 +31,10 @@ class Kind(Generic[S]):
         """What goes on while this is the latest step, in words that do not change at every tick."""
         return "Working on the answer"
 
+    def voice(self, step: S) -> str | None:
+        """In whose bubble it stands: an agent's, no one's (empty), or of whoever speaks (None)."""
+        return ""
+
     def is_small_print(self, step: S) -> bool:
         """Whether it is shown at the level of everything alone."""
         return False

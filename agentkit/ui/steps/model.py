@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import time
+
 import streamlit as st
 
-from agentkit.events import Compressed, ModelCalled, ModelReplied, ReplyParsed, Thinking
+from agentkit.events import (
+    Compressed,
+    ModelCalled,
+    ModelReplied,
+    ReplyParsed,
+    Thinking,
+    ThinkingDelta,
+    TokenDelta,
+)
 from agentkit.llm.calls.room import STRATEGY
+from agentkit.teams.ending import without_ending
 from agentkit.ui.steps import request, wording
 from agentkit.ui.steps.kind import Kind, Remark, cut
-from agentkit.ui.steps.step import Level, Steps
+from agentkit.ui.steps.step import Level, Steps, Writing
+from agentkit.ui.steps.words import draw_growing
 from agentkit.ui.text import figures, markdown
 from agentkit.ui.text.listing import draw_text
+
+_FOR_PROGRAMS = ("{", "[", "<", "```json")
+"""How replies begin that a parser reads."""
 
 
 class Call(Kind[ModelCalled]):
@@ -20,6 +35,12 @@ class Call(Kind[ModelCalled]):
         """Show it, if it is one for a text."""
         if event.purpose == "chat":
             steps.put(event.call_id, event)
+            if not wording.is_chooser(event.agent):
+                steps.write(event.call_id, event.agent)
+
+    def voice(self, step: ModelCalled) -> str:
+        """Of the agent, unless it chooses who speaks."""
+        return "" if wording.is_chooser(step.agent) else step.agent
 
     def line(self, step: ModelCalled) -> str:
         """Who asks which model."""
@@ -46,8 +67,16 @@ class Replied(Kind[ModelReplied]):
 
     def enter(self, event: ModelReplied, seq: int, steps: Steps) -> None:
         """Show it in the place of the request."""
-        if event.purpose == "chat":
-            steps.put(event.call_id, event)
+        if event.purpose != "chat":
+            return
+        steps.put(event.call_id, event)
+        steps.end_writing(event.call_id, whole=event.status in ("ok", "cached"))
+        if wording.is_chooser(event.agent):
+            steps.chooser_said = event.text
+
+    def voice(self, step: ModelReplied) -> str:
+        """Of the agent, unless it chooses who speaks."""
+        return "" if wording.is_chooser(step.agent) else step.agent
 
     def line(self, step: ModelReplied) -> str:
         """What it took, or why there is no reply."""
@@ -82,6 +111,50 @@ class Replied(Kind[ModelReplied]):
         return step.status != "failed" and step.end not in wording.CUT
 
 
+class Word(Kind[TokenDelta]):
+    """A piece of a reply came."""
+
+    def enter(self, event: TokenDelta, seq: int, steps: Steps) -> None:
+        """Put it to what is written."""
+        if writing := steps.writing(event.call_id):
+            writing.pieces.append(event.text)
+
+
+class Thought(Kind[ThinkingDelta]):
+    """A piece of what a model thinks came."""
+
+    def enter(self, event: ThinkingDelta, seq: int, steps: Steps) -> None:
+        """Put it to what was thought, with what had been taken for words."""
+        if writing := steps.writing(event.call_id):
+            if event.was_text:
+                writing.thoughts += writing.pieces
+                writing.pieces.clear()
+            writing.thoughts.append(event.text)
+
+
+class Written(Kind[Writing]):
+    """An agent writes to others."""
+
+    def voice(self, step: Writing) -> str:
+        """Its own."""
+        return step.agent
+
+    def draw(self, step: Writing, level: Level) -> None:
+        """Its words so far; of what is for programs, how much there is."""
+        text = step.text
+        if not text.strip():
+            st.caption(f":material/more_horiz: thinking, {_passed(step)} s")
+        elif level != "everything" and text.lstrip().startswith(_FOR_PROGRAMS):
+            st.caption(f":material/more_horiz: writing, {figures.count(len(text), 'character')}")
+        else:
+            draw_growing(without_ending(text))
+
+    def doing(self, step: Writing) -> str:
+        """Who writes, or is about to."""
+        name = wording.called(step.agent)
+        return f"{name} is writing" if step.pieces else wording.thinks(step.agent)
+
+
 class Parsed(Remark[ReplyParsed]):
     """An agent's parser read a reply."""
 
@@ -100,6 +173,10 @@ class Parsed(Remark[ReplyParsed]):
             st.caption(f"{self.line(step)}: {markdown.literal(step.error)}")
         else:
             super().draw(step, level)
+
+    def voice(self, step: ReplyParsed) -> str:
+        """The agent's."""
+        return step.agent
 
     def is_small_print(self, step: ReplyParsed) -> bool:
         """Where it could be read."""
@@ -142,6 +219,11 @@ def thought(thinking: Thinking) -> str:
     tokens = f"{about}{figures.count(thinking.tokens, 'token')}"
     how_long = "" if thinking.seconds is None else f" for {figures.seconds(thinking.seconds)}"
     return f"Thought{how_long} · {tokens}"
+
+
+def _passed(writing: Writing) -> int:
+    """Seconds since the model was asked."""
+    return int(max(0, time.time() - writing.since))
 
 
 def _end(event: ModelReplied) -> str:

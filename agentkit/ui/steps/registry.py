@@ -9,7 +9,7 @@ from typing import Any
 from agentkit import events
 from agentkit.ui.steps import cells, chat, documents, model, plan, run, tools
 from agentkit.ui.steps.kind import Kind
-from agentkit.ui.steps.step import Asked, CellRun, Planned, Step, ToolUse
+from agentkit.ui.steps.step import Asked, CellRun, Chosen, Planned, Step, ToolUse, Writing
 
 _OF: dict[type[Any], Kind[Any]] = {
     events.RunStarted: Kind(),
@@ -21,14 +21,16 @@ _OF: dict[type[Any], Kind[Any]] = {
     events.Unknown: run.OfNewer(),
     events.MessageSent: chat.Message(),
     events.SpeakerSelected: chat.Speaker(),
+    Chosen: chat.Choice(),
     events.ChatEnded: chat.ChatEnd(),
     events.HumanInputRequested: chat.Request(),
     events.HumanAnswered: chat.Reply(),
     Asked: chat.Question(),
     events.ModelCalled: model.Call(),
     events.ModelReplied: model.Replied(),
-    events.TokenDelta: Kind(),  # the text that is being written is drawn apart
-    events.ThinkingDelta: Kind(),
+    events.TokenDelta: model.Word(),
+    events.ThinkingDelta: model.Thought(),
+    Writing: model.Written(),
     events.ReplyParsed: model.Parsed(),
     events.Compressed: model.Shortened(),
     events.ToolCalled: tools.Called(),

@@ -15,6 +15,7 @@ from agentkit.ui.steps import wording
 from agentkit.ui.steps.kind import Kind, Remark
 from agentkit.ui.steps.plan import end_plan
 from agentkit.ui.steps.step import Steps
+from agentkit.ui.steps.tools import end_tools
 from agentkit.ui.text import markdown
 
 
@@ -32,8 +33,9 @@ class BrokenOff(Kind[RunFailed | RunStopped]):
     """The run ended early; why stands with the answer."""
 
     def enter(self, event: RunFailed | RunStopped, seq: int, steps: Steps) -> None:
-        """No step of a plan goes on."""
+        """No step of a plan and no tool goes on."""
         end_plan(steps)
+        end_tools(steps)
 
 
 class Limit(Remark[LimitTold]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -13,11 +13,13 @@ from agentkit.events import (
     HumanInputRequested,
     MessageSent,
     PlanMade,
+    SpeakerSelected,
     StepDone,
     ToolCalled,
     ToolReturned,
 )
 from agentkit.ledger import StoredMessage
+from agentkit.teams.ending import without_ending
 
 Said = StoredMessage | MessageSent
 Level = Literal["answer", "calls", "everything"]
@@ -47,6 +49,38 @@ class ToolUse:
     returned: ToolReturned | None = None
     found: tuple[Found, ...] = ()
     """The passages that came back; empty for other results, and where older versions stored it."""
+    since: float | None = field(default=None, compare=False)
+    """When it began, in seconds since 1970, while it runs; None once nothing runs any more."""
+
+
+@dataclass(slots=True)
+class Writing:
+    """What an agent writes to others while it does, and until they hear it."""
+
+    call_id: str
+    agent: str
+    since: float
+    """When its model was asked, in seconds since 1970."""
+    pieces: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The words so far."""
+        return "".join(self.pieces)
+
+    @property
+    def thinking(self) -> str:
+        """What its model thought before them."""
+        return "".join(self.thoughts)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A model gave somebody the floor, and said why."""
+
+    event: SpeakerSelected
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +129,33 @@ class CellRun:
     seconds: float = 0.0
 
 
-Step = Event | ToolUse | Asked | Planned | CellRun
+Step = Event | ToolUse | Asked | Planned | Writing | Chosen | CellRun
 
 
 class Steps:
     """Steps as they come in; later states of one replace the earlier ones in their place."""
 
-    def __init__(self, outer: Collection[str] = ()) -> None:
-        """`outer`: the texts of the question and the answer, which only repeat among the agents."""
+    def __init__(
+        self,
+        outer: Iterable[str] = (),
+        *,
+        writer: str = "",
+        live: bool = False,
+        aloud: bool = False,
+    ) -> None:
+        """`outer`: the texts of the question and the answer, which only repeat among the agents.
+
+        `live`: whether the run goes on; `writer` is whose words are its answer. Where others
+        write `aloud`, what they write is a step while they do.
+        """
         self.shown: dict[str, Step] = {}
         """By what they are known by: the id of the call, the document, or the event's number."""
-        self.outer = outer
+        self.outer = set(outer)
+        self.writer = writer
+        self.live = live
+        self.aloud = aloud
+        self.at = 0.0
+        """When the event happened that comes in, in seconds since 1970."""
         self.did = ""
         """Who has just done something whose result its next message hands on."""
         self.in_call = False
@@ -114,11 +164,52 @@ class Steps:
         """Calls that a plan's steps made, and show themselves."""
         self.hits: dict[tuple[object, object, object], Mapping[str, Any]] = {}
         """What searches found, by document and span."""
+        self.asked_by: dict[str, str] = {}
+        """Whose model asked for a call of a tool, by the call."""
+        self.held: MessageSent | None = None
+        """What the writer said to end the work: the answer, unless the others go on."""
+        self.chooser_said = ""
+        """What the model said last that was asked who speaks next."""
         self._plan = ""
+        self._written = ""
 
     def put(self, key: str | int, step: Step) -> None:
         """Show the step, in the place of an earlier state of it; a number is that of the event."""
         self.shown[f"step {key}" if isinstance(key, int) else key] = step
+
+    def repeat(self, text: str) -> None:
+        """The question or the answer: it is shown elsewhere, and not among the agents."""
+        self.outer.add(text)
+        self.held = None
+        for key, step in list(self.shown.items()):
+            if isinstance(step, MessageSent) and without_ending(step.content) == text:
+                del self.shown[key]
+
+    def go_on(self) -> None:
+        """The work goes on: what seemed to end it was a word among others."""
+        if self.held:
+            self.put(self.held.id, self.held)
+            self.held = None
+
+    def write(self, call_id: str, agent: str) -> None:
+        """An agent begins to write; nobody hears what nobody in particular writes."""
+        if self.aloud and agent not in ("", self.writer):
+            self.put(_writing(call_id), Writing(call_id, agent, self.at))
+
+    def writing(self, call_id: str) -> Writing | None:
+        """What an agent writes in that call of its model."""
+        found = self.shown.get(_writing(call_id))
+        return found if isinstance(found, Writing) else None
+
+    def end_writing(self, call_id: str, *, whole: bool) -> None:
+        """Nothing more comes; what is `whole` stands until the others hear it."""
+        self._written = call_id
+        if not whole:
+            self.let_go()
+
+    def let_go(self) -> None:
+        """What was written gives place to what happens next, which is the message, if it is one."""
+        self.shown.pop(_writing(self._written), None)
 
     def begin_plan(self, made: PlanMade) -> None:
         """Show the plan; steps that are done from now on are its."""
@@ -138,6 +229,10 @@ class Steps:
     def keep_hits(self, hits: Collection[Mapping[str, Any]]) -> None:
         """Remember what a search found."""
         self.hits |= {_span(hit): hit for hit in hits}
+
+
+def _writing(call_id: str) -> str:
+    return f"written in {call_id}"
 
 
 def _span(hit: Mapping[str, Any]) -> tuple[object, object, object]:

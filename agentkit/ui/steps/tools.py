@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -23,7 +25,8 @@ class Called(Kind[ToolCalled]):
         if plan and plan.runs and event.agent == plan.made.agent:
             steps.of_plan.add(event.call_id)
         else:
-            steps.put(event.call_id, ToolUse(event))
+            since = steps.at if steps.live else None
+            steps.put(event.call_id, ToolUse(event, since=since))
             steps.in_call = True
 
 
@@ -44,11 +47,14 @@ class Returned(Kind[ToolReturned]):
 class Use(Kind[ToolUse]):
     """A call with its result."""
 
+    def voice(self, step: ToolUse) -> None:
+        """Of whoever speaks: it had the tool called."""
+
     def draw(self, step: ToolUse, level: Level) -> None:
         """To unfold: the arguments, and what came back."""
         called, returned = step.called, step.returned
         went_well = returned is None or returned.ok
-        state = "running" if returned is None else figures.seconds(returned.seconds)
+        state = _running(step) if returned is None else figures.seconds(returned.seconds)
         state += "" if went_well else ", failed"
         label = f"`{call_line(called.name, called.arguments)}` · {state}"
         icon = ":material/build:" if went_well else ":material/error:"
@@ -73,6 +79,9 @@ class Code(Remark[CodeRan]):
         super().enter(event, seq, steps)
         steps.did = event.agent
 
+    def voice(self, step: CodeRan) -> None:
+        """Of whoever speaks: it wrote the code."""
+
     def draw(self, step: CodeRan, level: Level) -> None:
         """To unfold: the code, and what it put out."""
         icon = ":material/terminal:" if step.exit_code == 0 else ":material/error:"
@@ -85,6 +94,20 @@ class Code(Remark[CodeRan]):
             draw_runnable(step.code, step.language)
             st.caption("Output")
             _draw_output(step.output)
+
+
+def end_tools(steps: Steps) -> None:
+    """The run has ended: no tool goes on."""
+    for key, step in list(steps.shown.items()):
+        if isinstance(step, ToolUse) and step.since is not None:
+            steps.put(key, replace(step, since=None))
+
+
+def _running(use: ToolUse) -> str:
+    """For how long; what a run that ended left behind runs no more."""
+    if use.since is None:
+        return "no result"
+    return f"running {int(max(0, time.time() - use.since))} s"
 
 
 def draw_result(text: str, found: Sequence[Found] = ()) -> None:

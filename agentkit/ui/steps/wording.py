@@ -78,10 +78,10 @@ DOING = {
 """What goes on, where several places say it."""
 NOBODY = "The team"
 """What a call is under that no agent made."""
-_CHOOSER = "speaker_selection_agent"  # AutoGen's name
+CHOOSER = "speaker_selection_agent"  # AutoGen's name
 PERSON = "User"
 """The name of the person among agents."""
-_CALLED = {"": NOBODY, _CHOOSER: "Choice of the speaker", PERSON: "You"}
+_CALLED = {"": NOBODY, CHOOSER: "Choice of the speaker", PERSON: "You"}
 """What agents are called whose names are for programs."""
 _LIMITS = {
     True: (
@@ -121,14 +121,19 @@ def called(agent: str) -> str:
     return _CALLED.get(agent, agent)
 
 
+def is_chooser(agent: str) -> bool:
+    """Whether it only chooses who speaks next."""
+    return agent == CHOOSER
+
+
 def without_names(text: str) -> str:
     """A text, such as that of an error, in which no agent goes by a name for programs."""
-    return text.replace(_CHOOSER, called(_CHOOSER))
+    return text.replace(CHOOSER, called(CHOOSER))
 
 
 def thinks(agent: str) -> str:
     """What goes on while the agent's model is asked, as plain text."""
-    if agent == _CHOOSER:
+    if agent == CHOOSER:
         return "Choosing who speaks next"
     return f"{called(agent)} is thinking"
 

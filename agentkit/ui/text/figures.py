@@ -91,6 +91,16 @@ def took(totals: Totals, model: str) -> list[str]:
     return [part for part in parts if part]
 
 
+def so_far(totals: Totals) -> str:
+    """What a run has taken by now: tokens in and out together, and cost; empty for nothing."""
+    tokens = totals.prompt_tokens + totals.completion_tokens
+    if not tokens:
+        return ""
+    about = "about " * totals.estimated
+    paid = f", {cost(totals)}" if totals.cost or totals.unpriced else ""
+    return f"{about}{count(tokens, 'token')} so far{paid}"
+
+
 def size(number: int) -> str:
     """Bytes as `640 bytes`, `12 kB`, `3.4 MB`."""
     if number < 1000:

@@ -120,6 +120,23 @@ def finished(text: str) -> tuple[str, str]:
     return "", text
 
 
+def beginning(text: str, characters: int, lines: int) -> str:
+    """The first lines of a text that is longer; all of a text that is hardly longer.
+
+    It is not cut in the middle of a word, and ends with dots, but for within code.
+    """
+    text = _normal(text)
+    if len(text) <= characters * 1.3 and text.count("\n") <= lines * 1.3:
+        return text
+    shown = "\n".join(text.split("\n")[:lines])
+    if len(shown) > characters:
+        start, word, _ = shown[:characters].rpartition(" ")
+        shown = start if word else shown[:characters]
+    last = next(reversed(_blocks(shown)), ("", 0, 0))
+    in_code = last[0] == "fence" and last[2] == shown.count("\n") + 1
+    return shown if in_code else f"{shown.rstrip()} …"
+
+
 def _in_parts(text: str, show: Show) -> str:
     """The text with fenced code as it stands, and the prose between as `show` makes it."""
     text = _normal(text)

@@ -1,0 +1,156 @@
+"""What agents say and do, as people read it: bubbles with the mark and colour of who speaks.
+
+Between them stands what is no one's alone. Of a long transcript the end is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, filterfalse, takewhile
+from operator import attrgetter
+
+import streamlit as st
+
+from agentkit.events import MessageSent
+from agentkit.ui.steps import voices, wording
+from agentkit.ui.steps.chat import draw_message, phase_of
+from agentkit.ui.steps.registry import kind_of
+from agentkit.ui.steps.step import Level, Step
+from agentkit.ui.text import figures, markdown
+
+PAGE = 40
+"""Steps that are drawn at first."""
+_MOVES = 20
+"""By so many steps the beginning moves on while a run goes on, so that it stands still between."""
+
+_WHOLE = {True: 12_000, False: 0}
+"""Characters of the latest messages that stay whole, while a run goes on and afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Whose steps are looked at, and how much of them."""
+
+    run_id: str
+    level: Level
+    members: Sequence[str] = ()
+    """The agents of the team."""
+    live: bool = False
+    """Whether the run goes on: what was just written stays whole for a while, and does not jump."""
+
+
+@dataclass(slots=True)
+class Bubble:
+    """What one agent says and does in a row; no agent: what stands between."""
+
+    number: int
+    agent: str
+    parts: list[Step] = field(default_factory=list)
+
+    @property
+    def recipient(self) -> str:
+        """Whom its words are for; empty as long as there are none."""
+        heard = (part.recipient for part in self.parts if isinstance(part, MessageSent))
+        return next(heard, "")
+
+
+def group(steps: Sequence[Step]) -> list[Bubble]:
+    """The steps by who speaks, in their order."""
+    bubbles: list[Bubble] = []
+    for step in steps:
+        voice = kind_of(step).voice(step)
+        if not bubbles or not _goes_on(bubbles[-1], voice, step):
+            bubbles.append(Bubble(len(bubbles), voice or ""))
+        bubbles[-1].parts.append(step)
+    return bubbles
+
+
+def _goes_on(bubble: Bubble, voice: str | None, step: Step) -> bool:
+    """Whether the step belongs to the bubble; words for another begin one of their own."""
+    if isinstance(step, MessageSent) and bubble.recipient not in ("", step.recipient):
+        return False
+    return voice is None or voice == bubble.agent
+
+
+def select(bubbles: Sequence[Bubble], level: Level) -> list[Bubble]:
+    """What this level shows of them."""
+    if level == "everything":
+        return list(bubbles)
+    shown = [
+        Bubble(bubble.number, bubble.agent, list(filterfalse(_is_small_print, bubble.parts)))
+        for bubble in bubbles
+    ]
+    return list(filter(attrgetter("parts"), shown))
+
+
+def _is_small_print(step: Step) -> bool:
+    return kind_of(step).is_small_print(step)
+
+
+def find_end(bubbles: Sequence[Bubble], most: int) -> tuple[int, list[Bubble]]:
+    """The last bubbles with so many steps or a few more, and how many steps are before them."""
+    count = sum(len(bubble.parts) for bubble in bubbles)
+    hidden = max(0, count - most) // _MOVES * _MOVES
+    left, end = hidden, []
+    for bubble in bubbles:
+        if parts := bubble.parts[left:]:
+            end.append(Bubble(bubble.number, bubble.agent, parts))
+        left = max(0, left - len(bubble.parts))
+    return hidden, end
+
+
+def draw_transcript(steps: Sequence[Step], view: View) -> None:
+    """The end of what was said and done, as far as this level shows it; earlier steps on demand."""
+    key = f"steps-of-{view.run_id}"
+    bubbles = select(group(steps), view.level)
+    hidden, end = find_end(bubbles, st.session_state.get(key, PAGE))
+    with st.container(key=f"transcript-{view.run_id}", gap="small"):
+        if hidden:
+            label = f"Earlier ({figures.count(hidden, 'step')})"
+            icon = ":material/expand_less:"
+            st.button(
+                label, f"{key}-more", icon=icon, type="tertiary", on_click=_show_more, args=(key,)
+            )
+        if not end:
+            st.caption("Nothing was done yet.")
+        whole = _find_whole(end, _WHOLE[view.live])
+        for bubble in end:
+            _draw_bubble(bubble, view, whole)
+
+
+def _show_more(key: str) -> None:
+    st.session_state[key] = st.session_state.get(key, PAGE) + PAGE
+
+
+def _find_whole(bubbles: Sequence[Bubble], characters: int) -> set[str]:
+    """The last messages, as many as have so many characters in all."""
+    said = [part for bubble in bubbles for part in bubble.parts if isinstance(part, MessageSent)]
+    lengths = accumulate(len(message.content) for message in reversed(said))
+    fitting = takewhile(characters.__ge__, lengths)
+    return {message.id for message, _ in zip(reversed(said), fitting, strict=False)}
+
+
+def _draw_bubble(bubble: Bubble, view: View, whole: Collection[str]) -> None:
+    if not bubble.agent:
+        _draw_parts(bubble, view, whole)
+        return
+    colour = voices.find_colour(bubble.agent, view.members)
+    with st.container(key=f"voice-{colour}-{view.run_id}-{bubble.number}", gap="xsmall"):
+        st.caption(_head(bubble))
+        _draw_parts(bubble, view, whole)
+
+
+def _draw_parts(bubble: Bubble, view: View, whole: Collection[str]) -> None:
+    for part in bubble.parts:
+        if isinstance(part, MessageSent) and part.id in whole and not phase_of(part):
+            draw_message(part, view.level, whole=True)
+        else:
+            kind_of(part).draw(part, view.level)
+
+
+def _head(bubble: Bubble) -> str:
+    """The mark, who speaks, and to whom."""
+    mark, name = voices.make_mark(bubble.agent), wording.called(bubble.agent)
+    to = f" to {markdown.literal(bubble.recipient)}" if bubble.recipient else ""
+    return f"**{markdown.literal(mark)}** **{markdown.literal(name)}**{to}"
