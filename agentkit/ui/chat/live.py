@@ -113,7 +113,7 @@ def _draw_progress(run: Run[Any], turn: Turn, following: Following, at_work: Tea
     label, level = "Stopping" if run.stopping else _doing(turn), composer.level()
     unfolded = len(at_work.agents) > 1
     if level != "answer":
-        icon = ":material/pending:" if request else "spinner"
+        icon = ("spinner", ":material/pending:")[request is not None]
         # By its key it stays as the person left it, whatever its label says by then.
         key = f"live-{run.id}"
         with st.expander(label, key=key, type="compact", icon=icon, expanded=unfolded):
@@ -122,24 +122,32 @@ def _draw_progress(run: Run[Any], turn: Turn, following: Following, at_work: Tea
     if turn.thinking:
         draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
     _draw_text(turn, run.message_id)
+    is_shown = unfolded and level != "answer"  # what was said last stands in the transcript
     if request:
-        if level == "answer" or not unfolded:  # else it stands above
+        if not is_shown:
             _draw_said_last(turn, whole=not request.draft)
         requests.draw_question(run, request)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Stop",
-            key=f"stop-{run.id}",
-            icon=":material/stop_circle:",
-            on_click=run.stop,
-            disabled=run.stopping,
-        )
+        told = []
+    else:
         # The label above is out of sight by then, or there is none.
-        told = [label] if (unfolded or level == "answer") and not request else []
-        if told := [*told, *_tell(run, following)]:
-            st.caption(markdown.literal(" · ".join(told)), width="stretch")
+        told = [label][not (unfolded or level == "answer") :]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _draw_foot(run, following, told)
         if level != "answer":
             draw_flow(following.flow, run.id, at_work.agents)
+
+
+def _draw_foot(run: Run[Any], following: Following, told: list[str]) -> None:
+    """The way to end it, what goes on, and what it has taken so far."""
+    st.button(
+        "Stop",
+        key=f"stop-{run.id}",
+        icon=":material/stop_circle:",
+        on_click=run.stop,
+        disabled=run.stopping,
+    )
+    if told := [*told, *_tell(run, following)]:
+        st.caption(markdown.literal(" · ".join(told)), width="stretch")
 
 
 def _tell(run: Run[Any], following: Following) -> list[str]:

@@ -233,7 +233,7 @@ def phase_of(said: MessageSent) -> Mapping[str, Any]:
     """The night or the day of a game that begins with the message; empty for others."""
     match said.extra.get("metadata"):
         case {"begins": {"phase": "night" | "day"} as begins}:
-            return begins
+            return dict(begins)
     return {}
 
 
