@@ -17,12 +17,12 @@ import pytest
 from tests.test_layers import imports_of, modules_of
 
 ROOT = Path(__file__).parents[1]
-FILE_MEDIAN, FILE_MOST = 140, 500
+FILE_MEDIAN, FILE_MOST = 145, 500
 FOLDER_MOST = 26
 BODY_MEDIAN, BODY_MOST = 8, 60
 COMPLEXITY_MOST = 15
 COLUMNS_MOST = 100
-DENSITY_MOST = 31.0
+DENSITY_MOST = 29.0
 """Branches in 100 lines of bodies; well-kept libraries have 15 to 25, so this is to fall."""
 UNFORMATTED = re.compile(r"# *fmt: *(skip|off)")
 MOST_LINES_OF = {"app.py": 40, "pages": 120, "agentkit/conversation/conversable.py": 1_000}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -126,24 +127,31 @@ def _draw_progress(run: Run[Any], turn: Turn, following: Following, at_work: Tea
         draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
     cells.draw_results(turn.steps, run.id)
     _draw_text(turn, run.message_id)
+    is_shown = unfolded and level != "answer"  # what was said last stands in the transcript
+    told: list[str] = []
     if request:
-        if level == "answer" or not unfolded:  # else it stands above
+        if not is_shown:
             _draw_said_last(turn, whole=not request.draft)
         requests.draw_question(run, request)
+    elif unfolded or level == "answer":
+        told = [label]  # above it is out of sight by then, or there is none
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Stop",
-            key=f"stop-{run.id}",
-            icon=":material/stop_circle:",
-            on_click=run.stop,
-            disabled=run.stopping,
-        )
-        # The label above is out of sight by then, or there is none.
-        told = [label] if (unfolded or level == "answer") and not request else []
-        if told := [*told, *_tell(run, following, at_work)]:
-            st.caption(markdown.literal(" · ".join(told)), width="stretch")
+        _draw_foot(run, [*told, *_tell(run, following, at_work)])
         if level != "answer" and not at_work.keeps_secrets:
             draw_flow(following.flow, run.id, at_work.agents)
+
+
+def _draw_foot(run: Run[Any], told: Sequence[str]) -> None:
+    """The way to end it, what goes on, and what it has taken so far."""
+    st.button(
+        "Stop",
+        key=f"stop-{run.id}",
+        icon=":material/stop_circle:",
+        on_click=run.stop,
+        disabled=run.stopping,
+    )
+    if told:
+        st.caption(markdown.literal(" · ".join(told)), width="stretch")
 
 
 def _tell(run: Run[Any], following: Following, at_work: Team) -> list[str]:
@@ -167,7 +175,7 @@ def _draw_text(turn: Turn, message_id: str) -> None:
         return
     before, growing = markdown.finished(text)
     with st.container(key=f"answer-{message_id}"):
-        for part in [before, growing][not before :]:
+        for part in (before, growing) if before else (growing,):
             st.markdown(markdown.answer(part, message_id, turn.sources))
         if hidden:
             left_out = figures.count(hidden, "character")

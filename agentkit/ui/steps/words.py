@@ -52,7 +52,7 @@ def draw_growing(text: str) -> None:
         st.caption(f":material/more_horiz: {figures.count(hidden, 'character')} before this")
     before, growing = markdown.finished(shown)
     with st.container(gap="small"):
-        for part in [before, growing][not before :]:
+        for part in (before, growing) if before else (growing,):
             st.markdown(markdown.prose(part))
 
 
