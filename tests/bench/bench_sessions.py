@@ -67,8 +67,8 @@ class Watched(Page):
         super().count()
 
 
-async def watch(app: App, pages: int) -> list[float]:
-    """Let so many people ask at about the same time; seconds of each look until all is answered."""
+async def watch(app: App, pages: int, spread_s: float) -> list[float]:
+    """Let so many people ask within so many seconds; how long each look took until all is there."""
     address = f"ws{app.url.removeprefix('http')}/_stcore/stream"
     opened: list[Watched] = []
     hearing = []
@@ -84,6 +84,7 @@ async def watch(app: App, pages: int) -> list[float]:
     for page in opened:
         page.took.clear()
         await page.run(papers.FERRY_QUESTION)
+        await asyncio.sleep(spread_s / pages)
     async with asyncio.timeout(PATIENCE_S):
         await asyncio.gather(*(page.is_over.wait() for page in opened))
     await asyncio.sleep(SETTLES_S)
@@ -114,7 +115,9 @@ def find_losses(folder: Path) -> tuple[int, int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Looks of many sessions at once.")
     parser.add_argument("--sessions", type=int, default=30)
-    sessions = parser.parse_args().sessions
+    parser.add_argument("--spread", type=float, default=6.0, help="seconds in which all ask")
+    given = parser.parse_args()
+    sessions = given.sessions
     with tempfile.TemporaryDirectory() as name, OpenAIServer(answer) as server:
         folder = Path(name)
         model = {"OPENAI_API_KEY": "sk-bench", "OPENAI_MODEL": "test-model"}
@@ -125,11 +128,14 @@ def main() -> None:
         subprocess.run(command, cwd=ROOT, env=own, check=True, capture_output=True)
         with serving(folder, environment) as app:
             before = cpu_seconds(app.process.pid)
-            took = sorted(asyncio.run(watch(app, sessions)))
+            took = sorted(asyncio.run(watch(app, sessions, given.spread)))
             used = cpu_seconds(app.process.pid) - before
             whole, missing = find_losses(folder)
     p95 = took[int(len(took) * 0.95)]
-    print(f"{processor()}; {sessions} sessions, {TOKENS_A_SECOND} tokens a second each")
+    print(
+        f"{processor()}; {sessions} sessions that ask within {given.spread:g} s,"
+        f" {TOKENS_A_SECOND} tokens a second each"
+    )
     print(
         f"{len(took)} looks: p50 {statistics.median(took) * 1000:.0f} ms, p95 {p95 * 1000:.0f} ms,"
         f" longest {took[-1] * 1000:.0f} ms; {used:.1f} s of processor time"

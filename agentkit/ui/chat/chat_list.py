@@ -12,7 +12,7 @@ import streamlit as st
 
 from agentkit import runs
 from agentkit.ledger import Chat
-from agentkit.ui.chat import address
+from agentkit.ui.chat import address, live
 from agentkit.ui.chat.source import open_source
 from agentkit.ui.shared import components, state
 from agentkit.ui.text import markdown
@@ -74,7 +74,8 @@ def draw_chat_list(current: str | None) -> None:
             with place:
                 for chat, mark in listed:
                     _draw_row(chat, mark, current=chat.id == current)
-        every = POLL_S if any(mark in ("answering", "waiting") for _, mark in listed) else None
+        goes_on = any(mark in ("answering", "waiting") for _, mark in listed)
+        every = live.pace_looks(POLL_S) if goes_on else None
         st.fragment(_watch, run_every=every)(listed, search, page, current)
     _draw_dialog(current)
 

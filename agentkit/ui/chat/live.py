@@ -68,6 +68,13 @@ def after(seconds: float, share: float) -> float:
 _PACE = Pace()
 
 
+def pace_looks(best_s: float) -> float:
+    """Seconds between two looks that need not be more often than each `best_s`: more while the
+    process has much to do.
+    """
+    return best_s * _PACE.seconds() / _FASTEST_S
+
+
 def draw_live(run: Run[Any], at_work: Team, asked: HumanInputRequested | None) -> None:
     """The turn that the run is working on, and the source that was opened meanwhile.
 
