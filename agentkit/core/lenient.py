@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 
 def count_or_zero(value: object) -> int:
     """The value if it is a whole number above 0, else 0."""
     return value if type(value) is int and value > 0 else 0
-
-
-def is_list_of(value: object, kind: type | tuple[type, ...]) -> TypeGuard[list[Any]]:
-    """Whether it is a list, and all in it are of this kind."""
-    return isinstance(value, list) and all(isinstance(each, kind) for each in value)
 
 
 def find_below(value: object, *keys: str) -> Any:

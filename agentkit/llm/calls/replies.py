@@ -11,7 +11,7 @@ from itertools import repeat
 from types import NoneType
 from typing import TYPE_CHECKING, Any, cast
 
-from agentkit.core.lenient import is_list_of
+from agentkit.core.given import is_list_of
 from agentkit.errors import BadModelReply
 from agentkit.events import ReplyEnd
 from agentkit.llm.calls.thinking import find_thinking, split_thinking

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, dropwhile, filterfalse, pairwise, repeat, takewhile
 from typing import Any, Literal, cast
 
-from agentkit.core.lenient import is_list_of
+from agentkit.core.given import is_list_of
 from agentkit.errors import ModelError, ModelUnreachable
 from agentkit.llm.model import Model
 from agentkit.messages import (

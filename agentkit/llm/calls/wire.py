@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
 
-from agentkit.core.lenient import find_below, is_list_of
+from agentkit.core.given import is_list_of
+from agentkit.core.lenient import find_below
 from agentkit.errors import BadModelReply
 from agentkit.llm.calls.failures import read_told_error, redact
 

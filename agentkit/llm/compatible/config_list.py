@@ -18,7 +18,7 @@ from operator import contains
 from pathlib import Path
 from typing import Any
 
-from agentkit.core.lenient import is_list_of
+from agentkit.core.given import is_list_of
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.messages import without_keys
 
