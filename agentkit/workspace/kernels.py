@@ -18,7 +18,6 @@ from agentkit.events import CodeRan, MessageSent, MessageStatus
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.messages import new_id
 from agentkit.runs import Run
-from agentkit.teams import tools
 from agentkit.teams.cells import SHOWN, WORK, ChatCells, find_codes
 
 AGAIN = "cells_again"
@@ -71,7 +70,9 @@ def run_again(data: Path, ledger: Ledger, owner: str, chat: Chat) -> Run[None]:
     codes = find_codes(cells.all())
     if not codes:
         raise NotFound("There are no cells in this chat that could be run again.")
-    work = partial(_run_all, cells, codes, thread[-1].id)
+    from agentkit.teams import tools  # loads the agents, which a search does not need
+
+    work = partial(_run_all, cells, codes, thread[-1].id, tools.TEAM.id, tools.RUNNER)
     title = f"{len(codes)} cells once more"
     return runs.start(work, kind="chat", title=title, owner=owner, chat_id=chat.id, ledger=ledger)
 
@@ -91,25 +92,27 @@ def _folder(data: Path, chat_id: str) -> Path:
     return data / "kernels" / chat_id
 
 
-def _run_all(cells: ChatCells, codes: Sequence[str], parent_id: str) -> None:
+def _run_all(
+    cells: ChatCells, codes: Sequence[str], parent_id: str, team_id: str, runner: str
+) -> None:
     run = runs.current()
     assert run is not None  # started above
     asked, cells.again = new_id(), True
-    facts = {AGAIN: len(codes), "team_id": tools.TEAM.id}
-    bus.emit(MessageSent(asked, parent_id, "user", tools.RUNNER, "user", "", extra=facts))
+    facts = {AGAIN: len(codes), "team_id": team_id}
+    bus.emit(MessageSent(asked, parent_id, "user", runner, "user", "", extra=facts))
     status: MessageStatus = "failed"
     try:
-        any(cells.run(tools.RUNNER, code).exit_code for code in codes)  # until one fails
+        any(cells.run(runner, code).exit_code for code in codes)  # until one fails
         status = "complete"
     except Stopped:
         status = "stopped"
         raise
     finally:
-        _say_end(run, asked, status)
+        _say_end(run, asked, runner, status)
 
 
-def _say_end(run: Run[None], asked: str, status: MessageStatus) -> None:
+def _say_end(run: Run[None], asked: str, runner: str, status: MessageStatus) -> None:
     """The turn ends without a word: what the cells put out says it."""
     facts = {"inner": False, AGAIN: True}
     ids = (run.message_id, asked)
-    bus.emit(MessageSent(*ids, tools.RUNNER, "user", "assistant", "", status, facts))
+    bus.emit(MessageSent(*ids, runner, "user", "assistant", "", status, facts))

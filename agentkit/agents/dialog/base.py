@@ -67,8 +67,7 @@ class AgentBase(ConversableAgent):
         kwargs = {"human_input_mode": "NEVER", "system_message": sys_prompt or "", **kwargs}
         super().__init__(name, llm_config=llm_config, **kwargs)
         self.memory = TemporaryMemory() if use_memory else None
-        self._is_in_hub = False
-        self._listeners: list[AgentBase] = []
+        self._audience: list[AgentBase] | None = None  # AgentScope's name, which scripts use
         # Calls of tools with their results, by the id of the message before them.
         self._rounds: defaultdict[str, list[Stored]] = defaultdict(list)
         replace = self.replace_reply_func
@@ -188,7 +187,11 @@ class AgentBase(ConversableAgent):
     @property
     def audience(self) -> list[AgentBase] | None:
         """Who hears what this agent replies; None outside of hubs."""
-        return self._listeners if self._is_in_hub else None
+        return self._audience
+
+    @property
+    def _listeners(self) -> list[AgentBase]:
+        return self._audience or []
 
     def _name_listeners(self) -> str:
         """Who listens, in words."""
@@ -199,18 +202,17 @@ class AgentBase(ConversableAgent):
 
     def reset_audience(self, audience: Sequence[AgentBase]) -> None:
         """Let these agents hear what this one replies, itself left out."""
-        self._is_in_hub = True
-        self._listeners = [agent for agent in audience if agent is not self]
+        self._audience = [agent for agent in audience if agent is not self]
 
     def clear_audience(self) -> None:
         """Let nobody hear it."""
-        self._is_in_hub = False
-        self._listeners = []
+        self._audience = None
 
     def rm_audience(self, audience: AgentBase | Sequence[AgentBase]) -> None:
         """Let these agents hear it no longer."""
         leaving = to_list(audience, AgentBase)
-        self._listeners = [agent for agent in self._listeners if agent not in leaving]
+        if self._audience is not None:
+            self._audience = [agent for agent in self._audience if agent not in leaving]
 
     # Replies
 

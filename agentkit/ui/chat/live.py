@@ -18,10 +18,10 @@ from agentkit.runs import Run
 from agentkit.teams import Team
 from agentkit.ui.chat import choices, requests, source
 from agentkit.ui.steps import cells, draw, wording
-from agentkit.ui.steps.chat import excerpt
+from agentkit.ui.steps.chat import excerpt, is_whole
 from agentkit.ui.steps.flow import draw_flow
 from agentkit.ui.steps.following import Following, follow
-from agentkit.ui.steps.step import Asked, Step
+from agentkit.ui.steps.step import Asked, Level, Step
 from agentkit.ui.steps.transcript import View, draw_transcript
 from agentkit.ui.steps.turns import Turn
 from agentkit.ui.steps.words import lately
@@ -137,8 +137,7 @@ def _draw_progress(run: Run[Any], turn: Turn, following: Following, at_work: Tea
     is_shown = unfolded and level != "answer"  # what was said last stands in the transcript
     told: list[str] = []
     if request:
-        if not is_shown:
-            _draw_said_last(turn, whole=not request.draft)
+        _draw_said_last(turn, whole=not request.draft, above=level if is_shown else None)
         requests.draw_question(run, request)
     elif unfolded or level == "answer":
         told = [label]  # above it is out of sight by then, or there is none
@@ -198,10 +197,14 @@ def _steps_above(turn: Turn, request: HumanInputRequested | None) -> list[Step]:
     return [step for step in turn.steps if step != Asked(request)]
 
 
-def _draw_said_last(turn: Turn, *, whole: bool) -> None:
-    """What the person has to know to answer: what was said last."""
+def _draw_said_last(turn: Turn, *, whole: bool, above: Level | None) -> None:
+    """What the person has to know to answer: what was said last, unless all of it stands above, at
+    that level.
+    """
     said = next((step for step in reversed(turn.steps) if isinstance(step, MessageSent)), None)
-    if said and (whole or excerpt(said)):
+    if said is None or (above and (not whole or is_whole(said, above))):
+        return
+    if whole or excerpt(said):
         draw.draw(said, "everything" if whole else "calls")
 
 

@@ -234,6 +234,13 @@ def without_code(text: str) -> str:
     return _CODE_BLOCK.sub("", text).strip()
 
 
+def is_whole(said: MessageSent, level: Level) -> bool:
+    """Whether this level shows all of a message, its code and its calls included."""
+    if level == "everything":
+        return True
+    return not functions_of(said.extra) and without_code(said.content) == said.content.strip()
+
+
 _READ: dict[Level, Callable[[str], str]] = {
     "answer": without_code,
     "calls": without_code,
