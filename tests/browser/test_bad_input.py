@@ -78,6 +78,8 @@ def _an_attached_file_stays_in_its_chat(page: Page) -> None:
         driver.file("kettle.pdf", papers.kettle_pdf())
     )
     expect(page.get_by_test_id("stChatInput")).to_contain_text("kettle.pdf")
+    # Nothing is sent before the file has come; Enter is passed over until then.
+    expect(page.get_by_role("button", name="Send message")).to_be_enabled()
     turn = driver.ask(page, papers.WARRANTY_QUESTION)
     driver.answered(page, turn)
     expect(turn).to_contain_text("kettle.pdf (for this chat only)")
