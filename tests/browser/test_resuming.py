@@ -148,7 +148,6 @@ def test_killed_while_a_critic_speaks_it_goes_on_by_a_click(harbour: Harbour, pa
         expect(turn).to_contain_text("Critic")
         page.reload()  # it goes on meanwhile
         wait_until(lambda: script.has_halted)
-        time.sleep(1)  # its words so far are stored four times a second
         address = kill(app, page)
     harbour.server.go_on.set()
     with harbour.serving() as app:
