@@ -29,7 +29,7 @@ from agentkit.events import (
 from agentkit.ledger import StoredMessage
 from agentkit.ledger.store import utc_now
 from agentkit.reasons import EndReason
-from agentkit.ui.steps.following import live_turn, waits
+from agentkit.ui.steps.following import Waiting, follow
 from agentkit.ui.steps.step import Asked, ToolUse
 from agentkit.ui.steps.turns import last_turns, steps, stored_turns
 from agentkit.ui.steps.words import LIVE, lately
@@ -103,7 +103,7 @@ def test_a_live_turn_shows_the_answering_agent_alone_and_each_step_once() -> Non
 
     run = runs.start(work, kind="chat", owner="turns", chat_id="chat")
     assert halted.wait(60)
-    turn = live_turn(run, "Assistant")
+    turn = follow(run, "Assistant").catch_up(run)
     halt.set()
     run.result()
     assert turn.question is not None
@@ -124,7 +124,10 @@ def test_what_model_calls_wait_for_is_told() -> None:
     stray = TokenDelta("It")
 
     def told(now: float, *heard: tuple[float, Event]) -> str:
-        return waits([Recorded(n, at, event) for n, (at, event) in enumerate(heard, 1)], now)
+        waiting = Waiting()
+        for number, (at, event) in enumerate(heard, 1):
+            waiting.hear(Recorded(number, at, event))
+        return waiting.describe(now)
 
     assert told(9.9, (0, called)) == ""
     assert told(14.2, (0, called)).startswith("No word for 14 s; Stop ends the wait")
@@ -239,10 +242,10 @@ def test_a_live_answer_is_not_what_was_written_for_another_agent() -> None:
 
     run = runs.start(work, kind="chat", owner="turns", chat_id="chat")
     assert halted.wait(60)
-    assert live_turn(run, "Assistant").text == ""
+    assert follow(run, "Assistant").catch_up(run).text == ""
     halt.set()
     run.result()
-    assert live_turn(run, "Assistant").text == "It is 1."
+    assert follow(run, "Assistant").catch_up(run).text == "It is 1."
 
 
 def test_of_a_long_text_that_is_being_written_the_end_is_drawn() -> None:

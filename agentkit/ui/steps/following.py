@@ -136,19 +136,6 @@ def follow(run: Run[Any], agent: str, *, aloud: bool = True) -> Following:
         return known
 
 
-def live_turn(run: Run[Any], agent: str) -> Turn:
-    """The turn that a run is working on; `agent` is the one that writes the answer."""
-    return follow(run, agent).catch_up(run)
-
-
-def waits(heard: Iterable[Recorded], now: float) -> str:
-    """What model calls wait for at `now` after these events, in words."""
-    waiting = Waiting()
-    for recorded in heard:
-        waiting.hear(recorded)
-    return waiting.describe(now)
-
-
 def _sources(events: Iterable[Event]) -> dict[int, dict[str, Any]]:
     """The passages by the numbers that the model knows them by, as far as the events tell these.
 
