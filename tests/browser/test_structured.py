@@ -149,6 +149,7 @@ def test_a_game_is_watched_over_a_reload_and_stopped(
     expect(turn).to_contain_text(SPOKEN)
     expect(turn).not_to_contain_text("Secretly")
     _choose(page, "Everything")
+    expect(turn).to_contain_text("thought: Secretly")
     _show_earlier_steps(turn)
     expect(turn).to_contain_text(f"thought: {thought('Player6')}")  # who is never the first to die
     expect(turn).to_contain_text(PROSE)
