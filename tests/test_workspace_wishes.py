@@ -18,7 +18,8 @@ from agentkit.llm.calls.wishes import Parameters
 from agentkit.retrieval import FakeEmbedder, SearchOptions, Source
 from agentkit.settings import Settings
 from agentkit.teams import Question
-from agentkit.workspace import Workspace
+from agentkit.workspace import Workspace, chat_settings
+from agentkit.workspace.chat_settings import UNSET, ChatSettings
 from tests.servers.openai_server import Answer, OpenAIServer, answer_from_passages
 
 RIVER = "The Danube is 2,850 kilometres long and ends in the Black Sea."
@@ -153,3 +154,19 @@ def test_a_question_keeps_what_it_wishes_for_as_json() -> None:
     assert "instructions" not in Question("?").to_json()
     with pytest.raises(WrongArgument):
         question(instructions="a" * 1_000_000)
+
+
+def test_a_new_chat_keeps_what_its_first_question_was_asked_with(
+    workspace: Workspace, owner: str
+) -> None:
+    run = workspace.ask(owner, question(also=("Pumps",)))
+    run.result()
+    kept = chat_settings.read(workspace.ledger, owner, run.chat_id or "")
+    assert kept == ChatSettings(("Pumps",), "Answer in French.", WISHED)
+    workspace.ask(owner, Question("And now?", "Rivers", chat_id=run.chat_id)).result()
+    assert chat_settings.read(workspace.ledger, owner, run.chat_id or "") == kept
+
+
+@pytest.mark.parametrize("stored", [{}, {"also": 3}, {"parameters": {"seed": "abc"}}, {"x": 1}])
+def test_nonsense_that_is_stored_sets_nothing(stored: dict[str, Any]) -> None:
+    assert chat_settings.from_json(stored) == UNSET

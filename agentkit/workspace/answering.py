@@ -18,7 +18,7 @@ from agentkit.llm.calls.limits import Used, in_words
 from agentkit.llm.calls.wishes import NOTHING, Wishes, recall_refusals
 from agentkit.messages import Message, call_fields, message, new_id
 from agentkit.retrieval import Hit, Library
-from agentkit.retrieval.search.several import retrieve_each
+from agentkit.retrieval.several import retrieve_each
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.teams import Answer, Question, Task, Team

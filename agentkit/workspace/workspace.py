@@ -44,7 +44,7 @@ from agentkit.teams import Answer, Question, Task, continuing, team
 from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import load_tools
 from agentkit.teams.question import Facts, Whom
-from agentkit.workspace import intake, kernels, offers, resuming
+from agentkit.workspace import chat_settings, intake, kernels, offers, resuming
 from agentkit.workspace.again import find_begun, find_earlier, find_writer
 from agentkit.workspace.answering import (
     Asking,
@@ -488,4 +488,8 @@ class Workspace:
             )
         title = " ".join(question.text.split())
         shown = title[:TITLE].rstrip() + ("…" if len(title) > TITLE else "")
-        return self.ledger.create_chat(owner, shown, team_id, model.id, collection)
+        chat = self.ledger.create_chat(owner, shown, team_id, model.id, collection)
+        settings = chat_settings.ChatSettings.of_question(question)
+        if settings != chat_settings.UNSET:
+            chat_settings.keep(self.ledger, owner, chat.id, settings)
+        return chat

@@ -12,15 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 from agentkit.core import bus
 from agentkit.errors import BadModelReply, ModelError, WrongArgument
 from agentkit.events import ParameterRefused
 from agentkit.llm.model import Model
 from agentkit.messages import Message, message
+from agentkit.options import Effort
 
-Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 LONGEST_INSTRUCTIONS = 20_000  # characters
 _RANGES: Mapping[str, tuple[float, float]] = {
     "temperature": (0, 2),

@@ -20,7 +20,7 @@ from agentkit.runs import Run
 from agentkit.teams import Question, team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
-from agentkit.ui.chat import composer, doubts, kernel, live, requests, source, stored
+from agentkit.ui.chat import composer, doubts, kernel, live, requests, settings, source, stored
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps import cells, draw, wording
 from agentkit.ui.steps.turns import Turn, last_turns, stored_turns
@@ -299,6 +299,7 @@ def _draw_remarks(turn: Turn) -> None:
                 st.code(detail, language=None, wrap_lines=True)
         else:
             st.caption(f":material/info: {markdown.literal(text)}")
+    settings.draw_refused(turn.extra)
     if turn.fallback:
         st.warning(markdown.literal(wording.why_words(turn.fallback)), icon=":material/cloud_off:")
     if turn.cut in wording.CUT:
