@@ -23,6 +23,7 @@ from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import DocumentDone, Purpose
 from agentkit.ledger import CallWriter, Chat, Ledger, RunKey, queries
 from agentkit.ledger.figures import Figures
+from agentkit.ledger.forecasts import find_forecast
 from agentkit.llm import Model, available_models, model_by_id
 from agentkit.llm.calls.limits import Limit, Used, limited
 from agentkit.llm.calls.wishes import wished
@@ -397,6 +398,8 @@ class Workspace:
             facts = {"collection_id": searched.id, **asking.facts}
             if also:
                 facts["also_ids"] = also
+            if expected := find_forecast(self.ledger, owner, question.team_id, model.id):
+                facts["forecast"] = expected.to_json()
             if chosen.calls_tools and (state := cells.describe()):
                 facts[resuming.KERNEL] = state
             asked = say_question(question, thread, facts)

@@ -28,7 +28,7 @@ def _kitchen(ingest: Callable[[str, dict[str, str]], None]) -> None:
 
 
 def opened(app: AppTest) -> AppTest:
-    app.button(key="chat-settings").click().run()
+    app.button(key="settings-open").click().run()
     assert not app.exception
     return app
 
@@ -182,3 +182,20 @@ def test_a_parameter_that_is_refused_is_told_below_the_answer(
     assert settings.in_short(ChatSettings(instructions="x")) == "instructions"
     app = AppTest.from_function(page).run()
     assert "The model m*1* refuses the seed: it is asked without it." in texts(app)
+
+
+def test_a_forecast_stands_before_a_question_and_beside_what_its_answer_took(
+    workspace: ScriptableWorkspace,
+) -> None:
+    model = workspace.script(*["Green tea is brewed at 70 degrees [1]."] * 9)
+    facts = {"collection": "Kitchen", "model_id": model.id}
+    unknown = open_page("chat")
+    assert "needs 5 earlier answers of this team and model" in texts(unknown)
+    for _ in range(5):
+        workspace.ask(OWNER, QUESTION, **facts).result()
+    app = open_page("chat")
+    told = texts(app)
+    assert "The next answer: about 1 call, nothing to pay, as the middle half of the last 5" in told
+    assert "The next request: about " in told
+    ask(app)
+    assert "forecast 1 call; took 1 call" in texts(app)

@@ -195,8 +195,7 @@ def draw_composer(
             on_submit=_submit,
             args=(chat, run, asked),
         )
-        if chat:
-            context.draw_meter(chat, now.model_id)
+        context.draw_meter(chat, now)
         if sent and not st.session_state.pop(_TAKEN, False):
             # A server that has just begun knows no callback of a page that was open before.
             _submit(chat, run, asked)

@@ -62,7 +62,7 @@ def draw_button(question: Question, there: Collection[str]) -> None:
         "Settings",
         icon=":material/page_info:",
         type="tertiary",
-        key="chat-settings",
+        key="settings-open",
         help="Instructions, model parameters and further collections of this chat.",
         on_click=_open,
         args=(question.chat_id,),
