@@ -276,6 +276,20 @@ class SpeakerSelected:
 
 
 @dataclass(frozen=True, slots=True)
+class ParameterRefused:
+    """A parameter that the person wished for is not sent: the model's server refuses it."""
+
+    agent: str
+    model: str
+    model_id: str
+    parameter: str
+    value: str = ""
+    """The value that is refused; empty when any is."""
+    wished: str = ""
+    """The value that was wished for."""
+
+
+@dataclass(frozen=True, slots=True)
 class ChatEnded:
     """A chat between two agents is over."""
 
@@ -424,6 +438,7 @@ Event = (
     | PlanMade
     | StepDone
     | SpeakerSelected
+    | ParameterRefused
     | ChatEnded
     | Noted
     | HumanInputRequested

@@ -10,6 +10,8 @@ InputMode = Literal["ALWAYS", "NEVER", "TERMINATE"]
 """When the person behind an agent is asked: before each of its replies, never, or when it would
 reply no more. Source of the names: AutoGen 0.2.
 """
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+"""How much a model that thinks is to think before it answers. Source of the names: OpenAI."""
 Moment = Literal[
     "",  # a question of its own
     "turn",  # the person may speak before the agents go on: an empty answer lets them go on

@@ -3,7 +3,17 @@
 import streamlit as st
 
 from agentkit.errors import NotFound
-from agentkit.ui.chat import address, chat, chat_list, choices, composer, requests, source, welcome
+from agentkit.ui.chat import (
+    address,
+    chat,
+    chat_list,
+    choices,
+    composer,
+    link,
+    requests,
+    source,
+    welcome,
+)
 from agentkit.ui.shared import components, state
 
 address.follow()
@@ -14,6 +24,7 @@ except NotFound as error:
 
 chat_list.draw_chat_list(current.id if current else None)
 run, asked, known = None, None, choices.collections()
+link.follow(current, known)
 if problem:
     state.page_head(
         "Chat", "Ask your documents. Every answer cites its sources and shows what it took."

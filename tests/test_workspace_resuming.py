@@ -25,6 +25,7 @@ from agentkit.events import (
 )
 from agentkit.ledger import queries
 from agentkit.ledger.queries import CallFilter
+from agentkit.llm.calls.wishes import Parameters
 from agentkit.messages import text_of
 from agentkit.retrieval import FakeEmbedder, Source
 from agentkit.runs import Run
@@ -171,6 +172,33 @@ def begin(stage: Stage, team: str, halt_at: int, **changes: Any) -> tuple[str, s
     workspace.close()
     stage.server.go_on.set()
     return run.chat_id or "", run.id
+
+
+def test_an_answer_goes_on_with_what_it_was_asked_with(stage: Stage) -> None:
+    played = stage.play(SCRIPTS["assistant"], 2)
+    workspace = stage.open()
+    wished = Parameters(temperature=0.2, seed=7)
+    run = workspace.ask(
+        OWNER,
+        QUESTION,
+        collection="Kitchen",
+        team_id="assistant",
+        instructions="Answer in French.",
+        parameters=wished,
+    )
+    assert played.halted.wait(60)
+    while not has_begun(run):
+        run.wait(0.01)
+    workspace.close()
+    stage.server.go_on.set()
+
+    after = stage.play(SCRIPTS["assistant"])
+    workspace = stage.open()
+    workspace.resume(OWNER, run.id).result()
+    workspace.close()
+    assert after.bodies == played.bodies[1:], "the first is served, the second the same again"
+    assert (after.bodies[0]["seed"], after.bodies[0]["temperature"]) == (7, 0.2)
+    assert "Answer in French." in str(after.bodies[0]["messages"][0])
 
 
 def events_of(workspace: Workspace, run: Run[Any], kind: type[Any]) -> list[Any]:

@@ -6,6 +6,7 @@ import dataclasses
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import filterfalse
 from operator import attrgetter, methodcaller
@@ -24,19 +25,22 @@ from agentkit.events import (
     HumanInputRequested,
     MessageSent,
     ModelReplied,
+    ParameterRefused,
     Retrieved,
     Thinking,
     TokenDelta,
 )
-from agentkit.options import END, InputMode, key_of
+from agentkit.options import END, Effort, InputMode, key_of
 from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED
 
 if TYPE_CHECKING:
     from agentkit.ledger.queries import Totals
     from agentkit.llm.support.checking import Checked
+    from agentkit.retrieval.types import Scope
     from agentkit.runs import Run
     from agentkit.teams import Answer, Citation, Team
     from agentkit.workspace import Workspace
+    from agentkit.workspace.chat_settings import ChatSettings
 
 _EXCERPT = 60  # characters of an answer before a doubtful marker
 _BRACKETS = re.compile(r"\[\d[\d,\s]*\]")
@@ -56,6 +60,7 @@ _DOUBTS = {
     "passage": "does not seem to be about this",
 }
 """What is wrong with a citation, by the kind of doubt; the others are about something it lacks."""
+_WITHOUT = ": it is asked without it."
 _LACKS = 'does not say "{what}"'
 
 
@@ -63,7 +68,13 @@ def ask(
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="What you want to know.")],
     collection: Annotated[
-        str | None, typer.Option(help='Where to look; by default "Documents", or the only one.')
+        list[str] | None,
+        typer.Option(
+            help=(
+                'Where to look; by default "Documents", or the only one. Given several times, each'
+                " is searched by its own settings."
+            )
+        ),
     ] = None,
     team: Annotated[
         str,
@@ -95,27 +106,53 @@ def ask(
             ),
         ),
     ] = "NEVER",
+    instructions: Annotated[
+        str | None, typer.Option(help="What every agent of the team is told beside its task.")
+    ] = None,
+    temperature: Annotated[
+        float | None, typer.Option(help="From 0, nearly the same answer each time, to 2.")
+    ] = None,
+    reply_tokens: Annotated[
+        int | None, typer.Option(help="Most tokens of each reply of the model.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Where the model's chance begins.")] = None,
+    reasoning_effort: Annotated[
+        Effort | None, typer.Option(help="How much a model that thinks is to think.")
+    ] = None,
+    document: Annotated[
+        list[str] | None,
+        typer.Option(help="Look only into the document of this name; may be given several times."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end.")] = False,
 ) -> None:
-    """Ask a question about the documents; the answer cites its passages."""
+    """Ask a question about the documents; the answer cites its passages.
+
+    Instructions, collections and what the model is asked with stay with the chat: `--chat` goes on
+    with them.
+    """
     from agentkit.teams import Question
     from agentkit.teams import team as find_team
 
     with open_workspace(context) as workspace:
-        owner = workspace.settings.owner
-        if chat and collection is None:
-            collection = workspace.ledger.chat(owner, chat).collection
-        searched = choose_collection(workspace, collection)
+        wished = {
+            "temperature": temperature,
+            "max_tokens": reply_tokens,
+            "seed": seed,
+            "reasoning_effort": reasoning_effort,
+        }
+        settings = _find_settings(workspace, chat, collection, instructions, wished)
+        searched = _find_collections(workspace, chat, collection)
         asked = Question(
             question,
-            searched,
+            searched[0],
             team,
             model,
             chat,
             max_tokens=max_tokens,
             human_input=human_input,
         )
-        run = workspace.ask(owner, asked)
+        asked = settings.ask(replace(asked, scope=_find_scope(workspace, searched, document)))
+        run = workspace.ask(workspace.settings.owner, asked)
         answer = _Following(run, find_team(team), silent=as_json).follow()
         usage = _find_usage(workspace, run)
     if as_json:
@@ -124,6 +161,63 @@ def ask(
         _show_end(answer, usage, run)
     if answer.end == STOPPED:
         raise typer.Exit(130)
+
+
+def _find_collections(workspace: Workspace, chat: str | None, given: list[str] | None) -> list[str]:
+    """The collections that are looked into: those given, else the chat's; raises NotFound."""
+    from agentkit.workspace import chat_settings
+
+    if given:
+        return [choose_collection(workspace, name) for name in given]
+    if not chat:
+        return [choose_collection(workspace, None)]
+    owner = workspace.settings.owner
+    first = workspace.ledger.chat(owner, chat).collection
+    also = chat_settings.read(workspace.ledger, owner, chat).also
+    return [choose_collection(workspace, name) for name in (first, *also)]
+
+
+def _find_settings(
+    workspace: Workspace,
+    chat: str | None,
+    collections: list[str] | None,
+    instructions: str | None,
+    wished: dict[str, Any],
+) -> ChatSettings:
+    """The chat's, with what is given now, which is kept with the chat."""
+    from agentkit.llm.calls.wishes import check_instructions
+    from agentkit.workspace import chat_settings
+
+    ledger, owner = workspace.ledger, workspace.settings.owner
+    before = chat_settings.read(ledger, owner, chat) if chat else chat_settings.UNSET
+    given = {name: value for name, value in wished.items() if value is not None}
+    now = replace(before, parameters=replace(before.parameters, **given))
+    if collections:
+        now = replace(now, also=tuple(collections[1:]))
+    if instructions is not None:
+        now = replace(now, instructions=check_instructions(instructions))
+    if chat and now != before:
+        chat_settings.keep(ledger, owner, chat, now)
+    return now
+
+
+def _find_scope(workspace: Workspace, collections: list[str], names: list[str] | None) -> Scope:
+    """Only the documents of these names; raises NotFound for one that is not there."""
+    from agentkit.retrieval.types import Scope
+
+    if not names:
+        return Scope()
+    owner = workspace.settings.owner
+    there = [
+        one for collection in collections for one in workspace.library.documents(owner, collection)
+    ]
+    missing = set(names) - {one.name for one in there}
+    if missing:
+        raise NotFound(
+            f"There is no document {', '.join(map(repr, sorted(missing)))} in"
+            f" {', '.join(collections)}; `python -m agentkit search` shows what they are called."
+        )
+    return Scope(document_ids=[one.id for one in there if one.name in names])
 
 
 class _Following:
@@ -137,6 +231,7 @@ class _Following:
             HumanInputRequested: self._ask,
             Retrieved: self._note_fallback,
             ModelReplied: self._note_retry,
+            ParameterRefused: self._note_refusal,
         }
         if not silent:
             self._listeners |= {TokenDelta: self._screen.add, MessageSent: self._show_message}
@@ -170,6 +265,10 @@ class _Following:
         if reply.retry_in_s is not None:
             self._screen.end_line()
             note(describe_retry(reply.model, reply.error_type, reply.retry_in_s))
+
+    def _note_refusal(self, told: ParameterRefused) -> None:
+        self._screen.end_line()
+        note(f"The model {told.model} refuses {told.parameter} {told.value}".rstrip() + _WITHOUT)
 
     def _show_message(self, message: MessageSent) -> None:
         if message.role == "assistant" and not message.extra.get("silent"):
@@ -289,7 +388,8 @@ def _show_citations(answer: Answer) -> None:
         put("")
     for citation in answer.citations:
         sign = "?" * (citation.marker in doubtful)
-        put(f"[{citation.marker}{sign}] {describe_place(citation)}")
+        place = f"{citation.collection}: " if citation.collection else ""
+        put(f"[{citation.marker}{sign}] {place}{describe_place(citation)}")
 
 
 def _is_sure(check: Checked) -> bool:

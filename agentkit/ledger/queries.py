@@ -217,7 +217,7 @@ def calls(ledger: Ledger, chosen: CallFilter, limit: int | None = None) -> panda
 def every_call(chosen: CallFilter) -> tuple[str, list[Any]]:
     """The statement that gives the calls themselves, newest first, and its values."""
     where, values = chosen.where()
-    sql = f"""select c.* exclude (raw_usage, owner) replace ({_COST} as cost),
+    sql = f"""select c.* exclude (raw_usage, owner) replace ({COST} as cost),
     coalesce(h.title, '') as chat
         from llm_calls c left join chats h on h.id = c.chat_id
         where {where} order by c.finished_at desc, c.id, c.attempt"""
@@ -240,7 +240,7 @@ def runs(ledger: Ledger, owner: str, limit: int = 50, kind: str = "") -> list[di
         f"""select r.id, r.kind, r.title, r.state, r.reason, r.chat_id, r.started_at, r.finished_at,
         date_diff('millisecond', r.started_at, r.finished_at) / 1000 as seconds, count(c.id)
         as calls,
-        coalesce(sum({_PROMPT} + {_COMPLETION}), 0)::bigint as tokens, sum({_COST}) as cost
+        coalesce(sum({PROMPT} + {COMPLETION}), 0)::bigint as tokens, sum({COST}) as cost
         from runs r left join llm_calls c on c.run_id = r.id where r.owner = ? and (? = ''
         or r.kind = ?)
         group by all order by r.started_at desc limit ?""",
@@ -405,27 +405,27 @@ def passages(ledger: Ledger, owner: str, run_ids: Sequence[str]) -> dict[str, in
     return dict.fromkeys(run_ids, 0) | {row["run_id"]: row["found"] for row in rows}
 
 
-_PROMPT = "c.input_tokens + c.cache_read_tokens + c.cache_write_tokens"
-_COMPLETION = "c.output_tokens + c.reasoning_tokens"
+PROMPT = "c.input_tokens + c.cache_read_tokens + c.cache_write_tokens"
+COMPLETION = "c.output_tokens + c.reasoning_tokens"
 _HERE = f"regexp_full_match(c.provider, '{ON_THIS_MACHINE}')"
 # Rows of older versions have no cost for servers of this machine.
-_COST = f"case when c.cost is null and {_HERE} then 0 else c.cost end"
-_ANSWERED = "c.status in ('ok', 'stopped')"
+COST = f"case when c.cost is null and {_HERE} then 0 else c.cost end"
+ANSWERED = "c.status in ('ok', 'stopped')"
 _SUMS = f"""count(*) as calls,
     count(*) filter (c.status = 'failed') as failed,
     count(*) filter (c.status = 'cached') as cached,
-    count(*) filter (c.purpose = 'chat' and {_ANSWERED}) as answered,
-    count(*) filter ({_ANSWERED} and not {_HERE}) as elsewhere,
-    coalesce(sum({_PROMPT}), 0)::bigint as prompt_tokens,
+    count(*) filter (c.purpose = 'chat' and {ANSWERED}) as answered,
+    count(*) filter ({ANSWERED} and not {_HERE}) as elsewhere,
+    coalesce(sum({PROMPT}), 0)::bigint as prompt_tokens,
     coalesce(sum(c.cache_read_tokens), 0)::bigint as cached_tokens,
-    coalesce(sum({_COMPLETION}), 0)::bigint as completion_tokens,
+    coalesce(sum({COMPLETION}), 0)::bigint as completion_tokens,
     coalesce(bool_or(c.estimated), false) as estimated,
-    sum({_COST}) as cost,
-    count(*) filter ({_COST} is null and {_PROMPT} + {_COMPLETION} > 0) as unpriced,
+    sum({COST}) as cost,
+    count(*) filter ({COST} is null and {PROMPT} + {COMPLETION} > 0) as unpriced,
     coalesce(sum(c.seconds), 0)::double as seconds,
     quantile_cont(c.seconds, 0.5) filter (c.status = 'ok')::double as p50_s,
     quantile_cont(c.seconds, 0.95) filter (c.status = 'ok')::double as p95_s,
-    quantile_cont(c.first_token_s, 0.5) filter ({_ANSWERED})::double as first_token_p50_s"""
+    quantile_cont(c.first_token_s, 0.5) filter ({ANSWERED})::double as first_token_p50_s"""
 _DAY = "strftime(c.finished_at at time zone 'UTC' at time zone ?, '%Y-%m-%d')"
 _KEYS: dict[Group, tuple[str, str]] = {
     "day": (_DAY, _DAY),

@@ -124,7 +124,8 @@ class Hit:
     end: int
     text: str
     scores: dict[str, float]
-    """`dense` (cosine), `dense_rank`, `lexical` (BM25), `lexical_rank`, `fused`, `rerank`, `mmr`.
+    """`dense` (cosine), `dense_rank`, `lexical` (BM25), `lexical_rank`, `fused`, `rerank`, `mmr`,
+    `by_rank`.
 
     Absent where a stage had no part.
     """
@@ -134,6 +135,8 @@ class Hit:
     """
     also_in: tuple[str, ...] = ()
     """Names of documents that say nearly the same, whose chunks were left out for it."""
+    collection: str = ""
+    """Where it was found, when several collections were searched, each by its own settings."""
 
     def to_json(self) -> dict[str, Any]:
         """As it travels in an event; `dataclasses.asdict` copies deeply, which takes longer than

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, get_args
 from agentkit.errors import WrongArgument
 from agentkit.events import MessageSent
 from agentkit.ledger import StoredMessage
+from agentkit.llm.calls.wishes import NOTHING, Parameters, check_instructions
 from agentkit.options import InputMode
 from agentkit.retrieval import Source
 from agentkit.retrieval.types import Scope
@@ -43,6 +44,9 @@ class Facts(Whom, total=False):
     parent_id: str | None
     attachments: Sequence[Source]
     keep_attachments: bool
+    also: tuple[str, ...]
+    instructions: str
+    parameters: Parameters
     scope: Scope
     whole: tuple[str, ...]
     again: str
@@ -76,18 +80,32 @@ class Question:
     """The ids of earlier messages that are told word for word, however long the chat is."""
     go_on: bool = False
     """Whether it is asked once more so that its first answer is gone on with."""
+    also: tuple[str, ...] = ()
+    """Names of further collections that are looked into, each with its own settings."""
+    instructions: str = ""
+    """What every agent of the team is told beside its own system message."""
+    parameters: Parameters = NOTHING
+    """How the model of the team's agents is to answer."""
     human_input: InputMode | None = None
     """When the person is asked meanwhile, of teams in which one may take part; None for never, or,
     when it is asked `again`, for what it was then.
     """
 
     def __post_init__(self) -> None:
-        """Raises WrongArgument for a mode that there is not."""
+        """Raises WrongArgument for a mode that there is not, and for instructions that are too
+        long.
+        """
+        check_instructions(self.instructions)
         if self.human_input not in (None, *get_args(InputMode)):
             raise WrongArgument(
                 f"human_input must be one of {', '.join(get_args(InputMode))}, not"
                 f" {self.human_input!r}."
             )
+
+    @property
+    def collections(self) -> tuple[str, ...]:
+        """The names of all collections that are looked into, each once."""
+        return tuple(dict.fromkeys((self.collection, *self.also)))
 
     def to_json(self) -> dict[str, object]:
         """As it is stored: its team, and the fields that are not as they are by default."""

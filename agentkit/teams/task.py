@@ -17,6 +17,7 @@ from agentkit.events import (
     Fallback,
     MessageSent,
     MessageStatus,
+    ParameterRefused,
     ReplyEnd,
     Retrieved,
     Thinking,
@@ -80,6 +81,8 @@ class Citation:
     """Character span in the document's text."""
     text: str
     score: float
+    collection: str = ""
+    """Where it stands, when several collections were searched."""
 
     @classmethod
     def of_hit(cls, marker: int, hit: Hit) -> Citation:
@@ -96,12 +99,14 @@ class Citation:
             hit.end,
             hit.text,
             hit.score,
+            hit.collection,
         )
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Citation:
         """What `to_json` gave, or a hit as it travels in an event with its marker."""
-        return cls(**{name: data[name] for name in cls.__dataclass_fields__})
+        known = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
+        return cls(**known)  # older versions stored no collection
 
     def to_json(self) -> dict[str, Any]:
         """As it travels with a message under `citations`."""
@@ -201,6 +206,8 @@ class Task:
     """
     fallback: Fallback | None = None
     """Why passages were looked up by words alone; None when none were."""
+    refused: list[ParameterRefused] = field(default_factory=list)
+    """Parameters that the person wished for and the model's server refuses."""
     whole: frozenset[int] = frozenset()
     """Places of turns in the history that stay as they are when it is shortened."""
     earlier: Callable[[], Sequence[Work]] = tuple
@@ -233,8 +240,11 @@ class Task:
 
     def hear(self, event: Event) -> None:
         """Note what the final message has to tell of what happens in the work."""
-        if isinstance(event, Retrieved) and event.fallback:
-            self.fallback = event.fallback
+        match event:
+            case Retrieved(fallback=Fallback()):
+                self.fallback = event.fallback
+            case ParameterRefused():
+                self.refused.append(event)
 
     def evidence(self, text: str, hits: Sequence[Hit], computed: Sequence[str] = ()) -> Evidence:
         """What a finished answer rests on: the hits that it cites, and whether they say what it
@@ -284,6 +294,8 @@ class Task:
             shown["cut"] = cut
         if final and self.fallback:
             shown["fallback"] = asdict(self.fallback)
+        if final and self.refused:
+            shown["refused"] = [asdict(one) for one in self.refused]
         bus.emit(
             MessageSent(
                 message_id,
@@ -413,9 +425,12 @@ def to_passages(hits: Sequence[Hit]) -> list[Passage]:
 
 
 def describe_source(hit: Hit | Citation) -> str:
-    """Document, page or place, and heading of a passage in one line."""
+    """Document, page or place, and heading of a passage in one line; in front its collection where
+    several were searched.
+    """
     where = f"p. {hit.page}" if hit.page else hit.place
-    return ", ".join(part for part in (hit.document, where, hit.heading) if part)
+    source = ", ".join(part for part in (hit.document, where, hit.heading) if part)
+    return f"{hit.collection}: {source}" if hit.collection else source
 
 
 def covers(known: Hit, hit: Hit) -> bool:

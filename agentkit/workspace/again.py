@@ -35,6 +35,8 @@ def find_earlier(library: Library, said: StoredMessage, chat: Chat, own: str) ->
     known = {one.id: one.name for one in library.collections(owner)}
     name = known.get(str(said.extra.get("collection_id")), chat.collection)
     question = replace(Question.asked_by(said, chat.team), collection=name)
+    if also_ids := said.extra.get("also_ids"):  # under their names of today, without those gone
+        question = replace(question, also=tuple(known[one] for one in also_ids if one in known))
     there = _find_documents(library, owner, name if question.keep_attachments else own)
     files, unread, missing = [], [], []
     for file in question.attachments:

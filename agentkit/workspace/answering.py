@@ -6,16 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from agentkit.core import bus
 from agentkit.documents import DocumentText
 from agentkit.errors import LimitReached, ReplayDiffers, Stopped
-from agentkit.events import Compressed, LimitTold, MessageSent, MessageStatus
+from agentkit.events import Compressed, LimitTold, MessageSent, MessageStatus, ParameterRefused
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.llm.calls.limits import Used, in_words
+from agentkit.llm.calls.wishes import NOTHING, Wishes, recall_refusals
 from agentkit.messages import Message, call_fields, message, new_id
 from agentkit.retrieval import Hit, Library
+from agentkit.retrieval.several import retrieve_each
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.teams import Answer, Question, Task, Team
@@ -67,30 +70,32 @@ class Asking:
 def make_lookups(
     library: Library, chat: Chat, question: Question
 ) -> tuple[LookUp, LookUp, Callable[[], list[Readable]]]:
-    """By meaning and words, and word for word; and the documents: of the collection and what is
+    """By meaning and words, and word for word; and the documents: of the collections and what is
     attached by then. A run that goes on with another one is given what that had found.
     """
     owner, scope = chat.owner, question.scope
 
-    def places() -> tuple[list[str], Scope]:
+    def places() -> tuple[list[list[str]], Scope]:
         attached = intake.find_attachments(library, chat)
+        first, *others = question.collections
+        groups = [[first, *attached], *([name] for name in others)]
         if scope.document_ids is None:
-            return [question.collection, *attached], scope
+            return groups, scope
         files = [one.id for name in attached for one in library.documents(owner, name)]
         within = replace(scope, document_ids=[*scope.document_ids, *files])
-        return [question.collection, *attached], within
+        return groups, within
 
     def look_up(query: str) -> list[Hit]:
-        names, within = places()
-        return library.retrieve(owner, names, query, scope=within)
+        groups, within = places()
+        return retrieve_each(library, owner, groups, query, within)
 
     def find(text: str) -> list[Hit]:
-        names, within = places()
-        return library.find_passages(owner, names, text, scope=within)
+        groups, within = places()
+        return library.find_passages(owner, [*chain(*groups)], text, scope=within)
 
     def documents() -> list[Readable]:
-        names, within = places()
-        found = library.documents_within(owner, names, within)
+        groups, within = places()
+        found = library.documents_within(owner, [*chain(*groups)], within)
         return [Stored(one.id, one.name, library, owner, within) for one in found]
 
     return serving(look_up), serving(find, exact=True), documents
@@ -205,6 +210,21 @@ def find_places(thread: Sequence[StoredMessage], ids: Collection[str]) -> frozen
     """Where the messages of these ids stand among the turns."""
     turns = [turn for turn in thread if is_turn(turn)]
     return frozenset(place for place, turn in enumerate(turns) if turn.id in ids)
+
+
+def make_wishes(
+    ledger: Ledger, owner: str, thread: Sequence[StoredMessage], task: Task, agents: Sequence[str]
+) -> Wishes:
+    """What is wished of the replies of these agents; what the chat was told of refusals is known
+    again.
+    """
+    asked = task.asked
+    runs = {turn.run_id: None for turn in thread if turn.run_id}
+    known: set[tuple[str, str]] = set()
+    if asked.parameters != NOTHING:
+        told = [event for _, event in queries.told(ledger, owner, list(runs), ParameterRefused)]
+        known = recall_refusals(told, task.model)
+    return Wishes(frozenset(agents), asked.instructions, asked.parameters, known)
 
 
 def find_shortenings(

@@ -23,8 +23,10 @@ from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import DocumentDone, Purpose
 from agentkit.ledger import CallWriter, Chat, Ledger, RunKey, queries
 from agentkit.ledger.figures import Figures
+from agentkit.ledger.forecasts import find_forecast
 from agentkit.llm import Model, available_models, model_by_id
 from agentkit.llm.calls.limits import Limit, Used, limited
+from agentkit.llm.calls.wishes import wished
 from agentkit.llm.tokens.counting import count_text
 from agentkit.retrieval import (
     Collection,
@@ -43,7 +45,7 @@ from agentkit.teams import Answer, Question, Task, continuing, team
 from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import load_tools
 from agentkit.teams.question import Facts, Whom
-from agentkit.workspace import intake, kernels, offers, resuming
+from agentkit.workspace import chat_settings, intake, kernels, offers, resuming
 from agentkit.workspace.again import find_begun, find_earlier, find_writer
 from agentkit.workspace.answering import (
     Asking,
@@ -51,6 +53,7 @@ from agentkit.workspace.answering import (
     find_shortenings,
     find_work,
     make_lookups,
+    make_wishes,
     say_question,
     sum_usage,
     to_history,
@@ -336,7 +339,8 @@ class Workspace:
         chosen = team(question.team_id)
         if chosen.calls_tools:
             load_tools(self.settings.tools)
-        self.library.collection(owner, question.collection)
+        for name in question.collections:
+            self.library.collection(owner, name)
         chat_id, parent_id = question.chat_id, question.parent_id
         goes_on = chat_id and parent_id != ""
         thread = self.ledger.thread(owner, chat_id or "", parent_id) if goes_on else []
@@ -362,6 +366,9 @@ class Workspace:
             team_id=chosen.id,
             attachments=first.attachments,
             keep_attachments=first.keep_attachments,
+            also=first.also,
+            instructions=first.instructions,
+            parameters=first.parameters,
             scope=first.scope,
             whole=first.whole,
             human_input=question.human_input or first.human_input,
@@ -376,6 +383,7 @@ class Workspace:
         """
         chat, question, chosen, thread = asking.chat, asking.question, asking.team, asking.thread
         owner, searched = chat.owner, self.library.collection(chat.owner, question.collection)
+        also = [self.library.collection(owner, name).id for name in question.also]
         tools = load_tools(self.settings.tools) if chosen.calls_tools else ()
         before = Used() if limits[1] == Limit() else sum_usage(self.ledger, chat)
         near = self.embedder.embed if self._is_at_hand(searched) else None
@@ -388,6 +396,10 @@ class Workspace:
             cells = kernels.cells_of(self.settings.data, self.ledger, owner, chat, thread)
             cells.told = broken.kernel if broken else None
             facts = {"collection_id": searched.id, **asking.facts}
+            if also:
+                facts["also_ids"] = also
+            if expected := find_forecast(self.ledger, owner, question.team_id, model.id):
+                facts["forecast"] = expected.to_json()
             if chosen.calls_tools and (state := cells.describe()):
                 facts[resuming.KERNEL] = state
             asked = say_question(question, thread, facts)
@@ -410,7 +422,8 @@ class Workspace:
                 earlier=partial(find_work, thread, chosen.kind),
                 cells=cells,
             )
-            with limited(*limits, before), bus.listening(task.hear):
+            wishes = make_wishes(self.ledger, owner, thread, task, chosen.agents)
+            with limited(*limits, before), wished(wishes), bus.listening(task.hear):
                 return work_on(asking, task, run, self.ledger)
 
         return runs.start(
@@ -478,4 +491,8 @@ class Workspace:
             )
         title = " ".join(question.text.split())
         shown = title[:TITLE].rstrip() + ("…" if len(title) > TITLE else "")
-        return self.ledger.create_chat(owner, shown, team_id, model.id, collection)
+        chat = self.ledger.create_chat(owner, shown, team_id, model.id, collection)
+        settings = chat_settings.ChatSettings.of_question(question)
+        if settings != chat_settings.UNSET:
+            chat_settings.keep(self.ledger, owner, chat.id, settings)
+        return chat

@@ -127,6 +127,7 @@ def test_an_answer_as_an_object(filled: Cli, server: OpenAIServer) -> None:
         "document_id",
         "document",
         "chunk",
+        "collection",
         "page",
         "place",
         "heading",
@@ -321,3 +322,40 @@ def test_what_a_model_says_does_not_steer_the_terminal(filled: Cli, server: Open
     ended = filled("ask", QUESTION)
     assert "\x1b" not in ended.out
     assert "\x07" not in ended.out
+
+
+def test_what_a_chat_is_asked_with_is_sent_kept_and_gone_on_with(
+    filled: Cli, papers: Path, server: OpenAIServer
+) -> None:
+    server.requests.clear()
+    assert filled("ingest", papers / "rivers.md", "--collection", "Water").code == 0
+    options = ("--instructions", "Answer in French.", "--temperature", 0.2, "--seed", 7)
+    both = ("--collection", "Documents", "--collection", "Water", "--document", "rivers.md")
+    first = filled("ask", QUESTION, *options, *both, "--reply-tokens", 90, "--json").json
+    filled("ask", QUESTION, "--chat", first["chat"], "--seed", 8, "--json")
+    answering = [body for body in server.chats if "temperature" in body]
+    assert [(body["temperature"], body["max_tokens"], body["seed"]) for body in answering] == [
+        (0.2, 90, 7),
+        (0.2, 90, 8),
+    ]
+    assert all("Answer in French." in str(body["messages"][0]) for body in answering)
+    assert "Water: rivers.md" in str(answering[1]["messages"][0])
+    assert "pump" not in str(answering[0]["messages"][0])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (("--temperature", 99), "temperature is 99.0; it must be a number from 0 to 2"),
+        (("--seed", "abc"), "abc"),
+        (("--instructions", "a" * 30_000), "30,000 characters"),
+        (("--document", "nowhere.md"), "no document 'nowhere.md' in Documents"),
+        (("--collection", "Documents", "--collection", "Lost"), "Lost"),
+    ],
+)
+def test_what_no_model_or_search_takes_is_told(
+    filled: Cli, wrong: tuple[object, ...], told: str
+) -> None:
+    ended = filled("ask", QUESTION, *wrong)
+    assert ended.code
+    assert told in ended.err

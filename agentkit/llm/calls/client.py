@@ -13,7 +13,7 @@ from typing import Any, cast
 from agentkit.core import bus, replay, stopping
 from agentkit.errors import BadModelReply, ModelError, Stopped
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, ReplyEnd, Thinking, Usage
-from agentkit.llm.calls import limits, room, templates
+from agentkit.llm.calls import limits, room, templates, wishes
 from agentkit.llm.calls.ends import cut_by, end_of, find_half_call
 from agentkit.llm.calls.retrieved import read_thinking, to_message
 from agentkit.llm.calls.stream import Streamed, streaming
@@ -33,6 +33,8 @@ from agentkit.messages import (
 ATTEMPTS = 3
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 60.0
+_OWN = ("model", "messages", "stream")
+"""What of a request is no parameter of the caller's."""
 
 
 def call(
@@ -53,7 +55,8 @@ def call(
     cannot be done, before anything is sent.
 
     A server whose chat template refuses the order of the messages is asked again in the order that
-    templates demand, see `templates`; the model is asked so from then on.
+    templates demand, see `templates`; the model is asked so from then on. So it is without a
+    parameter that somebody wished for and the server refuses, see `wishes`.
 
     Emits ModelCalled, TokenDelta and ThinkingDelta for what is streamed, and one ModelReplied per
     attempt. Stopped on the way, it returns the part that had come; stopped before or between
@@ -61,22 +64,24 @@ def call(
     `may_be_empty`, LimitReached before an attempt that would go beyond a limit, and whatever a
     client of somebody else raises.
     """
-    options = dict(params or {})
-    plain = [without_thinking(message) for message in messages]
+    options = wishes.with_parameters(dict(params or {}), agent)
+    plain = wishes.with_instructions([without_thinking(each) for each in messages], agent)
     fitting = room.fit_messages(model, plain, find_tools(options), options, agent)
     form = templates.find_form(model)
     sent = templates.to_form(fitting, form)
     request: dict[str, Any] = {"model": model.name, "messages": sent}
     if stream is not None:
         request["stream"] = stream
-    request.update(options)
     whole = {"model": model.name, "messages": plain, "stream": stream, **options}
     fingerprint = replay.hash_of(whole) if bus.heard() else ""
-    asked = _Call(model, sent, agent, request, may_be_empty, attempts, fingerprint=fingerprint)
+    asked = _Call(
+        model, sent, agent, {**request, **options}, may_be_empty, attempts, fingerprint=fingerprint
+    )
     if (recording := replay.current()) and (
         known := recording.take_reply(agent, fingerprint, plain)
     ):
         return asked.replay(known)
+    asked = asked.with_options(wishes.to_sendable(model, options, agent))
     attempt = 1
     while True:
         stopping.check()
@@ -86,6 +91,8 @@ def call(
             if stricter := templates.find_stricter(form, error, fitting):
                 form = stricter
                 asked = asked.with_messages(templates.to_form(fitting, form))
+            elif wishes.learn_refusal(error, model, asked.params, agent):
+                asked = asked.with_options(wishes.to_sendable(model, options, agent))
             elif (wait := asked.wait_s(error, attempt)) is None:
                 raise
             else:
@@ -142,6 +149,11 @@ class _Call:
     def with_messages(self, messages: list[Message]) -> _Call:
         """The same call with other messages."""
         return replace(self, messages=messages, params={**self.params, "messages": messages})
+
+    def with_options(self, options: Mapping[str, Any]) -> _Call:
+        """The same call with other parameters beside its messages."""
+        own = {name: self.params[name] for name in _OWN if name in self.params}
+        return replace(self, params={**own, **options})
 
     def wait_s(self, error: Exception, attempt: int) -> float | None:
         """Seconds until the attempt after this one; None for no other."""

@@ -96,6 +96,12 @@ class Search:
         Raises ConfigError when an embedder or the reranker is not there, and ModelError when one of
         them fails.
         """
+        hits, told = self.look(query, options, label)
+        bus.emit(told)
+        return hits
+
+    def look(self, query: str, options: SearchOptions, label: str) -> tuple[list[Hit], Retrieved]:
+        """The same, with the event that tells of it, which is not emitted."""
         started = time.perf_counter()
         sources, options, fallback = self._find_sources(query, options)
         passages, weak = self._find_passages(sources, query, options)
@@ -106,10 +112,10 @@ class Search:
         seconds = time.perf_counter() - started
         shown = [hit.to_json() for hit in hits]
         timings, how = dict(self._timings), options.to_dict()
-        bus.emit(
-            Retrieved(query, label, options.mode, shown, seconds, timings, left_out, how, fallback)
+        told = Retrieved(
+            query, label, options.mode, shown, seconds, timings, left_out, how, fallback
         )
-        return hits
+        return hits, told
 
     def _find_sources(
         self, query: str, options: SearchOptions

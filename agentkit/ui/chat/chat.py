@@ -20,7 +20,17 @@ from agentkit.runs import Run
 from agentkit.teams import Question, team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
-from agentkit.ui.chat import composer, doubts, kernel, live, requests, source, stored
+from agentkit.ui.chat import (
+    composer,
+    doubts,
+    forecast,
+    kernel,
+    live,
+    requests,
+    settings,
+    source,
+    stored,
+)
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps import cells, draw, wording
 from agentkit.ui.steps.turns import Turn, last_turns, stored_turns
@@ -172,7 +182,8 @@ def _draw_stored(
         cells.draw_again(turn.question, ran)
         _draw_result(turn)
         if turn.answer:
-            stored.draw_foot(turn.answer, took, labels.get(turn.answer.extra.get("model", ""), ""))
+            label = labels.get(turn.answer.extra.get("model", ""), "")
+            stored.draw_foot(turn.answer, took, label, _compare(turn, took))
         if (
             again
             and not cells.describe_again(turn.question)
@@ -188,6 +199,11 @@ def _draw_stored(
         nth = source.occurrence(turn.answer.id)
         doubted = doubts.of_marker(turn.checks, cited["marker"], nth)
         source.draw_source(turn.answer.id, cited, turn.answer.content, doubted)
+
+
+def _compare(turn: Turn, took: stored.Took) -> str:
+    """What the answer was expected to take, and took."""
+    return forecast.compare(turn.question.extra, took.whole) if turn.question else ""
 
 
 def _draw_unread(turn: Turn) -> None:
@@ -299,6 +315,7 @@ def _draw_remarks(turn: Turn) -> None:
                 st.code(detail, language=None, wrap_lines=True)
         else:
             st.caption(f":material/info: {markdown.literal(text)}")
+    settings.draw_refused(turn.extra)
     if turn.fallback:
         st.warning(markdown.literal(wording.why_words(turn.fallback)), icon=":material/cloud_off:")
     if turn.cut in wording.CUT:

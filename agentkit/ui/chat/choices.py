@@ -4,15 +4,17 @@ chosen beside the composer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
+from agentkit.errors import WrongArgument
 from agentkit.ledger import Chat
 from agentkit.options import InputMode
 from agentkit.teams import Question, team, teams, variants
+from agentkit.ui.chat import settings
 from agentkit.ui.shared import kept, state
 from agentkit.ui.steps.step import Level
 from agentkit.ui.text import figures, markdown
@@ -58,7 +60,7 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
     before = getattr(latest, "collection", None), getattr(latest, "model", None)
     own = getattr(chat, "team", None), getattr(chat, "model", default)
     team_id = by_name[first_known("team", list(by_name), teams()[0].id, own[0])]
-    return Question(
+    now = Question(
         "",
         first_known("collection", list(known), fullest, before[0]),
         team_id,
@@ -66,6 +68,17 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
         chat.id if chat else None,
         human_input=_human_input(chat) if team(team_id).takes_part else None,
     )
+    return settings.ask(now, known)
+
+
+def choose(what: str, value: str, known: Collection[str]) -> None:
+    """Let the new chat ask this collection, team or model; raises WrongArgument for one that is
+    not there.
+    """
+    there = {"collection": known, "team": _teams(), "model": _models()}[what]
+    if value not in there:
+        raise WrongArgument(f"There is no {what} {value!r}.")
+    st.session_state[_key(what, None)] = value
 
 
 def renewed(question: Question) -> Question:
@@ -186,10 +199,11 @@ def _draw_team(chat: Chat | None, now: Question, *, only_offline: bool) -> None:
 
 def follow(chat_id: str) -> None:
     """A new chat has become this one: in it the person is asked as was chosen, in the next new one
-    they are not.
+    they are not, and that has no settings.
     """
     kept.put(chat_id, "human_input", kept.get(None, "human_input"))
     kept.put(None, "human_input", None)
+    settings.follow()
 
 
 def _human_input(chat: Chat | None) -> InputMode | None:

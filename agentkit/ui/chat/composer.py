@@ -20,7 +20,15 @@ from agentkit.messages import new_id, without_keys
 from agentkit.retrieval import Source
 from agentkit.runs import Run
 from agentkit.teams import Question, team
-from agentkit.ui.chat import address, choices, context, narrowing, requests
+from agentkit.ui.chat import (
+    address,
+    choices,
+    context,
+    mentions,
+    narrowing,
+    requests,
+    settings,
+)
 from agentkit.ui.shared import components, kept, state, uploads
 from agentkit.ui.steps import wording
 from agentkit.ui.text import markdown
@@ -153,7 +161,7 @@ def draw_composer(
     While a `run` answers, what is sent is asked next, unless there is something `asked` of the
     person: then it is the answer to that.
     """
-    settings, chat_id = state.workspace().settings, chat.id if chat else None
+    chat_id, most_mb = chat.id if chat else None, state.workspace().settings.max_file_mb
     now = choices.choice(chat, known)
     requests.tell_of_others(run)
     with st.bottom, st.container(gap="xsmall"):
@@ -161,6 +169,8 @@ def draw_composer(
         with st.container(horizontal=True, vertical_alignment="center"):
             choices.draw_choice(chat, known)
             narrowing.draw_button(chat_id, now.collection)
+            mentions.draw_button(now)
+            settings.draw_button(now, known)
             st.toggle(
                 "Keep attached files in the collection",
                 key="keep-files",
@@ -168,7 +178,9 @@ def draw_composer(
                 "On: they are added to the collection, for all chats.",
             )
         with place:
+            settings.draw_line(now, known)
             narrowing.draw_line(chat_id, now.collection)
+            mentions.draw_line(chat_id)
             if chat:
                 choices.draw_gone(chat, now)
         does = _does(run, asked)
@@ -179,12 +191,11 @@ def draw_composer(
             key="composer",
             accept_file="multiple",
             file_type=sorted(SUPPORTED),
-            max_upload_size=settings.max_file_mb,
+            max_upload_size=most_mb,
             on_submit=_submit,
             args=(chat, run, asked),
         )
-        if chat:
-            context.draw_meter(chat, now.model_id)
+        context.draw_meter(chat, now)
         if sent and not st.session_state.pop(_TAKEN, False):
             # A server that has just begun knows no callback of a page that was open before.
             _submit(chat, run, asked)
@@ -213,6 +224,7 @@ def _submit(chat: Chat | None, run: Run[Any] | None, asked: HumanInputRequested 
         if run and asked and not files:  # only questions come with files
             undisturbed(partial(_answer, run, asked, question))
             return
+        mentions.forget(question.chat_id)
         send(question, undisturbed(address.way))
 
 
@@ -230,7 +242,7 @@ def _write(chat: Chat | None, text: str, files: tuple[Source, ...]) -> Question:
         text=text.strip() or f"What is in {', '.join(source.name for source in files)}?",
         attachments=files,
         keep_attachments=bool(st.session_state.get("keep-files")),
-        scope=narrowing.chosen(now.chat_id, now.collection),
+        scope=mentions.narrow(now.chat_id, narrowing.chosen(now.chat_id, now.collection)),
         whole=context.told_whole(now.chat_id),
     )
 

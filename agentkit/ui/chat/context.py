@@ -10,8 +10,12 @@ from dataclasses import dataclass
 import streamlit as st
 
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
+from agentkit.ledger.forecasts import Forecast
 from agentkit.llm.model import Model
+from agentkit.llm.tokens.counting import count_text
 from agentkit.llm.tokens.windows import window_of
+from agentkit.teams import Question
+from agentkit.ui.chat import forecast
 from agentkit.ui.shared import kept, state
 from agentkit.ui.text import figures, markdown
 from agentkit.ui.text.listing import draw_text
@@ -29,6 +33,8 @@ class Context:
 
     tokens: int
     """Of its longest request."""
+    answer: int
+    """Of what was answered, which goes along with the next one."""
     window: int | None
     """Tokens that the model takes; None where nobody knows."""
     covered: tuple[StoredMessage, ...] = ()
@@ -39,15 +45,44 @@ class Context:
     """Tokens by which the summary is shorter."""
 
 
-def draw_meter(chat: Chat, model_id: str) -> None:
-    """A line that unfolds; nothing before the first answer of a language model."""
-    found = _measure(chat, model_id)
-    if found is None:
+def draw_meter(chat: Chat | None, now: Question) -> None:
+    """A line that unfolds: what the chat takes of the window, and what the next answer will
+    probably take. Nothing where no language model is asked.
+    """
+    if not state.workspace().model(now.model_id).is_language_model:
         return
-    with st.popover(_in_short(found), icon=":material/data_usage:", type="tertiary", key="context"):
-        _draw_window(found)
-        if found.covered:
+    found = _measure(chat, now.model_id) if chat else None
+    expected = forecast.read(now, chat.head_id if chat else None)
+    parts = filter(None, (_in_short(found) if found else "", _expect(expected)))
+    label = " · ".join(parts) or "Forecast not known yet"
+    with st.popover(label, icon=":material/data_usage:", type="tertiary", key="context"):
+        if found:
+            _draw_window(found)
+        st.caption(_describe_request(found, expected, now))
+        st.caption(markdown.literal(forecast.describe(expected)))
+        if chat and found and found.covered:
             _draw_shortened(chat, found)
+
+
+def _expect(expected: Forecast | None) -> str:
+    """The forecast as it stands in the line."""
+    return markdown.literal(forecast.in_short(expected)) if expected else ""
+
+
+def _describe_request(found: Context | None, expected: Forecast | None, now: Question) -> str:
+    """About how many tokens the next request will have: those of the one before and what is new,
+    or in a new chat those of earlier answers.
+    """
+    name = state.workspace().model(now.model_id).name
+    written, _ = count_text(str(kept.get(now.chat_id, "draft") or ""), name)
+    if found:
+        tokens = figures.count(found.tokens + found.answer + written, "token")
+        return f"The next request: about {tokens}, with what is written and without new passages."
+    if expected:
+        instructions, _ = count_text(now.instructions, name)
+        low, high = (figures.count(round(one) + written + instructions) for one in expected.request)
+        return f"The next request: about {low} to {high} tokens, as in earlier answers."
+    return "How many tokens the next request has is not known yet."
 
 
 def told_whole(chat_id: str | None) -> tuple[str, ...]:
@@ -78,12 +113,14 @@ def _read_context(
     tokens = queries.longest_request(ledger, owner, turns[-1].run_id or "", NOTES)
     if not tokens:
         return None
+    answer, _ = count_text(turns[-1].content, model.name)
+    window = window_of(model)
     for count, event in find_shortenings(ledger, owner, thread):
         if event.agent == NOTES and event.ok and event.summary:
             covered = tuple(turns[1 : count_covered(count, event)])
             saved = event.tokens_before - event.tokens_after
-            return Context(tokens, window_of(model), covered, event.summary, saved)
-    return Context(tokens, window_of(model))
+            return Context(tokens, answer, window, covered, event.summary, saved)
+    return Context(tokens, answer, window)
 
 
 def _in_short(found: Context) -> str:

@@ -32,6 +32,24 @@ def follow(chat_id: str) -> None:
     kept.put(None, "narrowed", None)
 
 
+def find_narrowed(collection: str) -> Mapping[str, object] | None:
+    """What narrows the next new chat over this collection, as JSON values; None for nothing."""
+    there = _collection(collection)
+    return _narrowed(None).get(there.id) if there else None
+
+
+def take_over(collection: str, given: object) -> None:
+    """Let what `find_narrowed` gave, here or elsewhere, narrow the next new chat; raises ValueError
+    for what it cannot have given.
+    """
+    there = _collection(collection)
+    if there is None or not isinstance(given, Mapping):
+        raise ValueError("This narrows nothing.")
+    scope = scope_to_json(scope_from_json(given.get("scope", {})))
+    fields = filters.check_filled(given.get("fields", {}))
+    _keep(None, there.id, {"scope": scope, "fields": fields})
+
+
 def draw_line(chat_id: str | None, collection: str) -> None:
     """What the next question is narrowed to, and the way to clear it; nothing while it is not."""
     there, scope = _collection(collection), chosen(chat_id, collection)

@@ -55,12 +55,14 @@ def _target(message_id: str) -> tuple[int | None, int | None]:
 
 
 def label(citation: dict[str, Any], doubtful: bool = False) -> str:
-    """`[1] handbook.pdf, p. 3` for buttons, as Markdown; `[1?]` when it is doubtful."""
+    """`[1] handbook.pdf, p. 3` for buttons, as Markdown; `[1?]` when it is doubtful, and the
+    collection at the end where several were searched.
+    """
     where = f"p. {citation['page']}" if citation["page"] else citation["place"]
     sign = "?" if doubtful else ""
+    parts = (citation["document"], where, citation.get("collection"))
     return markdown.literal(
-        f"[{citation['marker']}{sign}] "
-        + ", ".join(part for part in (citation["document"], where) if part)
+        f"[{citation['marker']}{sign}] " + ", ".join(part for part in parts if part)
     )
 
 

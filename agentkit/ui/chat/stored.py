@@ -67,8 +67,10 @@ def draw_steps(turn: Turn, took: Took, *, unfolded: bool) -> None:
             st.fragment(_draw_transcript)(turn.run_id, turn.asked.team_id, level)
 
 
-def draw_foot(answer: Said, took: Took, model: str) -> None:
-    """Below an answer: the way to copy it, and what it took, the whole of it to unfold."""
+def draw_foot(answer: Said, took: Took, model: str, expected: str = "") -> None:
+    """Below an answer: the way to copy it, and what it took, the whole of it to unfold; beside what
+    was `expected`, in words.
+    """
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if answer.content:
             components.copy_button(answer.content, f"copy-{answer.id}")
@@ -76,7 +78,8 @@ def draw_foot(answer: Said, took: Took, model: str) -> None:
         if whole.prompt_tokens + whole.completion_tokens:
             label = markdown.literal(figures.briefly(whole, model))
             with st.popover(label, type="tertiary", key=f"took-{answer.id}"):
-                st.markdown("  \n".join(map(markdown.literal, figures.took(whole, model))))
+                told = filter(None, [*figures.took(whole, model), expected])
+                st.markdown("  \n".join(map(markdown.literal, told)))
                 if len(took.by_agent.keys() - {""}) > 1:
                     st.markdown(list_spent(took.by_agent))
 

@@ -57,6 +57,13 @@ def draft(on_typed: Callable[[str, str], None], chat_id: str, text: str, *, begu
     _renderer("draft")(key="chat-draft", data=data, on_draft_change=typed)
 
 
+def mention() -> None:
+    """Put on the chat's page once: @ at the beginning of a word in the composer opens the choice of
+    documents; pressed once more there, it is a letter.
+    """
+    _renderer("mention")(key="mention-key")
+
+
 def sidebar(chat_id: str) -> None:
     """Put on the page once: on a phone the sidebar closes after a choice.
 

@@ -122,6 +122,17 @@ def filled(key: str) -> dict[str, Any]:
     }
 
 
+def check_filled(given: object) -> dict[str, Any]:
+    """What of it `fill` can take, as `filled` gives it; what makes no sense is left out."""
+    fields = given if isinstance(given, Mapping) else {}
+    texts = {
+        name: [*map(str, value)] if isinstance(value, list) else [str(value)]
+        for name, value in fields.items()
+        if name in _CLEARED
+    }
+    return {name: value for name, text in texts.items() if text and (value := _read(name, text))}
+
+
 def fill(key: str, given: Mapping[str, Any]) -> None:
     """Let the fields under this key say what `filled` gave, from the next drawing on."""
     for name, empty in _CLEARED.items():

@@ -18,6 +18,7 @@ _OF: dict[type[Any], Kind[Any]] = {
     events.RunStopped: run.BrokenOff(),
     events.LimitTold: run.Limit(),
     events.Noted: run.Note(),
+    events.ParameterRefused: run.Refused(),
     events.Unknown: run.OfNewer(),
     events.MessageSent: chat.Message(),
     events.SpeakerSelected: chat.Speaker(),

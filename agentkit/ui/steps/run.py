@@ -6,6 +6,7 @@ from agentkit.events import (
     DocumentProgress,
     LimitTold,
     Noted,
+    ParameterRefused,
     RunFailed,
     RunFinished,
     RunStopped,
@@ -60,6 +61,14 @@ class Note(Remark[Noted]):
         """Its first line; older versions stored the detail below it."""
         first, _, _ = step.text.partition("\n")
         return f":material/info: {markdown.literal(step.agent)}: {markdown.literal(first)}"
+
+
+class Refused(Remark[ParameterRefused]):
+    """A parameter that is not sent."""
+
+    def line(self, step: ParameterRefused) -> str:
+        """Which, of which model."""
+        return f":material/tune: {markdown.literal(wording.of_refusal(step))}"
 
 
 class OfNewer(Remark[Unknown]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from agentkit.events import Fallback, LimitTold, MessageStatus, ReplyEnd
+from agentkit.events import Fallback, LimitTold, MessageStatus, ParameterRefused, ReplyEnd
 from agentkit.llm.calls.limits import amount
 from agentkit.options import key_of
 from agentkit.reasons import EndKind, EndReason
@@ -146,6 +146,22 @@ def of_retry(error_type: str, seconds: float) -> str:
 def of_silence(seconds: float) -> str:
     """What is told of a model that has sent nothing for so long, as plain text."""
     return f"No word for {int(seconds)} s; Stop ends the wait and keeps what there is"
+
+
+PARAMETERS = {
+    "temperature": "temperature",
+    "max_tokens": "most tokens of a reply",
+    "seed": "seed",
+    "reasoning_effort": "reasoning effort",
+}
+"""What the parameters of a model are called."""
+
+
+def of_refusal(told: ParameterRefused) -> str:
+    """What a ParameterRefused says, as plain text."""
+    name = PARAMETERS.get(told.parameter, told.parameter)
+    value = f" {told.value}" if told.value else ""
+    return f"The model {told.model} refuses the {name}{value}: it is asked without it."
 
 
 def of_limit(told: LimitTold) -> str:

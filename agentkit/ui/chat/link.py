@@ -1,0 +1,115 @@
+"""The settings of a new chat in the page's address, so that a link begins a chat with the same: of
+whom it asks, over what, narrowed to what, with which instructions and parameters. An address that
+names a chat needs none of it: the chat has its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from agentkit.errors import WrongArgument
+from agentkit.ledger import Chat
+from agentkit.llm.calls.wishes import check_instructions
+from agentkit.ui.chat import choices, narrowing, settings
+from agentkit.ui.shared import kept
+from agentkit.ui.text import markdown
+from agentkit.workspace.chat_settings import UNSET, ChatSettings
+
+_SETTINGS = ("instructions", "temperature", "max_tokens", "seed", "reasoning_effort", "also")
+_WHOM = ("collection", "team", "model")
+_NARROW = "narrow"
+_NAMES = (*_WHOM, *_SETTINGS, _NARROW)
+_LONGEST = 2_000  # characters of what narrows; more is no address
+_WRITTEN = "settings-in-address"
+
+
+def follow(chat: Chat | None, there: Mapping[str, int]) -> None:
+    """In a new chat, take over what an address says that was opened, and let the address follow
+    what is set; what makes no sense there is told and left out.
+    """
+    given = _in_address()
+    is_opened = bool(given) and given != st.session_state.get(_WRITTEN)
+    wrong = _take_over(given, there) if chat is None and is_opened else []
+    if wrong:
+        st.toast(
+            f"Left out of this link, as it makes no sense here: {', '.join(wrong)}.",
+            icon=":material/warning:",
+            duration="long",
+        )
+    _write({} if chat else _find_values(there))
+
+
+def _in_address() -> dict[str, list[str]]:
+    return {name: st.query_params.get_all(name) for name in _NAMES if name in st.query_params}
+
+
+def _take_over(given: Mapping[str, Sequence[str]], there: Collection[str]) -> list[str]:
+    """Set in the new chat what an address says; gives in Markdown what of it makes no sense."""
+    found, wrong = UNSET, []
+    for name in _NAMES:
+        texts = given.get(name)
+        if not texts:
+            continue
+        try:
+            found = _take(found, name, texts, there)
+        except (WrongArgument, ValueError):
+            wrong.append(markdown.literal(f"{name} {' '.join(texts):.40}"))
+    kept.put(None, "settings", found.to_json() or None)
+    return wrong
+
+
+def _take(
+    found: ChatSettings, name: str, texts: Sequence[str], there: Collection[str]
+) -> ChatSettings:
+    """The settings with what one name of an address says; raises WrongArgument and ValueError."""
+    text = texts[-1]
+    match name:
+        case "collection" | "team" | "model":
+            choices.choose(name, text, there)
+            return found
+        case "narrow":
+            collection = choices.choice(None, choices.collections()).collection
+            narrowing.take_over(collection, json.loads(text))
+            return found
+        case "instructions":
+            return replace(found, instructions=check_instructions(text.strip()))
+        case "also":
+            if gone := [one for one in texts if one not in there]:
+                raise WrongArgument(f"There is no collection {gone[0]!r}.")
+            return replace(found, also=tuple(dict.fromkeys(texts)))
+    value: Any = text if name == "reasoning_effort" else settings.read_value(name, text)
+    return replace(found, parameters=replace(found.parameters, **{name: value}))
+
+
+def _find_values(there: Mapping[str, int]) -> dict[str, list[str]]:
+    """What the address of the new chat says: nothing while nothing is set."""
+    question = choices.choice(None, there)
+    now = settings.of_chat(None)
+    values = {name: [str(value)] for name, value in now.parameters.to_request().items()}
+    narrowed = json.dumps(narrowing.find_narrowed(question.collection) or "", ensure_ascii=False)
+    values |= {
+        "also": list(now.also),
+        "instructions": [now.instructions] if now.instructions else [],
+        _NARROW: [narrowed] if len('""') < len(narrowed) <= _LONGEST else [],
+    }
+    if any(values.values()):
+        whom = (question.collection, question.team_id, question.model_id)
+        values |= {name: [value] for name, value in zip(_WHOM, whom, strict=True)}
+    return values
+
+
+def _write(values: Mapping[str, Sequence[str]]) -> None:
+    for name in _NAMES:
+        texts = list(values.get(name, ()))
+        if texts == st.query_params.get_all(name):
+            continue
+        if texts:
+            st.query_params[name] = texts
+        else:
+            del st.query_params[name]
+    st.session_state[_WRITTEN] = _in_address()
