@@ -9,6 +9,7 @@ from agentkit.ui.chat import (
     chat_list,
     choices,
     composer,
+    export,
     link,
     requests,
     source,
@@ -23,6 +24,7 @@ except NotFound as error:
     current, problem = None, str(error)
 
 chat_list.draw_chat_list(current.id if current else None)
+export.draw_import()
 run, asked, known = None, None, choices.collections()
 link.follow(current, known)
 if problem:
@@ -41,10 +43,12 @@ else:
     st.set_page_config(page_title=f"{current.title} · agentkit")
     asked = requests.in_words(run) if run else None
     chosen = choices.choice(current, known)
+    export.draw_button(current)
     chat.draw_chat(current, chosen, run, asked)
 composer.draw_pending(current.id if current else None)
 composer.draw_composer(current, known, run, asked)
 composer.keep_draft(current.id if current else None)
+export.draw_dialog()
 components.chat_page(source.open_source, current.id if current else "", answering=run is not None)
 components.sidebar(current.id if current else "")
 chat.speak(current, run)

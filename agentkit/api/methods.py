@@ -13,6 +13,7 @@ from agentkit.retrieval.ingest.versions import Versions
 from agentkit.retrieval.store.questions import Questions
 from agentkit.retrieval.transfer.transfer import Transfer
 from agentkit.workspace import Workspace
+from agentkit.workspace.sharing.sharing import Sharing
 
 PARTS: dict[str, type[Any]] = {
     "workspace": Workspace,
@@ -22,6 +23,7 @@ PARTS: dict[str, type[Any]] = {
     "library.transfer": Transfer,
     "ledger": Ledger,
     "figures": Figures,
+    "sharing": Sharing,
 }
 """The parts by where they are in a workspace."""
 
@@ -113,6 +115,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "update_chat",
     ),
     "figures": ("events", "groups", "of_messages", "runs", "totals", "write_calls"),
+    "sharing": ("export", "load"),
 }
 
 

@@ -15,6 +15,7 @@ import typer
 
 from agentkit.cli import (
     ask,
+    chats,
     doctor,
     evaluate,
     extract,
@@ -47,6 +48,8 @@ app.command()(extract.extract)
 app.command()(figures.usage)
 app.command()(figures.runs)
 app.command("eval")(evaluate.evaluate)
+app.command()(chats.export)
+app.command("import")(chats.load)
 app.add_typer(transfer.app, name="collection")
 app.command()(port.port)
 app.command()(doctor.doctor)

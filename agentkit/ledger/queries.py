@@ -30,7 +30,7 @@ E = TypeVar("E", bound=Event)
 @dataclass(frozen=True, slots=True)
 class CallFilter:
     """Which model calls are meant; times are UTC without zone, `until` is excluded; empty means
-    all.
+    all, but for those of imported chats, which are meant only where one `chat` is.
     """
 
     owner: str
@@ -54,7 +54,9 @@ class CallFilter:
         }
         meant = {"c.owner = ?": self.owner}
         meant |= {sql: value for sql, value in conditions.items() if value}
-        return " and ".join(meant), list(meant.values())
+        # What an imported chat took was paid for elsewhere: it counts in that chat alone.
+        here = "" if self.chat else " and not c.imported"
+        return " and ".join(meant) + here, list(meant.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +219,7 @@ def calls(ledger: Ledger, chosen: CallFilter, limit: int | None = None) -> panda
 def every_call(chosen: CallFilter) -> tuple[str, list[Any]]:
     """The statement that gives the calls themselves, newest first, and its values."""
     where, values = chosen.where()
-    sql = f"""select c.* exclude (raw_usage, owner) replace ({COST} as cost),
+    sql = f"""select c.* exclude (raw_usage, owner, imported) replace ({COST} as cost),
     coalesce(h.title, '') as chat
         from llm_calls c left join chats h on h.id = c.chat_id
         where {where} order by c.finished_at desc, c.id, c.attempt"""

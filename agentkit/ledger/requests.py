@@ -185,6 +185,26 @@ def forget(database: Database, scope: str) -> None:
     database.execute("delete from request_parts where scope = ?", [scope])
 
 
+def read_scope(database: Database, scope: str) -> dict[str, str]:
+    """The parts of all requests of a chat, by their hash."""
+    rows = database.rows(
+        """select hash, max(body) as body from request_parts where body is not null and hash in (
+            select hash from request_parts where scope = ?) group by hash order by hash""",
+        [scope],
+    )
+    return {row["hash"]: row["body"] for row in rows}
+
+
+def add_parts(database: Database, scope: str, parts: Mapping[str, str]) -> None:
+    """Store parts of requests for a chat, within a transaction; each under its right hash."""
+    _store_parts(database, scope, parts)
+
+
+def is_hash_of(key: str, body: str) -> bool:
+    """Whether a part of a request is the one that this hash stands for."""
+    return _hash(body) == key
+
+
 def _add_part(value: Mapping[str, Any], parts: dict[str, str]) -> str:
     """The hash of a value, which becomes one of the parts."""
     body = _compact(value)
@@ -342,4 +362,4 @@ def _compact(value: object) -> str:
 
 
 def _hash(body: str) -> str:
-    return sha256(body.encode()).hexdigest()[:40]
+    return sha256(body.encode("utf-8", "replace")).hexdigest()[:40]

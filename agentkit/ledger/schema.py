@@ -63,7 +63,12 @@ def _take_out(database: Database, run: RunKey, lists: LastLists) -> None:
             )
 
 
-MIGRATIONS = (create_tables, add_thinking, add_unfinished, add_requests)
+def add_imported(database: Database) -> None:
+    """Version 5: which calls came with an imported chat, so that they were made elsewhere."""
+    database.execute("alter table llm_calls add column imported boolean default false")
+
+
+MIGRATIONS = (create_tables, add_thinking, add_unfinished, add_requests, add_imported)
 
 _TABLES = (
     """create table chats (

@@ -60,6 +60,7 @@ from agentkit.workspace.answering import (
     work_on,
 )
 from agentkit.workspace.interrupted import interrupt
+from agentkit.workspace.sharing.sharing import Sharing
 
 DEFAULT_COLLECTION = "Documents"
 SAMPLES = "Samples"
@@ -78,6 +79,7 @@ class Workspace:
         self.database = Database(settings.database)
         self.ledger = Ledger(self.database)
         self.figures = Figures(self.ledger)
+        self.sharing = Sharing(settings.data, self.ledger)
         self.embedder: Embedder = embedder or MiniLMEmbedder(settings.models)
         self.library = Library(
             self.database, settings, *offers.build_offers(settings, self.embedder)

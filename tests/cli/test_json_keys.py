@@ -73,6 +73,10 @@ def written(cli: Cli, papers: Path, judged: Path) -> Iterator[tuple[str, list[An
         ("an error", ["search", "tea", "--collection", "None"]),
     ):
         yield name, cli(*arguments, "--json").lines
+    chat = cli("ask", "How long is the Danube?", "--json").json["chat"]
+    whole = papers.parent / "river.chat.json"
+    yield "export", cli("export", chat, "--format", "json", "--out", whole, "--json").lines
+    yield "import", cli("import", whole, "--json").lines
 
 
 @pytest.mark.usefixtures("model")

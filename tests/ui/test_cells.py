@@ -12,6 +12,7 @@ from agentkit.teams.cells import RESTARTED
 from agentkit.ui.steps import cells, draw
 from agentkit.ui.steps.step import CellRun
 from agentkit.ui.steps.turns import steps
+from agentkit.ui.text import results
 
 BEGAN = CodeBegan("c", "Runner", "python", "print(1)", "chat")
 
@@ -63,14 +64,14 @@ def test_every_end_of_a_kernel_has_its_words() -> None:
     ],
 )
 def test_a_picture_is_told_by_the_titles_in_its_code(code: str, told: str) -> None:
-    assert cells.describe_picture(code) == told
+    assert results.describe_picture(code) == told
 
 
 def test_a_chart_is_told_by_its_title_and_fields() -> None:
     encoding = {"x": {"field": "month"}, "y": {"field": "boats", "title": "Boats"}}
     spec = {"title": "By month", "encoding": encoding, "datasets": {"d": [{"field": "secret"}]}}
-    assert cells.describe_chart(spec) == "Chart: By month, month, boats, Boats"
+    assert results.describe_chart(spec) == "Chart: By month, month, boats, Boats"
 
 
 def test_columns_of_one_name_are_told_apart() -> None:
-    assert cells._name_apart(["a", "b", "a", ""]) == ["a (1)", "b", "a (3)", ""]
+    assert results.name_apart(["a", "b", "a", ""]) == ["a (1)", "b", "a (3)", ""]

@@ -38,7 +38,8 @@ FILE_BYTES, FILES = 50 << 20, 50
 """How large a file may be of which a copy is kept, and how many of a cell are told."""
 _ENDINGS = {"image/png": "png", "image/jpeg": "jpg"}
 _KINDS = {CellError: "error", LeftOut: "left_out"}
-_NAME = re.compile(r"[0-9a-f]{64}\.(png|jpg|json|bin)")
+NAME = r"^[0-9a-f]{64}\.(png|jpg|json|bin)$"
+"""What the names of what is kept look like."""
 _FULL = f"the chat keeps no more than {CHAT_BYTES >> 20:,} MB"
 
 
@@ -72,6 +73,10 @@ class Kept:
         """
         return [self._describe_file(folder, file) for file in list(files)[:FILES]]
 
+    def put(self, data: bytes, ending: str) -> str:
+        """Keep content as it is; gives its name, empty where the chat keeps no more."""
+        return self._keep(data, ending)
+
     def read(self, name: str) -> bytes:
         """What is kept under a name; raises NotFound."""
         return self.find(name).read_bytes()
@@ -79,7 +84,7 @@ class Kept:
     def find(self, name: str) -> Path:
         """Where it lies; raises NotFound for what is not there, and for what is no name of ours."""
         path = self.folder / name
-        if not (_NAME.fullmatch(name) and path.is_file()):
+        if not (re.fullmatch(NAME, name) and path.is_file()):
             raise NotFound("The chat does not keep this any more.")
         return path
 

@@ -4,9 +4,6 @@ came for, which stands above the answer.
 
 from __future__ import annotations
 
-import json
-import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -25,6 +22,7 @@ from agentkit.ui.steps.kind import Kind
 from agentkit.ui.steps.step import CellRun, Level, Said, Step, Steps
 from agentkit.ui.text import figures, markdown
 from agentkit.ui.text.listing import draw_runnable, draw_text, named
+from agentkit.ui.text.results import describe_chart, describe_picture, name_apart
 from agentkit.workspace import kernels
 
 Told = Mapping[str, Any]
@@ -59,8 +57,6 @@ _SHOWN = ("picture", "table", "chart")
 _LATEST = 8
 """Results that stand above an answer at once; what came before them is folded."""
 _LIVE_CHARACTERS = 4_000
-_TITLE = re.compile(r"title\(\s*[rf]?([\"'])(.{1,200}?)\1")
-_NAMED = re.compile(r'"(?:title|text|field)": "([^"]{1,100})"')
 _FILE_BYTES = 200 << 20
 
 
@@ -217,7 +213,7 @@ def _draw_table(one: Told, run: CellRun, key: str) -> None:
     import pandas as pd
 
     content = _kept(run.cell.chat_id).content(one)
-    columns = _name_apart(content["columns"])
+    columns = name_apart(content["columns"])
     rows, wide = int(one["total_rows"]), int(one["total_columns"])
     size = f"{figures.count(rows, 'row')} and {figures.count(wide, 'column')}"
     frame = pd.DataFrame(content["rows"], columns=columns)
@@ -310,24 +306,3 @@ def _describe_end(run: CellRun) -> str:
 def _why(reason: str) -> str:
     """Why a kernel is gone, in words; a newer version may know more reasons."""
     return ENDS.get(reason, "it is gone")
-
-
-def describe_picture(code: str) -> str:
-    """What a picture shows, for those who do not see it, as far as its code says."""
-    titles = "; ".join(found[2] for found in _TITLE.finditer(code))
-    return f"Plot: {titles}" if titles else "A picture that the code made"
-
-
-def describe_chart(spec: Mapping[str, Any]) -> str:
-    """What a chart shows, for those who do not see it."""
-    words = _NAMED.findall(json.dumps({**spec, "datasets": None, "data": None}))
-    return f"Chart: {', '.join(dict.fromkeys(words))}"
-
-
-def _name_apart(columns: Sequence[str]) -> list[str]:
-    """The names of columns, each once, as a table needs them."""
-    counts = Counter(columns)
-    return [
-        f"{name} ({place})" if counts[name] > 1 else name
-        for place, name in enumerate(columns, start=1)
-    ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -24,6 +24,9 @@ _MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 _TAMED_MARKER = re.compile(rf"(!\\)?({_MARKER.pattern})(?!\()")
 _ACTIVE = re.compile(r"\\[\s\S]|!\[|\[\^|\$|:::")
 """What is escaped in prose: pictures, footnotes, formulas, directives; what is escaped already."""
+_MARKUP = re.compile(r"\\[\s\S]|<(?=[A-Za-z/!?])(?!https?:)")
+"""What begins a tag outside of code; what is escaped already; addresses stay."""
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _SIGN = re.compile(r"\\\\|\\\$|\$\$?|\\[\[\]()]|\n(?=[ \t]*\n)")
 _INLINE = re.compile(r"(?<![$\w])\$(?!\s)[^\n$]*[^\s\\$]\$(?![$\w])")
 """Two `$` that stand as around a formula, on one line: those of `from $5 to $6` do not."""
@@ -97,6 +100,29 @@ def answer(
         return _TAMED_MARKER.sub(linked, tame)
 
     return _in_parts(text, show)
+
+
+def footnoted(text: str, numbers: Mapping[int, int]) -> str:
+    """Markdown for other programs: its `[n]` are footnotes of these numbers, where there is one.
+
+    No picture is fetched there either, and no markup is more than text.
+    """
+
+    def show(part: str, _: int) -> str:
+        return _TAMED_MARKER.sub(noted, _MARKUP.sub(_escape_markup, _tame(part)))
+
+    def noted(match: re.Match[str]) -> str:
+        marks = (
+            f"[^{numbers[n]}]" if n in numbers else f"\\[{n}\\]"
+            for n in map(int, match[2][1:-1].split(","))
+        )
+        return ("\\!" if match[1] else "") + "".join(marks)
+
+    return _in_parts(text, show)
+
+
+def _escape_markup(match: re.Match[str]) -> str:
+    return match[0] if match[0].startswith("\\") else f"\\{match[0]}"
 
 
 def _link(number: int, message_id: str, linked: bool, doubtful: bool) -> str:
@@ -235,7 +261,7 @@ def _with_formulas(text: str, start: int, end: int, show: Show) -> str:
     shown, at = [], start
     for formula in _formulas(text, start, end):
         shown.append(show(text[at : formula.start], at))
-        inside = formula.inside.replace("![", "! [")
+        inside = _TAG.sub("< ", formula.inside.replace("![", "! ["))  # the same formula
         if formula.display and (indent := _indent_alone(text, formula)) is not None:
             lines = [indent + line.strip() for line in inside.split("\n")]
             shown.append("\n".join(["$$", *lines, f"{indent}$$"]))
@@ -255,7 +281,7 @@ def _formulas(text: str, start: int, end: int) -> Iterator[_Formula]:
         if sign[0] == "$" and not _INLINE.match(text, sign.start()):
             continue
         inside, at = text[sign.end() : closing.start()].strip(), closing.end()
-        if "$" not in inside and _is_formula(inside):
+        if "$" not in inside and is_formula(inside):
             display = sign[0] in ("$$", "\\[")
             yield _Formula(sign.start(), at, inside, display)
 
@@ -277,8 +303,11 @@ def _closings(signs: Sequence[re.Match[str]]) -> list[re.Match[str] | None]:
     return found[::-1]
 
 
-def _is_formula(text: str) -> bool:
-    """Whether it looks like one: `$5 (= 4.60 euros) or 6$` does not, nor does `\\[1\\]`."""
+def is_formula(text: str) -> bool:
+    """Whether what stands between two signs of a formula looks like one.
+
+    `$5 (= 4.60 euros) or 6$` does not, nor does `\\[1\\]`.
+    """
     telling = r"[\\^]" if text[:1].isdigit() else r"[\\^_={]|^[A-Za-z]$"
     return bool(re.search(telling, text))
 

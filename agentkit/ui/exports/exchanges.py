@@ -1,0 +1,140 @@
+"""The open branch of a chat in a file, as questions with their answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from agentkit.teams import team, teams
+from agentkit.ui.text import figures
+from agentkit.ui.text.results import Result, read_results
+from agentkit.workspace.sharing.form import CallPart, ChatFile, MessagePart
+
+_ENDS = {
+    "stopped": "Stopped: this is what had been written by then.",
+    "failed": "The answer broke off.",
+    "interrupted": "The app was closed in the middle of this answer.",
+}
+"""What is said of an answer that is not whole, by its status."""
+_UNSAFE = re.compile(r"[^\w.,()+-]+")
+_LONGEST_NAME = 80
+Citation = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A question, and its answer as far as there is one."""
+
+    question: str
+    asked_at: datetime | None = None
+    answer: str = ""
+    end: str = ""
+    """What is to be said where the answer is not whole."""
+    citations: list[Citation] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+    """What cells gave."""
+    took: str = ""
+
+
+def list_exchanges(file: ChatFile) -> list[Exchange]:
+    """The questions and answers of the open branch, oldest first."""
+    results = _read_results(file)
+    calls = _group_calls(file)
+    took = {run.message_id: _describe_calls(calls[run.id]) for run in file.runs}
+    found: list[Exchange] = []
+    for said in _find_branch(file):
+        if said.extra.get("inner"):
+            continue
+        if said.role == "user" or not found:
+            found.append(Exchange(said.content if said.role == "user" else "", said.created_at))
+        if said.role != "user":
+            _put_answer(found[-1], said)
+            found[-1].took = took.get(said.id, "")
+        found[-1].results = results.get(said.run_id or "", found[-1].results)
+    return found
+
+
+def describe_chat(file: ChatFile) -> str:
+    """Whom the chat asks, over what, and when it began, in plain text."""
+    chat = file.chat
+    names = {one.id for one in teams()}
+    asked = team(chat.team).title if chat.team in names else chat.team
+    began = f"begun {chat.created_at.day} {chat.created_at:%b %Y, %H:%M} UTC"
+    return " · ".join([f"{asked}, over {chat.collection}", chat.model, began])
+
+
+def describe_source(citation: Citation) -> str:
+    """The document, the page or place in it, and the heading there, in plain text."""
+    page = citation.get("page")
+    place = f"p. {page}" if page else citation.get("place")
+    parts = (citation.get("document"), place, citation.get("heading"))
+    return ", ".join(str(part) for part in parts if part)
+
+
+def name_file(title: str, form: str) -> str:
+    """A name for a file with this chat, whatever its title has in it."""
+    name = _UNSAFE.sub(" ", title).strip(" .")[:_LONGEST_NAME].strip(" .")
+    return f"{name or 'chat'}.{'chat.json' if form == 'json' else form}"
+
+
+def _find_branch(file: ChatFile) -> list[MessagePart]:
+    known = {one.id: one for one in file.messages}
+    branch: list[MessagePart] = []
+    at = file.chat.head_id
+    while at is not None:
+        branch.append(known[at])
+        at = known[at].parent_id
+    return branch[::-1]
+
+
+def _put_answer(exchange: Exchange, said: MessagePart) -> None:
+    exchange.answer = said.content
+    exchange.citations = [one for one in _list(said.extra.get("citations")) if one.get("text")]
+    end = _ENDS.get(said.status, "")
+    exchange.end = " ".join(filter(None, [end, str(said.extra.get("error") or "")]))
+
+
+def _list(value: object) -> list[Citation]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _read_results(file: ChatFile) -> dict[str, list[Result]]:
+    """What the cells of each run gave."""
+    return {
+        run.id: [
+            result
+            for event in run.events
+            if event.kind == "CodeRan"
+            for result in read_results(event.data, file.kept)
+        ]
+        for run in file.runs
+    }
+
+
+def _group_calls(file: ChatFile) -> dict[str, list[CallPart]]:
+    """The calls of each run."""
+    found: dict[str, list[CallPart]] = {run.id: [] for run in file.runs}
+    for call in file.calls:
+        if call.run_id:
+            found[call.run_id].append(call)
+    return found
+
+
+def _describe_calls(made: Sequence[CallPart]) -> str:
+    """What an answer took: models, tokens, seconds, and what it cost as far as that is known."""
+    if not made:
+        return ""
+    models = dict.fromkeys(call.model for call in made if call.purpose == "chat")
+    prompt = sum(one.input_tokens + one.cache_read_tokens + one.cache_write_tokens for one in made)
+    written = sum(one.output_tokens + one.reasoning_tokens for one in made)
+    paid = sum(one.cost or 0.0 for one in made)
+    parts = [
+        ", ".join(models),
+        f"{figures.count(prompt)} tokens in, {figures.count(written)} out",
+        figures.seconds(sum(one.seconds for one in made)),
+        figures.dollars(paid) if paid else "",
+    ]
+    return " · ".join(filter(None, parts))

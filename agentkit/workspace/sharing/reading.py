@@ -1,0 +1,279 @@
+"""A file with a chat, read and checked: who wrote it is not known."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import NonNegativeInt, TypeAdapter, ValidationError
+
+from agentkit.errors import AgentkitError, DamagedDocument, DocumentTooLarge, NotFound
+from agentkit.events import KINDS, MessageSent
+from agentkit.ledger.requests import is_hash_of
+from agentkit.teams import Citation, Question
+from agentkit.workspace.sharing.form import FORMAT, VERSION, ChatFile, MessagePart, RunPart
+
+LARGEST_MB = 200
+_MOST_SENT = 1_000_000
+"""Messages that the requests of a chat have in all when each is written out; a short list could
+else stand for any number.
+"""
+
+
+def read(path: Path, called: str = "") -> ChatFile:
+    """The chat in a file; `called` is what messages call it, by default its name.
+
+    Raises NotFound, DocumentTooLarge before anything of it is read, and DamagedDocument for what is
+    no whole chat of a version that is known here.
+    """
+    name = called or path.name
+    try:
+        if not path.is_file():
+            raise NotFound(f"There is no file {name}; choose one that Export wrote.")
+        if path.stat().st_size > LARGEST_MB << 20:
+            raise DocumentTooLarge(
+                f"{name} has {path.stat().st_size / 1e6:,.0f} MB; a chat in a file has"
+                f" {LARGEST_MB:,} MB at most. Nothing of it was read."
+            )
+        content = path.read_bytes()
+    except OSError as error:
+        raise DamagedDocument(f"{name} cannot be read ({error.strerror}).") from error
+    return parse(content, name)
+
+
+def parse(content: bytes, name: str) -> ChatFile:
+    """The chat that a file's bytes hold; raises DamagedDocument."""
+    found = _parse_json(content, name)
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise DamagedDocument(
+            f"{name} is JSON, but no chat that agentkit wrote; choose a file that Export wrote as"
+            " JSON."
+        )
+    version = found.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise DamagedDocument(
+            f"{name} was written by a newer version of agentkit (form {version}, known here are"
+            f" those up to {VERSION}); update agentkit, then import it."
+        )
+    try:
+        file = ChatFile.model_validate(found)
+    except ValidationError as error:
+        raise DamagedDocument(_describe(error, name)) from error
+    if problem := _find_problem(file):
+        raise DamagedDocument(f"{name} is damaged: {problem}. Export the chat again.")
+    return file
+
+
+def _parse_json(content: bytes, name: str) -> Any:
+    try:
+        return json.loads(
+            content.decode("utf-8-sig"), parse_constant=_refuse_number, parse_float=_to_finite
+        )
+    except RecursionError as error:
+        raise DamagedDocument(
+            f"{name} is nested deeper than any chat; it was not imported."
+        ) from error
+    except ValueError as error:
+        raise DamagedDocument(
+            f"{name} is not JSON, or was cut off ({error}); export the chat again, or choose"
+            " another file."
+        ) from error
+
+
+def _refuse_number(told: str) -> float:
+    raise ValueError(f"{told} is no number of JSON")
+
+
+def _to_finite(told: str) -> float:
+    value = float(told)
+    return value if math.isfinite(value) else _refuse_number(told)
+
+
+def _describe(error: ValidationError, name: str) -> str:
+    """What is wrong first, and where it stands."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return f"{name} is no whole chat: {where[:200]}: {first['msg']}. Export the chat again."
+
+
+def _find_problem(file: ChatFile) -> str:
+    """Why the parts do not belong together; empty when they do."""
+    ids = [one.id for one in file.messages]
+    doubled = (
+        _find_double(ids)
+        or _find_double(run.id for run in file.runs)
+        or _find_double((call.id, call.attempt) for call in file.calls)
+    )
+    if doubled:
+        return f"the id {doubled} is there twice"
+    return next(filter(None, _find_problems(file, set(ids))), "")
+
+
+def _find_problems(file: ChatFile, ids: set[str]) -> Iterator[str]:
+    """What each check finds, empty where all is well; a later one needs what an earlier finds."""
+    yield _find_lost(file, ids)
+    yield _find_circle(file.messages)
+    yield from map(_check_message, file.messages)
+    yield from (_check_run(run, file.chat.id) for run in file.runs)
+    yield _check_requests(file)
+    yield from (_check_kept(name, content) for name, content in file.kept.items())
+
+
+def _find_double(ids: Iterable[object]) -> object:
+    known: set[object] = set()
+    for one in ids:
+        if one in known:
+            return one
+        known.add(one)
+    return ""
+
+
+def _find_lost(file: ChatFile, ids: set[str]) -> str:
+    """What is named and is not there."""
+    run_ids = {run.id for run in file.runs}
+    named = {*(one.parent_id for one in file.messages), file.chat.head_id} - {None} - ids
+    runs = {one.run_id for one in (*file.messages, *file.calls)} - {None} - run_ids
+    lost = sorted(filter(None, named | runs))
+    return f"there is nothing with the id {lost[0]}, which other parts name" if lost else ""
+
+
+def _find_circle(messages: Sequence[MessagePart]) -> str:
+    """Whether a message comes before itself."""
+    before = {one.id: one.parent_id for one in messages}
+    ended: set[str] = set()
+    for start in before:
+        way: set[str] = set()
+        at: str | None = start
+        while at is not None and at not in ended:
+            if at in way:
+                return f"the message {at} follows itself"
+            way.add(at)
+            at = before[at]
+        ended |= way
+    return ""
+
+
+def _check_message(one: MessagePart) -> str:
+    """Whether what travels with a message can be read as others read it."""
+    said = MessageSent(one.id, None, one.sender, "", one.role, one.content, extra=dict(one.extra))
+    try:
+        Question.asked_by(said)
+        _citations().validate_python(one.extra.get("citations", []))
+    except (ValueError, TypeError, AttributeError, AgentkitError):
+        return f"what goes with the message {one.id} cannot be read"
+    return ""
+
+
+@cache
+def _citations() -> TypeAdapter[list[Citation]]:
+    return TypeAdapter(list[Citation])
+
+
+def _check_run(run: RunPart, chat_id: str) -> str:
+    if double := _find_double(event.seq for event in run.events):
+        return f"the run {run.id} has two events {double}"
+    for event in run.events:
+        if event.kind in KINDS and not _fits(event.kind, event.data):
+            return f"the event {event.seq} of the run {run.id} is no {event.kind}"
+        cell = event.data.get("cell")
+        of_cell = cell.get("chat_id", "") if isinstance(cell, dict) else ""
+        if {event.data.get("chat_id", ""), of_cell} - {"", chat_id}:
+            return f"the event {event.seq} of the run {run.id} names another chat"
+    return ""
+
+
+def _fits(kind: str, data: Mapping[str, Any]) -> bool:
+    """Whether the data has the fields of its kind; further ones are of another version."""
+    try:
+        _event(kind).validate_python(data)
+    except ValidationError:
+        # Older versions lack fields, and what lacks them is shown as unknown.
+        return not _find_needed(kind) <= data.keys()
+    return True
+
+
+@cache
+def _event(kind: str) -> TypeAdapter[Any]:
+    return TypeAdapter(KINDS[kind])
+
+
+def _find_needed(kind: str) -> set[str]:
+    """The fields that an event of this kind has to have."""
+    fields = dataclasses.fields(KINDS[kind])
+    return {one.name for one in fields if one.default is one.default_factory}  # both are missing
+
+
+def _check_requests(file: ChatFile) -> str:
+    """Whether what was sent to models can be read: each part is what its hash says, and lists refer
+    to earlier ones without end or circle.
+    """
+    for key, body in file.requests.items():
+        if not is_hash_of(key, body):
+            return f"the part {key} of a request is not what its name says"
+    told = [
+        ((run.id, event.seq), event.data["sent"])
+        for run in file.runs
+        for event in run.events
+        if event.data.get("sent") is not None
+    ]
+    try:
+        sent = {place: _sent().validate_python(one) for place, one in told}
+    except ValidationError:
+        return "a request to a model cannot be read"
+    return _measure_lists(sent)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Sent:
+    """What the event of a call says of its request."""
+
+    frame: str | None
+    tools: str | None
+    base: tuple[str, int] | None
+    list: list[str | tuple[NonNegativeInt, NonNegativeInt]]
+
+
+@cache
+def _sent() -> TypeAdapter[_Sent]:
+    return TypeAdapter(_Sent)
+
+
+def _measure_lists(sent: Mapping[tuple[str, int], _Sent]) -> str:
+    """Write out no list, but count how long each would be; what is lost has no length."""
+    lengths: dict[tuple[str, int] | None, int] = {}
+    for start in sent:
+        way: dict[tuple[str, int], _Sent] = {}
+        at: tuple[str, int] | None = start
+        while at in sent and at not in lengths:
+            if at in way:
+                return "a request to a model refers to itself"
+            way[at] = sent[at]
+            at = sent[at].base
+        for place, one in reversed(way.items()):
+            lengths[place] = _count(one.list, lengths.get(one.base, 0))
+    return "its requests have no end" if sum(lengths.values()) > _MOST_SENT else ""
+
+
+def _count(items: Sequence[str | tuple[int, int]], base: int) -> int:
+    """How long a list is; what is beyond its base is not there."""
+    rows = (max(0, min(one[1] + 1, base) - one[0]) for one in items if isinstance(one, tuple))
+    alone = sum(isinstance(one, str) for one in items)
+    return min(alone + sum(rows), _MOST_SENT + 1)
+
+
+def _check_kept(name: str, content: str) -> str:
+    try:
+        data = base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError):
+        data = b""
+    if hashlib.sha256(data).hexdigest() != name.partition(".")[0]:
+        return f"{name} is not the file that its name says"
+    return ""
