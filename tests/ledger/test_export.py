@@ -25,7 +25,11 @@ ALL = CallFilter(OWNER)
 def many(ledger: Ledger) -> Ledger:
     """A ledger with many calls, most of them with an error that is not short."""
     ledger.database.execute(
-        """insert into llm_calls select 'c' || i, 1, ?, null, null, null, '', 'openai', 'gpt',
+        """insert into llm_calls (id, attempt, owner, run_id, chat_id, message_id, agent, provider,
+            model, purpose, status, error, error_type, input_tokens, cache_read_tokens,
+            cache_write_tokens, output_tokens, reasoning_tokens, estimated, cost, seconds,
+            first_token_s, raw_usage, finished_at)
+            select 'c' || i, 1, ?, null, null, null, '', 'openai', 'gpt',
         'chat', 'failed',
         '-' || repeat('why, ', 20), '', i, 0, 0, 0, 0, false, null, 1, null, '{}',
         timestamp '2026-03-01' + interval (i) second from range(?) r(i)""",
