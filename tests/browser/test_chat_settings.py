@@ -50,10 +50,10 @@ def stocked(app: App, tmp_path: Path) -> App:
 
 def _open_settings(page: Page) -> Locator:
     driver.settled(page)
-    page.get_by_role("button", name="Settings", exact=True).focus()
+    page.get_by_role("button", name="Chat settings", exact=True).focus()
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_label("Temperature")).to_be_visible()
+    expect(dialog.get_by_role("textbox", name="Temperature")).to_be_visible()
     return dialog
 
 
@@ -122,9 +122,9 @@ def test_what_a_chat_is_set_to_is_sent_kept_and_linked(
     phone.goto(link)
     expect(phone.get_by_text(SHOWN)).to_be_visible()
     dialog = _open_settings(phone)
-    expect(dialog.get_by_label("Instructions")).to_have_value("Answer in French.")
+    expect(dialog.get_by_role("textbox", name="Instructions")).to_have_value("Answer in French.")
     dialog.get_by_role("button", name="Back to defaults").click()
-    expect(dialog.get_by_label("Instructions")).to_have_value("")
+    expect(dialog.get_by_role("textbox", name="Instructions")).to_have_value("")
     dialog.get_by_role("button", name="Done").click()
     expect(phone.get_by_text(SHOWN)).to_have_count(0)
     _mention(phone, "harbour <b>*1*.txt")

@@ -82,7 +82,12 @@ def choose(what: str, value: str, known: Collection[str]) -> None:
 
 
 def renewed(question: Question) -> Question:
-    """The question, asked of whom its chat asks now where its team or its model is gone."""
+    """The question, asked of whom its chat asks now where its team or its model is gone, and over
+    those of its further collections that are still there.
+    """
+    if question.also:
+        there = collections()
+        question = replace(question, also=tuple(name for name in question.also if name in there))
     if question.team_id in _teams() and question.model_id in _models():
         return question
     chat_id = question.chat_id

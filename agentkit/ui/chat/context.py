@@ -66,7 +66,7 @@ def draw_meter(chat: Chat | None, now: Question) -> None:
 
 def _expect(expected: Forecast | None) -> str:
     """The forecast as it stands in the line."""
-    return markdown.literal(forecast.in_short(expected)) if expected else ""
+    return f"{markdown.literal(forecast.in_short(expected))} expected" if expected else ""
 
 
 def _describe_request(found: Context | None, expected: Forecast | None, now: Question) -> str:

@@ -12,7 +12,7 @@ import streamlit as st
 from agentkit.errors import NotFound
 from agentkit.retrieval.types import Scope
 from agentkit.teams import Question
-from agentkit.ui.shared import components, kept, state
+from agentkit.ui.shared import kept, state
 from agentkit.ui.text import figures, markdown
 
 _LISTED = 1_000  # documents that are offered by name; of more, a part of the name is asked for
@@ -58,7 +58,6 @@ def draw_button(question: Question) -> None:
         help="Ask the next question about some documents only. Typing @ does the same.",
         on_change="rerun",
     )
-    components.mention()
     if not popover.open:
         return
     with popover:

@@ -13,7 +13,7 @@ import streamlit as st
 
 from agentkit.errors import WrongArgument
 from agentkit.events import ParameterRefused
-from agentkit.llm.calls.wishes import Parameters, check_instructions, find_refused
+from agentkit.llm.calls.wishes import NOTHING, Parameters, check_instructions, find_refused
 from agentkit.options import Effort
 from agentkit.teams import Question
 from agentkit.ui.shared import dialogs, kept, state
@@ -59,7 +59,7 @@ def follow() -> None:
 def draw_button(question: Question, there: Collection[str]) -> None:
     """Opens the dialog."""
     st.button(
-        "Settings",
+        "Chat settings",
         icon=":material/page_info:",
         type="tertiary",
         key="settings-open",
@@ -190,7 +190,7 @@ def _draw_parameters(question: Question) -> Parameters:
             f":material/block: {markdown.literal(model.label)} refuses the"
             f" {wording.PARAMETERS[name]}; it is not sent."
         )
-    return Parameters(**values, reasoning_effort=effort or None)
+    return Parameters(reasoning_effort=effort or None, **values)
 
 
 def _draw_value(chat_id: str | None, name: str, title: str) -> float | int | None:
@@ -216,7 +216,7 @@ def read_value(name: str, text: str) -> float | int | None:
     except ValueError as error:
         kind = "number" if name == "temperature" else "whole number"
         raise WrongArgument(f"“{typed:.40}” is no {kind}.") from error
-    Parameters(**{name: number})  # type and range
+    replace(NOTHING, **{name: number})  # type and range
     return number
 
 
