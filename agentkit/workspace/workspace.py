@@ -23,6 +23,7 @@ from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import DocumentDone, Purpose
 from agentkit.ledger import CallWriter, Chat, Ledger, RunKey, queries
 from agentkit.ledger.figures import Figures
+from agentkit.ledger.prompts import Prompts
 from agentkit.llm import Model, available_models, model_by_id
 from agentkit.llm.calls.limits import Limit, Used, limited
 from agentkit.llm.tokens.counting import count_text
@@ -77,6 +78,7 @@ class Workspace:
         self.ledger = Ledger(self.database)
         self.figures = Figures(self.ledger)
         self.sharing = Sharing(settings.data, self.ledger)
+        self.prompts = Prompts(self.ledger)
         self.embedder: Embedder = embedder or MiniLMEmbedder(settings.models)
         self.library = Library(
             self.database, settings, *offers.build_offers(settings, self.embedder)

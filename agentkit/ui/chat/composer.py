@@ -20,13 +20,13 @@ from agentkit.messages import new_id, without_keys
 from agentkit.retrieval import Source
 from agentkit.runs import Run
 from agentkit.teams import Question, team
-from agentkit.ui.chat import address, choices, context, narrowing, requests
+from agentkit.ui.chat import address, choices, context, narrowing, prompts, requests
 from agentkit.ui.shared import components, kept, state, uploads
 from agentkit.ui.steps import wording
 from agentkit.ui.text import markdown
 
 _LONGEST_DRAFT = 100_000  # characters
-_TAKEN = "taken-from-composer"
+_TAKEN, _PUT, _SLASH = "taken-from-composer", "put-into-composer", "slash-in-composer"
 Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 _CUT_SHORT = ("stopped", "interrupted")
 """How a run ended after which nobody waits for what comes next."""
@@ -56,6 +56,11 @@ def send(question: Question, way: address.Way | None = None) -> None:
             choices.follow(run.chat_id)
             way.begun = run.chat_id
         way.go_to(run.chat_id)
+
+
+def ask(chat: Chat | None, text: str) -> None:
+    """Ask a text as if it had been typed."""
+    send(_write(chat, text, ()))
 
 
 def _stored(chat_id: str | None, stored: Mapping[str, Any]) -> Question:
@@ -161,6 +166,7 @@ def draw_composer(
         with st.container(horizontal=True, vertical_alignment="center"):
             choices.draw_choice(chat, known)
             narrowing.draw_button(chat_id, now.collection)
+            prompts.draw_button()
             st.toggle(
                 "Keep attached files in the collection",
                 key="keep-files",
@@ -242,14 +248,37 @@ def _answer(run: Run[Any], asked: HumanInputRequested, said: Question) -> None:
 
 
 @st.fragment
-def keep_draft(chat_id: str | None) -> None:
-    """Keep what is being typed, and bring it back; to be drawn after the composer."""
+def keep_draft(chat_id: str | None, on_slash: Callable[[], None]) -> None:
+    """Keep what is being typed, and bring it back; to be drawn after the composer.
+
+    A `/` in the empty composer calls `on_slash`.
+    """
 
     def typed(of: str, text: str) -> None:
         kept.put(of or None, "draft", text[:_LONGEST_DRAFT] or None)
+        st.session_state.pop(_PUT, None)
+
+    def slash() -> None:
+        st.session_state[_SLASH] = True
+        on_slash()
 
     draft = kept.get(chat_id, "draft") or ""
-    components.draft(typed, chat_id or "", str(draft), begun=has_begun(chat_id))
+    components.draft(
+        typed,
+        slash,
+        chat_id or "",
+        str(draft),
+        begun=has_begun(chat_id),
+        put=st.session_state.get(_PUT, ""),
+    )
+    if st.session_state.pop(_SLASH, False):
+        st.rerun()
+
+
+def put_draft(chat_id: str | None, text: str) -> None:
+    """Let this stand in the composer, in place of what stands there."""
+    kept.put(chat_id, "draft", text[:_LONGEST_DRAFT])
+    st.session_state[_PUT] = new_id()
 
 
 def has_begun(chat_id: str | None) -> bool:
