@@ -50,6 +50,7 @@ composer.draw_pending(current.id if current else None)
 composer.draw_composer(current, known, run, asked)
 composer.keep_draft(current.id if current else None, prompts.show)
 export.draw_dialog()
+welcome.draw_dialog()
 put, ask = (
     partial(composer.put_draft, current.id if current else None),
     partial(composer.ask, current),

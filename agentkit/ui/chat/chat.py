@@ -20,7 +20,16 @@ from agentkit.runs import Run
 from agentkit.teams import Question, team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
-from agentkit.ui.chat import composer, doubts, kernel, live, requests, source, stored
+from agentkit.ui.chat import (
+    composer,
+    doubts,
+    followups,
+    kernel,
+    live,
+    requests,
+    source,
+    stored,
+)
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps import cells, draw, wording
 from agentkit.ui.steps.turns import Turn, last_turns, stored_turns
@@ -100,6 +109,8 @@ def draw_chat(
     if run:
         live.draw_live(run, team(chat.team), asked)
     else:
+        if turns:
+            followups.draw_followups(chat, turns[-1])
         kernel.draw_kernel(chat, turns)
 
 
