@@ -13,7 +13,7 @@ provider; by a server that went away without saying that this was all; or beyond
 one reply.
 """
 DocumentStatus = Literal["indexed", "unchanged", "failed", "stopped"]
-Purpose = Literal["chat", "embedding", "rerank", "test"]
+Purpose = Literal["chat", "embedding", "rerank", "test", "follow-up"]
 """What a model was called for."""
 Stage = Literal["waiting", "parse", "split", "prepare", "embed", "commit", "index"]
 

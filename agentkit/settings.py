@@ -37,9 +37,10 @@ CHOOSABLE = (
     "answer_s",
     "default_model",
     "resume",
+    "followups",
 )
-"""What can be chosen in the app: the limits that are figures, the model of new chats, and whether
-answers that broke off go on by themselves.
+"""What can be chosen in the app: the limits that are figures, the model of new chats, whether
+answers that broke off go on by themselves, and what may be asked after an answer.
 """
 
 
@@ -98,6 +99,10 @@ class Settings:
     """
     resume: bool = False
     """Whether an answer that broke off with its process is gone on with at the next start; once."""
+    followups: str = "headings"
+    """What may be asked after an answer: `headings` of what was found, which costs nothing; what
+    the `model` drafts, in a call of its own; `off` for nothing.
+    """
 
     @property
     def database(self) -> Path:

@@ -1,5 +1,7 @@
 """Ask documents in a chat: `?chat=<id>` in the address says which; without it a new one begins."""
 
+from functools import partial
+
 import streamlit as st
 
 from agentkit.errors import NotFound
@@ -11,6 +13,7 @@ from agentkit.ui.chat import (
     composer,
     export,
     link,
+    prompts,
     requests,
     source,
     welcome,
@@ -47,8 +50,14 @@ else:
     chat.draw_chat(current, chosen, run, asked)
 composer.draw_pending(current.id if current else None)
 composer.draw_composer(current, known, run, asked)
-composer.keep_draft(current.id if current else None)
+composer.keep_draft(current.id if current else None, prompts.show)
 export.draw_dialog()
+welcome.draw_dialog()
+put, ask = (
+    partial(composer.put_draft, current.id if current else None),
+    partial(composer.ask, current),
+)
+prompts.draw_dialog(prompts.Uses(put, ask))
 components.chat_page(source.open_source, current.id if current else "", answering=run is not None)
 components.mention()
 components.sidebar(current.id if current else "")

@@ -13,6 +13,7 @@ with st.container(width=736):
     installation.draw_tools()
     st.header("Answers", anchor=False)
     installation.draw_resuming()
+    installation.draw_followups()
     st.header("Store", anchor=False)
     installation.draw_store()
     st.header("Limits", anchor=False)

@@ -8,6 +8,7 @@ from typing import Any
 from agentkit.api.wire import Method
 from agentkit.ledger import Ledger
 from agentkit.ledger.figures import Figures
+from agentkit.ledger.prompts import Prompts
 from agentkit.retrieval import Library
 from agentkit.retrieval.ingest.versions import Versions
 from agentkit.retrieval.store.questions import Questions
@@ -24,6 +25,7 @@ PARTS: dict[str, type[Any]] = {
     "ledger": Ledger,
     "figures": Figures,
     "sharing": Sharing,
+    "prompts": Prompts,
 }
 """The parts by where they are in a workspace."""
 
@@ -116,6 +118,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "figures": ("events", "groups", "of_messages", "runs", "totals", "write_calls"),
     "sharing": ("export", "load"),
+    "prompts": ("all", "bring_back", "change", "create", "delete", "versions"),
 }
 
 

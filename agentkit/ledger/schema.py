@@ -68,7 +68,23 @@ def add_imported(database: Database) -> None:
     database.execute("alter table llm_calls add column imported boolean default false")
 
 
-MIGRATIONS = (create_tables, add_thinking, add_unfinished, add_requests, add_imported)
+def add_prompts(database: Database) -> None:
+    """Version 6: texts that are asked again and again, each version a row."""
+    database.execute(
+        """create table prompts (
+            id varchar not null, owner varchar not null, version integer not null,
+            name varchar not null, text varchar not null, created_at timestamp not null)"""
+    )
+
+
+MIGRATIONS = (
+    create_tables,
+    add_thinking,
+    add_unfinished,
+    add_requests,
+    add_imported,
+    add_prompts,
+)
 
 _TABLES = (
     """create table chats (

@@ -24,6 +24,7 @@ from agentkit.events import DocumentDone, Purpose
 from agentkit.ledger import CallWriter, Chat, Ledger, RunKey, queries
 from agentkit.ledger.figures import Figures
 from agentkit.ledger.forecasts import find_forecast
+from agentkit.ledger.prompts import Prompts
 from agentkit.llm import Model, available_models, model_by_id
 from agentkit.llm.calls.limits import Limit, Used, limited
 from agentkit.llm.calls.wishes import wished
@@ -80,6 +81,7 @@ class Workspace:
         self.ledger = Ledger(self.database)
         self.figures = Figures(self.ledger)
         self.sharing = Sharing(settings.data, self.ledger)
+        self.prompts = Prompts(self.ledger)
         self.embedder: Embedder = embedder or MiniLMEmbedder(settings.models)
         self.library = Library(
             self.database, settings, *offers.build_offers(settings, self.embedder)

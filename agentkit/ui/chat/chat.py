@@ -23,6 +23,7 @@ from agentkit.teams.question import EVERYTHING
 from agentkit.ui.chat import (
     composer,
     doubts,
+    followups,
     forecast,
     kernel,
     live,
@@ -110,6 +111,8 @@ def draw_chat(
     if run:
         live.draw_live(run, team(chat.team), asked)
     else:
+        if turns:
+            followups.draw_followups(chat, turns[-1])
         kernel.draw_kernel(chat, turns)
 
 

@@ -26,6 +26,7 @@ from agentkit.ui.chat import (
     context,
     mentions,
     narrowing,
+    prompts,
     requests,
     settings,
 )
@@ -34,7 +35,7 @@ from agentkit.ui.steps import wording
 from agentkit.ui.text import markdown
 
 _LONGEST_DRAFT = 100_000  # characters
-_TAKEN = "taken-from-composer"
+_TAKEN, _PUT, _SLASH = "taken-from-composer", "put-into-composer", "slash-in-composer"
 Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 _CUT_SHORT = ("stopped", "interrupted")
 """How a run ended after which nobody waits for what comes next."""
@@ -64,6 +65,11 @@ def send(question: Question, way: address.Way | None = None) -> None:
             choices.follow(run.chat_id)
             way.begun = run.chat_id
         way.go_to(run.chat_id)
+
+
+def ask(chat: Chat | None, text: str) -> None:
+    """Ask a text as if it had been typed."""
+    send(_write(chat, text, ()))
 
 
 def _stored(chat_id: str | None, stored: Mapping[str, Any]) -> Question:
@@ -171,6 +177,7 @@ def draw_composer(
             narrowing.draw_button(chat_id, now.collection)
             mentions.draw_button(now)
             settings.draw_button(now, known)
+            prompts.draw_button()
             st.toggle(
                 "Keep attached files in the collection",
                 key="keep-files",
@@ -254,14 +261,37 @@ def _answer(run: Run[Any], asked: HumanInputRequested, said: Question) -> None:
 
 
 @st.fragment
-def keep_draft(chat_id: str | None) -> None:
-    """Keep what is being typed, and bring it back; to be drawn after the composer."""
+def keep_draft(chat_id: str | None, on_slash: Callable[[], None]) -> None:
+    """Keep what is being typed, and bring it back; to be drawn after the composer.
+
+    A `/` in the empty composer calls `on_slash`.
+    """
 
     def typed(of: str, text: str) -> None:
         kept.put(of or None, "draft", text[:_LONGEST_DRAFT] or None)
+        st.session_state.pop(_PUT, None)
+
+    def slash() -> None:
+        st.session_state[_SLASH] = True
+        on_slash()
 
     draft = kept.get(chat_id, "draft") or ""
-    components.draft(typed, chat_id or "", str(draft), begun=has_begun(chat_id))
+    components.draft(
+        typed,
+        slash,
+        chat_id or "",
+        str(draft),
+        begun=has_begun(chat_id),
+        put=st.session_state.get(_PUT, ""),
+    )
+    if st.session_state.pop(_SLASH, False):
+        st.rerun()
+
+
+def put_draft(chat_id: str | None, text: str) -> None:
+    """Let this stand in the composer, in place of what stands there."""
+    kept.put(chat_id, "draft", text[:_LONGEST_DRAFT])
+    st.session_state[_PUT] = new_id()
 
 
 def has_begun(chat_id: str | None) -> bool:

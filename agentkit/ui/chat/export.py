@@ -30,8 +30,8 @@ _FORMS: dict[Form, tuple[str, str]] = {
     ),
     "html": (
         "Web page",
-        "The same as one page that opens in any browser, light and dark, and prints well. It loads"
-        " nothing and has no program in it.",
+        "The questions and answers as one page for any browser, light and dark, also to print. It"
+        " loads nothing and has no program in it.",
     ),
     "json": (
         "JSON",

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import streamlit as st
 
 from agentkit import runs
-from agentkit.errors import AgentkitError
+from agentkit.errors import AgentkitError, NotFound
+from agentkit.retrieval import Collection
+from agentkit.teams import Question
 from agentkit.ui.chat import choices, composer, narrowing
+from agentkit.ui.chat.followups import to_question
 from agentkit.ui.documents import progress
-from agentkit.ui.shared import state
+from agentkit.ui.shared import dialogs, kept, state
 from agentkit.ui.text import markdown
-from agentkit.workspace import SAMPLES
+from agentkit.workspace import SAMPLES, followups
+
+_STARTERS = "Questions to begin with"
+_MOST, _LONGEST = 4, 300
 
 
 def draw_welcome(known: Mapping[str, int]) -> None:
@@ -60,25 +66,113 @@ def _load_samples() -> None:
 
 
 def _draw_suggestions(known: Mapping[str, int], ingesting: bool) -> None:
+    """Questions to begin with: those that the person set for the collection, else examples."""
     chosen = choices.choice(None, known)
-    if chosen.collection != SAMPLES:
-        name = markdown.literal(chosen.collection)
-        st.markdown(
-            f"Ask **{name}** below. Every answer cites its sources; open one to see its place."
-        )
+    there = _find(chosen.collection)
+    if there is None or (ingesting and there.name == SAMPLES):  # what answers may still be missing
         return
-    if ingesting:  # what answers may still be missing
-        return
-    st.markdown("Ask the sample documents, for example:")
+    asked = list_starters(there)
+    name = (
+        "the sample documents" if there.name == SAMPLES else f"**{markdown.literal(there.name)}**"
+    )
+    examples = f"Ask {name}, for example:"
+    alone = f"Ask {name} below. Every answer cites its sources; open one to see its place."
+    st.markdown(examples if asked else alone)
+    _draw_starters(chosen, asked)
+    st.button(
+        "Change these questions" if asked else "Set questions to begin with",
+        key="change-starters",
+        icon=":material/edit:",
+        type="tertiary",
+        on_click=dialogs.ask,
+        args=(_STARTERS, there),
+    )
+
+
+def _draw_starters(chosen: Question, asked: Sequence[str]) -> None:
     with st.container(
         gap="xsmall"
     ):  # buttons, not pills: a chosen pill would ask once more whenever the page is drawn anew
         scope = narrowing.chosen(None, chosen.collection)
-        for text in suggested_questions(state.workspace().settings.sample_questions):
+        for text in asked:
             question = replace(chosen, text=text, scope=scope)
             st.button(
                 markdown.literal(text), key=f"ask-{text}", on_click=composer.send, args=(question,)
             )
+
+
+def draw_dialog() -> None:
+    """The dialog for the questions of a collection, if it is open."""
+    match dialogs.asked():
+        case (name, Collection() as there) if name == _STARTERS:
+            _change(there)
+
+
+def list_starters(there: Collection) -> list[str]:
+    """The questions with which a chat over a collection may begin.
+
+    Those that were set, those of the samples, else what headings of its documents give.
+    """
+    if own := _read_own(there):
+        return own
+    if there.name == SAMPLES:
+        return suggested_questions(state.workspace().settings.sample_questions)
+    return _from_headings(there.id, there.name, there.chunks)
+
+
+@st.dialog(_STARTERS, on_dismiss=dialogs.close)
+def _change(there: Collection) -> None:
+    with st.form("starters", border=False):
+        text = st.text_area(
+            f"For new chats over {markdown.literal(there.name)}, one a line, up to {_MOST}",
+            "\n".join(list_starters(there)[:_MOST]),
+            height=160,
+            max_chars=_MOST * _LONGEST,
+            key=f"starters-{there.id}",
+        )
+        st.caption("Leave it empty for questions made from headings of the documents.")
+        saved = st.form_submit_button("Save", key="save-starters", type="primary")
+    if saved and (problem := _save(there, text)):
+        st.error(problem)
+    elif saved:
+        dialogs.close()
+        st.rerun()
+
+
+def _save(there: Collection, text: str) -> str:
+    """Keep the questions; gives what is wrong with them."""
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    asked = list(dict.fromkeys(filter(None, lines)))
+    if len(asked) > _MOST:
+        return f"These are {len(asked)} questions; up to {_MOST} can be set, one a line."
+    every = dict(kept.get(None, "starters") or {})
+    every[there.id] = asked
+    kept.put(None, "starters", {one: questions for one, questions in every.items() if questions})
+    return ""
+
+
+def _read_own(there: Collection) -> list[str]:
+    """The questions that the person set for a collection."""
+    every = kept.get(None, "starters")
+    found = every.get(there.id, []) if isinstance(every, dict) else []
+    return [str(one) for one in found]
+
+
+def _find(name: str) -> Collection | None:
+    """The collection; None for one that is not there yet."""
+    known = state.workspace().library.collections(state.owner())
+    return next((one for one in known if one.name == name), None)
+
+
+@st.cache_data(max_entries=50, show_spinner=False)
+def _from_headings(collection_id: str, name: str, chunks: int) -> list[str]:
+    """What headings of the documents give, looked up anew when there are more or fewer chunks."""
+    library, owner = state.workspace().library, state.owner()
+    try:
+        found = followups.list_headings(library, owner, name, _MOST)
+    except NotFound:  # deleted meanwhile
+        return []
+    return list(map(to_question, found))
 
 
 @st.cache_data(show_spinner=False)

@@ -17,7 +17,8 @@ from agentkit.teams.own_tools import load_tools
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures, markdown
 
-_RESUME = "resume-answers"
+_RESUME, _FOLLOWUPS = "resume-answers", "followups-choice"
+_WAYS = {"off": "Off", "headings": "From headings", "model": "Drafted by the model"}
 _PACKAGES = ("streamlit", "duckdb", "torch", "hnswlib", "tantivy", "openai", "pypdfium2")
 
 
@@ -77,13 +78,42 @@ def draw_resuming() -> None:
 
 
 def _keep_resuming() -> None:
+    _keep("resume", st.session_state[_RESUME] or None)
+
+
+def _keep(name: str, value: str | bool | None) -> None:
     workspace = state.workspace()
     try:
-        chosen = choose(workspace.settings, "resume", st.session_state[_RESUME] or None)
+        chosen = choose(workspace.settings, name, value)
     except (AgentkitError, OSError) as error:
         st.toast(markdown.literal(f"It could not be kept: {error}"), icon=":material/error:")
     else:
         workspace.adopt(chosen)
+
+
+def draw_followups() -> None:
+    """What may be asked after an answer, and what that costs."""
+    given = origins().get("followups")
+    chosen = state.workspace().settings.followups
+    st.session_state[_FOLLOWUPS] = chosen if chosen in _WAYS else "headings"
+    st.segmented_control(
+        "Questions to go on with, below an answer",
+        list(_WAYS),
+        format_func=_WAYS.__getitem__,
+        key=_FOLLOWUPS,
+        on_change=_keep_followups,
+        disabled=given is not None,
+        required=True,
+        help="From headings: of the passages that were found, which costs nothing. Drafted by the"
+        " model: one more call after each answer, which does not delay it; the Usage page counts"
+        " these calls apart.",
+    )
+    if given:
+        st.caption(f"Set by {markdown.literal(given)}, which wins over a choice here.")
+
+
+def _keep_followups() -> None:
+    _keep("followups", st.session_state[_FOLLOWUPS])
 
 
 def draw_store() -> None:

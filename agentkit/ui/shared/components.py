@@ -42,19 +42,29 @@ def chat_page(on_open: Callable[[str], None], chat_id: str, *, answering: bool) 
     )
 
 
-def draft(on_typed: Callable[[str, str], None], chat_id: str, text: str, *, begun: bool) -> None:
-    """Put on the page once: what is typed calls `on_typed("CHAT", text)` half a second later.
+def draft(
+    on_typed: Callable[[str, str], None],
+    on_slash: Callable[[], None],
+    chat_id: str,
+    text: str,
+    *,
+    begun: bool,
+    put: str = "",
+) -> None:
+    """Put on the page once: what is typed calls `on_typed("CHAT", text)` half a second later, and a
+    `/` in the empty box `on_slash()`.
 
     `text` is what had been typed in this chat; it is put into the box when the chat opens. What was
-    typed there meanwhile stays: while the page was drawn, or while the chat has just `begun`.
+    typed there meanwhile stays: while the page was drawn, or while the chat has just `begun`. With
+    a new name in `put`, the text takes the place of what stands there.
     """
 
     def typed() -> None:
         if told := st.session_state["chat-draft"].get("draft"):
             on_typed(str(told["chat"]), str(told["text"]))
 
-    data = {"chat": chat_id, "draft": text, "begun": begun}
-    _renderer("draft")(key="chat-draft", data=data, on_draft_change=typed)
+    data = {"chat": chat_id, "draft": text, "begun": begun, "put": put}
+    _renderer("draft")(key="chat-draft", data=data, on_draft_change=typed, on_slash_change=on_slash)
 
 
 def mention() -> None:

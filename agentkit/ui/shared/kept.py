@@ -2,7 +2,8 @@
 
 What is waiting to be asked, what the next question is narrowed to, how much of the steps is shown,
 what was being typed, which turns are told word for word, when the person is asked, what all its
-questions are asked with, and which documents the next one is about. A chat that has not begun yet
+questions are asked with, which documents the next one is about, what may be asked next, and with
+which questions chats over a collection begin. A chat that has not begun yet
 has the empty id.
 """
 
@@ -23,6 +24,8 @@ Name = Literal[
     "human_input",
     "settings",
     "mentions",
+    "followups",
+    "starters",
 ]
 
 

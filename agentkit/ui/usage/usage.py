@@ -26,6 +26,7 @@ _PURPOSES: dict[str, Literal[""] | Purpose] = {
     "Embedding": "embedding",
     "Reranking": "rerank",
     "Test": "test",
+    "Follow-ups": "follow-up",
 }
 NO_AGENT = "no agent"
 """How calls without an agent, such as embeddings, are named."""

@@ -1,4 +1,5 @@
 let chat = null, area = null, told = "", timer = 0;
+let put = "";  // the last text that was put into the box, whatever stood there
 let typedIn = null;  // the chat in the address when something was typed last: the box may still be that of another one
 
 const box = () => document.querySelector('[data-testid="stChatInputTextArea"]');
@@ -38,11 +39,21 @@ function start({ data, setTriggerValue }) {
             waiting = setTimeout(() => show(triesLeft - 1), 100);
             return;
         }
-        if (data.chat !== chat || found !== area) take(found);
+        if (found && data.put && data.put !== put) {
+            put = data.put;
+            chat = typedIn = data.chat;
+            area = found;
+            told = null;  // so that what stands there now is told: then it need not be put again
+            write(data.draft);
+            soon();
+            area.focus();
+        } else if (data.chat !== chat || found !== area) take(found);
         else if (!timer) told = data.draft;
     };
     const typed = (event) => {
-        if (event.target !== box() || event.target.value === told) return;
+        if (event.target !== box()) return;
+        if (event.target.value === "/" && event.data === "/") setTriggerValue("slash", String(Date.now()));
+        if (event.target.value === told) return;
         typedIn = opened();
         soon();
     };

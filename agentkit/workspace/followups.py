@@ -1,0 +1,106 @@
+"""What a person may want to ask next: headings of what was found, or what a model drafts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agentkit.errors import AgentkitError
+from agentkit.events import Retrieved
+from agentkit.ledger import Ledger, queries
+from agentkit.llm import Model
+from agentkit.llm.calls.client import call
+from agentkit.llm.calls.limits import Limit, limited
+from agentkit.llm.calls.room import shortened
+from agentkit.messages import message
+from agentkit.retrieval import Library
+from agentkit.workspace.answering import sum_usage
+
+if TYPE_CHECKING:
+    from agentkit.workspace.workspace import Workspace
+
+MOST = 3
+PURPOSE = "follow-up"
+_AGENT = "Follow-ups"
+_LONGEST, _SHORTEST = 70, 4  # characters of a heading that says what something is about
+_LONGEST_QUESTION = 200
+_TOLD = 4_000  # characters of the answer that the model is shown
+_DOCUMENTS, _CHUNKS = 6, 30
+_MARK = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])?\s*")
+_WORD = re.compile(r"\w{3,}")
+_INSTRUCTIONS = (
+    "Write the three questions that the person is likely to ask next about the same documents, in"
+    " the language of their question: one a line, each below 12 words, without numbers or any other"
+    " text."
+)
+
+
+def find_headings(ledger: Ledger, owner: str, run_id: str, asked: str) -> list[str]:
+    """Headings of passages that were found for a question and that it does not name itself."""
+    found = (
+        str(hit.get("heading", ""))
+        for _, event in queries.told(ledger, owner, [run_id], Retrieved)
+        for hit in event.hits
+    )
+    known = _words(asked)
+    return _choose(one for one in map(_last_part, found) if not _words(one) <= known)
+
+
+def list_headings(library: Library, owner: str, collection: str, most: int) -> list[str]:
+    """Headings of the newest documents of a collection, of each document in turn; raises
+    NotFound.
+    """
+    ready = [one for one in library.documents(owner, collection) if one.status == "indexed"]
+    of_each = [
+        [_last_part(chunk.heading) for chunk in library.chunks(owner, one.id, limit=_CHUNKS)]
+        for one in ready[:_DOCUMENTS]
+    ]
+    return _choose(_take_turns([_choose(one, most) for one in of_each]), most)
+
+
+def draft(workspace: Workspace, chat_id: str, model: Model, asked: str, answer: str) -> list[str]:
+    """Questions that a language model drafts, in one call with a purpose of its own.
+
+    Empty where it does not answer, or a limit of the chat is reached: nobody waits for them.
+    """
+    owner, settings = workspace.settings.owner, workspace.settings
+    told = f"Question:\n{shortened(asked, _TOLD)}\n\nAnswer:\n{shortened(answer, _TOLD)}"
+    most = Limit(settings.chat_tokens, settings.chat_dollars)
+    chat = workspace.ledger.chat(owner, chat_id)
+    with (
+        suppress(AgentkitError),
+        workspace.counted(owner, _AGENT, PURPOSE),
+        limited(Limit(), most, sum_usage(workspace.ledger, chat)),
+    ):
+        messages = [message("system", _INSTRUCTIONS), message("user", told)]
+        return read_questions(call(model, messages, agent=_AGENT, attempts=1).text)
+    return []
+
+
+def read_questions(reply: str) -> list[str]:
+    """The questions of a reply, one a line, without the marks of a list."""
+    lines = [" ".join(_MARK.sub("", line).split()) for line in reply.splitlines()]
+    asked = [line for line in lines if "?" in line or "？" in line]
+    return [line for line in dict.fromkeys(asked) if len(line) <= _LONGEST_QUESTION][:MOST]
+
+
+def _choose(headings: Iterable[str], most: int = MOST) -> list[str]:
+    """Those that say what something is about, each once."""
+    fitting = [one for one in headings if _SHORTEST <= len(one) <= _LONGEST and _words(one)]
+    return list({one.lower(): one for one in reversed(fitting)}.values())[::-1][:most]
+
+
+def _take_turns(lists: Sequence[Sequence[str]]) -> Iterator[str]:
+    for place in range(max(map(len, lists), default=0)):
+        yield from (one[place] for one in lists if place < len(one))
+
+
+def _last_part(heading: str) -> str:
+    """Without those above it."""
+    return " ".join(heading.rpartition(" > ")[2].split())
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.lower()))
