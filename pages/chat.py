@@ -3,7 +3,17 @@
 import streamlit as st
 
 from agentkit.errors import NotFound
-from agentkit.ui.chat import address, chat, chat_list, choices, composer, requests, source, welcome
+from agentkit.ui.chat import (
+    address,
+    chat,
+    chat_list,
+    choices,
+    composer,
+    requests,
+    search,
+    source,
+    welcome,
+)
 from agentkit.ui.shared import components, state
 
 address.follow()
@@ -34,7 +44,11 @@ else:
 composer.draw_pending(current.id if current else None)
 composer.draw_composer(current, known, run, asked)
 composer.keep_draft(current.id if current else None)
-components.chat_page(source.open_source, current.id if current else "", answering=run is not None)
+chat_id = current.id if current else ""
+components.chat_page(
+    source.open_source, chat_id, answering=run is not None, hit=search.leads_to(chat_id)
+)
+search.draw_hit(chat_id)
 components.sidebar(current.id if current else "")
 chat.speak(current, run)
 chat.warm_up()

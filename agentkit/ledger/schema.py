@@ -63,7 +63,13 @@ def _take_out(database: Database, run: RunKey, lists: LastLists) -> None:
             )
 
 
-MIGRATIONS = (create_tables, add_thinking, add_unfinished, add_requests)
+def add_order(database: Database) -> None:
+    """Version 5: what is said without capitals and accents, and how chats are kept in order."""
+    for statement in _ORDER:
+        database.execute(statement)
+
+
+MIGRATIONS = (create_tables, add_thinking, add_unfinished, add_requests, add_order)
 
 _TABLES = (
     """create table chats (
@@ -112,4 +118,11 @@ _ADDITIONS = (
     """create table chat_settings (
         owner varchar not null, chat_id varchar not null, name varchar not null,
         value json not null)""",
+)
+_ORDER = (
+    "alter table messages add column folded varchar",
+    "alter table chats add column folder varchar",
+    "alter table chats add column pinned boolean",
+    "alter table chats add column archived boolean",
+    "alter table chats add column deleted_at timestamp",
 )
