@@ -15,6 +15,7 @@ from agentkit.ui.chat import (
     link,
     prompts,
     requests,
+    search,
     source,
     welcome,
 )
@@ -58,7 +59,11 @@ put, ask = (
     partial(composer.ask, current),
 )
 prompts.draw_dialog(prompts.Uses(put, ask))
-components.chat_page(source.open_source, current.id if current else "", answering=run is not None)
+chat_id = current.id if current else ""
+components.chat_page(
+    source.open_source, chat_id, answering=run is not None, hit=search.leads_to(chat_id)
+)
+search.draw_hit(chat_id)
 components.mention()
 components.sidebar(current.id if current else "")
 chat.speak(current, run)

@@ -15,6 +15,7 @@ from agentkit import runs
 from agentkit.errors import AgentkitError, ConfigError, ModelError, NotFound, Stopped
 from agentkit.events import DocumentDone, Event, MessageSent, ModelReplied, RunStopped, TokenDelta
 from agentkit.ledger import queries
+from agentkit.ledger.store import utc_now
 from agentkit.retrieval import FakeEmbedder, Scope, Source
 from agentkit.runs import Run
 from agentkit.settings import Settings
@@ -399,6 +400,38 @@ def test_what_cannot_be_asked_is_told_at_once_and_leaves_no_chat(
     ask: Callable[..., Any] = workspace.ask
     with pytest.raises(error, match=message):
         ask(**asked)
+    assert workspace.ledger.chats(owner) == []
+
+
+def test_discarded_chats_come_back_whole_or_go_for_good_with_what_belongs_to_them(
+    workspace: Workspace, owner: str, tmp_path: Path
+) -> None:
+    attached = [source(tmp_path, "pump.md", PUMP)]
+    run = workspace.ask(owner, "Which warranty?", collection="Documents", attachments=attached)
+    run.result()
+    chat_id = str(run.chat_id)
+    said = [one.id for one in workspace.ledger.thread(owner, chat_id)]
+    assert workspace.discard_chats(owner, [chat_id, "gone"]) == [chat_id]
+    assert workspace.remove_discarded() == 0, "a week has not gone by"
+    with pytest.raises(NotFound):
+        workspace.ask(owner, "And now?", collection="Documents", chat_id=chat_id)
+    assert workspace.bring_back_chats(owner, [chat_id]) == [chat_id]
+    assert [one.id for one in workspace.ledger.thread(owner, chat_id)] == said
+    assert workspace.remove_discarded(utc_now()) == 0, "it is there"
+    workspace.discard_chats(owner, [chat_id])
+    assert len(workspace.library.collections(owner, hidden=True)) == 1
+    assert workspace.remove_discarded(utc_now()) == 1
+    assert workspace.bring_back_chats(owner, [chat_id]) == []
+    assert workspace.library.collections(owner, hidden=True) == []
+
+
+def test_a_discarded_chat_stops_answering(
+    workspace: Workspace, owner: str, server: OpenAIServer
+) -> None:
+    server.script = lambda body: Answer("one " * 2_000, delay_s=0.02)
+    run = workspace.ask(owner, "How long is the Danube?", collection="Documents")
+    workspace.discard_chats(owner, [str(run.chat_id)])
+    assert run.wait(60)
     assert workspace.ledger.chats(owner) == []
 
 

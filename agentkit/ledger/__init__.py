@@ -2,6 +2,8 @@
 database.
 """
 
+from agentkit.ledger.finding import FoundMessage
+from agentkit.ledger.listing import Shelf
 from agentkit.ledger.requests import Request
 from agentkit.ledger.rows import RunKey
 from agentkit.ledger.store import Chat, Ledger, StoredMessage
@@ -10,10 +12,12 @@ from agentkit.ledger.writer import CallWriter, Keeper, LedgerWriter
 __all__ = [
     "CallWriter",
     "Chat",
+    "FoundMessage",
     "Keeper",
     "Ledger",
     "LedgerWriter",
     "Request",
     "RunKey",
+    "Shelf",
     "StoredMessage",
 ]

@@ -189,7 +189,7 @@ def _group_statement(calls: CallFilter, by: Group, timezone: str) -> tuple[str, 
         order = "cost desc nulls last, calls desc"
     return (
         f"""select {key} as key, {title} as title, {_SUMS} from llm_calls c left join chats h
-        on h.id = c.chat_id
+        on h.id = c.chat_id and h.deleted_at is null
         left join runs r on r.id = c.run_id where {where} group by 1, 2 order by {order}""",
         values,
     )
@@ -221,7 +221,7 @@ def every_call(chosen: CallFilter) -> tuple[str, list[Any]]:
     where, values = chosen.where()
     sql = f"""select c.* exclude (raw_usage, owner, imported) replace ({COST} as cost),
     coalesce(h.title, '') as chat
-        from llm_calls c left join chats h on h.id = c.chat_id
+        from llm_calls c left join chats h on h.id = c.chat_id and h.deleted_at is null
         where {where} order by c.finished_at desc, c.id, c.attempt"""
     return sql, values
 

@@ -23,6 +23,8 @@ from agentkit.events import (
     TokenDelta,
 )
 from agentkit.ledger import requests
+from agentkit.ledger.finding import fold
+from agentkit.ledger.listing import CHATS
 from agentkit.ledger.requests import LastLists, Lists
 
 _ENDS = {RunFinished: "finished", RunFailed: "failed", RunStopped: "stopped"}
@@ -209,12 +211,14 @@ def _add_message(database: Database, run: RunKey, event: MessageSent, at: dateti
             "extra": json.dumps(event.extra, ensure_ascii=False),
             "created_at": at,
             "thinking": _dump_thinking(event.thinking),
+            "folded": fold(event.content),
         },
     )
     database.execute(
         "update chats set head_id = ?, updated_at = ? where id = ? and owner = ?",
         [event.id, at, run.chat_id, run.owner],
     )
+    database.touch(CHATS)
 
 
 def _dump_thinking(thinking: Thinking | None) -> str | None:

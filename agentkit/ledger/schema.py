@@ -77,6 +77,12 @@ def add_prompts(database: Database) -> None:
     )
 
 
+def add_order(database: Database) -> None:
+    """Version 7: what is said without capitals and accents, and how chats are kept in order."""
+    for statement in _ORDER:
+        database.execute(statement)
+
+
 MIGRATIONS = (
     create_tables,
     add_thinking,
@@ -84,6 +90,7 @@ MIGRATIONS = (
     add_requests,
     add_imported,
     add_prompts,
+    add_order,
 )
 
 _TABLES = (
@@ -133,4 +140,11 @@ _ADDITIONS = (
     """create table chat_settings (
         owner varchar not null, chat_id varchar not null, name varchar not null,
         value json not null)""",
+)
+_ORDER = (
+    "alter table messages add column folded varchar",
+    "alter table chats add column folder varchar",
+    "alter table chats add column pinned boolean",
+    "alter table chats add column archived boolean",
+    "alter table chats add column deleted_at timestamp",
 )

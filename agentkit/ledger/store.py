@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from agentkit.database import Database, Row
 from agentkit.errors import NotFound
 from agentkit.events import Recorded, Thinking, TokenDelta
-from agentkit.ledger import requests, rows
+from agentkit.ledger import finding, listing, requests, rows
+from agentkit.ledger.finding import FoundMessage
+from agentkit.ledger.listing import CHATS, Shelf
 from agentkit.ledger.requests import Request
 from agentkit.ledger.rows import RunKey
 from agentkit.ledger.schema import MIGRATIONS
@@ -32,6 +35,12 @@ class Chat:
     """The message at which the shown branch ends."""
     created_at: datetime
     updated_at: datetime
+    folder: str = ""
+    """Where it is kept; empty for no folder."""
+    pinned: bool = False
+    archived: bool = False
+    deleted_at: datetime | None = None
+    """When it was deleted; it is removed for good some days later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +69,7 @@ class Ledger:
         self.database = database
         self._settings: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {}
         self._written = rows.Written()
+        self._listed = listing.Listed(database)
         database.migrate("ledger", MIGRATIONS)
 
     def create_chat(self, owner: str, title: str, team: str, model: str, collection: str) -> Chat:
@@ -70,11 +80,12 @@ class Ledger:
             self.database.insert(
                 "chats", {name: getattr(chat, name) for name in Chat.__dataclass_fields__}
             )
+            self.database.touch(CHATS)
         return chat
 
-    def chat(self, owner: str, chat_id: str) -> Chat:
-        """The chat; raises NotFound."""
-        row = self.database.row("select * from chats where owner = ? and id = ?", [owner, chat_id])
+    def chat(self, owner: str, chat_id: str, *, deleted: bool = False) -> Chat:
+        """The chat; raises NotFound. With `deleted` also one that was deleted a while ago."""
+        row = listing.find_chat(self.database, owner, chat_id, deleted=deleted)
         if row is None:
             raise NotFound(
                 f"There is no chat {chat_id!r}; it may have been deleted. Open another from the"
@@ -82,26 +93,109 @@ class Ledger:
             )
         return Chat(**row)
 
-    def chats(self, owner: str, search: str = "", limit: int = 20, offset: int = 0) -> list[Chat]:
-        """The owner's chats, newest first; `search` is looked for in titles and in what was
-        said.
+    def chats(
+        self,
+        owner: str,
+        search: str = "",
+        limit: int = 20,
+        offset: int = 0,
+        *,
+        in_title: bool = False,
+    ) -> list[Chat]:
+        """The owner's chats but deleted ones, newest first.
+
+        The words of `search` are looked for in titles, and in what was said unless `in_title`:
+        all of them, in any order, without regard to capitals and accents; quotes keep a phrase
+        together.
         """
-        sql = (
-            f"select * from chats c where {_SEARCH} order by updated_at desc, id desc limit ?"
-            " offset ?"
-        )
-        return [
-            Chat(**row)
-            for row in self.database.rows(sql, [owner, search, search, search, limit, offset])
-        ]
+        rows = listing.search_chats(self.database, owner, search, limit, offset, in_title=in_title)
+        return [Chat(**row) for row in rows]
 
     def count_chats(self, owner: str, search: str = "") -> int:
         """How many chats `chats` would list without a limit."""
-        return int(
-            self.database.value(
-                f"select count(*) from chats c where {_SEARCH}", [owner, search, search, search]
-            )
+        return listing.count_found(self.database, owner, search)
+
+    def shelf(
+        self, owner: str, shelf: Shelf = "open", folder: str = "", limit: int = 50
+    ) -> list[Chat]:
+        """The open, archived or deleted chats, of one folder or of all: pinned ones, then the
+        newest.
+        """
+
+        def read() -> list[Chat]:
+            rows = listing.read_shelf(self.database, owner, shelf, folder, limit)
+            return [Chat(**row) for row in rows]
+
+        return list(self._listed.read((owner, shelf, folder, limit), read))
+
+    def count_shelf(self, owner: str, shelf: Shelf = "open", folder: str = "") -> int:
+        """How many chats `shelf` would give without a limit."""
+        return self._listed.read(
+            (owner, shelf, folder),
+            lambda: listing.count_shelf(self.database, owner, shelf, folder),
         )
+
+    def folders(self, owner: str) -> list[str]:
+        """The folders that have chats which are not archived, by name."""
+        read = partial(listing.list_folders, self.database, owner)
+        return list(self._listed.read((owner,), read))
+
+    def arrange_chats(
+        self,
+        owner: str,
+        chat_ids: Sequence[str],
+        *,
+        folder: str | None = None,
+        pinned: bool | None = None,
+        archived: bool | None = None,
+    ) -> list[str]:
+        """Put chats into a folder (empty: into none), pin or archive them; what is None stays.
+
+        Chats that are gone are passed over; returns the ids of the others. Raises WrongArgument
+        for a name that no folder can have.
+        """
+        kept = listing.check_folder(folder) if folder else folder
+        given = {"folder": kept, "pinned": pinned, "archived": archived}
+        changes = {name: value for name, value in given.items() if value is not None}
+        return listing.change(self.database, owner, chat_ids, changes) if changes else []
+
+    def discard_chats(self, owner: str, chat_ids: Sequence[str]) -> list[str]:
+        """Delete chats so that they can be brought back; returns the ids of those that were
+        there.
+        """
+        return listing.discard(self.database, owner, chat_ids, utc_now())
+
+    def bring_back_chats(self, owner: str, chat_ids: Sequence[str]) -> list[str]:
+        """Undo `discard_chats`; returns the ids of those that could be brought back."""
+        return listing.bring_back(self.database, owner, chat_ids)
+
+    def discarded_before(self, moment: datetime) -> list[Chat]:
+        """The chats of all owners that were discarded before then (UTC without zone)."""
+        return [Chat(**row) for row in listing.discarded_before(self.database, moment)]
+
+    def find_messages(
+        self, owner: str, words: str, chat_id: str = "", limit: int = 30
+    ) -> list[FoundMessage]:
+        """The messages that have all the words, as `chats` looks for them, newest first: of one
+        chat, or at most three of each.
+        """
+        return finding.find_messages(self.database, owner, words, chat_id, limit)
+
+    def show_message(self, owner: str, chat_id: str, message_id: str) -> Chat:
+        """Let the chat show a branch that has this message; the one shown stays if it has it.
+
+        Raises NotFound.
+        """
+        chat = self.chat(owner, chat_id)
+        sql = "select id, parent_id from messages where chat_id = ? order by created_at, rowid"
+        messages = self.database.rows(sql, [chat_id])
+        head = finding.find_head(messages, chat.head_id, message_id)
+        if head is None:
+            raise NotFound("This message is no more; it was deleted meanwhile. Search once more.")
+        if head != chat.head_id:
+            with self.database.transaction():
+                self.database.execute("update chats set head_id = ? where id = ?", [head, chat_id])
+        return replace(chat, head_id=head)
 
     def update_chat(
         self,
@@ -124,6 +218,7 @@ class Ledger:
                     f"update chats set {assignments} where owner = ? and id = ?",
                     [*changes.values(), owner, chat_id],
                 )
+                self.database.touch(CHATS)
         return self.chat(owner, chat_id)
 
     def settings(self, owner: str, chat_id: str) -> dict[str, Any]:
@@ -186,7 +281,7 @@ class Ledger:
         """Remove the chat with its messages and events; its model calls stay, since they were paid
         for. Raises NotFound.
         """
-        self.chat(owner, chat_id)
+        self.chat(owner, chat_id, deleted=True)
         with self.database.transaction():
             requests.forget(self.database, chat_id)
             self._written.lists.forget(chat_id)
@@ -204,6 +299,7 @@ class Ledger:
                 "delete from chat_settings where owner = ? and chat_id = ?", [owner, chat_id]
             )
             self.database.touch(_SETTINGS)
+            self.database.touch(CHATS)
             self.database.execute("delete from chats where owner = ? and id = ?", [owner, chat_id])
 
     def thread(self, owner: str, chat_id: str, head_id: str | None = None) -> list[StoredMessage]:
@@ -211,10 +307,7 @@ class Ledger:
         NotFound.
         """
         chat = self.chat(owner, chat_id)
-        tree = {
-            row["id"]: row
-            for row in self.database.rows("select * from messages where chat_id = ?", [chat_id])
-        }
+        tree = {row["id"]: row for row in self.database.rows(_MESSAGES, [chat_id])}
         if head_id and head_id not in tree:
             raise NotFound(
                 f"There is no message {head_id!r} in chat {chat_id!r}; open the chat again to see"
@@ -230,7 +323,7 @@ class Ledger:
     def said_in(self, owner: str, run_id: str) -> list[StoredMessage]:
         """The messages of a run, oldest first; none for a run of somebody else."""
         rows = self.database.rows(
-            """select m.* from messages m join runs r on r.id = m.run_id
+            """select m.* exclude (folded) from messages m join runs r on r.id = m.run_id
             where r.owner = ? and r.id = ? order by m.created_at""",
             [owner, run_id],
         )
@@ -335,10 +428,10 @@ def utc_now() -> datetime:
 
 
 def _message(row: Row) -> StoredMessage:
+    row.pop("folded", None)  # for searching alone
     thinking = Thinking(**json.loads(row["thinking"])) if row["thinking"] else None
     return StoredMessage(**{**row, "extra": json.loads(row["extra"]), "thinking": thinking})
 
 
 _SETTINGS = "chat settings"
-_SEARCH = """c.owner = ? and (? = '' or contains(lower(c.title), lower(?))
-    or exists (from messages m where m.chat_id = c.id and contains(lower(m.content), lower(?))))"""
+_MESSAGES = "select * exclude (folded) from messages where chat_id = ?"

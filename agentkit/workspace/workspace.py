@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TypeVar, Unpack
@@ -46,7 +47,7 @@ from agentkit.teams import Answer, Question, Task, continuing, team
 from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import load_tools
 from agentkit.teams.question import Facts, Whom
-from agentkit.workspace import chat_settings, intake, kernels, offers, resuming
+from agentkit.workspace import chat_settings, deleting, intake, kernels, offers, resuming
 from agentkit.workspace.again import find_begun, find_earlier, find_writer
 from agentkit.workspace.answering import (
     Asking,
@@ -453,15 +454,29 @@ class Workspace:
         return Limit(given, own.run_dollars), Limit(own.chat_tokens, own.chat_dollars)
 
     def delete_chat(self, owner: str, chat_id: str) -> None:
-        """Remove a chat with the documents that were attached to it alone; raises NotFound."""
-        for run in runs.live(owner, chat_id=chat_id):
-            run.stop()
-            run.wait(10)
-        chat = self.ledger.chat(owner, chat_id)
-        self.ledger.delete_chat(owner, chat_id)
-        kernels.remove(self.settings.data, chat_id)
-        for name in intake.find_attachments(self.library, chat):
-            self.library.delete_collection(owner, name)
+        """Remove a chat for good, with the documents that were attached to it alone; raises
+        NotFound.
+        """
+        deleting.remove_chat(self.ledger, self.library, self.settings.data, owner, chat_id)
+
+    def discard_chats(self, owner: str, chat_ids: Sequence[str]) -> list[str]:
+        """Delete chats, which can be brought back for a week and go for good then; returns the ids
+        of those that were there.
+
+        Their answers that are being written are stopped.
+        """
+        deleting.stop_answers(owner, chat_ids)
+        return self.ledger.discard_chats(owner, chat_ids)
+
+    def bring_back_chats(self, owner: str, chat_ids: Sequence[str]) -> list[str]:
+        """Undo `discard_chats`; returns the ids of those that could be brought back."""
+        return self.ledger.bring_back_chats(owner, chat_ids)
+
+    def remove_discarded(self, before: datetime | None = None) -> int:
+        """Remove for good what was discarded before then (UTC without zone), by default a week
+        ago; returns how many chats that were.
+        """
+        return deleting.remove_discarded(self.ledger, self.library, self.settings.data, before)
 
     def _version_run(self, kind: str, owner: str, version_id: str, work: Callable[[], T]) -> Run[T]:
         version = self.library.versions.one(owner, version_id)

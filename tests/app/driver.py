@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,29 @@ def open_cells(app: AppTest, run: Run[Any]) -> None:
             app.session_state[f"cell-{event.cell.id}"] = True
     app.run()
     assert not app.exception, app.exception[0].stack_trace
+
+
+def piece(app: AppTest, name: str) -> dict[str, Any]:
+    """What a piece of our own JavaScript, such as the list of chats, was given to draw."""
+    found: dict[str, Any] = json.loads(_piece(app, name).json)
+    return found
+
+
+def tell(app: AppTest, piece: str, event: str, **told: object) -> AppTest:
+    """Do something in such a piece: what it tells its page then."""
+    states = app._tree.get_widget_states()
+    told_as = json.dumps([{"event": event, "value": told}])
+    states.widgets.add(
+        id=f"$$STREAMLIT_INTERNAL_KEY_{_piece(app, piece).id}__events", json_trigger_value=told_as
+    )
+    app._run(states)
+    assert not app.exception, app.exception[0]
+    return app
+
+
+def _piece(app: AppTest, name: str) -> Any:
+    pieces = (element.proto for element in app.get("bidi_component"))
+    return next(one for one in pieces if one.component_name == f"agentkit_{name}")
 
 
 def press(app: AppTest, what: str, request: str) -> None:

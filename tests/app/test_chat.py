@@ -372,29 +372,6 @@ def test_an_unknown_chat_and_one_of_somebody_else_are_told_kindly(
         assert not any("There is no chat" in text for text in texts(app))
 
 
-def test_chats_are_found_opened_renamed_and_deleted(workspace: ScriptableWorkspace) -> None:
-    made = [
-        workspace.ledger.create_chat(OWNER, f"Chat *{n}*", "answer", "offline", "Kitchen")
-        for n in range(23)
-    ]
-    app = open_page("chat")
-    assert keys(app, "chat-") == [f"chat-{chat.id}" for chat in reversed(made[3:])]
-    app.text_input(key="chat-search").set_value("*22*").run()
-    assert keys(app, "chat-") == [f"chat-{made[22].id}"]
-    app.button(key=f"chat-{made[22].id}").click().run()
-    assert app.query_params["chat"] == made[22].id
-    assert app.title[0].value == "Chat \\*22\\*"
-    app.menu_button(key=f"chat-menu-{made[22].id}").click("Rename").run()
-    app.text_input(key="chat-title").set_value("Teas of the 22nd")
-    app.button(key="rename-chat").click().run()
-    assert workspace.ledger.chat(OWNER, made[22].id).title == "Teas of the 22nd"
-    app.text_input(key="chat-search").set_value("22nd").run()
-    app.menu_button(key=f"chat-menu-{made[22].id}").click("Delete").run()
-    app.button(key="delete-chat").click().run()
-    assert workspace.ledger.count_chats(OWNER) == 22
-    assert "chat" not in app.query_params
-
-
 def test_a_long_chat_shows_its_end_first(workspace: ScriptableWorkspace) -> None:
     chat = long_chat(workspace, 200)
     app = open_page("chat", chat=chat.id)

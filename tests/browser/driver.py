@@ -49,6 +49,23 @@ def new_chat(page: Page) -> None:
     settled(page)
 
 
+def search(page: Page, words: str) -> Locator:
+    """Open the search by its keys and look for words; gives what is found, once it is there."""
+    page.keyboard.press("Control+k")
+    page.get_by_label("Words to search for").fill(words)
+    found = page.locator(".st-key-search [role=option]")
+    expect(found.or_(page.get_by_text("No message has all these words.")).first).to_be_visible()
+    return found
+
+
+def act_on_chat(page: Page, title: str, action: str) -> None:
+    """Choose something from the menu of a chat in the list."""
+    row = page.locator("[class*='st-key-chat-row-']").filter(has_text=title)
+    row.hover()
+    row.get_by_role("button", name=f"Actions for {title}").click()
+    page.get_by_role("menuitem", name=action, exact=True).click()
+
+
 def settled(page: Page) -> None:
     """Until the script of the page is no longer running."""
     expect(page.locator("[data-test-script-state='running']")).to_have_count(0)

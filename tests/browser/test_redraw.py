@@ -57,10 +57,9 @@ def test_a_part_of_the_page_that_runs_again_does_not_hide_what_was_drawn(
             driver.go(page, "Chat")
             turn = driver.ask(page, papers.FERRY_QUESTION)
             expect(turn).to_contain_text("At")  # and looks again and again
-            search = page.get_by_label("Search chats")
-            search.fill("no chat")
-            search.press("Enter")
-            expect(page.get_by_text("No chat has these words.")).to_be_visible()
+            driver.search(page, "no chat")
+            expect(page.get_by_text("No message has all these words.")).to_be_visible()
+            page.keyboard.press("Escape")
             server.go_on.set()
             driver.answered(page, turn)
 

@@ -58,9 +58,7 @@ def test_marks_tell_what_goes_on_without_being_asked(
     expect(_open_button(page, first, "has finished")).to_be_visible()
     _open_button(page, first, "has finished").click()
     expect(_open_button(page, first)).to_be_visible()
-    expect(
-        _row(page, first).get_by_role("button", name=f"Rename or delete {first}")
-    ).to_be_visible()
+    expect(_row(page, first).get_by_role("button", name=f"Actions for {first}")).to_be_visible()
 
 
 def test_a_chat_of_another_tab_is_listed_when_one_comes_back(

@@ -109,8 +109,9 @@ def test_a_long_thread_takes_no_more_queries_than_a_short_one(tmp_path: Path) ->
     for count in (5, 5_000):
         made = ledger.create_chat(OWNER, "long", "answer", "offline", "Documents")
         database.execute(
-            """insert into messages select ? || i, ?, case when i > 0 then ? || (i - 1) end, null,
-            's', 'r', 'user', 'text',
+            """insert into messages (id, chat_id, parent_id, run_id, sender, recipient, role,
+            content, status, extra, created_at, thinking)
+            select ? || i, ?, case when i > 0 then ? || (i - 1) end, null, 's', 'r', 'user', 'text',
             'complete', '{}', now()::timestamp, null from range(?) t(i)""",
             [made.id, made.id, made.id, count],
         )

@@ -80,6 +80,11 @@ def remember(chat_id: str | None) -> None:
     st.session_state[_OPEN] = chat_id
 
 
+def shown() -> str:
+    """The chat in the address of the page; empty for a new one, and on other pages."""
+    return st.query_params.get(_CHAT, "")
+
+
 def _write(chat_id: str) -> None:
     if chat_id:
         st.query_params[_CHAT] = chat_id

@@ -6,7 +6,7 @@ becomes markup.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -19,14 +19,17 @@ _WEB = Path(__file__).with_name("web")
 """HTML, CSS and JavaScript of the pieces: `NAME.js`, and what it draws, if anything, beside it."""
 
 
-def chat_page(on_open: Callable[[str], None], chat_id: str, *, answering: bool) -> None:
+def chat_page(
+    on_open: Callable[[str], None], chat_id: str, *, answering: bool, hit: bool = False
+) -> None:
     """Put on the page once, last: links `#cite-MESSAGE-n` call `on_open("MESSAGE-n.k")`, and a
     growing answer stays in view.
 
     The link is the k-th of those with this address, from 0; a `?` behind the number, of a doubtful
-    citation, is left out. A chat opens at its end. Whoever scrolls up while an answer is written is
-    left alone, and offered a button back to the end. When a source opens or closes, or earlier
-    messages are shown, the reader's line stays where it is; the source has the focus until the
+    citation, is left out. A chat opens at its end, unless `hit` says that a message is brought
+    into view. Whoever scrolls up while an answer is written is left alone, and offered a button
+    back to the end. When a source opens or closes, or earlier messages are shown, the reader's
+    line stays where it is; the source has the focus until the
     Close button or Esc gives it back. A page that was drawn for another address than the browser
     has, some seconds later, is drawn anew.
     """
@@ -36,7 +39,7 @@ def chat_page(on_open: Callable[[str], None], chat_id: str, *, answering: bool) 
             on_open(str(target))
 
     address = st.query_params.get("chat", "")
-    data = {"chat": chat_id, "answering": answering, "address": address}
+    data = {"chat": chat_id, "answering": answering, "address": address, "hit": hit}
     _renderer("chat_page")(
         key="chat-page", data=data, on_cite_change=opened, on_astray_change=lambda: None
     )
@@ -82,6 +85,39 @@ def sidebar(chat_id: str) -> None:
     _renderer("sidebar")(key="sidebar", data={"chat": chat_id})
 
 
+def chat_list(on_act: Callable[[Mapping[str, Any]], None], data: Mapping[str, object]) -> None:
+    """The list of chats: what is chosen there calls `on_act` with its `name`, `ids` and `value`.
+
+    It also does with the name `look` when somebody comes back to the browser's tab.
+    """
+
+    def acted() -> None:
+        if told := st.session_state.get("chat-list", {}).get("act"):
+            on_act(told)
+
+    _renderer("chat_list")(key="chat-list", data=dict(data), on_act_change=acted)
+
+
+def search_button() -> None:
+    """A button that opens the search, which is elsewhere on the page."""
+    _renderer("search_button")(key="search-button")
+
+
+def search(on_told: Callable[[Mapping[str, Any]], None], data: Mapping[str, object]) -> None:
+    """Put on every page: the dialog that Ctrl-K opens; what is typed or chosen calls `on_told`."""
+
+    def told() -> None:
+        if given := st.session_state.get("search", {}).get("told"):
+            on_told(given)
+
+    _renderer("search")(key="search", data=dict(data), on_told_change=told)
+
+
+def reveal(data: Mapping[str, object]) -> None:
+    """Put on the chat's page: brings a message into view once, and marks words in it."""
+    _renderer("reveal")(key="reveal", data=dict(data))
+
+
 def spoken(chat_id: str, state: str, ended: str, *, begun: bool) -> None:
     """Put on the chat's page once: tells a screen reader each new `state`, and at its end the
     answer.
@@ -106,11 +142,6 @@ def outage(title: str, text: str) -> None:
     """
     data = {"title": title, "text": text}
     _renderer("outage")(key="outage", data=data, on_back_change=lambda: None)
-
-
-def looked_at(key: str) -> None:
-    """Put in a fragment: it runs whenever somebody comes back to the browser's tab."""
-    _renderer("looked_at")(key=key, on_looked_change=lambda: None)
 
 
 def marked_text(parts: Sequence[Part], key: str) -> None:

@@ -69,6 +69,11 @@ def turn_to(page: str) -> None:
     st.session_state[_ELSEWHERE] = before not in (None, page)
 
 
+def is_on(page: str) -> bool:
+    """Whether this page of the navigation is the one that is drawn in this session."""
+    return bool(st.session_state.get(_PAGE) == page)
+
+
 def comes_from_elsewhere() -> bool:
     """Whether another page was on the screen before this one."""
     return bool(st.session_state.get(_ELSEWHERE))

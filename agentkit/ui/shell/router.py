@@ -9,6 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from agentkit.errors import AgentkitError
+from agentkit.ui.chat import search
 from agentkit.ui.shared import components, state
 from agentkit.ui.shared.state import PAGES
 
@@ -57,5 +58,6 @@ except AgentkitError as error:
     st.stop()
 state.turn_to(page.title)
 components.outage(*_OUTAGE)
+search.draw_search()
 page.run()
 state.drawn.set()

@@ -162,6 +162,7 @@ def _warm() -> None:
     try:
         workspace = state.workspace()
         workspace.resume_left()
+        workspace.remove_discarded()
         state.drawn.wait(FIRST_PAGE_S)
         workspace.warm()
     except AgentkitError as error:  # the pages show it; the log has it for whoever runs the server

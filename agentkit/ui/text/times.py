@@ -32,6 +32,15 @@ def local(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC).astimezone(ZoneInfo(zone()))
 
 
+def name_period(moment: datetime) -> str:
+    """About when that was for the viewer: a day, the week before, or the month."""
+    there, now = local(moment).date(), today()
+    days = (now - there).days
+    if days < 2:
+        return "Yesterday" if days == 1 else "Today"
+    return "Previous 7 days" if days <= 7 else f"{there:%B %Y}"
+
+
 def day(moment: datetime) -> str:
     """The viewer's day of a stored time, such as `20 Nov 2026`."""
     there = local(moment)

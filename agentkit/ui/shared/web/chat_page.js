@@ -41,7 +41,7 @@ function start({ data, setTriggerValue, parentElement }) {
     };
     const isFirst = chat === null, begins = data.chat !== chat;
     if (begins || (data.answering && !answering)) {
-        following = data.chat !== "" && (!isFirst || main.scrollTop === 0);  // else somebody was faster and reads already
+        following = data.chat !== "" && !(begins && data.hit) && (!isFirst || main.scrollTop === 0);  // else somebody was faster and reads already
         held = null;
     }
     chat = data.chat;

@@ -1,7 +1,8 @@
 function start({ data }) {
-    const chosen = '.st-key-new-chat button, [class*="st-key-chat-row-"] .stButton button, [data-testid="stSidebarNavLink"]';
+    const chosen = '.st-key-new-chat button, .leads, [data-testid="stSidebarNavLink"]';
     const clicked = (event) => {
-        const target = event.target instanceof Element ? event.target.closest(chosen) : null;
+        const [inner] = event.composedPath();  // also within a piece of ours
+        const target = inner instanceof Element ? inner.closest(chosen) : null;
         if (!target) return;
         const isHere = target.matches("a") && new URL(target.href).pathname === location.pathname;
         if (isHere && data.chat) {  // the open chat stays
