@@ -112,7 +112,15 @@ NAMES: dict[str, tuple[str, ...]] = {
         "thread",
         "update_chat",
     ),
-    "figures": ("events", "groups", "of_messages", "runs", "totals", "write_calls"),
+    "figures": (
+        "events",
+        "find_runs",
+        "groups",
+        "of_messages",
+        "runs",
+        "totals",
+        "write_calls",
+    ),
 }
 
 

@@ -63,7 +63,18 @@ def _take_out(database: Database, run: RunKey, lists: LastLists) -> None:
             )
 
 
-MIGRATIONS = (create_tables, add_thinking, add_unfinished, add_requests)
+def add_team(database: Database) -> None:
+    """Version 5: which team a run asked, of earlier runs as far as their questions say."""
+    database.execute("alter table runs add column team varchar default ''")
+    database.execute(
+        """update runs set team = asked.team from (
+            select run_id, any_value(extra->>'team_id') as team from messages
+            where role = 'user' and extra->>'team_id' is not null group by run_id) asked
+        where asked.run_id = runs.id"""
+    )
+
+
+MIGRATIONS = (create_tables, add_thinking, add_unfinished, add_requests, add_team)
 
 _TABLES = (
     """create table chats (
