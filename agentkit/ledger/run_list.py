@@ -112,6 +112,17 @@ def one(ledger: Ledger, owner: str, run_id: str) -> RunTotals:
     return RunTotals(**rows[0])
 
 
+def ends(ledger: Ledger, owner: str, run_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Why the answers of these runs ended, as an `EndReason` is stored, for those that say it."""
+    rows = ledger.database.rows(
+        """select m.run_id, m.extra->>'end' as told from messages m join runs r on r.id = m.run_id
+        where r.owner = ? and list_contains(?, m.run_id) and m.extra->>'end' is not null""",
+        [owner, list(run_ids)],
+    )
+    read = {row["run_id"]: json.loads(row["told"]) for row in rows}
+    return {run_id: told for run_id, told in read.items() if isinstance(told, dict)}
+
+
 def known_values(
     ledger: Ledger, owner: str, column: Literal["state", "kind", "team", "model"]
 ) -> list[str]:

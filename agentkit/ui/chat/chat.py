@@ -173,6 +173,8 @@ def _draw_stored(
         _draw_result(turn)
         if turn.answer:
             stored.draw_foot(turn.answer, took, labels.get(turn.answer.extra.get("model", ""), ""))
+        else:
+            stored.draw_way(turn.question)
         if (
             again
             and not cells.describe_again(turn.question)
