@@ -21,6 +21,7 @@ from agentkit.cli import (
     figures,
     ingest,
     port,
+    runs,
     search,
     serve,
     transfer,
@@ -45,7 +46,8 @@ app.command()(search.search)
 app.command()(ask.ask)
 app.command()(extract.extract)
 app.command()(figures.usage)
-app.command()(figures.runs)
+app.command()(runs.runs)
+app.command()(runs.trace)
 app.command("eval")(evaluate.evaluate)
 app.add_typer(transfer.app, name="collection")
 app.command()(port.port)
