@@ -31,6 +31,8 @@ class RunStarted:
     title: str = ""
     resumes: str = ""
     """The id of the run that broke off and that this one goes on with; empty for none."""
+    team: str = ""
+    """The id of the team that is asked; empty for none, and in what older versions stored."""
 
 
 @dataclass(frozen=True, slots=True)

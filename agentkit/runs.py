@@ -70,6 +70,8 @@ class Run(Generic[T]):
         self.started_at = time.time()
         self.resumes = ""
         """The id of the run that broke off and that this one goes on with."""
+        self.team = ""
+        """The id of the team that is asked; empty for none."""
         self.recording: Recording | None = None
         """What that one had completed."""
         self.kept = False
@@ -230,7 +232,7 @@ class Run(Generic[T]):
         replayed = replay.replaying(self.recording, self.root)
         with bus.listening(listener), stoppable(self._stop), replayed:
             try:
-                bus.emit(RunStarted(self.kind, self.title, self.resumes))
+                bus.emit(RunStarted(self.kind, self.title, self.resumes, self.team))
                 self._result = work()
                 bus.emit(RunStopped() if self._stop.is_set else RunFinished())
             except BaseException as error:  # noqa: BLE001
@@ -289,6 +291,7 @@ def start(
     size: int = 0,
     resumes: str = "",
     recording: Recording | None = None,
+    team: str = "",
 ) -> Run[T]:
     """Run `work` on a worker thread with a copied context; its events go to the run and, where
     given, to the ledger.
@@ -296,7 +299,7 @@ def start(
     With the id of a run that broke off, and what that had completed, it goes on with that one.
     """
     run: Run[T] = Run(kind, title, owner, chat_id, size)
-    run.resumes, run.recording = resumes, recording
+    run.resumes, run.recording, run.team = resumes, recording, team
     hearing: list[Hear] = []
     if ledger:
         writer = LedgerWriter(ledger, run.key)

@@ -125,7 +125,15 @@ NAMES: dict[str, tuple[str, ...]] = {
         "thread",
         "update_chat",
     ),
-    "figures": ("events", "groups", "of_messages", "runs", "totals", "write_calls"),
+    "figures": (
+        "events",
+        "find_runs",
+        "groups",
+        "of_messages",
+        "runs",
+        "totals",
+        "write_calls",
+    ),
     "sharing": ("export", "load"),
     "prompts": ("all", "bring_back", "change", "create", "delete", "versions"),
 }

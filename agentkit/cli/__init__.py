@@ -22,6 +22,7 @@ from agentkit.cli import (
     figures,
     ingest,
     port,
+    runs,
     search,
     serve,
     transfer,
@@ -46,7 +47,8 @@ app.command()(search.search)
 app.command()(ask.ask)
 app.command()(extract.extract)
 app.command()(figures.usage)
-app.command()(figures.runs)
+app.command()(runs.runs)
+app.command()(runs.trace)
 app.command("eval")(evaluate.evaluate)
 app.command()(chats.export)
 app.command("import")(chats.load)

@@ -1,4 +1,4 @@
-"""`usage` and `runs`: what was done and what it cost."""
+"""`usage`: what was asked of models and what it cost."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from agentkit.cli.output import dollars, note, put_json, put_table
 from agentkit.cli.store import open_workspace
 
 if TYPE_CHECKING:
-    from agentkit.ledger.queries import GroupTotals, RunTotals, Totals
+    from agentkit.ledger.queries import GroupTotals, Totals
 
 _LOCALTIME = Path("/etc/localtime")
 _USAGE = ("calls", "failed", "tokens in", "tokens out", "cost", "unpriced", "median s", "95 % s")
-_RUNS = ("started (UTC)", "kind", "title", "state", "seconds", "calls", "tokens", "cost", "run")
 
 
 def usage(
@@ -65,25 +64,6 @@ def usage(
         note("No model was called yet; ask something with `python -m agentkit ask QUESTION`.")
 
 
-def runs(
-    context: typer.Context,
-    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
-) -> None:
-    """List the runs (questions, ingests, index versions, measurements, transfers), how they ended
-    and what they took.
-    """
-    with open_workspace(context) as workspace:
-        found = workspace.figures.runs(workspace.settings.owner, limit)
-    if as_json:
-        put_json({"runs": list(map(_run_to_json, found))})
-    elif found:
-        cells = map(_run_to_cells, found)
-        put_table(_RUNS, cells, numbers=("seconds", "calls", "tokens", "cost"))
-    else:
-        note("Nothing was run yet.")
-
-
 def find_local_zone() -> str:
     """The IANA name of this machine's time zone, as far as it tells; else UTC."""
     named = os.environ.get("TZ", "").removeprefix(":")
@@ -93,15 +73,6 @@ def find_local_zone() -> str:
 
 def _group_to_json(group: GroupTotals) -> dict[str, Any]:
     return {"key": group.key, "title": group.title, **dataclasses.asdict(group.totals)}
-
-
-def _run_to_json(run: RunTotals) -> dict[str, Any]:
-    ended = run.finished_at
-    return {
-        **dataclasses.asdict(run),
-        "started_at": f"{run.started_at.isoformat()}Z",
-        "finished_at": f"{ended.isoformat()}Z" if ended else None,
-    }
 
 
 def _to_cells(title: str, totals: Totals) -> list[str]:
@@ -117,20 +88,6 @@ def _to_cells(title: str, totals: Totals) -> list[str]:
         f"{totals.unpriced:,}",
         _format_seconds(totals.p50_s, 2),
         _format_seconds(totals.p95_s, 2),
-    ]
-
-
-def _run_to_cells(run: RunTotals) -> list[str]:
-    return [
-        f"{run.started_at:%Y-%m-%d %H:%M}",
-        run.kind,
-        run.title,
-        f"{run.state}: {run.reason}" if run.reason else run.state,
-        _format_seconds(run.seconds, 1),
-        f"{run.calls:,}",
-        f"{run.tokens:,}",
-        dollars(run.cost) if run.calls else "",
-        run.id,
     ]
 
 

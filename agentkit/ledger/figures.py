@@ -8,9 +8,10 @@ from pathlib import Path
 
 from agentkit.errors import ConfigError
 from agentkit.events import Recorded
-from agentkit.ledger import queries
+from agentkit.ledger import queries, run_list
 from agentkit.ledger.export import FileForm, calls_file
 from agentkit.ledger.queries import CallFilter, Group, GroupTotals, RunTotals, Totals
+from agentkit.ledger.run_list import RunFilter, RunSort
 from agentkit.ledger.store import Ledger
 
 
@@ -39,6 +40,12 @@ class Figures:
         """The owner's runs, newest first."""
         rows = queries.runs(self._ledger, owner, limit, kind)
         return [RunTotals(**row) for row in rows]
+
+    def find_runs(
+        self, chosen: RunFilter, sort: RunSort = "newest", limit: int = 50, offset: int = 0
+    ) -> list[RunTotals]:
+        """Some of the runs that the filter means, in this order."""
+        return run_list.listed(self._ledger, chosen, sort, limit, offset)
 
     def events(self, owner: str, run_id: str) -> list[Recorded]:
         """The stored events of a run, in order; raises NotFound."""

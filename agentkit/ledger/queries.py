@@ -114,6 +114,10 @@ class RunTotals:
     calls: int
     tokens: int
     cost: float | None
+    team: str = ""
+    """The id of the team that was asked; empty for none."""
+    unpriced: int = 0
+    """Calls with tokens whose price is unknown."""
 
 
 def totals(ledger: Ledger, calls: CallFilter) -> Totals:
@@ -239,12 +243,8 @@ def known_values(ledger: Ledger, owner: str, column: Literal["model", "agent"]) 
 def runs(ledger: Ledger, owner: str, limit: int = 50, kind: str = "") -> list[dict[str, Any]]:
     """The owner's runs, newest first, with their times (UTC), seconds, calls, tokens and cost."""
     return ledger.database.rows(
-        f"""select r.id, r.kind, r.title, r.state, r.reason, r.chat_id, r.started_at, r.finished_at,
-        date_diff('millisecond', r.started_at, r.finished_at) / 1000 as seconds, count(c.id)
-        as calls,
-        coalesce(sum({PROMPT} + {COMPLETION}), 0)::bigint as tokens, sum({COST}) as cost
-        from runs r left join llm_calls c on c.run_id = r.id where r.owner = ? and (? = ''
-        or r.kind = ?)
+        f"""select {RUN}, count(c.id) as calls, {RUN_SUMS} from runs r
+        left join llm_calls c on c.run_id = r.id where r.owner = ? and (? = '' or r.kind = ?)
         group by all order by r.started_at desc limit ?""",
         [owner, kind, kind, limit],
     )
@@ -428,6 +428,12 @@ _SUMS = f"""count(*) as calls,
     quantile_cont(c.seconds, 0.5) filter (c.status = 'ok')::double as p50_s,
     quantile_cont(c.seconds, 0.95) filter (c.status = 'ok')::double as p95_s,
     quantile_cont(c.first_token_s, 0.5) filter ({ANSWERED})::double as first_token_p50_s"""
+RUN = """r.id, r.kind, r.title, r.state, r.reason, r.chat_id, r.started_at, r.finished_at, r.team,
+    date_diff('millisecond', r.started_at, r.finished_at) / 1000 as seconds"""
+"""What is told of a run `r`."""
+RUN_SUMS = f"""coalesce(sum({PROMPT} + {COMPLETION}), 0)::bigint as tokens, sum({COST}) as cost,
+    count(*) filter ({COST} is null and {PROMPT} + {COMPLETION} > 0) as unpriced"""
+"""What is told of the calls `c` of a run, with their number."""
 _DAY = "strftime(c.finished_at at time zone 'UTC' at time zone ?, '%Y-%m-%d')"
 _KEYS: dict[Group, tuple[str, str]] = {
     "day": (_DAY, _DAY),

@@ -171,6 +171,17 @@ def of_call(database: Database, owner: str, call_id: str) -> Request | None:
     return _read(database, sent, [place]).get(place[1])
 
 
+def of_places(
+    database: Database, owner: str, run_id: str, seqs: Collection[int]
+) -> dict[int, Request]:
+    """The requests of some of an owner's run's calls, by the `seq` of their events."""
+    sql = "select count(*) from runs where id = ? and owner = ?"
+    if not database.value(sql, [run_id, owner]):
+        return {}
+    sent = _read_lists(database, run_id)
+    return _read(database, sent, [place for seq in seqs if (place := (run_id, seq)) in sent])
+
+
 def forget(database: Database, scope: str) -> None:
     """Remove the requests of a chat, with what no other one needs, within a transaction."""
     database.execute(

@@ -162,6 +162,7 @@ def _open_run(database: Database, run: RunKey, event: RunStarted, at: datetime) 
             "reason": "",
             "started_at": at,
             "message_id": run.message_id,
+            "team": event.team,
         },
     )
 

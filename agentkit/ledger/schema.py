@@ -83,6 +83,17 @@ def add_order(database: Database) -> None:
         database.execute(statement)
 
 
+def add_team(database: Database) -> None:
+    """Version 8: which team a run asked, of earlier runs as far as their questions say."""
+    database.execute("alter table runs add column team varchar default ''")
+    database.execute(
+        """update runs set team = asked.team from (
+            select run_id, any_value(extra->>'team_id') as team from messages
+            where role = 'user' and extra->>'team_id' is not null group by run_id) asked
+        where asked.run_id = runs.id"""
+    )
+
+
 MIGRATIONS = (
     create_tables,
     add_thinking,
@@ -91,6 +102,7 @@ MIGRATIONS = (
     add_imported,
     add_prompts,
     add_order,
+    add_team,
 )
 
 _TABLES = (

@@ -440,6 +440,7 @@ class Workspace:
             ledger=self.ledger,
             resumes=broken.run.id if broken else "",
             recording=broken.record(self.ledger) if broken else None,
+            team=chosen.id,
         )
 
     def _is_at_hand(self, searched: Collection) -> bool:

@@ -187,6 +187,8 @@ def _draw_stored(
         if turn.answer:
             label = labels.get(turn.answer.extra.get("model", ""), "")
             stored.draw_foot(turn.answer, took, label, _compare(turn, took))
+        else:
+            stored.draw_way(turn.question)
         if (
             again
             and not cells.describe_again(turn.question)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from agentkit.errors import NotFound
-from agentkit.ledger import queries
+from agentkit.ledger import StoredMessage, queries
 from agentkit.ledger.queries import Totals
 from agentkit.teams import team
 from agentkit.ui.chat import choices
@@ -82,6 +82,18 @@ def draw_foot(answer: Said, took: Took, model: str, expected: str = "") -> None:
                 st.markdown("  \n".join(map(markdown.literal, told)))
                 if len(took.by_agent.keys() - {""}) > 1:
                     st.markdown(list_spent(took.by_agent))
+        draw_way(answer)
+
+
+def draw_way(said: Said | None) -> None:
+    """To the run in which this was said: what happened there, step by step."""
+    if isinstance(said, StoredMessage) and said.run_id:
+        st.page_link(
+            state.PAGES / "runs.py",
+            label="Run",
+            icon=":material/timeline:",
+            query_params={"run": said.run_id},
+        )
 
 
 def _describe_steps(turn: Turn, took: Totals) -> str:

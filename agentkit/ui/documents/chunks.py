@@ -26,7 +26,14 @@ def draw_document(document: StoredDocument) -> None:
         st.error(markdown.literal(document.error), icon=":material/error:")
     if document.note:
         st.info(markdown.literal(document.note), icon=":material/info:")
-    _draw_original(document)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _draw_original(document)
+        st.page_link(
+            state.PAGES / "runs.py",
+            label="Runs that took it in",
+            icon=":material/timeline:",
+            query_params={"document": document.id},
+        )
     if not document.chunks:
         st.caption(
             f"It has no chunks: it is {wording.STAGES.get(document.status, document.status)}."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from agentkit.core import bus
-from agentkit.errors import AgentkitError
+from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import Event, Retrieved
 from agentkit.retrieval import Collection
 from agentkit.retrieval.ingest.versions import VersionStatus
@@ -30,6 +30,7 @@ from agentkit.workspace import SAMPLES
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
+_SETTINGS = "settings"
 PASSAGES, EXACT = "Passages", "Exact text"
 
 
@@ -105,6 +106,7 @@ def _draw_side(
     """The settings of one side, and the way to make them those of the chats."""
     of_chats = state.workspace().library.options(state.owner(), collection.name)
     key = f"try-{collection.id}-{letter}"
+    _take_settings(key)
     name = "Settings" if alone else f"Settings {letter}"
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.popover(name, icon=":material/tune:", key=f"{key}-popover"):
@@ -140,6 +142,19 @@ def _draw_side(
                 ":material/info: Chats use the version that answers; promote this one under Index."
             )
     return Side(letter, options, version_id)
+
+
+def _take_settings(key: str) -> None:
+    """Search with the settings in the address, as a link from a run's look-up has them."""
+    given = st.query_params.pop(_SETTINGS, None)
+    if given is None:
+        return
+    try:
+        parts.set_options(key, SearchOptions.from_json(given))
+    except (ConfigError, TypeError, ValueError):
+        st.caption(
+            ":material/info: The settings in the address are none; these are the usual ones."
+        )
 
 
 def _reset(key: str, options: SearchOptions) -> None:

@@ -149,6 +149,44 @@ def marked_text(parts: Sequence[Part], key: str) -> None:
     _renderer("marked_text")(key=key, data={"parts": [list(part) for part in parts]})
 
 
+def run_table(
+    on_open: Callable[[str], None],
+    label: str,
+    columns: Sequence[tuple[str, str]],
+    rows: Sequence[Mapping[str, object]],
+) -> None:
+    """A table whose first column links to what a row is about; `on_open(ID)` is called for it.
+
+    A column is its name and its class: `number`, `whole` (not broken) or nothing. A row has `id`,
+    `href`, `cells`, what stands `below` the first one, and which of them is `bad`, if any. On a
+    phone each row is a card.
+    """
+
+    def opened() -> None:
+        if target := st.session_state["run-table"].get("open"):
+            on_open(str(target))
+
+    data = {"label": label, "columns": [list(one) for one in columns], "rows": list(rows)}
+    _renderer("run_table")(key="run-table", data=data, on_open_change=opened)
+
+
+def trace(on_step: Callable[[str], None], data: Mapping[str, object]) -> None:
+    """A run as a tree of steps with its waterfall: `on_step("SEQ")` for one that is chosen, by the
+    mouse or the keyboard, and `on_step("close")` for Esc.
+
+    `data` has `run`, the `seconds` it took, its `lanes`, `rows`, the `seq` that is `open` or None,
+    and whether something is `searched`. A row is: seq, depth, kind, name, place of its lane (-1 for
+    none), start and seconds in the run, status, what is told at its bar, and 0 or 1 for being on
+    the critical path, having others inside, being found.
+    """
+
+    def chosen() -> None:
+        if target := st.session_state["trace"].get("step"):
+            on_step(str(target))
+
+    _renderer("trace")(key="trace", data=dict(data), on_step_change=chosen)
+
+
 @cache
 def _renderer(name: str) -> Any:
     script, html, css = (_read(f"{name}.{kind}") for kind in ("js", "html", "css"))

@@ -17,8 +17,8 @@ from agentkit.ui.shared import downloads, state
 from agentkit.ui.text import figures, markdown
 from agentkit.ui.text.listing import draw_text
 
-_MESSAGES = 60
-_CHARACTERS = 20_000
+MOST_MESSAGES = 60
+MOST_CHARACTERS = 20_000
 """More of a request is in its file."""
 
 
@@ -45,12 +45,12 @@ def _draw(call: ModelCalled | ModelReplied) -> None:
     sent = request.messages
     parts = [figures.count(len(sent), "message"), figures.count(len(request.tools), "tool")]
     st.caption(f"{' · '.join(parts)} · {figures.count(len(request.json), 'character')} of JSON")
-    if hidden := len(sent[:-_MESSAGES]):
+    if hidden := len(sent[:-MOST_MESSAGES]):
         st.caption(f":material/more_horiz: {figures.count(hidden, 'message')} before these")
-    for message in sent[-_MESSAGES:]:
-        _draw_message(message)
-    _draw_json("Tools", request.tools)
-    _draw_json("Parameters", request.parameters)
+    for message in sent[-MOST_MESSAGES:]:
+        draw_message(message)
+    draw_json("Tools", request.tools)
+    draw_json("Parameters", request.parameters)
     name = f"request-{call.call_id}"
     ledger, owner = state.workspace().ledger, state.owner()
     make = partial(_file, ledger, owner, call.call_id)
@@ -68,26 +68,31 @@ def _file(ledger: Ledger, owner: str, call_id: str) -> BinaryIO:
     return io.BytesIO(ledger.request_of(owner, call_id).json.encode())
 
 
-def _draw_message(message: dict[str, Any]) -> None:
+def draw_message(message: dict[str, Any], note: str = "") -> None:
+    """Its role and name, with a note beside them in Markdown, its text, and what else was sent with
+    it.
+    """
     name = f" {markdown.literal(str(message['name']))}" if message.get("name") else ""
     told = ("role", "name", "content")
     beside = {key: value for key, value in message.items() if key not in told}
     with st.container(gap="xsmall"):
-        st.caption(f"**{markdown.literal(str(message.get('role', '')))}**{name}")
+        st.caption(f"**{markdown.literal(str(message.get('role', '')))}**{name} {note}".rstrip())
         if text := text_of(message.get("content")):
-            _draw_cut(text)
+            draw_cut(text)
         if beside:
-            _draw_cut(json.dumps(beside, ensure_ascii=False, indent=2), "json")
+            draw_cut(json.dumps(beside, ensure_ascii=False, indent=2), "json")
 
 
-def _draw_json(label: str, value: Any) -> None:
+def draw_json(label: str, value: Any) -> None:
+    """A JSON value under its label; nothing for an empty one."""
     if value:
         with st.container(gap="xsmall"):
             st.caption(f"**{label}**")
-            _draw_cut(json.dumps(value, ensure_ascii=False, indent=2), "json")
+            draw_cut(json.dumps(value, ensure_ascii=False, indent=2), "json")
 
 
-def _draw_cut(text: str, language: str | None = None) -> None:
-    draw_text(text[:_CHARACTERS], language)
-    if cut := len(text[_CHARACTERS:]):
+def draw_cut(text: str, language: str | None = None) -> None:
+    """A text, of a long one its beginning, and how much is left out."""
+    draw_text(text[:MOST_CHARACTERS], language)
+    if cut := len(text[MOST_CHARACTERS:]):
         st.caption(f":material/more_horiz: {figures.count(cut, 'character')} more are in the file.")

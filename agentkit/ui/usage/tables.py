@@ -114,10 +114,12 @@ def _draw_calls(calls: CallFilter) -> None:
         "" if seconds != seconds else f"{seconds:.2f} s" for seconds in frame.first_token_s
     ]  # NaN: no stream
     columns = st.column_config
-    st.dataframe(
+    shown: Any = st.dataframe(
         _with_dollars(frame, "unknown"),
         hide_index=True,
         placeholder="unknown",
+        on_select="rerun",
+        selection_mode="single-row",
         key="usage-calls",
         alt="The latest calls, newest first",
         column_order=[
@@ -151,8 +153,26 @@ def _draw_calls(calls: CallFilter) -> None:
             "first_word": columns.TextColumn("First word", alignment="right"),
         },
     )
+    _draw_run_link(frame, shown.selection.rows)
     if len(frame) == LATEST:
         st.caption(f"The latest {figures.count(LATEST)}; the export has all.")
+
+
+def _draw_run_link(frame: pandas.DataFrame, rows: list[int]) -> None:
+    """The way to the run of a chosen call, where the call is open."""
+    if not rows or rows[0] >= len(frame):
+        st.caption("Select a call to see it in its run, with what was sent.")
+        return
+    call = frame.iloc[rows[0]]
+    if not isinstance(call.run_id, str):
+        st.caption("This call belongs to no run: it was made in the retrieval lab or the settings.")
+        return
+    st.page_link(
+        PAGES / "runs.py",
+        label="Open this call in its run",
+        icon=":material/timeline:",
+        query_params={"run": call.run_id, "step": str(call.id)},
+    )
 
 
 def _readable(frame: pandas.DataFrame) -> pandas.DataFrame:

@@ -1,0 +1,164 @@
+"""`runs` and `trace`: what was done, how it ended, and each step of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from agentkit.cli.output import dollars, note, put, put_json, put_table
+from agentkit.cli.store import open_workspace
+from agentkit.errors import NotFound
+
+if TYPE_CHECKING:
+    from agentkit.ledger.queries import RunTotals
+    from agentkit.ledger.spans import Span, Trace
+    from agentkit.workspace import Workspace
+
+_RUNS = ("started (UTC)", "kind", "title", "state", "seconds", "calls", "tokens", "cost", "run")
+_STEPS = ("step", "what", "who", "after s", "took", "")
+_MANY = Annotated[list[str] | None, typer.Option(help="May be given several times.")]
+_DAY = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="A day (UTC).")]
+
+
+def runs(
+    context: typer.Context,
+    search: Annotated[str, typer.Option(help="Words of the question; or the id of a run.")] = "",
+    state: _MANY = None,
+    kind: _MANY = None,
+    team: _MANY = None,
+    model: _MANY = None,
+    since: _DAY = None,
+    until: _DAY = None,
+    sort: Annotated[
+        Literal["newest", "oldest", "longest", "dearest", "tokens"],
+        typer.Option(help="Which come first."),
+    ] = "newest",
+    limit: Annotated[int, typer.Option(min=1, help="How many.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """List the runs (questions, ingests, index versions, measurements, transfers), how they ended
+    and what they took.
+    """
+    from agentkit.ledger.run_list import RunFilter
+
+    with open_workspace(context) as workspace:
+        chosen = RunFilter(
+            workspace.settings.owner,
+            search,
+            state or (),
+            kind or (),
+            team or (),
+            model or (),
+            since,
+            until and until + timedelta(days=1),
+        )
+        found = workspace.figures.find_runs(chosen, sort, limit)
+        is_narrowed = chosen != RunFilter(workspace.settings.owner)
+    if as_json:
+        put_json({"runs": list(map(_run_to_json, found))})
+    elif found:
+        cells = map(_run_to_cells, found)
+        put_table(_RUNS, cells, numbers=("seconds", "calls", "tokens", "cost"))
+    else:
+        note("No run fits." if is_narrowed else "Nothing was run yet.")
+
+
+def trace(
+    context: typer.Context,
+    run: Annotated[
+        str, typer.Argument(metavar="[RUN]", help="The id of a run; by default the newest.")
+    ] = "",
+    step: Annotated[
+        str, typer.Option(help="Only this step, by its number or the id of a call.")
+    ] = "",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object, with every event and request.")
+    ] = False,
+) -> None:
+    """Show a run step by step: what happened within what, how long it took, and what it cost."""
+    from agentkit.ledger.trace import build_trace
+
+    with open_workspace(context) as workspace:
+        found = _find_run(workspace, run)
+        whole = build_trace(workspace.figures.events(workspace.settings.owner, found.id))
+    spans = [_find_step(whole, found.id, step)] if step else list(whole.spans)
+    if as_json or step:
+        put_json(_to_json(whole, found, spans))
+        return
+    put_table(_STEPS, [_step_to_cells(span, whole) for span in spans], numbers=("step", "after s"))
+    put("* on the critical path: the run would have ended earlier, had this taken less time")
+    _note_problems(whole)
+
+
+def _find_run(workspace: Workspace, run_id: str) -> RunTotals:
+    """The run of that id, or the newest; raises NotFound."""
+    from agentkit.ledger.run_list import RunFilter
+
+    owner = workspace.settings.owner
+    known = workspace.figures.find_runs(RunFilter(owner, run_id), limit=10)
+    found = next((one for one in known if run_id in ("", one.id)), None)
+    if found is None:
+        raise NotFound(f"There is no run {run_id!r}; `python -m agentkit runs` lists them.")
+    return found
+
+
+def _find_step(whole: Trace, run_id: str, step: str) -> Span:
+    found = whole.find(step)
+    if found is None:
+        listed = f"`python -m agentkit trace {run_id}` lists them"
+        raise NotFound(f"The run {run_id!r} has no step {step!r}; {listed}.")
+    return found
+
+
+def _to_json(whole: Trace, run: RunTotals, spans: list[Span]) -> dict[str, Any]:
+    told = whole.to_json()
+    wanted = {span.seq for span in spans}
+    told["spans"] = [one for one in told["spans"] if one["seq"] in wanted]
+    return {"run": _run_to_json(run), **told}
+
+
+def _step_to_cells(span: Span, whole: Trace) -> list[str]:
+    from agentkit.ui.runs import words
+
+    name = " ".join(words.of_step(span, whole)[:100].split())
+    return [
+        str(span.seq),
+        f"{'  ' * span.depth}{words.STEPS[span.kind]} {name}".rstrip(),
+        span.lane,
+        f"{span.start - whole.run.start:.2f}",
+        words.told(span),
+        "*" if span.critical else "",
+    ]
+
+
+def _note_problems(whole: Trace) -> None:
+    from agentkit.ui.runs import words
+
+    for problem in whole.problems:
+        note(f"odd: {words.of_problem(problem)}")
+
+
+def _run_to_json(run: RunTotals) -> dict[str, Any]:
+    ended = run.finished_at
+    return {
+        **dataclasses.asdict(run),
+        "started_at": f"{run.started_at.isoformat()}Z",
+        "finished_at": f"{ended.isoformat()}Z" if ended else None,
+    }
+
+
+def _run_to_cells(run: RunTotals) -> list[str]:
+    return [
+        f"{run.started_at:%Y-%m-%d %H:%M}",
+        run.kind,
+        run.title,
+        f"{run.state}: {run.reason}" if run.reason else run.state,
+        "" if run.seconds is None else f"{run.seconds:.1f}",
+        f"{run.calls:,}",
+        f"{run.tokens:,}",
+        dollars(run.cost) if run.calls else "",
+        run.id,
+    ]

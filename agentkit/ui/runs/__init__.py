@@ -1,0 +1,1 @@
+"""The runs: found among all of them, and each looked into step by step."""

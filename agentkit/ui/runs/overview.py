@@ -1,0 +1,276 @@
+"""All runs: filters, order and page, all in the address, and the runs that they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
+from math import ceil
+from typing import Any, Literal, get_args
+from urllib.parse import urlencode
+from zlib import crc32
+
+import streamlit as st
+
+from agentkit.errors import NotFound
+from agentkit.ledger import run_list
+from agentkit.ledger.queries import RunTotals
+from agentkit.ledger.run_list import RunFilter, RunSort
+from agentkit.ui.runs import words
+from agentkit.ui.shared import components, state
+from agentkit.ui.shared.state import PAGES
+from agentkit.ui.text import figures, markdown, times
+
+PER_PAGE = 50
+_WRITTEN = "runs-in-address"
+_FIELDS: dict[str, Any] = {
+    "q": "",
+    "state": [],
+    "kind": [],
+    "team": [],
+    "model": [],
+    "from": None,
+    "to": None,
+    "document": "",
+    "sort": "newest",
+    "page": 1,
+}
+"""The fields by their names in the address, and what stands in each that says nothing."""
+_COLUMNS = (
+    ("Run", ""),
+    ("Kind", "whole"),
+    ("Team", ""),
+    ("State", "whole"),
+    ("Started", "whole"),
+    ("Took", "number"),
+    ("Tokens", "number"),
+    ("Cost", "number"),
+)
+_STATE = 3  # the column
+_BAD = ("failed", "interrupted")
+Column = Literal["state", "kind", "team", "model"]
+
+
+def draw_overview() -> None:
+    """The filters and one page of the runs that they mean."""
+    _read_address()
+    chosen, sort = _draw_filters()
+    ledger = state.workspace().ledger
+    found = run_list.count(ledger, chosen)
+    pages = max(1, ceil(found / PER_PAGE))
+    page, place = min(_get("page"), pages), st.container()
+    if pages > 1:
+        key = f"runs-pages-{crc32(repr((chosen, sort)).encode())}"  # other filters begin anew
+        page = st.pagination(pages, default=page, key=key)
+    st.session_state[_key("page")] = page
+    with place:
+        _draw_runs(found, run_list.listed(ledger, chosen, sort, PER_PAGE, (page - 1) * PER_PAGE))
+    _write_address()
+
+
+def open_run(run_id: str) -> None:
+    """Look into this run, from the next drawing on."""
+    for name in ("step", "find"):
+        st.query_params.pop(name, None)
+    st.query_params["run"] = run_id
+
+
+def close_run() -> None:
+    """Go back to all runs, as they were chosen."""
+    for name in ("run", "step", "find"):
+        st.query_params.pop(name, None)
+
+
+def _draw_runs(found: int, runs: Sequence[RunTotals]) -> None:
+    if not found:
+        _draw_none()
+        return
+    st.caption(figures.count(found, "run"))
+    ids = [run.id for run in runs]
+    ends = run_list.ends(state.workspace().ledger, state.owner(), ids)
+    rows = [_row(run, words.why_ended(run, ends.get(run.id))) for run in runs]
+    components.run_table(open_run, "Runs", _COLUMNS, rows)
+
+
+def _draw_none() -> None:
+    if any(_get(name) != empty for name, empty in _FIELDS.items()):
+        st.info(
+            "No runs fit these filters. Choose more days, or clear the others.",
+            icon=":material/filter_alt_off:",
+        )
+        return
+    st.markdown(
+        "Nothing was run yet. Ask a question, and everything that was done for it will be here."
+    )
+    st.page_link(PAGES / "chat.py", label="Ask a question", icon=":material/forum:")
+
+
+def _row(run: RunTotals, why: str) -> dict[str, object]:
+    took = figures.seconds(run.seconds) if run.seconds is not None else ""
+    cells = [
+        " ".join(run.title.split()) or words.of_kind(run.kind),
+        words.of_kind(run.kind),
+        words.of_team(run.team),
+        words.of_state(run.state),
+        times.written(run.started_at),
+        took,
+        figures.count(run.tokens) if run.tokens else "",
+        words.cost(run),
+    ]
+    address = {**st.query_params.to_dict(), "run": run.id}
+    row: dict[str, object] = {"id": run.id, "href": f"?{urlencode(address)}", "cells": cells}
+    row["below"] = why
+    row["bad"] = _STATE if run.state in _BAD else None
+    return row
+
+
+# Filters
+
+
+def _draw_filters() -> tuple[RunFilter, RunSort]:
+    before = {name: _get(name) for name in _FIELDS if name != "page"}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="runs-filters"):
+        words_ = st.text_input(
+            "Words of the question",
+            key=_key("q"),
+            icon=":material/search:",
+            placeholder="Or the id of a run",
+            persist_state="session",
+            width=300,
+        )
+        sort = st.selectbox(
+            "Order",
+            get_args(RunSort),
+            format_func=words.SORTS.__getitem__,
+            key=_key("sort"),
+            persist_state="session",
+            width=190,
+        )
+        narrowing = [
+            name for name in ("state", "kind", "team", "model", "from", "to") if _get(name)
+        ]
+        label = f"Filters ({len(narrowing)})" if narrowing else "Filters"
+        with st.popover(label, icon=":material/filter_alt:", key="runs-popover"):
+            _draw_choices()
+        if any(_get(name) != _FIELDS[name] for name in before):
+            st.button(
+                "Clear",
+                key="runs-clear",
+                icon=":material/filter_alt_off:",
+                type="tertiary",
+                on_click=_clear,
+            )
+    _draw_document()
+    if before != st.session_state.setdefault("runs-before", before):
+        st.session_state["runs-before"] = before
+        st.session_state[_key("page")] = 1
+    return _filter(words_ or ""), sort
+
+
+def _draw_choices() -> None:
+    _several("State", "state", words.of_state)
+    _several("Kind", "kind", words.of_kind)
+    _several("Team", "team", words.of_team)
+    _several("Model", "model", str)
+    with st.grid(2, min_column_width=130):
+        st.date_input("From", value=None, key=_key("from"), persist_state="session")
+        st.date_input("To", value=None, key=_key("to"), persist_state="session")
+
+
+def _several(label: str, column: Column, named: Callable[[str], str]) -> None:
+    """Some of the values that there are; what an address names besides is offered, too."""
+    known = run_list.known_values(state.workspace().ledger, state.owner(), column)
+    offered = list(dict.fromkeys([*known, *_get(column)]))
+    st.multiselect(
+        label,
+        offered,
+        format_func=named,
+        key=_key(column),
+        placeholder="All",
+        persist_state="session",
+    )
+
+
+def _draw_document() -> None:
+    """Which document the runs took in, when an address says so."""
+    document_id = _get("document")
+    if not document_id:
+        return
+    try:
+        name = state.workspace().library.document(state.owner(), document_id).name
+    except NotFound:
+        name = document_id
+    st.caption(f":material/description: Only runs that took in {markdown.literal(name)}")
+
+
+def _filter(said: str) -> RunFilter:
+    since, until = _get("from"), _get("to")
+    return RunFilter(
+        state.owner(),
+        said,
+        _get("state"),
+        _get("kind"),
+        _get("team"),
+        _get("model"),
+        times.begin(since) if since else None,
+        times.begin(until + timedelta(days=1)) if until else None,
+        _get("document"),
+    )
+
+
+def _key(name: str) -> str:
+    return f"runs-{name}"
+
+
+def _get(name: str) -> Any:
+    return st.session_state.get(_key(name), _FIELDS[name])
+
+
+def _clear() -> None:
+    for name, empty in _FIELDS.items():
+        st.session_state[_key(name)] = empty
+
+
+# The address
+
+
+def _read_address() -> None:
+    """Take what an address says that was opened; one that was written here is known already."""
+    given = {name: st.query_params.get_all(name) for name in _FIELDS if name in st.query_params}
+    if given == st.session_state.get(_WRITTEN):
+        return
+    for name in _FIELDS:
+        st.session_state[_key(name)] = _read(name, given.get(name, []))
+
+
+def _read(name: str, values: Sequence[str]) -> Any:
+    """The value of a field; for what cannot be one, what says nothing."""
+    empty, text = _FIELDS[name], values[-1] if values else ""
+    if isinstance(empty, list):
+        return list(values)
+    if name in ("from", "to"):
+        return _read_day(text)
+    if name == "page":
+        return max(1, int(text)) if text.isascii() and text.isdecimal() and len(text) < 9 else 1
+    if name == "sort":
+        return text if text in get_args(RunSort) else empty
+    return text
+
+
+def _read_day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _write_address() -> None:
+    for name, empty in _FIELDS.items():
+        value = _get(name)
+        if value != empty:
+            texts = [str(one) for one in value] if isinstance(value, list) else str(value)
+            st.query_params[name] = texts
+        elif name in st.query_params:
+            del st.query_params[name]
+    st.session_state[_WRITTEN] = {
+        name: st.query_params.get_all(name) for name in _FIELDS if name in st.query_params
+    }

@@ -1,0 +1,182 @@
+// A run as a tree with its waterfall: only the rows in sight are in the page, however many there are.
+const ROW = 28, TALL = 50, NARROW = 480, BEYOND = 8, MOST_PARTS = 400;
+const [SEQ, DEPTH, KIND, NAME, LANE, START, SECONDS, STATUS, TOLD, CRITICAL, INSIDE, FOUND] = Array(12).keys();
+
+const add = (parent, tag, name, text) => {
+    const made = document.createElement(tag);
+    if (name) made.className = name;
+    if (text) made.textContent = text;
+    parent.append(made);
+    return made;
+};
+
+const ticks = (seconds) => [0, 0.25, 0.5, 0.75, 1].map((part) => {
+    const at = seconds * part;
+    return at >= 120 ? `${Math.round(at / 60)} min` : `${at.toFixed(seconds < 10 ? 1 : 0)} s`;
+});
+
+// Which rows are shown: those of the chosen lane or those found, with what they are in, else all that is unfolded.
+function shown({ rows, searched }, { closed, lane }) {
+    const found = new Set(), way = [];
+    let folded = Infinity;
+    rows.forEach((row, place) => {
+        way.length = row[DEPTH];
+        way.push(place);
+        if (searched || lane !== null) {
+            const fits = (!searched || row[FOUND]) && (lane === null || row[LANE] === lane);
+            if (fits) way.forEach((one) => found.add(one));
+            return;
+        }
+        if (row[DEPTH] > folded) return;
+        folded = closed.has(row[SEQ]) ? row[DEPTH] : Infinity;
+        found.add(place);
+    });
+    return [...found];
+}
+
+function drawLanes(box, data, known, changed) {
+    const total = data.seconds || 1;
+    box.replaceChildren(...data.lanes.map((name, lane) => {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.dataset.lane = lane % 8;
+        button.setAttribute("aria-pressed", String(known.lane === lane));
+        button.title = `Only steps of ${name}`;
+        add(button, "span", "", name);
+        const strip = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+        strip.setAttribute("viewBox", `0 0 ${MOST_PARTS} 1`);
+        strip.setAttribute("preserveAspectRatio", "none");
+        strip.setAttribute("aria-hidden", "true");
+        let end = -1;
+        for (const row of data.rows) {
+            if (row[LANE] !== lane || row[INSIDE]) continue;
+            const from = Math.max(end, Math.floor(row[START] / total * MOST_PARTS));
+            const to = Math.min(MOST_PARTS, Math.max(from + 1, Math.ceil((row[START] + row[SECONDS]) / total * MOST_PARTS)));
+            if (from >= MOST_PARTS || to <= end) continue;
+            const part = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+            for (const [key, value] of Object.entries({ x: from, y: 0, width: to - from, height: 1 })) part.setAttribute(key, value);
+            strip.append(part);
+            end = to;
+        }
+        button.append(strip);
+        button.onclick = () => {
+            known.lane = known.lane === lane ? null : lane;
+            changed();
+        };
+        return button;
+    }));
+}
+
+function drawRow(data, known, place, nth, size, height) {
+    const row = data.rows[place], total = data.seconds || 1;
+    const made = document.createElement("div");
+    made.id = `step-${row[SEQ]}`;
+    made.className = ["row", row[STATUS] === "failed" && "failed", row[STATUS] === "open" && "unended", row[CRITICAL] && "critical",
+        row[FOUND] && "found", row[SEQ] === data.open && "open", place === known.active && "active"].filter(Boolean).join(" ");
+    made.style.cssText = `top:${nth * height}px;height:${height}px`;
+    if (row[LANE] >= 0) made.dataset.lane = row[LANE] % 8;
+    const who = row[LANE] >= 0 ? data.lanes[row[LANE]] : "";
+    const label = [row[KIND], row[NAME], who, row[TOLD], row[CRITICAL] ? "on the critical path" : ""].filter(Boolean).join(", ");
+    const told = { role: "treeitem", "aria-label": label, "aria-level": row[DEPTH] + 1, "aria-posinset": nth + 1, "aria-setsize": size,
+        "aria-selected": row[SEQ] === data.open };
+    if (row[INSIDE]) told["aria-expanded"] = !known.closed.has(row[SEQ]);
+    for (const [key, value] of Object.entries(told)) made.setAttribute(key, value);
+
+    const tree = add(made, "div", "tree");
+    tree.style.paddingLeft = `${Math.min(row[DEPTH], 8) * 0.75}rem`;
+    add(tree, "i", row[INSIDE] ? "fold" : "", row[INSIDE] ? (known.closed.has(row[SEQ]) ? "▸" : "▾") : "");
+    add(tree, "span", "who").title = who;
+    add(tree, "b", "", row[KIND]);
+    add(tree, "em", "", row[NAME]).title = row[NAME];
+    const time = add(made, "div", "time"), left = row[START] / total * 100, width = Math.min(100 - left, row[SECONDS] / total * 100);
+    add(time, "div", "bar").style.cssText = `left:min(${left}%, 100% - 2px);width:${width}%`;
+    const text = add(time, "span", "told", row[TOLD]);
+    if (left + width < 60) text.style.left = `calc(${left + width}% + 0.4rem)`;
+    else if (left > 40) text.style.right = `calc(${100 - left}% + 0.4rem)`;
+    else { text.style.left = `calc(${left}% + 0.4rem)`; text.classList.add("over"); }
+    return made;
+}
+
+export default function ({ data, parentElement, setTriggerValue }) {
+    const root = parentElement.querySelector(".trace"), steps = root.querySelector(".steps"), all = root.querySelector(".all");
+    const before = root.known?.run === data.run ? root.known : null;
+    const known = before ?? { run: data.run, closed: new Set(), lane: null, active: 0, opened: null };
+    root.known = known;
+    let places = [];
+    const height = () => root.classList.contains("narrow") ? TALL : ROW;
+    const draw = () => {
+        const row = height(), first = Math.max(0, Math.floor(steps.scrollTop / row) - BEYOND);
+        const last = Math.min(places.length, Math.ceil((steps.scrollTop + steps.clientHeight) / row) + BEYOND);
+        all.style.height = `${places.length * row}px`;
+        all.replaceChildren(...places.slice(first, last).map((place, n) => drawRow(data, known, place, first + n, places.length, row)));
+        steps.setAttribute("aria-activedescendant", `step-${data.rows[known.active]?.[SEQ]}`);
+    };
+    const show = () => {  // the active row is brought into sight
+        const row = height(), top = places.indexOf(known.active) * row;
+        if (top < 0) return;
+        if (top < steps.scrollTop) steps.scrollTop = top;
+        else if (top + row > steps.scrollTop + steps.clientHeight) steps.scrollTop = top + row - steps.clientHeight;
+    };
+    const changed = () => {
+        places = shown(data, known);
+        if (!places.includes(known.active)) known.active = places[0] ?? 0;
+        drawLanes(root.querySelector(".lanes"), data, known, changed);
+        draw();
+    };
+    const fold = (place, closing) => {
+        if (!data.rows[place][INSIDE]) return;
+        known.closed[closing ? "add" : "delete"](data.rows[place][SEQ]);
+        changed();
+    };
+    const move = (to) => {
+        known.active = places[Math.max(0, Math.min(places.length - 1, to))] ?? known.active;
+        show();
+        draw();
+    };
+    const open = () => setTriggerValue("step", String(data.rows[known.active][SEQ]));
+    const at = () => places.indexOf(known.active), page = () => Math.max(1, Math.floor(steps.clientHeight / height()) - 1);
+    const keys = {
+        ArrowDown: () => move(at() + 1), ArrowUp: () => move(at() - 1), Home: () => move(0), End: () => move(places.length - 1),
+        PageDown: () => move(at() + page()), PageUp: () => move(at() - page()), Enter: open, " ": open,
+        ArrowLeft: () => fold(known.active, true), ArrowRight: () => fold(known.active, false),
+        Escape: () => { if (data.open !== null) setTriggerValue("step", "close"); },
+    };
+    steps.onkeydown = (event) => {
+        if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+        event.preventDefault();
+        event.stopPropagation();
+        keys[event.key]();
+    };
+    steps.onclick = (event) => {
+        const row = event.target.closest(".row");
+        if (!row) return;
+        known.active = data.rows.findIndex((one) => `step-${one[SEQ]}` === row.id);
+        if (event.target.closest(".fold")) fold(known.active, !known.closed.has(data.rows[known.active][SEQ]));
+        else { draw(); open(); }
+    };
+    let waits = false;
+    steps.onscroll = () => {
+        if (waits) return;
+        waits = true;
+        requestAnimationFrame(() => { waits = false; draw(); });
+    };
+    root.querySelector(".axis div").replaceChildren(...ticks(data.seconds).map((text) => Object.assign(document.createElement("span"), { textContent: text })));
+    if (data.open !== null && data.open !== known.opened) known.active = Math.max(0, data.rows.findIndex((row) => row[SEQ] === data.open));
+    const isNew = data.open !== known.opened;
+    known.opened = data.open;
+    const fit = () => {
+        root.classList.toggle("narrow", root.clientWidth > 0 && root.clientWidth < NARROW);
+        draw();
+    };
+    changed();
+    fit();
+    if (isNew) {
+        show();
+        draw();
+        const detail = document.querySelector(".st-key-step");  // below the steps, on a narrow page
+        if (before && data.open !== null && root.classList.contains("narrow")) detail?.scrollIntoView({ behavior: "smooth" });
+    }
+    const sized = new ResizeObserver(fit);
+    sized.observe(root);
+    return () => sized.disconnect();
+}

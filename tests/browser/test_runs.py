@@ -1,0 +1,184 @@
+"""Runs in the browser: from a wrong answer to the passage that was not found, from all runs to the
+dearest request, by mouse, by keyboard and on a phone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from agentkit.database import Database
+from agentkit.events import (
+    Event,
+    ModelCalled,
+    ModelReplied,
+    Recorded,
+    RunFinished,
+    RunStarted,
+    Usage,
+)
+from agentkit.ledger import Ledger, LedgerWriter, RunKey
+from tests.browser import driver, papers
+from tests.browser.axe import violations
+from tests.browser.conftest import PATIENCE_MS
+from tests.browser.serving import App, serving
+
+CALLS = 1_500
+DEAREST = 700
+WIDER = "() => document.getElementById('stMain').scrollWidth > innerWidth"
+
+
+def write_script(data: Path) -> None:
+    """A recorded script of many calls, of which one was dear."""
+    data.mkdir(parents=True)
+    database = Database(data / "agentkit.duckdb")
+    told: list[Event] = [RunStarted("script", "Ferries discussed at length")]
+    for number in range(CALLS):
+        agent, asked = f"Agent {number % 3}", {"role": "user", "content": f"Question {number}"}
+        call, cost = f"call-{number}", 2.5 if number == DEAREST else 0.001
+        usage = Usage(input=50, output=10)
+        told.append(ModelCalled(call, agent, "server", "small", messages=[asked]))
+        told.append(ModelReplied(call, agent, "server", "small", usage=usage, cost=cost))
+    recorded = [
+        Recorded(seq, 1_700_000_000.0 + seq, event)
+        for seq, event in enumerate([*told, RunFinished()], start=1)
+    ]
+    writer = LedgerWriter(Ledger(database), RunKey("ferries", "local"))
+    for one in recorded:
+        writer.write(one)
+    writer.flush()
+    database.close()
+
+
+@pytest.fixture(scope="module")
+def filled(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[App, str]]:
+    """The app with a recorded script, and a question whose look-up gave one passage; its chat."""
+    folder = tmp_path_factory.mktemp("runs")
+    write_script(folder / "data")
+    with serving(folder, {}) as app:
+        page = browser.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.goto(f"{app.url}/documents")
+        kettle = driver.file("kettle.pdf", papers.kettle_pdf())
+        driver.add_files(page, [kettle, driver.file("ferry.docx", papers.ferry_docx())])
+        settings = quote('{"top_k": 1, "merge": false}')
+        page.goto(f"{app.url}/retrieval_lab?collection=Documents&settings={settings}")
+        page.get_by_role("button", name="Use these settings in chat").click()
+        expect(page.get_by_text("Chats search like this.")).to_be_visible()
+        driver.go(page, "Chat")
+        driver.answered(page, driver.ask(page, papers.FERRY_QUESTION))
+        chat = page.url
+        page.close()
+        yield app, chat
+
+
+def step(page: Page, name: str | re.Pattern[str]) -> Locator:
+    """The first step of the trace whose name begins so."""
+    return page.get_by_role("treeitem", name=name).first
+
+
+def test_three_clicks_lead_from_an_answer_to_what_was_not_given_and_why(
+    filled: tuple[App, str], page: Page
+) -> None:
+    app, chat = filled
+    asked = driver.foreign(page, app)
+    page.goto(chat)
+    page.get_by_role("link", name="Run", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(papers.FERRY_QUESTION)
+    step(page, re.compile("^Look-up")).click()
+    panel = page.locator(".st-key-step")
+    expect(panel).to_contain_text("1 passage given")
+    expect(panel).to_contain_text("cited as 1")
+    panel.get_by_text("What was not given, and why").click()
+    expect(panel).to_contain_text("rank 2, and 1 were asked for")
+    expect(page).to_have_url(re.compile(r"step=\d+"))
+    driver.settled(page)
+    assert violations(page, "a look-up of a run") == []
+    panel.get_by_role("link", name="Try it in the retrieval lab").click()
+    expect(page.get_by_role("heading", name="Retrieval lab", level=1)).to_be_visible()
+    expect(
+        page.get_by_text("neighbours apart").or_(page.get_by_text("1 passage ·"))
+    ).to_be_visible()
+    expect(page.locator("[class*='st-key-hit-A-']")).to_have_count(1)
+    assert asked == []
+
+
+def test_two_clicks_lead_from_all_runs_to_the_dearest_request(
+    filled: tuple[App, str], page: Page
+) -> None:
+    app, _ = filled
+    page.goto(f"{app.url}/runs?sort=dearest")
+    runs = page.get_by_role("table", name="Runs")
+    expect(runs.get_by_role("row")).to_have_count(4)  # with the head
+    driver.settled(page)
+    assert violations(page, "all runs") == []
+    runs.get_by_role("link").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Ferries discussed at length")
+    page.get_by_role("button", name=re.compile("^Dearest call")).click()
+    panel = page.locator(".st-key-step")
+    expect(panel).to_contain_text(f"Question {DEAREST}")
+    chosen = page.get_by_role("treeitem", selected=True)
+    expect(chosen).to_have_attribute("aria-label", re.compile(r"\$2\.50"))
+    assert page.get_by_role("treeitem").count() < 60  # of 1,501: what is out of sight is not drawn
+    page.get_by_role("button", name="All runs").click()
+    expect(runs.get_by_role("row")).to_have_count(4)
+    expect(page).to_have_url(re.compile(r"/runs\?sort=dearest$"))
+
+
+def test_the_keyboard_goes_through_the_steps_and_a_text_is_found(
+    filled: tuple[App, str], page: Page
+) -> None:
+    app, _ = filled
+    page.goto(f"{app.url}/runs?run=ferries")
+    tree = page.get_by_role("tree")
+    step(page, re.compile("^Run,")).wait_for()
+    driver.settled(page)
+    tree.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp", "Enter"):
+        page.keyboard.press(key)
+    panel = page.locator(".st-key-step")
+    expect(panel).to_contain_text("Question 0")
+    expect(page).to_have_url(re.compile("step=2$"))
+    expect(tree).to_be_focused()
+    page.keyboard.press("End")
+    expect(tree).to_have_attribute("aria-activedescendant", f"step-{CALLS * 2}")
+    page.keyboard.press("Escape")
+    expect(panel).to_contain_text("Choose a step")
+    expect(page).to_have_url(re.compile("run=ferries$"))
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("treeitem")).to_have_count(1)
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("textbox", name="Find in this run").fill(f"question {DEAREST}")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("treeitem")).to_have_count(2)
+    expect(page).to_have_url(re.compile(r"find=question"))
+
+
+def test_on_a_phone_the_bar_of_a_step_stands_below_its_name(
+    filled: tuple[App, str], browser: Browser
+) -> None:
+    app, _ = filled
+    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    page.goto(f"{app.url}/runs")
+    page.get_by_role("link", name="Ferries discussed at length").click()
+    row = step(page, re.compile("^Model"))
+    name, bar = row.locator(".tree").bounding_box(), row.locator(".time").bounding_box()
+    assert name is not None
+    assert bar is not None
+    assert bar["y"] >= name["y"] + name["height"] - 1
+    assert bar["width"] > 300
+    row.click()
+    expect(page.locator(".st-key-step")).to_be_in_viewport()
+    expect(page.locator(".st-key-step")).to_contain_text("Question 0")
+    assert not page.evaluate(WIDER)
+    driver.settled(page)
+    assert violations(page, "a step on a phone") == []
+    context.close()
