@@ -21,7 +21,7 @@ from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import DocumentDone, Purpose
-from agentkit.ledger import CallWriter, Chat, Ledger, RunKey, queries
+from agentkit.ledger import CallWriter, Chat, Ledger, RunKey, StoredMessage, queries
 from agentkit.ledger.figures import Figures
 from agentkit.llm import Model, available_models, model_by_id
 from agentkit.llm.calls.limits import Limit, Used, limited
@@ -48,8 +48,6 @@ from agentkit.workspace.again import find_begun, find_earlier, find_writer
 from agentkit.workspace.answering import (
     Asking,
     find_places,
-    find_shortenings,
-    find_work,
     make_lookups,
     say_question,
     sum_usage,
@@ -57,6 +55,7 @@ from agentkit.workspace.answering import (
     work_on,
 )
 from agentkit.workspace.interrupted import interrupt
+from agentkit.workspace.sessions import Sessions
 
 DEFAULT_COLLECTION = "Documents"
 SAMPLES = "Samples"
@@ -75,6 +74,7 @@ class Workspace:
         self.database = Database(settings.database)
         self.ledger = Ledger(self.database)
         self.figures = Figures(self.ledger)
+        self.sessions = Sessions(self.ledger)
         self.embedder: Embedder = embedder or MiniLMEmbedder(settings.models)
         self.library = Library(
             self.database, settings, *offers.build_offers(settings, self.embedder)
@@ -338,15 +338,16 @@ class Workspace:
             load_tools(self.settings.tools)
         self.library.collection(owner, question.collection)
         chat_id, parent_id = question.chat_id, question.parent_id
-        goes_on = chat_id and parent_id != ""
-        thread = self.ledger.thread(owner, chat_id or "", parent_id) if goes_on else []
+        thread: list[StoredMessage] = []
+        if chat_id and parent_id != "":
+            thread = self.sessions.of(owner, chat_id).thread(parent_id)
         chat = self._chat(owner, question, model)
         attach = partial(intake.attach, self.library, chat, question, question.attachments)
         return Asking(chat, question, chosen, chosen.work, thread, attach, {})
 
     def _once_more(self, owner: str, question: Question, model: Model) -> Asking:
         chat = self.ledger.chat(owner, question.chat_id or "")
-        *thread, said = self.ledger.thread(owner, chat.id, question.again)
+        *thread, said = self.sessions.of(owner, chat.id).thread(question.again)
         again = find_earlier(self.library, said, chat, intake.attachment_collection(chat.id))
         first, chosen = again.question, team(question.team_id)
         work: Callable[[Task], Answer] = chosen.work
@@ -379,7 +380,7 @@ class Workspace:
         tools = load_tools(self.settings.tools) if chosen.calls_tools else ()
         before = Used() if limits[1] == Limit() else sum_usage(self.ledger, chat)
         near = self.embedder.embed if self._is_at_hand(searched) else None
-        broken = asking.goes_on_with
+        broken, kept = asking.goes_on_with, self.sessions.of(owner, chat.id)
 
         def work() -> Answer:
             run = runs.current()
@@ -392,7 +393,6 @@ class Workspace:
                 facts[resuming.KERNEL] = state
             asked = say_question(question, thread, facts)
             look_up, find, documents = make_lookups(self.library, chat, question)
-            known = partial(find_shortenings, self.ledger, owner, thread)
             task = Task(
                 question,
                 model,
@@ -404,11 +404,12 @@ class Workspace:
                 documents,
                 tools,
                 AllowedTools(self.settings.data),
-                known,
+                kept.shortened(thread),
                 near,
                 whole=find_places(thread, question.whole),
-                earlier=partial(find_work, thread, chosen.kind),
+                earlier=kept.earlier(thread, chosen.kind),
                 cells=cells,
+                session=kept.agents,
             )
             with limited(*limits, before), bus.listening(task.hear):
                 return work_on(asking, task, run, self.ledger)
@@ -442,6 +443,7 @@ class Workspace:
             run.wait(10)
         chat = self.ledger.chat(owner, chat_id)
         self.ledger.delete_chat(owner, chat_id)
+        self.sessions.forget(owner, chat_id)
         kernels.remove(self.settings.data, chat_id)
         for name in intake.find_attachments(self.library, chat):
             self.library.delete_collection(owner, name)

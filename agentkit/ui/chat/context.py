@@ -78,7 +78,7 @@ def _read_context(
     tokens = queries.longest_request(ledger, owner, turns[-1].run_id or "", NOTES)
     if not tokens:
         return None
-    for count, event in find_shortenings(ledger, owner, thread):
+    for count, event in find_shortenings(ledger, owner, thread, set()):
         if event.agent == NOTES and event.ok and event.summary:
             covered = tuple(turns[1 : count_covered(count, event)])
             saved = event.tokens_before - event.tokens_after
