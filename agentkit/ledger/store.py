@@ -230,8 +230,9 @@ class Ledger:
                 f"There is no message {head_id!r} in chat {chat_id!r}; open the chat again to see"
                 " its messages."
             )
-        branch, at = [], head_id or chat.head_id
-        while at in before:
+        branch: list[str] = []
+        at = head_id or chat.head_id
+        while at is not None and at in before:
             branch.append(at)
             at = before.pop(at)
         read = self._messages([one for one in branch if one not in known])
