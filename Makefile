@@ -50,6 +50,8 @@ bench:  ## measure speed and size (minutes)
 	$(BIN)/python -m tests.bench.bench_support
 	$(BIN)/python -m tests.bench.bench_offline
 	$(BIN)/python -m tests.bench.bench_kernel
+	$(BIN)/python -m tests.bench.bench_live
+	$(BIN)/python -m tests.bench.bench_storing
 
 bench-peers:  ## measure ours against other libraries, each in an environment of its own; writes docs/benchmarks.md
 	@.ci/setup dev

@@ -1,5 +1,5 @@
 """Asks a question and is killed in the middle of the answer: `python -m tests.kill_child FOLDER
-SERVER FILE`.
+SERVER FILE END [TEAM]`, as soon as a text that ends so is stored.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def main() -> None:
     workspace = Workspace(settings, FakeEmbedder())
     source = Source(file.name, file, f"upload:{file.name}")
     workspace.ingest(OWNER, "Kitchen", [source]).result()
-    run = workspace.ask(OWNER, QUESTION, collection="Kitchen")
-    last = sys.argv[4]
+    last, team = sys.argv[4], "".join(sys.argv[5:]) or "answer"
+    run = workspace.ask(OWNER, QUESTION, collection="Kitchen", team_id=team)
     while not any(
         getattr(one.event, "text", "").endswith(last) for one in workspace.ledger.begun(run.id)
     ):

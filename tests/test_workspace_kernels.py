@@ -42,9 +42,11 @@ class Scripted(Workspace):
         """That one."""
         return self.chosen
 
-    def run_code(self, code: str, chat_id: str | None = None) -> Run[Any]:
+    def run_code(
+        self, code: str, chat_id: str | None = None, parent_id: str | None = None
+    ) -> Run[Any]:
         """Ask for code to be run, and approve it; the run has ended."""
-        facts = {"collection": "Documents", "team_id": "tools"}
+        facts = {"collection": "Documents", "team_id": "tools", "parent_id": parent_id}
         run: Run[Any] = self.ask(OWNER, code, chat_id=chat_id, **facts)  # type: ignore[arg-type]
         for one in run:
             if isinstance(one.event, HumanInputRequested):
@@ -158,6 +160,26 @@ def test_a_restart_is_told_to_the_model_when_nobody_ran_the_cells_again(tmp_path
         (ran,) = ran_in(run)
         assert ran.cell is not None
         assert (ran.cell.status, ran.cell.began_after) == ("error", "restarted")
+
+
+def test_variables_of_one_branch_are_not_seen_on_another(workspace: Scripted) -> None:
+    first = workspace.run_code("x = 1")
+    parent = str(chat_of(workspace, first).head_id)
+    secret = workspace.run_code("y = 2", first.chat_id)
+    away = str(chat_of(workspace, first).head_id)
+    (ran,) = ran_in(workspace.run_code("y", first.chat_id, parent))
+    assert "Gone are: x (int)." in workspace.instructions()
+    assert "NameError" in ran.output
+    assert ran.cell is not None
+    assert ran.cell.began_after == "branch"
+    workspace.again(chat_of(workspace, first)).wait(120)
+    run = workspace.run_code("x", first.chat_id)
+    assert ran_in(run)[0].output == "1\n", "it goes on there"
+    assert "Alive in the kernel: x (int)." in workspace.instructions()
+    (ran,) = ran_in(workspace.run_code("sorted(set(dir()) & {'x', 'y'})", first.chat_id, ""))
+    assert ran.output.endswith("\n[]\n"), "nor where there were no cells"
+    workspace.run_code("x", secret.chat_id, away)
+    assert "Gone are: x (int), y (int)." in workspace.instructions()
 
 
 def test_running_again_ends_with_the_first_cell_that_fails(workspace: Scripted) -> None:

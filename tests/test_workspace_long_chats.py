@@ -205,7 +205,7 @@ def test_a_model_that_failed_rests_across_a_restart(tmp_path: Path) -> None:
         made, failed = (
             event
             for _, event in find_shortenings(
-                workspace.ledger, OWNER, workspace.ledger.thread(OWNER, chat)
+                workspace.ledger, OWNER, workspace.ledger.thread(OWNER, chat), set()
             )
         )
         assert (failed.error, made.strategy) == ("no key for notes", "sliding window, extraction")
@@ -221,12 +221,12 @@ def test_of_others_and_of_deleted_chats_nothing_is_known(tmp_path: Path) -> None
     with opened(tmp_path, Forester()) as workspace:
         chat = talk(workspace, "oak")
         thread = workspace.ledger.thread(OWNER, chat)
-        ((turns, event),) = find_shortenings(workspace.ledger, OWNER, thread)
+        ((turns, event),) = find_shortenings(workspace.ledger, OWNER, thread, set())
         before = [turn for turn in thread if turn.run_id != thread[-1].run_id]
         assert turns == len(to_history(before)) > 10, "all before the last question"
         assert event.summary.startswith(HEADING)
         for owner, branch in (("somebody else", thread), (OWNER, before), (OWNER, [])):
-            assert list(find_shortenings(workspace.ledger, owner, branch)) == []
+            assert list(find_shortenings(workspace.ledger, owner, branch, set())) == []
         ids = [turn.run_id or "" for turn in thread]
         assert [one for _, one in queries.told(workspace.ledger, OWNER, ids, Compressed)] == [event]
         workspace.delete_chat(OWNER, chat)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -249,6 +251,36 @@ def test_a_cut_answer_goes_on_to_the_same_end(stage: Stage, team: str, halt_at: 
     assert not kept  # the new messages stand in their place
     assert queries.run_state(workspace.ledger, OWNER, broken).state == "continued"
     assert queries.find_resumed(workspace.ledger, OWNER, run.id) == broken
+    workspace.close()
+
+
+FINAL = {"answer": 1, "tools": 2, "plan": 2, "research": 2, "group:round_robin": 4}
+"""Which request is for the final answer."""
+
+
+@pytest.mark.parametrize("team", FINAL)
+def test_killed_while_the_answer_streams_each_completed_call_is_made_once(
+    stage: Stage, team: str, tmp_path: Path
+) -> None:
+    before = stage.play(SCRIPTS[team], FINAL[team])
+    given = [str(stage.settings.data), stage.server.base_url, str(tmp_path / "tea.txt"), "tea,"]
+    command = [sys.executable, "-m", "tests.kill_child", *given, team]
+    killed = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert killed.returncode == -9, killed.stderr
+    stage.server.go_on.set()
+    workspace = stage.open()
+    (chat,) = workspace.ledger.chats(OWNER)
+    broken = workspace.ledger.thread(OWNER, chat.id)[-1]
+    assert (broken.status, broken.content.startswith("Green tea")) == ("interrupted", True)
+    after = stage.play(SCRIPTS[team])
+    answer = workspace.resume(OWNER, str(broken.run_id)).result()
+    assert answer.text == "Green tea is steeped at 80 degrees [1]."
+    counts = before.counts() + after.counts()
+    cut = json.dumps(before.bodies[-1], sort_keys=True)
+    assert len(before.bodies) == FINAL[team]
+    assert [body for body, times in counts.items() if times > 1] == [cut]
+    thread = workspace.ledger.thread(OWNER, chat.id)
+    assert [one.status for one in thread] == ["complete"] * len(thread)
     workspace.close()
 
 

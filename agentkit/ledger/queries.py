@@ -344,18 +344,23 @@ def _add_request(recorded: Recorded, request: requests.Request | None) -> Record
     return replace(recorded, event=whole)
 
 
+def find_telling(ledger: Ledger, owner: str, run_ids: Sequence[str], kind: type[Event]) -> set[str]:
+    """Those of these runs that are the owner's and told an event of this kind."""
+    rows = ledger.database.rows(
+        """select distinct e.run_id as id from events e join runs r on r.id = e.run_id
+        where r.owner = ? and e.kind = ? and list_contains(?, e.run_id)""",
+        [owner, kind.__name__, list(run_ids)],
+    )
+    return {row["id"] for row in rows}
+
+
 def told(
     ledger: Ledger, owner: str, run_ids: Sequence[str], kind: type[E]
 ) -> Iterator[tuple[str, E]]:
     """The stored events of one kind in those of these runs that are the owner's, each with its
     run's id; the last one first.
     """
-    within = ledger.database.rows(
-        """select distinct e.run_id as id from events e join runs r on r.id = e.run_id
-        where r.owner = ? and e.kind = ? and list_contains(?, e.run_id)""",
-        [owner, kind.__name__, list(run_ids)],
-    )
-    known = {row["id"] for row in within}
+    known = find_telling(ledger, owner, run_ids, kind)
     in_order = [run_id for run_id in dict.fromkeys(run_ids) if run_id in known]
     for run_id in reversed(in_order):
         # Run by run, as the caller asks on: the events of one lie together in the file, so that

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from agentkit.database import Database, Row
@@ -60,6 +61,9 @@ class StoredMessage:
     created_at: datetime
     thinking: Thinking | None = None
     """What its model thought before."""
+
+
+_NOTHING: Mapping[str, StoredMessage] = MappingProxyType({})
 
 
 class Ledger:
@@ -302,23 +306,39 @@ class Ledger:
             self.database.touch(CHATS)
             self.database.execute("delete from chats where owner = ? and id = ?", [owner, chat_id])
 
-    def thread(self, owner: str, chat_id: str, head_id: str | None = None) -> list[StoredMessage]:
+    def thread(
+        self,
+        owner: str,
+        chat_id: str,
+        head_id: str | None = None,
+        known: Mapping[str, StoredMessage] = _NOTHING,
+    ) -> list[StoredMessage]:
         """The branch that ends at `head_id` (default: the chat's head), first message first; raises
         NotFound.
+
+        Messages that are `known`, by their ids, are not read again: none ever changes.
         """
         chat = self.chat(owner, chat_id)
-        tree = {row["id"]: row for row in self.database.rows(_MESSAGES, [chat_id])}
-        if head_id and head_id not in tree:
+        sql = "select id, parent_id from messages where chat_id = ?"
+        before = {row["id"]: row["parent_id"] for row in self.database.rows(sql, [chat_id])}
+        if head_id and head_id not in before:
             raise NotFound(
                 f"There is no message {head_id!r} in chat {chat_id!r}; open the chat again to see"
                 " its messages."
             )
-        branch, at = [], head_id or chat.head_id
-        while at in tree:
-            row = tree.pop(at)
-            branch.append(_message(row))
-            at = row["parent_id"]
-        return branch[::-1]
+        branch: list[str] = []
+        at = head_id or chat.head_id
+        while at is not None and at in before:
+            branch.append(at)
+            at = before.pop(at)
+        read = self._messages([one for one in branch if one not in known])
+        return [known.get(one) or read[one] for one in reversed(branch)]
+
+    def _messages(self, ids: Sequence[str]) -> dict[str, StoredMessage]:
+        if not ids:
+            return {}
+        sql = "select * exclude (folded) from messages where list_contains(?, id)"
+        return {row["id"]: _message(row) for row in self.database.rows(sql, [list(ids)])}
 
     def said_in(self, owner: str, run_id: str) -> list[StoredMessage]:
         """The messages of a run, oldest first; none for a run of somebody else."""

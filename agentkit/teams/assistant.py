@@ -4,6 +4,8 @@ needed.
 
 from __future__ import annotations
 
+from functools import partial
+
 from agentkit.agents import AssistantAgent
 from agentkit.conversation import ConversableAgent
 from agentkit.messages import has_calls
@@ -35,6 +37,23 @@ def work(task: Task) -> Answer:
     """
     if not task.model.is_language_model:
         return answer.work(task)
+    made_of = (task.model, task.human_input, task.find is None)
+    with task.session.crew(TEAM.id, made_of, partial(_gather, task)) as (assistant, library, found):
+        found.begin(task)
+        library.reset()
+        remember(assistant, library, recall_talk(task), ASSISTANT)
+        return converse(
+            task,
+            lambda: library.initiate_chat(
+                assistant, message=make_opening(task), clear_history=False, summary_method=None
+            ),
+            ASSISTANT,
+            found,
+        )
+
+
+def _gather(task: Task) -> tuple[AssistantAgent, ConversableAgent, Findings]:
+    """Two agents who know nothing yet, and what one of them finds."""
     found = Findings(task)
     assistant = AssistantAgent(ASSISTANT, INSTRUCTIONS, task.llm_config)
     library = ConversableAgent(
@@ -48,15 +67,7 @@ def work(task: Task) -> Answer:
     )
     found.offer(assistant, library)
     long_memory.keep_short(assistant, task.model)
-    remember(assistant, library, recall_talk(task), ASSISTANT)
-    return converse(
-        task,
-        lambda: library.initiate_chat(
-            assistant, message=make_opening(task), clear_history=False, summary_method=None
-        ),
-        ASSISTANT,
-        found,
-    )
+    return assistant, library, found
 
 
 TEAM = Team(

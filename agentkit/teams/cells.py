@@ -17,6 +17,7 @@ from agentkit.coding.chat_kernel.kept import Kept
 from agentkit.coding.chat_kernel.kernel import CellResult, KernelEnd, find_packages
 from agentkit.coding.chat_kernel.outputs import Output, Text
 from agentkit.coding.chat_kernel.pool import KernelPool
+from agentkit.coding.chat_kernel.process import EndReason
 from agentkit.core import bus
 from agentkit.errors import ExecutionError, Stopped, WrongArgument
 from agentkit.events import Cell, CodeBegan, CodeOutput, CodeRan
@@ -26,6 +27,8 @@ WORK, SHOWN = "work", "shown"
 """In the folder of a chat: where its code works, and what was shown of that."""
 RESTARTED = "restarted"
 """Why a kernel is gone of which nobody in this process knows."""
+BRANCH: EndReason = "branch"
+"""Why what was made on one branch of a chat is gone on another: a kernel has one past."""
 EXECUTOR = "ChatKernel"
 _EXIT_CODES = {"ok": 0, "error": 1, "timeout": 124, "died": 137}
 _AT_ONCE, _EVERY_S = 100, 0.25
@@ -37,7 +40,7 @@ _DESCRIBED = re.compile(r"[^\W\d]\w{0,79} \(\w{1,80}(, [\d,. ×]{1,40}( [a-z]{1,
 
 @dataclass(slots=True)
 class ChatCells:
-    """The kernel of one chat, and the cells that ran in it before."""
+    """The kernel of one branch of a chat, and the cells that ran in it before."""
 
     chat_id: str
     folder: Path
@@ -60,8 +63,8 @@ class ChatCells:
 
     @property
     def alive(self) -> bool:
-        """Whether there is a kernel with variables."""
-        return self.chat_id in self.pool.alive()
+        """Whether there is a kernel with the variables of this branch."""
+        return is_alive(self.pool, self.chat_id, self.all())
 
     def all(self) -> list[CodeRan]:
         """The cells of this branch, oldest first."""
@@ -84,6 +87,8 @@ class ChatCells:
         Raises Stopped when the run is stopped, with the output so far.
         """
         cell_id, began, lost = new_id(), time.monotonic(), self.lost()
+        if not self.alive and self.chat_id in self.pool.alive():
+            self.pool.end(self.chat_id, BRANCH)  # nothing of another branch is to be seen here
         private.make_folder(self.folder)
         bus.emit(CodeBegan(cell_id, agent, "python", code, self.chat_id))
         telling = _Telling(cell_id, agent, self.kept)
@@ -138,6 +143,7 @@ class ChatCells:
         cell = replace(cell, chat_id=self.chat_id, again=self.again)
         ran = CodeRan(agent, "python", code, exit_code, output, EXECUTOR, seconds, stopped, cell)
         self.ran.append(ran)
+        self.pool.note_cell(self.chat_id, cell.id)
         bus.emit(ran)
         return ran
 
@@ -194,8 +200,18 @@ def find_variables(ran: Sequence[CodeRan]) -> list[dict[str, Any]]:
     return [[], *lived][-1]
 
 
+def is_alive(pool: KernelPool, chat_id: str, ran: Sequence[CodeRan]) -> bool:
+    """Whether the kernel of the chat has what these cells of a branch made, and nothing else: the
+    last of them is the last that ran in it, and each before was so in its turn.
+    """
+    last = _cell_of(ran[-1]).id if ran else ""
+    return chat_id in pool.alive() and pool.last_cell(chat_id) == last
+
+
 def find_end(pool: KernelPool, chat_id: str, ran: Sequence[CodeRan]) -> str:
     """Why the kernel of these cells is gone, also where no process knows of it any more."""
+    if chat_id in pool.alive():
+        return BRANCH
     return _reason_of(pool.last_end(chat_id)) or _cell_of(ran[-1]).ended or RESTARTED
 
 

@@ -31,9 +31,10 @@ from agentkit.teams.answer import Result, answer_from, explain_no_answer
 from agentkit.teams.drafts import is_audible
 from agentkit.teams.ending import without_ending
 from agentkit.teams.findings import FIND, SEARCH, Findings
+from agentkit.teams.live import Said
 from agentkit.teams.long_memory import recall_turns
 from agentkit.teams.session import as_history, restore
-from agentkit.teams.task import Answer, Note, Said, Task
+from agentkit.teams.task import Answer, Note, Task
 
 USER = "User"
 _USED_UP: frozenset[EndKind] = frozenset({"replies", "rounds", "turns"})
@@ -55,21 +56,22 @@ def recall_talk(task: Task) -> Talk:
     """The earlier turns, and what the team said and found for the newest of them; the passages in
     it can be cited again.
     """
-    turns, session = recall_turns(task), restore(task)
-    task.known = session.citations
+    turns, remembered = recall_turns(task), restore(task)
+    task.known = remembered.citations
     talk: Talk = []
     for turn, place in zip(turns, task.places, strict=True):
-        if place is not None and place in session.said:
-            talk.append(session.said[place])
-        elif place is None or place - 1 not in session.said:  # else it is the answer to that
+        if place is not None and place in remembered.said:
+            talk.append(remembered.said[place])
+        elif place is None or place - 1 not in remembered.said:  # else it is the answer to that
             talk.append(turn)
     return talk
 
 
 def remember(agent: ConversableAgent, peer: ConversableAgent, talk: Talk, name: str) -> None:
-    """Let the agent know earlier turns as if it had had them with the peer; `name` is who answered
-    then.
+    """Let the agent know earlier turns, and nothing else, as if it had had them with the peer;
+    `name` is who answered then.
     """
+    agent.reset()
     agent.chat_messages[peer] += as_told(talk, agent.name, name)
 
 

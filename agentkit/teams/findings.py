@@ -37,10 +37,14 @@ class Findings:
     """
 
     def __init__(self, task: Task) -> None:
+        self._numbering = threading.Lock()
+        self.begin(task)
+
+    def begin(self, task: Task) -> None:
+        """Find for this question, and number from 1 again."""
         recording = replay.current()
         self.hits = [Hit.from_json(hit) for hit in recording.numbered()] if recording else []
         self._retrieve, self._find = task.retrieve, task.find
-        self._numbering = threading.Lock()
 
     def offer(self, caller: ConversableAgent, executor: ConversableAgent) -> None:
         """Let `caller` ask for these tools, as far as there is something behind them, and

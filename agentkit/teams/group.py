@@ -76,11 +76,21 @@ Put TERMINATE on the last line when nothing has to be looked up any more.""",
 
 def work(task: Task, method: str) -> Answer:
     """Let the three talk until the writer is done."""
+    made_of = (task.model, task.find is None)
+    with task.session.crew(GROUP, made_of, partial(_gather, task)) as (members, found):
+        found.begin(task)
+        return converse(task, partial(_discuss, task, members, method), WRITER, found)
+
+
+def _gather(task: Task) -> tuple[list[ConversableAgent], Findings]:
+    """The three, who know nothing yet, and what the researcher finds."""
     found = Findings(task)
-    members = {name: _member(task, name) for name in ROLES}
-    researcher = members[RESEARCHER]
+    members: list[ConversableAgent] = [_member(task, name) for name in ROLES]
+    researcher = members[0]
     found.offer(researcher, researcher)
-    return converse(task, partial(_discuss, task, list(members.values()), method), WRITER, found)
+    for member in members:
+        keep_short(member, task.model)
+    return members, found
 
 
 def _member(task: Task, name: str) -> AssistantAgent:
@@ -110,7 +120,6 @@ def _discuss(task: Task, members: list[ConversableAgent], method: str) -> ChatRe
     )
     manager = GroupChatManager(group, GROUP, llm_config=task.llm_config, is_termination_msg=is_over)
     for member in members:
-        keep_short(member, task.model)
         remember(member, manager, talk, WRITER)
     group.hear = partial(_tell_all, group, manager, user)
     result: ChatResult = user.initiate_chat(

@@ -1,8 +1,9 @@
 """What the agents of a team remember of earlier questions of a chat: what each of them said and
 found then, not the answers alone.
 
-A session is all in the ledger: the words between agents, and the passages that answers cite. So it
-is the same after a restart, on another branch, and whatever team answered in between.
+All of it is in the ledger: the words between agents, and the passages that answers cite. So it is
+the same after a restart, on another branch, and whatever team answered in between. What was told
+for the question before is kept in the chat's session, and not made once more.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from agentkit.messages import (
     joined_responses,
 )
 from agentkit.teams.ending import without_ending
+from agentkit.teams.live import Said, Told
 from agentkit.teams.task import (
     MARKER,
     Citation,
-    Said,
     Task,
     Work,
     describe_source,
@@ -42,7 +43,7 @@ _LONGEST_RESULT = 2_000  # characters of what another tool gave
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class Remembered:
     """What is remembered, as it is told today."""
 
     said: Mapping[int, Sequence[Said]]
@@ -51,21 +52,30 @@ class Session:
     """The passages in it, by the numbers that they have now."""
 
 
-def restore(task: Task) -> Session:
+def restore(task: Task) -> Remembered:
     """The newest work of the team for turns that are told word for word, as much as fits."""
     room = min(LONGEST, (window_of(task.model) or UNKNOWN_WINDOW) // SHARE)
-    counter = counter_of(task.model)
     numbers = _Numbers()
     remembered: dict[int, Sequence[Said]] = {}
+    before, task.session.told = task.session.told, {}
     for work in reversed(task.earlier()):
         if work.place not in task.places:
             break
-        words = numbers.renumber(work)
-        room -= sum(counter.text(one.content)[0] for one in words)
+        new = numbers.add(work)
+        key = (work.answer_id, task.model.id, tuple(new.items()))
+        told = before.get(key) or _tell(work, new, task)
+        task.session.told[key] = told
+        room -= told.tokens
         if room < 0:
             break
-        remembered[work.place] = words
-    return Session(remembered, numbers.citations)
+        remembered[work.place] = told.words
+    return Remembered(remembered, numbers.citations)
+
+
+def _tell(work: Work, new: Mapping[int, int], task: Task) -> Told:
+    words = renumber(work, new)
+    counter = counter_of(task.model)
+    return Told(words, sum(counter.text(one.content)[0] for one in words))
 
 
 def as_history(said: Sequence[Said], agent: str, person: str) -> list[Stored]:
@@ -102,29 +112,33 @@ class _Numbers:
         self.citations: dict[int, Citation] = {}
         self._known: dict[tuple[str, int, int], int] = {}
 
-    def renumber(self, work: Work) -> list[Said]:
-        """The words with these numbers; results are cut to what the answer cites."""
-        new = {marker: self._number(one) for marker, one in work.citations.items()}
-        cited = format_passages(
-            [
-                Passage(new[marker], describe_source(one), one.text)
-                for marker, one in sorted(work.citations.items())
-            ]
-        )
-        words: list[Said] = []
-        for one in work.said:
-            content = _change_markers(without_ending(one.content), new)
-            if is_result({"role": one.role}):
-                content = _shorten_result(one.content, cited)
-                cited = cited if content != cited else ""
-            words.append(Said(one.sender, one.role, content, one.calls))
-        return words
+    def add(self, work: Work) -> dict[int, int]:
+        """The numbers that the passages of the work have now, by those that they had."""
+        return {marker: self._number(one) for marker, one in work.citations.items()}
 
     def _number(self, citation: Citation) -> int:
         key = (citation.document_id, citation.start, citation.end)
         number = self._known.setdefault(key, FIRST + len(self._known))
         self.citations[number] = citation
         return number
+
+
+def renumber(work: Work, new: Mapping[int, int]) -> list[Said]:
+    """The words of earlier work with these numbers; results are cut to what the answer cites."""
+    cited = format_passages(
+        [
+            Passage(new[marker], describe_source(one), one.text)
+            for marker, one in sorted(work.citations.items())
+        ]
+    )
+    words: list[Said] = []
+    for one in work.said:
+        content = _change_markers(without_ending(one.content), new)
+        if is_result({"role": one.role}):
+            content = _shorten_result(one.content, cited)
+            cited = cited if content != cited else ""
+        words.append(Said(one.sender, one.role, content, one.calls))
+    return words
 
 
 def _shorten_result(content: str, cited: str) -> str:

@@ -26,11 +26,12 @@ from agentkit.events import (
 from agentkit.llm.model import Model
 from agentkit.llm.offline.passages import Passage
 from agentkit.llm.support import Checked, Embed, check
-from agentkit.messages import Calls, Message, new_id
+from agentkit.messages import Message, new_id
 from agentkit.options import InputMode
 from agentkit.reasons import ANSWERED, EndReason
 from agentkit.retrieval import Hit
 from agentkit.teams.approval import Allowed
+from agentkit.teams.live import Said, Session
 from agentkit.teams.question import Question
 
 if TYPE_CHECKING:
@@ -114,16 +115,6 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A word of one agent to the others."""
-
-    sender: str
-    role: str
-    content: str
-    calls: Calls = field(default_factory=Calls)
-
-
-@dataclass(frozen=True, slots=True)
 class Work:
     """What a team said among itself for an earlier question."""
 
@@ -132,6 +123,8 @@ class Work:
     said: Sequence[Said]
     citations: Mapping[int, Citation]
     """The passages that the answer cites, by their numbers there."""
+    answer_id: str = ""
+    """The id of that answer: what led to it never changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +215,8 @@ class Task:
     """Where python code may run, so that its variables live on in the chat; None for no such
     place.
     """
+    session: Session = field(default_factory=Session)
+    """The agents of the chat from its questions before, as far as this process has them."""
 
     @property
     def question(self) -> str:

@@ -8,6 +8,7 @@ import inspect
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from agentkit import coding
@@ -100,9 +101,14 @@ class Runner(ConversableAgent):
             llm_config=False,
             max_consecutive_auto_reply=STEPS,
         )
+        self.begin(allowed, cells)
+
+    def begin(self, allowed: Allowed, cells: ChatCells | None) -> None:
+        """Know nothing but this, for the next question."""
+        self.reset()
         self.notes: list[Note] = []
         """What the person should know, such as why no code was run."""
-        self._approval = Approval(name, allowed)
+        self._approval = Approval(self.name, allowed)
         self._executor: Any = None
         self._cells = cells
 
@@ -226,12 +232,32 @@ class Runner(ConversableAgent):
 
 def work(task: Task) -> Answer:
     """Let the assistant and the runner work until there is an answer."""
-    found = Findings(task)
     cells = task.cells if task.cells and is_available() else None
-    assistant, runner = (
-        AssistantAgent(ASSISTANT, _instruct(cells), task.llm_config),
-        Runner(RUNNER, task.allowed, cells, task.human_input),
-    )
+    made_of = (task.model, task.human_input, task.find is None, *task.tools)
+    with task.session.crew(TEAM.id, made_of, partial(_gather, task)) as (assistant, runner, found):
+        found.begin(task)
+        runner.begin(task.allowed, cells)
+        assistant.update_system_message(_instruct(cells))
+        remember(assistant, runner, recall_talk(task), ASSISTANT)
+        try:
+            return converse(
+                task,
+                lambda: runner.initiate_chat(
+                    assistant, message=make_opening(task), clear_history=False, summary_method=None
+                ),
+                ASSISTANT,
+                found,
+                runner.notes,
+            )
+        finally:
+            runner.close()
+
+
+def _gather(task: Task) -> tuple[AssistantAgent, Runner, Findings]:
+    """Two agents who know nothing yet, with all tools, and what they find."""
+    found = Findings(task)
+    assistant = AssistantAgent(ASSISTANT, INSTRUCTIONS, task.llm_config)
+    runner = Runner(RUNNER, task.allowed, human_input_mode=task.human_input)
     found.offer(assistant, runner)
     long_memory.keep_short(assistant, task.model)
     description = "The date of today with weekday and local time."
@@ -242,19 +268,7 @@ def work(task: Task) -> Answer:
         register_function(
             tool, caller=assistant, executor=runner, description=str(inspect.getdoc(tool))
         )
-    remember(assistant, runner, recall_talk(task), ASSISTANT)
-    try:
-        return converse(
-            task,
-            lambda: runner.initiate_chat(
-                assistant, message=make_opening(task), clear_history=False, summary_method=None
-            ),
-            ASSISTANT,
-            found,
-            runner.notes,
-        )
-    finally:
-        runner.close()
+    return assistant, runner, found
 
 
 def _instruct(cells: ChatCells | None) -> str:

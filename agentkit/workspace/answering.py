@@ -4,9 +4,16 @@ used, how a failure is told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, filterfalse
 from typing import Any
 
 from agentkit.core import bus
@@ -23,7 +30,8 @@ from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.teams import Answer, Question, Task, Team
 from agentkit.teams.drafts import find_citations, read_unfinished
-from agentkit.teams.task import Citation, Readable, Said, Work
+from agentkit.teams.live import Said
+from agentkit.teams.task import Citation, Readable, Work
 from agentkit.workspace import intake
 from agentkit.workspace.resuming import BrokenOff, LookUp, serving
 
@@ -186,8 +194,13 @@ def is_turn(said: StoredMessage) -> bool:
     return bool(said.content) and not said.extra.get("inner")
 
 
-def find_work(thread: Sequence[StoredMessage], kind: str) -> list[Work]:
-    """What teams of this kind said among themselves for the questions of a branch, oldest first."""
+def find_work(
+    thread: Sequence[StoredMessage], kind: str, known: MutableMapping[str, Work]
+) -> list[Work]:
+    """What teams of this kind said among themselves for the questions of a branch, oldest first.
+
+    What is `known`, by the ids of the answers, is taken from there, and the rest is added.
+    """
     found: list[Work] = []
     place, team_id = -1, ""
     inner: list[Said] = []
@@ -199,11 +212,17 @@ def find_work(thread: Sequence[StoredMessage], kind: str) -> list[Work]:
         place += 1
         asked = said.role == "user"
         if not asked and inner and team_id.partition(":")[0] == kind:
-            citations = map(Citation.from_json, said.extra.get("citations", ()))
-            found.append(Work(place - 1, inner, {one.marker: one for one in citations}))
+            work = known.get(said.id) or _make_work(place - 1, inner, said)
+            found.append(work)
+            known[said.id] = work
         inner = []
         team_id = str(said.extra.get("team_id", "")) if asked else ""
     return found
+
+
+def _make_work(place: int, inner: Sequence[Said], answer: StoredMessage) -> Work:
+    citations = map(Citation.from_json, answer.extra.get("citations", ()))
+    return Work(place, inner, {one.marker: one for one in citations}, answer.id)
 
 
 def find_places(thread: Sequence[StoredMessage], ids: Collection[str]) -> frozenset[int]:
@@ -228,16 +247,22 @@ def make_wishes(
 
 
 def find_shortenings(
-    ledger: Ledger, owner: str, thread: Sequence[StoredMessage]
+    ledger: Ledger, owner: str, thread: Sequence[StoredMessage], whole: set[str]
 ) -> Iterator[tuple[int, Compressed]]:
     """What was told of shortening this branch of a chat, newest first, each with how many turns
     there were before the question.
 
     Only runs count that a message of the branch is from: what they knew are the messages before,
-    which never change.
+    which never change. Those that shortened nothing are not asked again: they are kept in `whole`.
     """
     begins: dict[str, int] = {}
     for place, turn in enumerate(thread):
         begins.setdefault(turn.run_id or "", place)
-    for run_id, event in queries.told(ledger, owner, list(begins), Compressed):
+    unknown = list(filterfalse(whole.__contains__, begins))
+    if not unknown:
+        return
+    telling = queries.find_telling(ledger, owner, unknown, Compressed)
+    whole.update(filterfalse(telling.__contains__, unknown))
+    told_in = list(filter(telling.__contains__, unknown))
+    for run_id, event in queries.told(ledger, owner, told_in, Compressed):
         yield len(to_history(thread[: begins[run_id]])), event

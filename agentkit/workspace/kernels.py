@@ -27,7 +27,7 @@ AGAIN = "cells_again"
 def cells_of(
     data: Path, ledger: Ledger, owner: str, chat: Chat, thread: Sequence[StoredMessage]
 ) -> ChatCells:
-    """The kernel of a chat with the cells of a branch; none begins before a cell runs."""
+    """The kernel of a chat for a branch with its cells; none begins before a cell runs."""
     run_ids = [said.run_id for said in thread if said.run_id]
 
     def earlier() -> list[CodeRan]:

@@ -22,7 +22,7 @@ from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import DocumentDone, Purpose
-from agentkit.ledger import CallWriter, Chat, Ledger, RunKey, queries
+from agentkit.ledger import CallWriter, Chat, Ledger, RunKey, StoredMessage, queries
 from agentkit.ledger.figures import Figures
 from agentkit.ledger.forecasts import find_forecast
 from agentkit.ledger.prompts import Prompts
@@ -52,8 +52,6 @@ from agentkit.workspace.again import find_begun, find_earlier, find_writer
 from agentkit.workspace.answering import (
     Asking,
     find_places,
-    find_shortenings,
-    find_work,
     make_lookups,
     make_wishes,
     say_question,
@@ -62,6 +60,7 @@ from agentkit.workspace.answering import (
     work_on,
 )
 from agentkit.workspace.interrupted import interrupt
+from agentkit.workspace.sessions import Sessions
 from agentkit.workspace.sharing.sharing import Sharing
 
 DEFAULT_COLLECTION = "Documents"
@@ -83,6 +82,7 @@ class Workspace:
         self.figures = Figures(self.ledger)
         self.sharing = Sharing(settings.data, self.ledger)
         self.prompts = Prompts(self.ledger)
+        self.sessions = Sessions(self.ledger)
         self.embedder: Embedder = embedder or MiniLMEmbedder(settings.models)
         self.library = Library(
             self.database, settings, *offers.build_offers(settings, self.embedder)
@@ -347,15 +347,16 @@ class Workspace:
         for name in question.collections:
             self.library.collection(owner, name)
         chat_id, parent_id = question.chat_id, question.parent_id
-        goes_on = chat_id and parent_id != ""
-        thread = self.ledger.thread(owner, chat_id or "", parent_id) if goes_on else []
+        thread: list[StoredMessage] = []
+        if chat_id and parent_id != "":
+            thread = self.sessions.of(owner, chat_id).thread(parent_id)
         chat = self._chat(owner, question, model)
         attach = partial(intake.attach, self.library, chat, question, question.attachments)
         return Asking(chat, question, chosen, chosen.work, thread, attach, {})
 
     def _once_more(self, owner: str, question: Question, model: Model) -> Asking:
         chat = self.ledger.chat(owner, question.chat_id or "")
-        *thread, said = self.ledger.thread(owner, chat.id, question.again)
+        *thread, said = self.sessions.of(owner, chat.id).thread(question.again)
         again = find_earlier(self.library, said, chat, intake.attachment_collection(chat.id))
         first, chosen = again.question, team(question.team_id)
         work: Callable[[Task], Answer] = chosen.work
@@ -392,7 +393,7 @@ class Workspace:
         tools = load_tools(self.settings.tools) if chosen.calls_tools else ()
         before = Used() if limits[1] == Limit() else sum_usage(self.ledger, chat)
         near = self.embedder.embed if self._is_at_hand(searched) else None
-        broken = asking.goes_on_with
+        broken, kept = asking.goes_on_with, self.sessions.of(owner, chat.id)
 
         def work() -> Answer:
             run = runs.current()
@@ -409,7 +410,6 @@ class Workspace:
                 facts[resuming.KERNEL] = state
             asked = say_question(question, thread, facts)
             look_up, find, documents = make_lookups(self.library, chat, question)
-            known = partial(find_shortenings, self.ledger, owner, thread)
             task = Task(
                 question,
                 model,
@@ -421,11 +421,12 @@ class Workspace:
                 documents,
                 tools,
                 AllowedTools(self.settings.data),
-                known,
+                kept.shortened(thread),
                 near,
                 whole=find_places(thread, question.whole),
-                earlier=partial(find_work, thread, chosen.kind),
+                earlier=kept.earlier(thread, chosen.kind),
                 cells=cells,
+                session=kept.agents,
             )
             wishes = make_wishes(self.ledger, owner, thread, task, chosen.agents)
             with limited(*limits, before), wished(wishes), bus.listening(task.hear):
@@ -459,6 +460,7 @@ class Workspace:
         NotFound.
         """
         deleting.remove_chat(self.ledger, self.library, self.settings.data, owner, chat_id)
+        self.sessions.forget(owner, chat_id)
 
     def discard_chats(self, owner: str, chat_ids: Sequence[str]) -> list[str]:
         """Delete chats, which can be brought back for a week and go for good then; returns the ids

@@ -137,6 +137,25 @@ def test_after_a_restart_what_is_gone_is_named_and_cells_run_again(
     assert not [button for button in app.button if button.label == "Try again"]
 
 
+def test_another_branch_has_no_kernel_and_runs_its_cells_again(
+    workspace: ScriptableWorkspace,
+) -> None:
+    app = ask(workspace, LOAD)
+    chat = workspace.ledger.chat(OWNER, chat_of(app))
+    ask(workspace, "fares = 'other'", app=app)
+    told = "This branch has no kernel:** the kernel of this chat held what another branch made."
+    assert not any(told in text for text in texts(app))
+    with workspace.database.transaction():
+        changed = [chat.head_id, chat.id]
+        workspace.database.execute("update chats set head_id = ? where id = ?", changed)
+    app = open_page("chat", chat=chat.id)
+    assert f"{told} Gone: fares (DataFrame, 2 × 2)." in texts(app)
+    again(app)
+    assert not any(told in text for text in texts(app))
+    (variables,) = [one for one in app.dataframe if "name" in one.value]
+    assert variables.value.to_dict("list")["type"] == ["DataFrame"]
+
+
 def test_a_cell_that_fails_when_it_runs_again_is_told(workspace: ScriptableWorkspace) -> None:
     app = ask(workspace, "open('once', 'x').close()", "x = 1")
     shared_pool().end(chat_of(app))

@@ -15,7 +15,6 @@ from playwright.sync_api import Locator, Page, expect
 
 from agentkit.api import Workspace
 from agentkit.settings import Settings
-from agentkit.teams.continuing import GO_ON
 from tests.browser import driver, papers
 from tests.browser.serving import App, serving
 from tests.servers.openai_server import Answer, OpenAIServer, words
@@ -25,19 +24,27 @@ WHOLE = f"{BEGUN} empty."
 DRAFT = "And on Sundays, when"
 
 
-def script(body: dict[str, Any]) -> Answer:
-    """The answer halts; asked to go on, the rest comes; other questions are answered at once."""
-    last = body["messages"][-1]["content"]
-    if last == GO_ON:
-        return Answer(WHOLE.removeprefix(body["messages"][-2]["content"]))
-    if last == papers.FERRY_QUESTION:
-        return Answer(f"{BEGUN} never said", halt_after=len(words(BEGUN)))
-    return Answer("It costs nothing.")
+class Script:
+    """The answer halts at first and is whole the second time; other questions are answered at
+    once.
+    """
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, body: dict[str, Any]) -> Answer:
+        if body["messages"][-1]["content"] != papers.FERRY_QUESTION:
+            return Answer("It costs nothing.")
+        self.asked += 1
+        if self.asked == 1:
+            return Answer(f"{BEGUN} never said", halt_after=len(words(BEGUN)))
+        return Answer(WHOLE)
 
 
 def test_what_was_on_the_page_is_there_again_after_the_app_was_killed(
     tmp_path: Path, page: Page
 ) -> None:
+    script = Script()
     with OpenAIServer(script) as server:
         environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_MODEL": "test-model"}
         environment["OPENAI_API_KEY"] = "sk-browser"
@@ -46,6 +53,7 @@ def test_what_was_on_the_page_is_there_again_after_the_app_was_killed(
         with serving(tmp_path, environment) as app:
             page.goto(f"{app.url}{address}")
             _found_again(page)
+    assert script.asked == 2, "the reply that was cut is asked for once more"
 
 
 def _killed(app: App, page: Page) -> str:

@@ -184,6 +184,7 @@ def test_a_stop_keeps_the_output_and_the_variables(chat: Chat) -> None:
     assert (ran.stopped, ran.exit_code, ran.output) == (True, 137, "begun\n")
     assert cell_of(ran).outputs == [{"kind": "text", "text": "begun\n", "stream": "stdout"}]
     assert [one["name"] for one in cell_of(ran).variables] == ["x"]
+    chat.ran.append(ran)
     assert chat.ask("x").of(CodeRan)[0].output == "7\n"
 
 

@@ -38,6 +38,7 @@ _WHY: dict[EndReason, str] = {
     "least_used": "other chats needed its place, and it was the one not used for longest",
     "idle": "it was not used for a long time",
     "ended": "it was asked to end",
+    "branch": "what it held belonged to another branch of the chat",
 }
 
 CellStatus = Literal["ok", "error", "timeout", "died"]

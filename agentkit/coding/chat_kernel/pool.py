@@ -33,6 +33,8 @@ class _Place:
     """How many calls wait for it or use it."""
     taken: bool = False
     """Whether it counts as alive: it is, or is about to be."""
+    cell: str = ""
+    """The last cell that ran in it, as its chat calls it."""
 
 
 class KernelPool:
@@ -107,13 +109,23 @@ class KernelPool:
             living = [(place.used, chat) for chat, place in self._living()]
         return [chat for _, chat in sorted(living)]
 
-    def end(self, chat_id: str) -> None:
+    def note_cell(self, chat_id: str, cell_id: str) -> None:
+        """Know which cell of the chat ran last in its kernel."""
+        if place := self._places.get(chat_id):
+            place.cell = cell_id
+
+    def last_cell(self, chat_id: str) -> str:
+        """The cell that was noted last; empty where none was."""
+        place = self._places.get(chat_id)
+        return place.cell if place else ""
+
+    def end(self, chat_id: str, reason: EndReason = "ended") -> None:
         """End the kernel of a chat, also in the middle of a cell."""
         with self._changed:
             place = self._places.get(chat_id)
         if place is None:
             return
-        place.kernel.end()
+        place.kernel.end(reason)
         with self._changed:
             if not place.busy:
                 place.taken = False

@@ -39,10 +39,11 @@ EndReason = Literal[
     "least_used",
     "idle",
     "ended",
+    "branch",
 ]
 """Why a kernel is gone: it ended by itself; it broke a limit, of output, or of processes that
 cannot be halted; it did not obey an interrupt, after a timeout or a stop; the pool needed its
-place, or nobody used it; it was asked to end.
+place, or nobody used it; it was asked to end; its chat went on from another branch.
 """
 Ending = Literal["done", "timeout", "stopped"]
 

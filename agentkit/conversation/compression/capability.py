@@ -116,7 +116,17 @@ class Compression:
             raise WrongArgument(f"{agent.name}: this compression is added already.")
         if agent.client is not None:
             self._find_bounds(*model_of(agent))
-        agent.register_reply([Agent, None], self._reply, position=before_the_model(agent))
+        agent.register_reply(
+            [Agent, None],
+            self._reply,
+            position=before_the_model(agent),
+            reset_config=lambda config: self._forget(agent),
+        )
+
+    def _forget(self, agent: ConversableAgent) -> None:
+        """Know nothing of the agent's conversations, as it knows none itself."""
+        self._views.drop(agent)
+        self._failures.drop(agent)
 
     async def _compress(
         self, mode: Mode, /, messages: Messages, agent: ConversableAgent | None = None

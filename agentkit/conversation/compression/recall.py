@@ -40,6 +40,10 @@ class Conversations(Generic[T]):
         """Know this of theirs, instead of what was known."""
         self._of(agent)[_key(peer)] = value
 
+    def drop(self, agent: object) -> None:
+        """Know nothing of this agent's any more."""
+        self._by_agent.pop(_key(agent), None)
+
     def _of(self, agent: object) -> WeakKeyDictionary[Any, T]:
         return self._by_agent.setdefault(_key(agent), WeakKeyDictionary())
 

@@ -397,10 +397,9 @@ def _draw_again(chosen: Question, turn: Turn) -> None:
     problem = queries.why_not_resumed(state.workspace().ledger, state.owner(), turn.run_id)
     if problem:
         st.error(markdown.literal(problem), icon=":material/error:")
-    written = bool(turn.answer and turn.answer.content)
     can_go_on, can_resume = _can_go_on(chosen, turn), not problem and _can_resume(turn)
     with st.container(horizontal=True, gap="small"):
-        if can_resume and not (written and can_go_on):
+        if can_resume:
             st.button(
                 "Continue",
                 key=f"resume-{turn.run_id}",

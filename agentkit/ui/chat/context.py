@@ -115,7 +115,7 @@ def _read_context(
         return None
     answer, _ = count_text(turns[-1].content, model.name)
     window = window_of(model)
-    for count, event in find_shortenings(ledger, owner, thread):
+    for count, event in find_shortenings(ledger, owner, thread, set()):
         if event.agent == NOTES and event.ok and event.summary:
             covered = tuple(turns[1 : count_covered(count, event)])
             saved = event.tokens_before - event.tokens_after

@@ -12,11 +12,13 @@ from agentkit.errors import AgentkitError
 from agentkit.events import CodeRan
 from agentkit.ledger import Chat
 from agentkit.teams.cells import (
+    BRANCH,
     describe_variables,
     drop_modules,
     find_codes,
     find_end,
     find_variables,
+    is_alive,
 )
 from agentkit.ui.shared import state
 from agentkit.ui.steps.cells import ENDS
@@ -25,6 +27,8 @@ from agentkit.ui.text import figures, markdown
 from agentkit.workspace import kernels
 
 _CELLS = "cells-of-runs"
+_HEADS = {BRANCH: "This branch has no kernel"}
+"""What is said of a kernel that is gone, where it has not ended."""
 
 
 def cells_of(turns: Sequence[Turn]) -> list[CodeRan]:
@@ -44,7 +48,7 @@ def draw_kernel(chat: Chat, turns: Sequence[Turn]) -> None:
     ran = cells_of(turns)
     if not ran:
         return
-    if chat.id in shared_pool().alive():
+    if is_alive(shared_pool(), chat.id, ran):
         _draw_alive(chat, find_variables(ran))
     else:
         _draw_gone(chat, ran)
@@ -74,11 +78,12 @@ def _draw_alive(chat: Chat, variables: Sequence[dict[str, Any]]) -> None:
 
 
 def _draw_gone(chat: Chat, ran: Sequence[CodeRan]) -> None:
-    why = ENDS.get(find_end(shared_pool(), chat.id, ran), "it is gone")
+    end = find_end(shared_pool(), chat.id, ran)
+    head, why = _HEADS.get(end, "The kernel has ended"), ENDS.get(end, "it is gone")
     gone = markdown.literal(describe_variables(find_variables(ran)))
     codes = find_codes(ran)
     with st.container(key=f"kernel-gone-{chat.id}", border=True, gap="xsmall"):
-        told = f":material/memory: **The kernel has ended:** {why}."
+        told = f":material/memory: **{head}:** {why}."
         st.markdown(f"{told} Gone: {gone}.")
         st.button(
             f"Run the cells again ({len(codes)})",

@@ -38,6 +38,7 @@ ENDS = {
     "least_used": "other chats needed its place, and it was the one not used for longest",
     "idle": "it was not used for a long time",
     "ended": "you ended it",
+    "branch": "the kernel of this chat held what another branch made",
     "restarted": "the app was started again",
 }
 """Why a kernel is gone."""
