@@ -13,7 +13,7 @@ import streamlit as st
 
 from agentkit.errors import WrongArgument
 from agentkit.events import ParameterRefused
-from agentkit.llm.calls.wishes import NOTHING, Parameters, check_instructions, find_refused
+from agentkit.llm.calls.wishes import Parameters, check_instructions, find_refused
 from agentkit.options import Effort
 from agentkit.teams import Question
 from agentkit.ui.shared import dialogs, kept, state
@@ -216,7 +216,8 @@ def read_value(name: str, text: str) -> float | int | None:
     except ValueError as error:
         kind = "number" if name == "temperature" else "whole number"
         raise WrongArgument(f"“{typed:.40}” is no {kind}.") from error
-    replace(NOTHING, **{name: number})  # type and range
+    wished: dict[str, Any] = {name: number}
+    Parameters(**wished)  # type and range
     return number
 
 
