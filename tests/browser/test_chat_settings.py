@@ -57,6 +57,13 @@ def _open_settings(page: Page) -> Locator:
     return dialog
 
 
+def _close_list(page: Page) -> None:
+    """Close the list of a field, in which several are chosen."""
+    expect(page.get_by_role("listbox")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("listbox")).to_have_count(0)
+
+
 def _type(dialog: Locator, field: str, text: str) -> None:
     dialog.get_by_role("textbox", name=field).fill(text)
     dialog.get_by_role("textbox", name=field).press("Tab")
@@ -74,7 +81,7 @@ def _mention(page: Page, name: str) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_text(f"Next question: {name}")).to_be_visible()
     driver.settled(page)
-    page.keyboard.press("Escape")
+    _close_list(page)
     page.keyboard.press("Escape")
     expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
     expect(box).to_have_value("")
@@ -89,6 +96,7 @@ def test_what_a_chat_is_set_to_is_sent_kept_and_linked(
     dialog.get_by_role("combobox", name="Also look into").click()
     page.get_by_role("option", name="Water").click()
     driver.settled(page)
+    _close_list(page)
     _type(dialog, "Instructions", "Answer in French.")
     _type(dialog, "Temperature", "99")
     expect(dialog.get_by_role("alert")).to_contain_text("must be a number from 0 to 2")

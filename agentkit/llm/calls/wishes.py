@@ -6,7 +6,6 @@ parameter that a server refuses is left out from then on, and the model is asked
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,12 +21,12 @@ from agentkit.messages import Message, message
 from agentkit.options import Effort
 
 LONGEST_INSTRUCTIONS = 20_000  # characters
-_RANGES: Mapping[str, tuple[float, float]] = {
-    "temperature": (0, 2),
-    "max_tokens": (1, 10_000_000),
-    "seed": (-(2**63), 2**63 - 1),
+_RANGES: Mapping[str, tuple[tuple[type, ...], int, int]] = {
+    "temperature": ((int, float), 0, 2),
+    "max_tokens": ((int,), 1, 10_000_000),
+    "seed": ((int,), -(2**63), 2**63 - 1),
 }
-"""What each parameter may be, whoever the model is."""
+"""What each number may be, whoever the model is: its types, the least and the most."""
 _NEWER = {"max_tokens": "max_completion_tokens"}
 """Names that some models take in place of others."""
 _ABOUT_VALUE = re.compile(
@@ -62,8 +61,8 @@ class Parameters:
     """How much a model that thinks is to think."""
 
     def __post_init__(self) -> None:
-        for name, (least, most) in _RANGES.items():
-            _check_number(name, getattr(self, name), least, most)
+        for name in _RANGES:
+            _check_number(name, getattr(self, name))
         if self.reasoning_effort not in (None, *get_args(Effort)):
             raise WrongArgument(
                 f"reasoning_effort must be one of {', '.join(get_args(Effort))}, not"
@@ -75,15 +74,13 @@ class Parameters:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-def _check_number(name: str, value: object, least: float, most: float) -> None:
+def _check_number(name: str, value: object) -> None:
     if value is None:
         return
-    kinds = (int, float) if name == "temperature" else int
-    is_number = isinstance(value, kinds) and not isinstance(value, bool)
-    if not is_number or not least <= cast(float, value) <= most:
-        upper = f"{most:,.0f}" if most < math.inf else "any number"
+    kinds, least, most = _RANGES[name]
+    if type(value) not in kinds or not least <= cast(float, value) <= most:
         raise WrongArgument(
-            f"{name} is {value!r:.80}; it must be a number from {least:,.0f} to {upper}."
+            f"{name} is {value!r:.80}; it must be a number from {least:,} to {most:,}."
         )
 
 

@@ -13,7 +13,7 @@ import streamlit as st
 
 from agentkit.errors import WrongArgument
 from agentkit.events import ParameterRefused
-from agentkit.llm.calls.wishes import NOTHING, Parameters, check_instructions, find_refused
+from agentkit.llm.calls.wishes import Parameters, check_instructions, find_refused
 from agentkit.options import Effort
 from agentkit.teams import Question
 from agentkit.ui.shared import dialogs, kept, state
@@ -29,12 +29,12 @@ _TITLES = {
     "seed": "Seed",
 }
 """The fields that are typed, in their order."""
-_ABOUT = {
-    "temperature": "From 0, nearly the same answer each time, to 2. Empty: as the server does.",
-    "max_tokens": "Where a reply is cut at the latest. Empty: as the server does.",
-    "seed": "A whole number where chance begins: the same one gives the same answer where the"
-    " server can do that.",
+_HINTS = {
+    "temperature": "0 to 2; empty: the server's",
+    "max_tokens": "Empty: the server's",
+    "seed": "A whole number, or empty",
 }
+"""What stands in the fields while nothing is typed."""
 _EFFORTS = ("", *get_args(Effort))
 
 
@@ -195,9 +195,7 @@ def _draw_parameters(question: Question) -> Parameters:
 
 def _draw_value(chat_id: str | None, name: str, title: str) -> float | int | None:
     """The number that is typed; the one before while what is typed is none."""
-    text = st.text_input(
-        title, key=_key(chat_id, name), help=_ABOUT[name], placeholder="As the server does"
-    )
+    text = st.text_input(title, key=_key(chat_id, name), placeholder=_HINTS[name])
     try:
         return read_value(name, text)
     except WrongArgument as error:
@@ -216,7 +214,8 @@ def read_value(name: str, text: str) -> float | int | None:
     except ValueError as error:
         kind = "number" if name == "temperature" else "whole number"
         raise WrongArgument(f"“{typed:.40}” is no {kind}.") from error
-    replace(NOTHING, **{name: number})  # type and range
+    wished: dict[str, Any] = {name: number}
+    Parameters(**wished)  # type and range
     return number
 
 
