@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 
 from agentkit.core import stopping
 from agentkit.errors import ModelUnreachable, Stopped
@@ -88,6 +90,17 @@ class ScriptableWorkspace(Workspace):
         client = HaltingClient(first, rest)
         self.added.insert(0, Model("halting", "Halting", client, "halting", "scripted"))
         return client
+
+
+@pytest.fixture(scope="session", autouse=True)
+def components_are_looked_for_once() -> Iterator[None]:
+    """Streamlit reads what all installed packages say of themselves for each page that a test
+    opens, to find components, of which there are none.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        found_once = cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", found_once)
+        yield
 
 
 @pytest.fixture

@@ -113,8 +113,12 @@ def _loaded() -> subprocess.Popen[str]:
 
 
 def _serve() -> None:
+    from streamlit.components.v2 import manifest_scanner
+
     for name in LOADED:
         importlib.import_module(name)
+    found = manifest_scanner.scan_component_manifests()  # in what all packages say of themselves
+    manifest_scanner.scan_component_manifests = lambda max_workers=None: found
     signal.signal(signal.SIGCHLD, _reap)
     for line in sys.stdin:
         pid = os.fork()
