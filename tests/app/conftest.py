@@ -18,7 +18,9 @@ from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.llm.calls.stream import delta
 from agentkit.llm.response import Response
 from agentkit.retrieval import FakeEmbedder, Source
+from agentkit.runs import Run
 from agentkit.settings import Settings
+from agentkit.teams import Answer
 from agentkit.ui.shared import state
 from agentkit.workspace import Workspace
 from tests.app.driver import OWNER
@@ -65,6 +67,8 @@ class ScriptableWorkspace(Workspace):
 
     def __init__(self, settings: Settings) -> None:
         self.added: list[Model] = []
+        self.looked_at: Callable[[], object] = lambda: None
+        """Called when a page is about to look for the run of its chat."""
         super().__init__(settings, FakeEmbedder())
 
     def models(self) -> list[Model]:
@@ -73,6 +77,10 @@ class ScriptableWorkspace(Workspace):
     def model(self, model_id: str = "") -> Model:
         known = {model.id: model for model in self.added}
         return known.get(model_id) or super().model(model_id)
+
+    def wait_on(self, owner: str, chat_id: str = "") -> list[Run[Answer]]:
+        self.looked_at()
+        return super().wait_on(owner, chat_id)
 
     def script(self, *replies: str | Mapping[str, Any] | Exception) -> Model:
         """Add a model that gives these replies, one after the other."""
