@@ -42,8 +42,10 @@ elif current is None:
     )
     welcome.draw_welcome(known)
 else:
-    composer.send_queued(current)
     run = chat.live_run(current)
+    if run is None:  # looked at first: nobody would ask what waits for one that ends in between
+        composer.send_queued(current)
+        run = chat.live_run(current)
     st.set_page_config(page_title=f"{current.title} · agentkit")
     asked = requests.in_words(run) if run else None
     chosen = choices.choice(current, known)

@@ -26,10 +26,12 @@ MODELS = Path(__file__).parents[1] / ".cache" / "models"
 """Embedding models that were converted for this machine, for all tests and the next run."""
 os.environ["AGENTKIT_MODEL_FOLDER"] = str(MODELS)  # for what tests start
 
-# A busy machine is slow, which is no fault of what is tested.
+# A busy machine is slow, which is no fault of what is tested. Examples are others in every run, so
+# that few of them are enough for plain properties; what needs more says so.
 hypothesis.settings.register_profile(
     "any machine",
     hypothesis.settings(),
+    max_examples=40,
     deadline=None,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )

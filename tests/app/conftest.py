@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 
 from agentkit.core import stopping
 from agentkit.errors import ModelUnreachable, Stopped
@@ -16,7 +18,9 @@ from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.llm.calls.stream import delta
 from agentkit.llm.response import Response
 from agentkit.retrieval import FakeEmbedder, Source
+from agentkit.runs import Run
 from agentkit.settings import Settings
+from agentkit.teams import Answer
 from agentkit.ui.shared import state
 from agentkit.workspace import Workspace
 from tests.app.driver import OWNER
@@ -63,6 +67,8 @@ class ScriptableWorkspace(Workspace):
 
     def __init__(self, settings: Settings) -> None:
         self.added: list[Model] = []
+        self.looked_at: Callable[[], object] = lambda: None
+        """Called when a page is about to look for the run of its chat."""
         super().__init__(settings, FakeEmbedder())
 
     def models(self) -> list[Model]:
@@ -71,6 +77,10 @@ class ScriptableWorkspace(Workspace):
     def model(self, model_id: str = "") -> Model:
         known = {model.id: model for model in self.added}
         return known.get(model_id) or super().model(model_id)
+
+    def wait_on(self, owner: str, chat_id: str = "") -> list[Run[Answer]]:
+        self.looked_at()
+        return super().wait_on(owner, chat_id)
 
     def script(self, *replies: str | Mapping[str, Any] | Exception) -> Model:
         """Add a model that gives these replies, one after the other."""
@@ -88,6 +98,17 @@ class ScriptableWorkspace(Workspace):
         client = HaltingClient(first, rest)
         self.added.insert(0, Model("halting", "Halting", client, "halting", "scripted"))
         return client
+
+
+@pytest.fixture(scope="session", autouse=True)
+def components_are_looked_for_once() -> Iterator[None]:
+    """Streamlit reads what all installed packages say of themselves for each page that a test
+    opens, to find components, of which there are none.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        found_once = cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", found_once)
+        yield
 
 
 @pytest.fixture

@@ -1,12 +1,13 @@
 """Speed and size of taking documents in.
 
-`python tests/bench/bench_ingest.py [share|embedding|memory]`, by default all three:
+`python tests/bench/bench_ingest.py [share|embedding|memory [DOCUMENTS ...]]`, by default all three:
 
 share      how much of an ingest is not embedding, of the wall time and of the processor time: 1,398
            abstracts as text files, PDFs of 100 pages, spreadsheets
 embedding  our embedder against sentence-transformers' default on the same texts, in turns, by
            processor time: in five starts, and in five beside two busy processes
-memory     peak memory of processes that take in 1,000 and 10,000 documents
+memory     peak memory of processes that take in 1,000 and 10,000 documents, or the given numbers
+           of them, and the processor time of each document
 """
 
 from __future__ import annotations
@@ -233,8 +234,8 @@ def start() -> None:
 
 
 def memory() -> None:
-    print("documents  peak MB  seconds")
-    for count in (1_000, 10_000):
+    print("documents  peak MB  seconds  processor ms a document")
+    for count in map(int, sys.argv[2:] or ("1000", "10000")):
         print(
             subprocess.run(
                 [sys.executable, __file__, "one", str(count)],
@@ -256,11 +257,11 @@ def one(count: int) -> None:
             )
         database = Database(settings.data / "agentkit.duckdb")
         library = Library(database, settings, FakeEmbedder(384))
-        started = time.perf_counter()
+        started, computed = time.perf_counter(), processor_seconds()
         library.ingest("local", "Bench", sources_from_paths([files]))
-        seconds = time.perf_counter() - started
+        seconds, computed = time.perf_counter() - started, processor_seconds() - computed
         size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"{count:9,}{size:9,.0f}{seconds:9.1f}")
+        print(f"{count:9,}{size:9,.0f}{seconds:9.1f}{computed / count * 1000:26.2f}", flush=True)
         library.close()
         database.close()
 
@@ -275,5 +276,5 @@ if __name__ == "__main__":
         # A child's peak counts from its parent's size: memory comes first, before this process has
         # loaded the model.
         for command in (memory, share, embedding):
-            if not arguments or command.__name__ in arguments:
+            if not arguments or command.__name__ == arguments[0]:
                 command()

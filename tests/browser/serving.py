@@ -1,6 +1,4 @@
-"""The app as people start it: `streamlit run app.py`, here on a free port over a folder of the
-test.
-"""
+"""The app as `streamlit run app.py` starts it, here on a free port over a folder of the test."""
 
 from __future__ import annotations
 
@@ -8,8 +6,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -19,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.servers.forking import Forked, forked
 
 _LONGEST_LOG = 20_000  # characters
 _INNERMOST = 8  # calls of a thread that are told
@@ -31,7 +29,7 @@ class App:
 
     url: str
     data: Path
-    process: subprocess.Popen[bytes]
+    process: Forked
 
     def abort(self) -> None:
         """End it and print what each of its threads was doing, and what it had said: a test that
@@ -75,33 +73,22 @@ def serving(
         if not name.startswith(("OPENAI_", "AGENTKIT_", "STREAMLIT_"))
         or name == "AGENTKIT_MODEL_FOLDER"
     }
-    command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}"]
-    command += ["--server.headless=true", "--server.address=127.0.0.1", *options]
-    health = "/healthz" if script == "app.py" else "/_stcore/health"
-    with (folder / "app.log").open("wb") as log:
-        process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env={
-                **clean,
-                "AGENTKIT_DATA": str(data),
-                "PYTHONFAULTHANDLER": "1",  # see App.abort
-                **environment,
-            },
-            stdout=log,
-            stderr=log,
-        )
+    arguments = ["run", script, f"--server.port={port}"]
+    arguments += ["--server.headless=true", "--server.address=127.0.0.1", *options]
+    surroundings = {**clean, "AGENTKIT_DATA": str(data), **environment}
+    process = forked(arguments, surroundings, folder / "app.log")
+    try:
+        app = App(f"http://127.0.0.1:{port}", data, process)
+        health = "/healthz" if script == "app.py" else "/_stcore/health"
+        _wait_until_healthy(process, app.url + health, folder / "app.log")
         try:
-            app = App(f"http://127.0.0.1:{port}", data, process)
-            _wait_until_healthy(process, app.url + health, folder / "app.log")
-            try:
-                yield app
-            except BaseException:
-                app.abort()
-                raise
-        finally:
-            process.terminate()
-            process.wait(30)
+            yield app
+        except BaseException:
+            app.abort()
+            raise
+    finally:
+        process.terminate()
+        process.wait(30)
 
 
 def free_port() -> int:
@@ -112,7 +99,7 @@ def free_port() -> int:
         return port
 
 
-def _wait_until_healthy(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+def _wait_until_healthy(process: Forked, url: str, log: Path) -> None:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and process.poll() is None:
         try:

@@ -18,7 +18,7 @@ from functools import cached_property
 
 from tests.soak import TIMES
 
-SIZE = 300_000 * TIMES
+SIZE = 150_000 * TIMES
 """Characters of a text."""
 LIMIT_S = 8 * TIMES
 """Of processor time."""

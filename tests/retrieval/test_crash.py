@@ -28,8 +28,8 @@ from tests.soak import TIMES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = 40
-KILLS = 32
-LEAST_KINDS = 8
+KILLS = 20
+LEAST_KINDS = 7
 NEAREST = SearchOptions(mode="dense", merge=False, collapse=1.0)
 Text = str | None
 """What a document says; None when it is not there."""

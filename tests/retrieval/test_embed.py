@@ -196,15 +196,6 @@ def test_weights_are_kept_in_16_bits_but_for_those_that_these_cannot_hold(tmp_pa
     assert sizes[1] - sizes[0] == 200 * 32 * 2, "the table of words"
 
 
-def test_what_a_killed_conversion_left_goes_with_the_next(tmp_path: Path) -> None:
-    left, going_on = (tmp_path / f"kept/.converting-{name}" for name in ("left", "going-on"))
-    for folder in (left, going_on):
-        folder.mkdir(parents=True)
-    os.utime(left, (0, 0))
-    assert conversion.convert_into(tmp_path / "kept" / "model", tmp_path / "no model") is None
-    assert [folder.name for folder in (tmp_path / "kept").iterdir()] == [going_on.name]
-
-
 def test_a_program_that_names_no_folder_keeps_the_model_in_the_users_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,24 +233,12 @@ def test_an_altered_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
         MiniLMEmbedder(tmp_path / "kept").warm()
 
 
-def test_conversions_of_the_same_model_that_nobody_uses_go(tmp_path: Path) -> None:
-    model = small_models.write_bert(tmp_path)
-    kept = tmp_path / "kept"
-    names = ("model-" + "0" * 16, "model-" + "1" * 16, "model-b-" + "0" * 16)
-    unused, used, other = (kept / name for name in names)
-    for folder in (unused, used, other):
-        folder.mkdir(parents=True)
-    for folder in (unused, other):
-        os.utime(folder, (0, 0))
-    FolderEmbedder(model, kept).warm()
-    assert [folder.exists() for folder in (unused, used, other)] == [False, True, True]
-
-
 @pytest.mark.parametrize("write", [small_models.write_bert, small_models.write_roberta])
 def test_models_of_other_kinds_are_converted_too(
     tmp_path: Path, write: Callable[[Path], Path]
 ) -> None:
     model = write(tmp_path)
+    unused, used, other = _keep_earlier_conversions(tmp_path / "kept")
     embedder = FolderEmbedder(model, tmp_path / "kept")
     ready_before = embedder.is_ready
     texts = ["Some words.", "", "ÄÖ, and more: 3 words;", "a long text " * 40]
@@ -269,17 +248,33 @@ def test_models_of_other_kinds_are_converted_too(
     assert (embedder.dimension, embedder.max_tokens) == (expected.shape[1], 48)
     assert (ready_before, embedder.is_ready) == (False, True)
     assert isinstance(embedder._encoder, OpenVinoEngine)
+    assert [folder.exists() for folder in (unused, used, other)] == [False, True, True]
 
 
-def test_a_kind_that_cannot_be_converted_is_tried_once(
+def _keep_earlier_conversions(kept: Path) -> list[Path]:
+    """Of the same model, one that nobody uses and one that somebody does, and one of another."""
+    names = ("model-" + "0" * 16, "model-" + "1" * 16, "model-b-" + "0" * 16)
+    made = [kept / name for name in names]
+    for folder in made:
+        folder.mkdir(parents=True)
+    for folder in (made[0], made[2]):
+        os.utime(folder, (0, 0))
+    return made
+
+
+def test_a_kind_that_cannot_be_converted_is_tried_once_and_what_was_killed_goes(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     model = small_models.write_static(tmp_path / "static")
     place = tmp_path / "kept" / "static-1"
+    left, going_on = (tmp_path / f"kept/.converting-{name}" for name in ("left", "going-on"))
+    for folder in (left, going_on):
+        folder.mkdir(parents=True)
+    os.utime(left, (0, 0))
     assert conversion.convert_into(place, model) is None
     assert "TorchScript" in caplog.text
     assert conversion.is_refused(place)
-    assert [path.name for path in place.parent.iterdir()] == [place.name]
+    assert {path.name for path in place.parent.iterdir()} == {place.name, going_on.name}
 
 
 class CountingEngine:

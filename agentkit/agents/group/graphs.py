@@ -59,12 +59,19 @@ def visualize_speaker_transitions_dict(
     picture = _draw(speaker_transitions_dict, agents)
     if export_path is not None:
         picture.save(export_path)
-    elif "ipykernel" in sys.modules:
+    elif _is_in_notebook():
         from IPython.display import display
 
         display(picture)  # type: ignore[no-untyped-call]
     else:
         picture.show()
+
+
+def _is_in_notebook() -> bool:
+    """Whether a notebook's kernel runs this program; one may be loaded only to be started."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return getattr(shell, "kernel", None) is not None
 
 
 def _draw(transitions: Mapping[Agent, Sequence[Agent]], agents: Sequence[Agent]) -> Image:

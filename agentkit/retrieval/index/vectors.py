@@ -7,6 +7,7 @@ owner locks.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentkit.errors import StoreError
@@ -20,6 +21,17 @@ BLOCK = 1 << 13
 
 Found = tuple["np.ndarray", "np.ndarray"]
 """Ids and distances, nearest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """What `Vectors` holds once some more are added."""
+
+    ids: np.ndarray
+    places: np.ndarray
+    alive: np.ndarray
+    later: np.ndarray
+    count: int
 
 
 class Vectors:
@@ -57,21 +69,33 @@ class Vectors:
 
         Raises StoreError for vectors of another dimension, or with NaN or infinite numbers.
         """
+        self.take(self.prepare(ids, vectors))
+
+    def prepare(self, ids: np.ndarray, vectors: np.ndarray) -> Addition:
+        """All of `add` that takes time; until `take` nobody sees it, so that others may read."""
         import numpy as np
 
         _check(vectors, self.dimension)
         used = len(self._ids) - len(self._saved)
-        needed = used + len(ids)
-        if needed > len(self._later):
-            room = np.empty((max(needed, 2 * used), self.dimension), dtype=np.float32)
-            room[:used] = self._later[:used]
-            self._later = room
-        self._later[used:needed] = vectors
+        needed, later = used + len(ids), self._later
+        if needed > len(later):
+            later = np.empty((max(needed, 2 * used), self.dimension), dtype=np.float32)
+            later[:used] = self._later[:used]
+        later[used:needed] = vectors
         places = np.arange(len(ids), dtype=np.int64) + len(self._ids)
-        self._places = np.concatenate([self._places, places])
-        self._ids = np.concatenate([self._ids, np.asarray(ids, dtype=np.int64)])
-        self._alive = np.concatenate([self._alive, np.ones(len(ids), dtype=bool)])
-        self._count += len(ids)
+        return Addition(
+            np.concatenate([self._ids, np.asarray(ids, dtype=np.int64)]),
+            np.concatenate([self._places, places]),
+            np.concatenate([self._alive, np.ones(len(ids), dtype=bool)]),
+            later,
+            len(ids),
+        )
+
+    def take(self, addition: Addition) -> None:
+        """Add what was prepared; nothing else may have changed since."""
+        self._ids, self._places = addition.ids, addition.places
+        self._alive, self._later = addition.alive, addition.later
+        self._count += addition.count
 
     def remove(self, ids: list[int]) -> list[int]:
         """Remove, and give those that were there."""

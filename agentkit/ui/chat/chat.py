@@ -82,11 +82,7 @@ def draw_chat(
 
     `asked` is what the composer answers: the page is drawn anew when the run asks something else.
     """
-    ledger, owner = state.workspace().ledger, state.owner()
-    thread = [
-        said for said in ledger.thread(owner, chat.id) if run is None or said.run_id != run.id
-    ]
-    turns = stored_turns(thread)
+    turns = stored_turns(_thread_before(chat, run))
     shown = last_turns(turns, st.session_state.get(f"shown-{chat.id}", SHOWN))
     hidden = len(turns) - len(shown)
     _draw_head(chat, chosen, _first_words(shown, run))
@@ -114,6 +110,23 @@ def draw_chat(
         if turns:
             followups.draw_followups(chat, turns[-1])
         kernel.draw_kernel(chat, turns)
+
+
+def _thread_before(chat: Chat, run: Run[Any] | None) -> list[StoredMessage]:
+    """What is stored before the run's question: where that is asked again, nothing of its first
+    turn, although the ledger may not have the new one yet.
+    """
+    thread = state.workspace().ledger.thread(state.owner(), chat.id)
+    if run is None:
+        return thread
+    before = [said for said in thread if said.run_id != run.id]
+    asked = next(_messages(run), None)
+    if asked is None:
+        return before
+    if asked.parent_id is None:
+        return []
+    ids = [said.id for said in before]
+    return before[: ids.index(asked.parent_id) + 1] if asked.parent_id in ids else before
 
 
 def warm_up() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from PIL import Image
@@ -59,6 +61,7 @@ def test_an_arrow_changes_the_picture(tmp_path: Path) -> None:
 
 
 def test_it_is_shown_without_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))  # as others start one
     shown: list[Image.Image] = []
     monkeypatch.setattr(Image.Image, "show", lambda picture: shown.append(picture))
     a, b = members("ab")
