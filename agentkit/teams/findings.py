@@ -4,8 +4,9 @@ over all of one answer.
 
 from __future__ import annotations
 
+import copy
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from agentkit.core import replay, stopping
@@ -91,9 +92,25 @@ class Findings:
             )
         return self._shown(found)
 
-    def _shown(self, found: Sequence[Hit]) -> str:
+    def elsewhere(
+        self, retrieve: Callable[[str], list[Hit]], find: Callable[[str], list[Hit]] | None
+    ) -> Findings:
+        """For other documents; what is found there is numbered on with all else."""
+        other = copy.copy(self)  # with the same hits, and the same lock
+        other._retrieve, other._find = retrieve, find
+        return other
+
+    def without_exact(self) -> Findings:
+        """Without the tool for exact words."""
+        return self.elsewhere(self._retrieve, None)
+
+    def number(self, found: Sequence[Hit]) -> list[tuple[int, Hit]]:
+        """The hits with their numbers."""
         with self._numbering:  # several calls at once must not give the same number twice
-            numbered = [(self._number(hit), hit) for hit in found]
+            return [(self._number(hit), hit) for hit in found]
+
+    def _shown(self, found: Sequence[Hit]) -> str:
+        numbered = self.number(found)
         give(
             {"marker": number, "document_id": hit.document_id, "start": hit.start, "end": hit.end}
             for number, hit in numbered
