@@ -120,24 +120,30 @@ class _Table:
 
 def build_parser(fields: Sequence[ReplyField], form: str) -> ParserBase:
     """The parser for replies of these fields: which are heard, remembered, and told."""
-    keys: dict[str, Any] = {
-        "keys_to_memory": [one.name for one in fields if one.remembered] or False,
-        "keys_to_content": [one.name for one in fields if one.heard] or False,
-        "keys_to_metadata": [one.name for one in fields if one.told] or False,
-    }
-    if len(keys["keys_to_content"] or ()) == 1:
-        keys["keys_to_content"] = keys["keys_to_content"][0]
-    if form == "tags":
-        tagged = [_to_tagged(one) for one in fields]
-        missing = [one.name for one in fields if not one.required]
-        return MultiTaggedContentParser(*tagged, **keys, keys_allow_missing=missing)
-    properties = {
-        one.name: {**_TYPES[one.type], "description": one.hint or one.name} for one in fields
+    keys = {
+        "keys_to_memory": _list_names(fields, "remembered"),
+        "keys_to_content": _list_names(fields, "heard"),
+        "keys_to_metadata": _list_names(fields, "told"),
     }
     needed = [one.name for one in fields if one.required]
-    schema = {"type": "object", "properties": properties, "required": needed}
+    if form == "tags":
+        missing = [one.name for one in fields if not one.required]
+        tagged = map(_to_tagged, fields)
+        return MultiTaggedContentParser(*tagged, **keys, keys_allow_missing=missing)
     hint = {one.name: one.hint or one.type for one in fields}
+    properties = {one.name: _to_schema(one) for one in fields}
+    schema = {"type": "object", "properties": properties, "required": needed}
     return MarkdownJsonDictParser(hint, needed, json_schema=schema, **keys)
+
+
+def _list_names(fields: Sequence[ReplyField], where: str) -> Any:
+    """The fields that go there: one by itself as its value, none as False."""
+    names = [one.name for one in fields if getattr(one, where)]
+    return names[0] if len(names) == 1 and where == "heard" else names or False
+
+
+def _to_schema(field: ReplyField) -> dict[str, Any]:
+    return {**_TYPES[field.type], "description": field.hint or field.name}
 
 
 def _to_tagged(field: ReplyField) -> TaggedContent:
