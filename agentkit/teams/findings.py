@@ -38,9 +38,23 @@ class Findings:
     """
 
     def __init__(self, task: Task) -> None:
+        self._begin(task.retrieve, task.find)
+
+    @classmethod
+    def over(
+        cls, retrieve: Callable[[str], list[Hit]], find: Callable[[str], list[Hit]] | None = None
+    ) -> Findings:
+        """For scripts, which have no task: what gives the passages for a query."""
+        made = cls.__new__(cls)
+        made._begin(retrieve, find)
+        return made
+
+    def _begin(
+        self, retrieve: Callable[[str], list[Hit]], find: Callable[[str], list[Hit]] | None
+    ) -> None:
         recording = replay.current()
         self.hits = [Hit.from_json(hit) for hit in recording.numbered()] if recording else []
-        self._retrieve, self._find = task.retrieve, task.find
+        self._retrieve, self._find = retrieve, find
         self._numbering = threading.Lock()
 
     def offer(self, caller: ConversableAgent, executor: ConversableAgent) -> None:

@@ -121,9 +121,9 @@ class _Table:
 def build_parser(fields: Sequence[ReplyField], form: str) -> ParserBase:
     """The parser for replies of these fields: which are heard, remembered, and told."""
     keys = {
-        "keys_to_memory": _list_names(fields, "remembered"),
-        "keys_to_content": _list_names(fields, "heard"),
-        "keys_to_metadata": _list_names(fields, "told"),
+        "keys_to_memory": list_names(fields, "remembered"),
+        "keys_to_content": list_names(fields, "heard"),
+        "keys_to_metadata": list_names(fields, "told"),
     }
     needed = [one.name for one in fields if one.required]
     if form == "tags":
@@ -131,18 +131,19 @@ def build_parser(fields: Sequence[ReplyField], form: str) -> ParserBase:
         tagged = map(_to_tagged, fields)
         return MultiTaggedContentParser(*tagged, **keys, keys_allow_missing=missing)
     hint = {one.name: one.hint or one.type for one in fields}
-    properties = {one.name: _to_schema(one) for one in fields}
+    properties = {one.name: to_schema(one) for one in fields}
     schema = {"type": "object", "properties": properties, "required": needed}
     return MarkdownJsonDictParser(hint, needed, json_schema=schema, **keys)
 
 
-def _list_names(fields: Sequence[ReplyField], where: str) -> Any:
+def list_names(fields: Sequence[ReplyField], where: str) -> Any:
     """The fields that go there: one by itself as its value, none as False."""
     names = [one.name for one in fields if getattr(one, where)]
     return names[0] if len(names) == 1 and where == "heard" else names or False
 
 
-def _to_schema(field: ReplyField) -> dict[str, Any]:
+def to_schema(field: ReplyField) -> dict[str, Any]:
+    """The field as JSON schema."""
     return {**_TYPES[field.type], "description": field.hint or field.name}
 
 
