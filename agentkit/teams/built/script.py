@@ -48,6 +48,7 @@ _IMPORTS: Sequence[tuple[str, str]] = (
     ("agentkit", "load_settings"),
     ("agentkit", "msghub"),
     ("agentkit", "register_function"),
+    ("agentkit.messages", "has_calls"),
     ("agentkit.teams.built.agents", "Ending"),
     ("agentkit.teams.built.members", "ends_with"),
     ("agentkit.teams.built.talking", "CollectionProxy"),
@@ -188,7 +189,7 @@ class _Script:
             "human_input_mode": "'NEVER'",
             "llm_config": "False",
             "max_consecutive_auto_reply": repr(flow.max_turns),
-            "is_termination_msg": "lambda message: not message.get('tool_calls')",
+            "is_termination_msg": "lambda message: not has_calls(message)",
         }
         yield f"library = {_write_call('ConversableAgent', arguments)}"
         yield from self._offer(flow.agent, "library")
