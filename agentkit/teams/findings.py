@@ -4,8 +4,9 @@ over all of one answer.
 
 from __future__ import annotations
 
+import copy
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from agentkit.core import replay, stopping
@@ -37,14 +38,28 @@ class Findings:
     """
 
     def __init__(self, task: Task) -> None:
-        self._numbering = threading.Lock()
-        self.begin(task)
+        self._begin(task.retrieve, task.find)
 
     def begin(self, task: Task) -> None:
         """Find for this question, and number from 1 again."""
+        self._begin(task.retrieve, task.find)
+
+    @classmethod
+    def over(
+        cls, retrieve: Callable[[str], list[Hit]], find: Callable[[str], list[Hit]] | None = None
+    ) -> Findings:
+        """For scripts, which have no task: what gives the passages for a query."""
+        made = cls.__new__(cls)
+        made._begin(retrieve, find)
+        return made
+
+    def _begin(
+        self, retrieve: Callable[[str], list[Hit]], find: Callable[[str], list[Hit]] | None
+    ) -> None:
         recording = replay.current()
         self.hits = [Hit.from_json(hit) for hit in recording.numbered()] if recording else []
-        self._retrieve, self._find = task.retrieve, task.find
+        self._retrieve, self._find = retrieve, find
+        self._numbering = threading.Lock()
 
     def offer(self, caller: ConversableAgent, executor: ConversableAgent) -> None:
         """Let `caller` ask for these tools, as far as there is something behind them, and
@@ -95,9 +110,25 @@ class Findings:
             )
         return self._shown(found)
 
-    def _shown(self, found: Sequence[Hit]) -> str:
+    def elsewhere(
+        self, retrieve: Callable[[str], list[Hit]], find: Callable[[str], list[Hit]] | None
+    ) -> Findings:
+        """For other documents; what is found there is numbered on with all else."""
+        other = copy.copy(self)  # with the same hits, and the same lock
+        other._retrieve, other._find = retrieve, find
+        return other
+
+    def without_exact(self) -> Findings:
+        """Without the tool for exact words."""
+        return self.elsewhere(self._retrieve, None)
+
+    def number(self, found: Sequence[Hit]) -> list[tuple[int, Hit]]:
+        """The hits with their numbers."""
         with self._numbering:  # several calls at once must not give the same number twice
-            numbered = [(self._number(hit), hit) for hit in found]
+            return [(self._number(hit), hit) for hit in found]
+
+    def _shown(self, found: Sequence[Hit]) -> str:
+        numbered = self.number(found)
         give(
             {"marker": number, "document_id": hit.document_id, "start": hit.start, "end": hit.end}
             for number, hit in numbered

@@ -110,7 +110,7 @@ def _discuss(task: Task, members: list[ConversableAgent], method: str) -> ChatRe
     rounds, is_over = (ROUNDS, _is_final)
     if task.human_input != "NEVER":
         rounds, is_over = (2 * ROUNDS, _is_open)
-    group = _Group(
+    group = WatchedGroup(
         [*members, user],
         as_told(talk, GROUP, WRITER),
         max_round=rounds,
@@ -128,7 +128,7 @@ def _discuss(task: Task, members: list[ConversableAgent], method: str) -> ChatRe
     return result
 
 
-class _Group(GroupChat):
+class WatchedGroup(GroupChat):
     """Asks the person who watches the run by the names of the agents, and hears what they say
     meanwhile.
     """
@@ -178,7 +178,7 @@ def _next(method: str, user: Agent, last_speaker: Agent, group: GroupChat) -> Ag
     says.
     """
     found = group.messages[-1].get("role") == "tool"
-    if isinstance(group, _Group):
+    if isinstance(group, WatchedGroup):
         for text in runs.take_said(len(group.messages)):
             group.hear(text)
     if found:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from agentkit.core import bus
-from agentkit.errors import AgentkitError, ConfigError
+from agentkit.errors import AgentkitError, ConfigError, NotFound
 from agentkit.events import (
     CodeRan,
     Compressed,
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+
+
+LookUp = Callable[[str], list[Hit]]
 
 
 class Readable(Protocol):
@@ -217,6 +220,23 @@ class Task:
     """
     session: Session = field(default_factory=Session)
     """The agents of the chat from its questions before, as far as this process has them."""
+
+    models: Callable[[str], Model] | None = None
+    """Gives the connected model of an id."""
+    look_ups: Callable[[str], tuple[LookUp, LookUp]] | None = None
+    """Gives the ways to look into another collection: by meaning, and word for word."""
+
+    def model_of(self, model_id: str) -> Model:
+        """The connected model of that id; raises NotFound."""
+        if self.models is None:
+            raise NotFound(f"The model {model_id!r} is not connected here.")
+        return self.models(model_id)
+
+    def look_into(self, collection: str) -> tuple[LookUp, LookUp]:
+        """The ways to look into another collection; raises NotFound."""
+        if self.look_ups is None:
+            raise NotFound(f"The collection {collection!r} is not at hand here.")
+        return self.look_ups(collection)
 
     @property
     def question(self) -> str:

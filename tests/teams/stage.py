@@ -15,7 +15,7 @@ from agentkit.llm import Model
 from agentkit.llm.calls.scripted import ScriptedClient
 from agentkit.options import InputMode
 from agentkit.retrieval import Hit
-from agentkit.teams import Answer, Question, Task, team
+from agentkit.teams import Answer, Question, Task, Team, team
 from agentkit.teams.approval import Allowed
 from agentkit.teams.cells import ChatCells
 
@@ -86,7 +86,7 @@ class Played:
 
 
 def play(
-    team_id: str,
+    chosen: str | Team,
     model: Model,
     question: str = "How long is the Danube?",
     *,
@@ -99,6 +99,7 @@ def play(
     human_input: InputMode | None = None,
     answer_s: float | None = None,
     cells: ChatCells | None = None,
+    retrieve: Callable[[str], list[Hit]] = look_up,
 ) -> Played:
     """Let a team work in a run; its questions get the answers in their order, and stop the run when
     there are none left. With `answer_s` nobody answers, and each waits for so long.
@@ -107,7 +108,7 @@ def play(
     task = Task(
         Question(question, human_input=human_input),
         model,
-        look_up,
+        retrieve,
         list(history),
         "answer",
         "question",
@@ -122,7 +123,7 @@ def play(
         current = runs.current()
         assert current
         current.answer_s = answer_s
-        return team(team_id).work(task)
+        return (team(chosen) if isinstance(chosen, str) else chosen).work(task)
 
     run = runs.start(work, kind="chat", owner="stage", chat_id="chat")
     for recorded in run:

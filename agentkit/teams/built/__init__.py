@@ -1,0 +1,1 @@
+"""Teams that people build: a team as one document, and the agents that are made of it."""

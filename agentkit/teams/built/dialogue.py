@@ -1,0 +1,166 @@
+"""Structured dialogue: agents that answer in fields, stage by stage, and a vote that is counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from agentkit.agents.dialog import Msg, msghub
+from agentkit.agents.dialog.agents import DictDialogAgent
+from agentkit.conversation import announcing
+from agentkit.core.io import IOStream, Quiet
+from agentkit.messages import text_of
+from agentkit.parsers import (
+    MarkdownJsonDictParser,
+    MultiTaggedContentParser,
+    ParserBase,
+    TaggedContent,
+)
+from agentkit.reasons import ANSWERED, EndReason
+from agentkit.teams.built.flows import Dialogue, ReplyField, Stage
+from agentkit.teams.built.members import Members
+from agentkit.teams.conversing import USER, make_opening
+from agentkit.teams.findings import Findings
+from agentkit.teams.long_memory import tell_turns
+from agentkit.teams.task import Answer, Task
+
+HOST = "Host"
+_TYPES: Mapping[str, dict[str, Any]] = {
+    "text": {"type": "string"},
+    "number": {"type": "number"},
+    "integer": {"type": "integer"},
+    "yes or no": {"type": "boolean"},
+    "list": {"type": "array", "items": {"type": "string"}},
+}
+
+
+def discuss(flow: Dialogue, members: Members, task: Task, found: Findings) -> Answer:
+    """All stages, one after the other; the last vote is the answer, else the last word."""
+    agents = {name: members.dialog(name) for name in flow.agents}
+    for agent in agents.values():
+        agent.observe([_to_msg(turn) for turn in tell_turns(task)])
+    table = _Table(flow, agents)
+    with IOStream.set_default(Quiet()), announcing.following(task.parent_id) as last:
+        try:
+            text = table.run(_to_msg(make_opening(task)))
+        finally:
+            task.parent_id = last()
+    evidence = task.evidence(text, found.hits)
+    return task.conclude(HOST, text, evidence, ANSWERED, told=table.end)
+
+
+def _to_msg(turn: Mapping[str, Any]) -> Msg:
+    is_persons = turn.get("role", "user") == "user"
+    who = str(turn.get("name") or USER)
+    return Msg(who, text_of(turn.get("content")), "user" if is_persons else "assistant")
+
+
+class _Table:
+    """The agents around their stages; counts replies, and knows what was said last."""
+
+    def __init__(self, flow: Dialogue, agents: Mapping[str, DictDialogAgent]) -> None:
+        self.end: EndReason | None = None
+        """Why it ended before it was done, where it did."""
+        self._flow, self._agents = flow, agents
+        self._replies = 0
+        self._said = Msg(HOST, "", "assistant")
+
+    def run(self, question: Msg) -> str:
+        """What came of it, as Markdown."""
+        result = ""
+        for place, stage in enumerate(self._flow.stages):
+            speakers = stage.speakers or list(self._agents)
+            opening = [question] if place == 0 else []
+            if stage.opening:
+                opening.append(Msg(HOST, stage.opening, "assistant"))
+            self._tell(speakers, opening)
+            result = self._hold(stage, speakers)
+        return result
+
+    def _tell(self, names: Sequence[str], messages: Sequence[Msg]) -> None:
+        """Let them hear what the host says."""
+        for said in messages:
+            with msghub([self._agents[name] for name in names], said):
+                pass
+
+    def _hold(self, stage: Stage, speakers: Sequence[str]) -> str:
+        parser = build_parser(stage.fields, self._flow.parser)
+        with ExitStack() as stack:
+            if self._flow.hub:
+                stack.enter_context(msghub([self._agents[name] for name in speakers]))
+            if stage.kind == "vote":
+                return self._vote(stage, speakers, parser)
+            self._talk(stage, speakers, parser)
+        return text_of(self._said.content)
+
+    def _talk(self, stage: Stage, speakers: Sequence[str], parser: ParserBase) -> None:
+        for _ in range(stage.rounds):
+            told = [self._hear(name, parser) for name in speakers]
+            if stage.ends_when and all(one.get(stage.ends_when) is True for one in told):
+                return
+
+    def _vote(self, stage: Stage, speakers: Sequence[str], parser: ParserBase) -> str:
+        votes = {name: self._hear(name, parser).get(stage.counted) for name in speakers}
+        return describe_votes({name: str(vote) for name, vote in votes.items()})
+
+    def _hear(self, name: str, parser: ParserBase) -> Mapping[str, Any]:
+        """What the program is told of an agent's reply."""
+        if self._replies >= self._flow.turns_limit:
+            self.end = EndReason("rounds", HOST, self._flow.turns_limit)
+            return {}
+        self._replies += 1
+        agent = self._agents[name]
+        agent.set_parser(parser)
+        self._said = agent()
+        told = self._said.metadata
+        return told if isinstance(told, Mapping) else {}
+
+
+def build_parser(fields: Sequence[ReplyField], form: str) -> ParserBase:
+    """The parser for replies of these fields: which are heard, remembered, and told."""
+    keys = {
+        "keys_to_memory": list_names(fields, "remembered"),
+        "keys_to_content": list_names(fields, "heard"),
+        "keys_to_metadata": list_names(fields, "told"),
+    }
+    needed = [one.name for one in fields if one.required]
+    if form == "tags":
+        missing = [one.name for one in fields if not one.required]
+        tagged = map(_to_tagged, fields)
+        return MultiTaggedContentParser(*tagged, **keys, keys_allow_missing=missing)
+    hint = {one.name: one.hint or one.type for one in fields}
+    properties = {one.name: to_schema(one) for one in fields}
+    schema = {"type": "object", "properties": properties, "required": needed}
+    return MarkdownJsonDictParser(hint, needed, json_schema=schema, **keys)
+
+
+def list_names(fields: Sequence[ReplyField], where: str) -> Any:
+    """The fields that go there: one by itself as its value, none as False."""
+    names = [one.name for one in fields if getattr(one, where)]
+    return names[0] if len(names) == 1 and where == "heard" else names or False
+
+
+def to_schema(field: ReplyField) -> dict[str, Any]:
+    """The field as JSON schema."""
+    return {**_TYPES[field.type], "description": field.hint or field.name}
+
+
+def _to_tagged(field: ReplyField) -> TaggedContent:
+    is_json = field.type != "text"
+    return TaggedContent(
+        field.name, f"[{field.name}]", field.hint or field.type, f"[/{field.name}]", is_json
+    )
+
+
+def describe_votes(votes: Mapping[str, str]) -> str:
+    """The result in a line, and who voted for what as a table."""
+    counts = Counter(" ".join(vote.split()) for vote in votes.values())
+    most = max(counts.values())
+    first = [vote for vote, count in counts.items() if count == most]
+    result = f"**{first[0]}** ({most} of {len(votes)} votes)"
+    if len(first) > 1:
+        result = f"A draw between {', '.join(f'**{vote}**' for vote in first)} ({most} votes each)"
+    rows = [f"| {name} | {vote} |" for name, vote in votes.items()]
+    return "\n".join([result, "", "| Agent | Vote |", "| --- | --- |", *rows])

@@ -1,0 +1,104 @@
+"""A team as one document: read, checked, and written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
+
+from agentkit.errors import ConfigError
+from agentkit.teams.built.agents import AgentDocument, Name, Part
+from agentkit.teams.built.flows import Flow
+
+VERSION: Literal[1] = 1
+MOST_AGENTS = 50
+LONGEST = 2_000_000
+"""Characters of a document."""
+_SHOWN = 8
+"""Problems that one error tells."""
+
+
+class TeamDocument(Part):
+    """A team: who is in it, and how they work together."""
+
+    format: Literal["agentkit.team"] = "agentkit.team"
+    """What kind of document it is."""
+    version: Literal[1] = VERSION
+    """The version of this form."""
+    name: Name
+    """What the team is called."""
+    description: Annotated[str, Field(max_length=2_000)] = ""
+    """What it is good for, in a sentence."""
+    agents: Annotated[list[AgentDocument], Field(min_length=1, max_length=MOST_AGENTS)]
+    """Who is in it."""
+    flow: Flow
+    """How they work together."""
+
+    def agent(self, name: str) -> AgentDocument:
+        """The agent of that name; raises ConfigError."""
+        for one in self.agents:
+            if one.name == name:
+                return one
+        raise ConfigError(f"The team “{self.name}” has no agent {name!r}.")
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole document, defaults included, so that it means the same later on."""
+        return self.model_dump(mode="json", by_alias=True)
+
+
+def read_document(given: str | bytes | Mapping[str, Any]) -> TeamDocument:
+    """The document of a text or of a dict; raises ConfigError that says what is wrong, and where.
+
+    Reading runs nothing: neither tools nor models of the document are looked for.
+    """
+    data = _parse(given) if isinstance(given, str | bytes) else given
+    _check_form(data)
+    try:
+        return TeamDocument.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError(f"The team cannot be read. {_describe(error)}") from error
+
+
+def _parse(text: str | bytes) -> Any:
+    if len(text) > LONGEST:
+        raise ConfigError(
+            f"The team has {len(text):,} characters; a team of more than {LONGEST:,} is not read."
+        )
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"The team cannot be read: it is no JSON ({error}).") from error
+
+
+def _check_form(data: object) -> None:
+    """Whether it is a team at all, and of a version that is known here."""
+    if not isinstance(data, Mapping):
+        raise ConfigError("The team cannot be read: it must be a JSON object with its parts.")
+    if data.get("format", "agentkit.team") != "agentkit.team":
+        raise ConfigError(
+            f"This is no team of agentkit: its format is {str(data['format'])[:80]!r}."
+        )
+    version = data.get("version", VERSION)
+    if isinstance(version, int) and version > VERSION:
+        raise ConfigError(
+            f"The team is of version {version}, which is newer than this agentkit knows"
+            f" ({VERSION}); install a newer agentkit."
+        )
+
+
+def _describe(error: ValidationError) -> str:
+    """The problems in words, each with its place in the document."""
+    problems = [f"{_place(one['loc'])}: {one['msg']}" for one in error.errors(include_url=False)]
+    shown = "; ".join(problems[:_SHOWN])
+    more = len(problems) - _SHOWN
+    return f"{shown}; and {more} more." if more > 0 else f"{shown}."
+
+
+def _place(parts: Iterable[str | int]) -> str:
+    """Such as `agents[2].llm.temperature`."""
+    place = ""
+    for part in parts:
+        place += f"[{part + 1}]" if isinstance(part, int) else f".{part}"
+    return place.removeprefix(".") or "the document"

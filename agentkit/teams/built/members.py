@@ -1,0 +1,195 @@
+"""The agents of a document, made for one task."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agentkit.agents.compressible import CompressibleAgent
+from agentkit.agents.dialog.agents import DictDialogAgent
+from agentkit.conversation import ConversableAgent, compression, register_function
+from agentkit.conversation.compression.shape import Messages
+from agentkit.errors import ConfigError
+from agentkit.messages import AnyMessage, has_calls, text_of
+from agentkit.teams.built.agents import (
+    AgentDocument,
+    CompressConfig,
+    Documents,
+    Ending,
+    ModelChoice,
+    ToolUse,
+)
+from agentkit.teams.built.document import TeamDocument
+from agentkit.teams.built.tools import BUILT_IN, guard
+from agentkit.teams.findings import Findings
+from agentkit.teams.long_memory import keep_short
+from agentkit.teams.task import Note, Task
+from agentkit.teams.tools import Runner
+
+_ENDS: Mapping[str, Callable[[str, str], bool]] = {
+    "is": lambda said, text: said.strip() == text,
+    "ends": lambda said, text: said.rstrip().rstrip(".").endswith(text),
+    "holds": lambda said, text: text in said,
+}
+DEFAULT_PROMPT = "You are a helpful AI Assistant."
+"""AutoGen's, for an agent that is told nothing of its own."""
+Strategy = compression.Strategy
+_STRATEGIES: Mapping[str, Callable[[], list[Strategy]]] = {
+    "SlidingWindow": lambda: [compression.SlidingWindow()],
+    "ModelSummary": lambda: [compression.ModelSummary()],
+    "Extraction": lambda: [compression.Extraction()],
+    "ToolOutput": lambda: [compression.ToolOutput()],
+}
+
+
+class Members:
+    """Makes each agent once, with its model; what it may call is offered by `offer`."""
+
+    def __init__(self, document: TeamDocument, task: Task, found: Findings) -> None:
+        self.document = document
+        self.runners: list[Runner] = []
+        self._task, self._found = task, found
+        self._made: dict[str, ConversableAgent] = {}
+        self._executors: dict[str, ConversableAgent] = {}
+
+    def __getitem__(self, name: str) -> ConversableAgent:
+        """The agent of that name; raises ConfigError for one that the team does not have."""
+        if name not in self._made:
+            self._made[name] = self._make(self.document.agent(name))
+        return self._made[name]
+
+    def dialog(self, name: str) -> DictDialogAgent:
+        """The agent of that name, as one that answers in fields."""
+        known = self.document.agent(name)
+        agent = DictDialogAgent(
+            known.name,
+            known.system_message or None,
+            use_memory=known.dialog.use_memory,
+            max_retries=known.dialog.max_retries,
+            llm_config=self.llm_config(known.llm or ModelChoice()),
+            description=known.description or None,
+        )
+        self.offer(known.name, agent, agent)
+        return agent
+
+    def offer(self, name: str, caller: ConversableAgent, executor: ConversableAgent) -> None:
+        """Let the agent call what its document says; `executor` does it, after it was approved.
+
+        Offered again, another executor does the same.
+        """
+        known = self.document.agent(name)
+        if first := self._executors.get(name):
+            executor.register_function(dict(first.function_map))
+            return
+        self._executors[name] = executor
+        if known.documents:
+            self._shelf(known.documents).offer(caller, executor)
+        for use in known.tools:
+            tool = guard(self._tool(use), executor.name, self._task.allowed, use.approval)
+            about = str(inspect.getdoc(tool))
+            register_function(
+                tool, caller=caller, executor=executor, name=use.name, description=about
+            )
+
+    def close(self) -> None:
+        """Let go of the places where code ran."""
+        for runner in self.runners:
+            runner.close()
+
+    def notes(self) -> list[Note]:
+        """What those who ran code want the person to know; it may grow."""
+        return self.runners[0].notes if self.runners else []
+
+    def chat_config(self) -> dict[str, Any]:
+        """For agents that the chat's model speaks for."""
+        return self._task.llm_config
+
+    def llm_config(self, choice: ModelChoice) -> dict[str, Any]:
+        """For the model that speaks for an agent; raises NotFound for one that is not connected."""
+        model = self._task.model_of(choice.model) if choice.model else self._task.model
+        given = {**self._task.llm_config, "config_list": [{"model": model}]}
+        return given | choice.to_parameters()
+
+    def _make(self, known: AgentDocument) -> ConversableAgent:
+        if known.code is not None:
+            return self._make_runner(known)
+        shared: dict[str, Any] = {
+            "is_termination_msg": ends_with(known.is_termination_msg),
+            "max_consecutive_auto_reply": known.max_consecutive_auto_reply,
+            "human_input_mode": known.human_input_mode,
+            "llm_config": False if known.llm is None else self.llm_config(known.llm),
+            "default_auto_reply": known.default_auto_reply,
+            "description": known.description or None,
+            "context_variables": dict(known.context_variables),
+            "silent": known.silent or None,
+        }
+        shared["system_message"] = known.system_message or DEFAULT_PROMPT
+        if known.compress_config is not None and known.llm is not None:
+            return self._make_compressible(known.name, shared, known.compress_config)
+        agent = ConversableAgent(known.name, **shared)
+        if known.llm is not None:
+            keep_short(agent, self._task.model)
+        return agent
+
+    def _make_runner(self, known: AgentDocument) -> ConversableAgent:
+        """Who runs code, in the chat's kernel where it has one."""
+        runner = Runner(known.name, self._task.allowed, self._task.cells, known.human_input_mode)
+        if known.max_consecutive_auto_reply is not None:
+            runner.update_max_consecutive_auto_reply(known.max_consecutive_auto_reply)
+        self.runners.append(runner)
+        return runner
+
+    def _make_compressible(
+        self, name: str, shared: dict[str, Any], config: CompressConfig
+    ) -> ConversableAgent:
+        given = config.model_dump(by_alias=True, exclude={"strategy"})
+        if config.trigger_count > 1:
+            given["trigger_count"] = int(config.trigger_count)
+        if config.mode == "CUSTOMIZED":
+            given["compress_function"] = make_shortener(config, lambda: self[name])
+        return CompressibleAgent(name, compress_config=given, **shared)
+
+    def _shelf(self, documents: Documents) -> Findings:
+        found = self._found
+        if documents.collection:
+            found = found.elsewhere(*self._task.look_into(documents.collection))
+        return found if documents.exact else found.without_exact()
+
+    def _tool(self, use: ToolUse) -> Callable[..., Any]:
+        own = {tool.__name__: tool for tool in self._task.tools}
+        known = {**own, **BUILT_IN}
+        if use.name not in known:
+            raise ConfigError(
+                f"There is no tool {use.name!r}; there are {', '.join(sorted(known))}. Functions"
+                " of your own stand in the files that AGENTKIT_TOOLS names."
+            )
+        return known[use.name]
+
+
+def ends_with(ending: Ending) -> Callable[[AnyMessage], bool]:
+    """Whether a message is one that ends the chat; one with calls never is."""
+    holds = _ENDS[ending.where]
+
+    def ends(message: AnyMessage) -> bool:
+        if not ending.text or has_calls(message):
+            return False
+        return holds(text_of(message.get("content")), ending.text)
+
+    return ends
+
+
+def make_shortener(
+    config: CompressConfig, find_agent: Callable[[], ConversableAgent]
+) -> Callable[[Messages], tuple[bool, Messages | None]]:
+    """The `compress_function` of a strategy: what it gives back, and whether it is shorter."""
+    trigger = config.trigger_count if config.trigger_count <= 1 else int(config.trigger_count)
+    made = compression.Compression(
+        _STRATEGIES[config.strategy](), trigger, max(1, config.leave_last_n)
+    )
+
+    def shorten(messages: Messages) -> tuple[bool, Messages | None]:
+        shorter = made.compress(messages, find_agent())
+        return shorter is not messages, shorter
+
+    return shorten

@@ -1,0 +1,479 @@
+"""A team as a Python script, and as a notebook: plain code that needs agentkit alone."""
+
+from __future__ import annotations
+
+import json
+import keyword
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agentkit.errors import ConfigError
+from agentkit.teams.built.agents import AgentDocument, ModelChoice
+from agentkit.teams.built.dialogue import HOST, list_names, to_schema
+from agentkit.teams.built.document import TeamDocument
+from agentkit.teams.built.flows import (
+    Dialogue,
+    Group,
+    Queue,
+    Queued,
+    RetrieveChat,
+    Single,
+    Stage,
+    TwoAgents,
+)
+from agentkit.teams.built.members import DEFAULT_PROMPT
+from agentkit.teams.built.problems import check_document
+from agentkit.teams.built.talking import LIBRARY, to_retrieve_config
+from agentkit.teams.conversing import USER
+
+_CELL = "# %%"
+_TAKEN = (
+    "LLM MODEL COLLECTION ends everybody find found group library manager own parser proxy"
+    " question result results retrieve said speakers tools user votes workspace"
+)
+"""Names of variables that a script has."""
+_IMPORTS: Sequence[tuple[str, str]] = (
+    ("agentkit", "CompressibleAgent"),
+    ("agentkit", "ConversableAgent"),
+    ("agentkit", "DictDialogAgent"),
+    ("agentkit", "GroupChat"),
+    ("agentkit", "GroupChatManager"),
+    ("agentkit", "MarkdownJsonDictParser"),
+    ("agentkit", "Msg"),
+    ("agentkit", "RetrieveUserProxyAgent"),
+    ("agentkit", "UserProxyAgent"),
+    ("agentkit", "Workspace"),
+    ("agentkit", "initiate_chats"),
+    ("agentkit", "load_settings"),
+    ("agentkit", "msghub"),
+    ("agentkit", "register_function"),
+    ("agentkit.messages", "has_calls"),
+    ("agentkit.teams.built.agents", "Ending"),
+    ("agentkit.teams.built.members", "ends_with"),
+    ("agentkit.teams.built.talking", "CollectionProxy"),
+    ("agentkit.teams.built.tools", "BUILT_IN"),
+    ("agentkit.teams.findings", "Findings"),
+    ("agentkit.teams.own_tools", "load_tools"),
+    ("functools", "partial"),
+)
+_MODEL = """MODEL = {
+    "model": os.environ.get("OPENAI_MODEL", "llama3.2"),
+    "base_url": os.environ.get("OPENAI_BASE_URL", "http://localhost:11434/v1"),
+    "api_key": os.environ.get("OPENAI_API_KEY", "none"),
+}
+LLM = {"config_list": [MODEL], "cache_seed": None}"""
+_DOCUMENTS = """# The documents of a collection, as `agentkit ingest` or the app has taken them in.
+COLLECTION = os.environ.get("AGENTKIT_COLLECTION", "Documents")
+workspace = Workspace(load_settings())
+retrieve = partial(workspace.library.retrieve, "local", [COLLECTION])
+find = partial(workspace.library.find_passages, "local", [COLLECTION])
+found = Findings.over(retrieve, find)"""
+_TOOLS = """# Tools of your own are the functions of the files that AGENTKIT_TOOLS names.
+own = load_tools(os.environ.get("AGENTKIT_TOOLS", ""))
+tools = {**BUILT_IN, **{tool.__name__: tool for tool in own}}"""
+_QUESTION = 'question = " ".join(sys.argv[1:]) or input("Question: ")'
+
+
+def write_script(document: TeamDocument) -> str:
+    """Python that makes the agents and asks them; raises ConfigError for a team that cannot work.
+
+    The model is that of OPENAI_MODEL at OPENAI_BASE_URL; the question is the script's argument.
+    """
+    check_document(document)
+    return _Script(document).write()
+
+
+def write_notebook(document: TeamDocument) -> str:
+    """The same as a notebook (nbformat 4.5), a cell for each part."""
+    parts = write_script(document).split(f"{_CELL}\n")
+    cells = [_to_cell(number, part.strip("\n")) for number, part in enumerate(parts)]
+    notebook = {
+        "cells": cells,
+        "metadata": {"language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
+
+
+def _to_cell(number: int, text: str) -> dict[str, Any]:
+    shared = {"id": f"part-{number}", "metadata": {}}
+    if number == 0:  # the docstring
+        return {"cell_type": "markdown", **shared, "source": text.strip('"\n')}
+    source = text.replace(_QUESTION, 'question = "Your question"')
+    return {"cell_type": "code", **shared, "source": source, "outputs": [], "execution_count": None}
+
+
+class _Script:
+    """Writes the parts of a script one after the other."""
+
+    def __init__(self, document: TeamDocument) -> None:
+        self._document = document
+        self._flow: Any = document.flow
+        self._names = _name_variables(document)
+
+    def write(self) -> str:
+        """The script."""
+        body = "\n".join(self._lines())
+        imports = "\n".join(["import os", "import sys", *_list_imports(body)])
+        return f"{_quote_docstring(self._document)}\n\n{_CELL}\n{imports}\n{body}\n"
+
+    def _lines(self) -> Iterator[str]:
+        yield f"\n{_MODEL}\n{_QUESTION}"
+        if self._looks_up:
+            yield f"\n{_DOCUMENTS}"
+        if any(agent.tools for agent in self._document.agents):
+            yield f"\n{_TOOLS}"
+        yield f"\n{_CELL}"
+        for agent in self._document.agents:
+            yield from self._make(agent)
+        yield f"\n{_CELL}"
+        yield from self._play()
+
+    @property
+    def _looks_up(self) -> bool:
+        by_agents = any(agent.documents for agent in self._document.agents)
+        flow = self._document.flow
+        asks = isinstance(flow, RetrieveChat) and flow.retrieve_config.vector_db == "collection"
+        return by_agents or asks
+
+    def _make(self, agent: AgentDocument) -> Iterator[str]:
+        if isinstance(self._flow, Dialogue):
+            yield self._assign(agent.name, "DictDialogAgent", _to_dialog_arguments(agent))
+        elif agent.code is not None:
+            yield self._assign(agent.name, "UserProxyAgent", _to_runner_arguments(agent))
+        elif agent.compress_config is not None:
+            yield self._assign(agent.name, "CompressibleAgent", _to_arguments(agent))
+        else:
+            yield self._assign(agent.name, "ConversableAgent", _to_arguments(agent))
+
+    def _assign(self, name: str, kind: str, arguments: Mapping[str, str]) -> str:
+        return f"{self._names[name]} = {_write_call(kind, arguments)}"
+
+    def _offer(self, caller: str, executor: str) -> Iterator[str]:
+        """What the agent may call; `executor` is a variable."""
+        agent, variable = self._document.agent(caller), self._names[caller]
+        if agent.documents:
+            shelf = "found" if agent.documents.exact else "found.without_exact()"
+            yield f"{shelf}.offer({variable}, {executor})"
+        for use in agent.tools:
+            given = {
+                "caller": variable,
+                "executor": executor,
+                "name": repr(use.name),
+                "description": f"tools[{use.name!r}].__doc__",
+            }
+            yield _write_call("register_function", given, f"tools[{use.name!r}]")
+
+    def _play(self) -> Iterator[str]:
+        match self._flow:
+            case Single():
+                yield from self._play_single(self._flow)
+            case TwoAgents():
+                yield from self._play_pair(self._flow)
+            case Group():
+                yield from self._play_group(self._flow)
+            case Queue():
+                yield from self._play_queue(self._flow)
+            case RetrieveChat():
+                yield from self._play_retrieve_chat(self._flow)
+            case Dialogue():
+                yield from self._play_dialogue(self._flow)
+            case _:
+                raise ConfigError(f"A team of the kind {self._flow.kind!r} has no script yet.")
+
+    def _play_single(self, flow: Single) -> Iterator[str]:
+        arguments = {
+            "name": repr(LIBRARY),
+            "human_input_mode": "'NEVER'",
+            "llm_config": "False",
+            "max_consecutive_auto_reply": repr(flow.max_turns),
+            "is_termination_msg": "lambda message: not has_calls(message)",
+        }
+        yield f"library = {_write_call('ConversableAgent', arguments)}"
+        yield from self._offer(flow.agent, "library")
+        yield from _begin("library", self._names[flow.agent], None)
+
+    def _play_pair(self, flow: TwoAgents) -> Iterator[str]:
+        starts, answers = self._names[flow.starts], self._names[flow.answers]
+        yield from self._offer(flow.starts, answers)
+        chats = []
+        for one in flow.nested:
+            yield from self._offer(one.recipient, self._names[one.sender])
+            chats.append(self._to_chat(one, "lambda *given: given[1][-1]['content']"))
+        if chats:
+            yield f"{answers}.register_nested_chats([{', '.join(chats)}], trigger={starts})"
+        yield from self._offer(flow.answers, starts)
+        yield from _begin(starts, answers, flow.max_turns)
+
+    def _play_group(self, flow: Group) -> Iterator[str]:
+        for name in flow.agents:
+            yield from self._offer(name, self._names[name])
+        yield f"group = {_write_call('GroupChat', self._to_group_arguments(flow))}"
+        ends = _write_ending(flow.ends_on.text, flow.ends_on.where)
+        yield f"ends = {ends}"
+        arguments = {
+            "groupchat": "group",
+            "llm_config": "LLM",
+            "is_termination_msg": f"lambda message: message.get('name') == {flow.writer!r}"
+            " and ends(message)",
+        }
+        yield f"manager = {_write_call('GroupChatManager', arguments)}"
+        persons = [name for name in flow.agents if self._document.agent(name).role == "person"]
+        if persons:
+            yield f"user = {self._names[persons[0]]}"
+        else:
+            given = {"name": repr(USER), "human_input_mode": "'NEVER'", "llm_config": "False"}
+            yield f"user = {_write_call('ConversableAgent', given)}"
+        yield from _begin("user", "manager", None)
+
+    def _to_group_arguments(self, flow: Group) -> dict[str, str]:
+        left_out = {"kind", "agents", "writer", "ends_on", "transitions", "allow_repeat_speaker"}
+        given = flow.model_dump(exclude=left_out, exclude_defaults=True)
+        arguments = {name: repr(value) for name, value in given.items()}
+        if flow.select_speaker_auto_llm_config:
+            choice = flow.select_speaker_auto_llm_config
+            arguments["select_speaker_auto_llm_config"] = _write_model(choice)
+        arguments |= {
+            "agents": self._list(flow.agents),
+            "messages": "[]",
+            "max_round": repr(flow.max_round),
+            "speaker_selection_method": repr(flow.speaker_selection_method),
+        }
+        if flow.transitions:
+            pairs = [
+                f"{self._names[one.after]}: {self._list(one.speakers)}" for one in flow.transitions
+            ]
+            arguments["allowed_or_disallowed_speaker_transitions"] = f"{{{', '.join(pairs)}}}"
+            arguments["speaker_transitions_type"] = repr(flow.speaker_transitions_type)
+        elif isinstance(flow.allow_repeat_speaker, list):
+            arguments["allow_repeat_speaker"] = self._list(flow.allow_repeat_speaker)
+        else:
+            arguments["allow_repeat_speaker"] = repr(flow.allow_repeat_speaker)
+        return arguments
+
+    def _list(self, names: Sequence[str]) -> str:
+        return f"[{', '.join(self._names[name] for name in names)}]"
+
+    def _play_queue(self, flow: Queue) -> Iterator[str]:
+        for one in flow.chats:
+            yield from self._offer(one.recipient, self._names[one.sender])
+        chats = [self._to_chat(one, _write_message(one.message)) for one in flow.chats]
+        inner = "".join(f"    {chat},\n" for chat in chats)
+        yield f"results = initiate_chats([\n{inner}])"
+        yield "print(results[-1].summary)"
+
+    def _to_chat(self, chat: Queued, message: str) -> str:
+        given = {
+            "sender": self._names[chat.sender],
+            "recipient": self._names[chat.recipient],
+            "message": message,
+            "max_turns": repr(chat.max_turns),
+            "summary_method": repr(chat.summary_method),
+        }
+        return "{" + ", ".join(f"{name!r}: {value}" for name, value in given.items()) + "}"
+
+    def _play_retrieve_chat(self, flow: RetrieveChat) -> Iterator[str]:
+        config = flow.retrieve_config
+        given = to_retrieve_config(config, "MODEL")
+        written = {
+            name: 'MODEL["model"]' if value == "MODEL" else repr(value)
+            for name, value in given.items()
+        }
+        arguments = {
+            "human_input_mode": "'NEVER'",
+            "max_consecutive_auto_reply": repr(flow.max_turns),
+            "retrieve_config": _write_dict(written),
+        }
+        own = config.vector_db != "collection"
+        kind = "RetrieveUserProxyAgent" if own else "CollectionProxy"
+        before = repr(flow.proxy) if own else f"{flow.proxy!r}, found, retrieve"
+        yield f"proxy = {_write_call(kind, arguments, before)}"
+        yield from self._offer(flow.assistant, "proxy")
+        begun = {
+            "message": "proxy.message_generator",
+            "problem": "question",
+            "n_results": repr(config.n_results),
+        }
+        call = _write_call("proxy.initiate_chat", begun, self._names[flow.assistant])
+        yield f"result = {call}\nprint(result.summary)"
+
+    def _play_dialogue(self, flow: Dialogue) -> Iterator[str]:
+        for name in flow.agents:
+            yield from self._offer(name, self._names[name])
+        yield f"everybody = {self._list(flow.agents)}"
+        yield f"with msghub(everybody, Msg({USER!r}, question, 'user')):\n    pass"
+        for number, stage in enumerate(flow.stages, start=1):
+            yield from self._play_stage(stage, number)
+
+    def _play_stage(self, stage: Stage, number: int) -> Iterator[str]:
+        yield f"\n# {' '.join(stage.name.split())}"
+        yield f"parser_{number} = {_write_parser(stage)}"
+        speakers = self._list(stage.speakers) if stage.speakers else "everybody"
+        yield f"speakers = {speakers}"
+        opening = f", Msg({HOST!r}, {stage.opening!r}, 'assistant')" if stage.opening else ""
+        yield f"with msghub(speakers{opening}):"
+        if stage.kind == "vote":
+            yield "    votes = {}"
+            yield "    for agent in speakers:"
+            yield f"        agent.set_parser(parser_{number})"
+            yield f"        votes[agent.name] = agent().metadata[{stage.counted!r}]"
+            yield "print(votes)"
+            return
+        yield f"    for _ in range({stage.rounds}):"
+        yield "        said = []"
+        yield "        for agent in speakers:"
+        yield f"            agent.set_parser(parser_{number})"
+        yield "            said.append(agent())"
+        if stage.ends_when:
+            yield f"        if all(one.metadata[{stage.ends_when!r}] is True for one in said):"
+            yield "            break"
+        yield "print(said[-1].content)"
+
+
+def _list_imports(body: str) -> Iterator[str]:
+    """Those that the script needs, a line each."""
+    for module, name in sorted(_IMPORTS):
+        if re.search(rf"\b{name}\b", body):
+            yield f"from {module} import {name}"
+
+
+def _begin(starts: str, answers: str, max_turns: int | None) -> Iterator[str]:
+    given = {"message": f'{{"content": question, "name": {USER!r}}}'}
+    if max_turns is not None:
+        given["max_turns"] = repr(max_turns)
+    yield f"result = {_write_call(f'{starts}.initiate_chat', given, answers)}"
+    yield "print(result.summary)"
+
+
+def _to_arguments(agent: AgentDocument) -> dict[str, str]:
+    """Those of ConversableAgent that are not as they are by default."""
+    ending = agent.is_termination_msg
+    given = {
+        "name": repr(agent.name),
+        "system_message": repr(agent.system_message or DEFAULT_PROMPT),
+        "llm_config": _write_model(agent.llm),
+        "human_input_mode": repr(agent.human_input_mode),
+        "is_termination_msg": _write_ending(ending.text, ending.where),
+    }
+    optional = agent.model_dump(
+        include={
+            "max_consecutive_auto_reply",
+            "default_auto_reply",
+            "description",
+            "context_variables",
+            "silent",
+        },
+        exclude_defaults=True,
+    )
+    given |= {name: repr(value) for name, value in optional.items()}
+    if agent.compress_config is not None:
+        given["compress_config"] = repr(_to_compress_config(agent))
+    return given
+
+
+def _to_compress_config(agent: AgentDocument) -> dict[str, Any]:
+    config = agent.compress_config
+    if config is None or config.mode == "CUSTOMIZED":
+        raise ConfigError(
+            f"{agent.name}: a team whose history is shortened by a strategy has no script yet;"
+            " choose the mode COMPRESS."
+        )
+    given = config.model_dump(by_alias=True, exclude={"strategy"})
+    if config.trigger_count > 1:
+        given["trigger_count"] = int(config.trigger_count)
+    return given
+
+
+def _to_runner_arguments(agent: AgentDocument) -> dict[str, str]:
+    timeout = agent.code.timeout if agent.code else 60
+    return {
+        "name": repr(agent.name),
+        "human_input_mode": repr(agent.human_input_mode),
+        "code_execution_config": repr({"executor": "sandbox", "sandbox": {"timeout": timeout}}),
+    }
+
+
+def _to_dialog_arguments(agent: AgentDocument) -> dict[str, str]:
+    return {
+        "name": repr(agent.name),
+        "sys_prompt": repr(agent.system_message or None),
+        "use_memory": repr(agent.dialog.use_memory),
+        "max_retries": repr(agent.dialog.max_retries),
+        "llm_config": _write_model(agent.llm or ModelChoice()),
+    }
+
+
+def _write_model(choice: ModelChoice | None) -> str:
+    if choice is None:
+        return "False"
+    given = choice.to_parameters()
+    if choice.model:
+        return f"{{**LLM, 'config_list': [{{**MODEL, 'model': {choice.model!r}}}], **{given!r}}}"
+    return f"{{**LLM, **{given!r}}}" if given else "{**LLM}"
+
+
+def _write_ending(text: str, where: str) -> str:
+    return f"ends_with(Ending(text={text!r}, where={where!r}))"
+
+
+def _write_message(message: str) -> str:
+    parts = [repr(part) for part in message.split("{question}")]
+    return " + question + ".join(parts)
+
+
+def _write_parser(stage: Stage) -> str:
+    fields = stage.fields
+    needed = [one.name for one in fields if one.required]
+    schema = {
+        "type": "object",
+        "properties": {one.name: to_schema(one) for one in fields},
+        "required": needed,
+    }
+    arguments = {
+        "content_hint": repr({one.name: one.hint or one.type for one in fields}),
+        "required_keys": repr(needed),
+        "keys_to_memory": repr(list_names(fields, "remembered")),
+        "keys_to_content": repr(list_names(fields, "heard")),
+        "keys_to_metadata": repr([one.name for one in fields if one.told]),
+        "json_schema": repr(schema),
+    }
+    return _write_call("MarkdownJsonDictParser", arguments)
+
+
+def _write_call(name: str, arguments: Mapping[str, str], before: str = "") -> str:
+    first = f"    {before},\n" if before else ""
+    rest = "".join(f"    {key}={value},\n" for key, value in arguments.items())
+    return f"{name}(\n{first}{rest})"
+
+
+def _write_dict(values: Mapping[str, str]) -> str:
+    inner = "".join(f"        {name!r}: {value},\n" for name, value in values.items())
+    return f"{{\n{inner}    }}"
+
+
+def _quote_docstring(document: TeamDocument) -> str:
+    about = f"{document.name}: {document.description}" if document.description else document.name
+    plain = about.replace("\\", "/").replace('"""', "'''")
+    return f'"""{plain.rstrip(chr(34))}\n\nMade by agentkit from a team.\n"""'
+
+
+def _name_variables(document: TeamDocument) -> dict[str, str]:
+    """A Python name for each agent, all different."""
+    taken = set(_TAKEN.split())
+    names: dict[str, str] = {}
+    for agent in document.agents:
+        names[agent.name] = _find_variable(agent.name, taken)
+        taken.add(names[agent.name])
+    return names
+
+
+def _find_variable(name: str, taken: set[str]) -> str:
+    base = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "agent"
+    if base[0].isdigit() or keyword.iskeyword(base):
+        base = f"agent_{base}"
+    variable, number = base, 2
+    while variable in taken:
+        variable, number = f"{base}_{number}", number + 1
+    return variable

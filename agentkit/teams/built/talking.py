@@ -1,0 +1,260 @@
+"""Flows in which agents talk: one alone, two, a group, a queue, and RetrieveChat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from agentkit.agents import GroupChatManager, RetrieveUserProxyAgent
+from agentkit.conversation import Agent, ChatResult, ConversableAgent, initiate_chats
+from agentkit.llm.offline.passages import Passage, format_passages
+from agentkit.messages import AnyMessage, has_calls, text_of
+from agentkit.retrieval import Hit
+from agentkit.teams.answer import complete_question
+from agentkit.teams.built.agents import RetrieveConfig
+from agentkit.teams.built.flows import Group, Queue, Queued, RetrieveChat, Single, TwoAgents
+from agentkit.teams.built.members import Members, ends_with
+from agentkit.teams.conversing import USER, converse, make_opening, recall_talk, remember
+from agentkit.teams.findings import Findings
+from agentkit.teams.group import WatchedGroup
+from agentkit.teams.task import Answer, Task, describe_source
+
+LIBRARY = "Library"
+_TEMPLATES = (
+    "select_speaker_message_template",
+    "select_speaker_prompt_template",
+    "select_speaker_auto_multiple_template",
+    "select_speaker_auto_none_template",
+)
+
+
+def answer_alone(flow: Single, members: Members, task: Task, found: Findings) -> Answer:
+    """One agent; whoever puts the question also carries out what it calls."""
+    library = ConversableAgent(
+        LIBRARY,
+        human_input_mode=task.human_input,
+        llm_config=False,
+        max_consecutive_auto_reply=flow.max_turns,
+        is_termination_msg=lambda message: not has_calls(message),
+    )
+    return _talk_over(members, task, found, library, flow.agent, None)
+
+
+def talk_in_pairs(flow: TwoAgents, members: Members, task: Task, found: Findings) -> Answer:
+    """One puts the question to the other, and they go on until one of them ends it."""
+    starts, answers = members[flow.starts], members[flow.answers]
+    members.offer(flow.starts, starts, answers)
+    nested = [_to_nested(members, one) for one in flow.nested]
+    if nested:
+        answers.register_nested_chats(nested, trigger=starts)
+    return _talk_over(members, task, found, starts, flow.answers, flow.max_turns)
+
+
+def _talk_over(
+    members: Members,
+    task: Task,
+    found: Findings,
+    starts: ConversableAgent,
+    name: str,
+    max_turns: int | None,
+) -> Answer:
+    answers = members[name]
+    members.offer(name, answers, starts)
+    remember(answers, starts, recall_talk(task), name)
+
+    def begin() -> ChatResult:
+        return starts.initiate_chat(
+            answers,
+            message=make_opening(task),
+            clear_history=False,
+            max_turns=max_turns,
+            summary_method=None,
+        )
+
+    return converse(task, begin, name, found, members.notes())
+
+
+def talk_in_group(flow: Group, members: Members, task: Task, found: Findings) -> Answer:
+    """A group that a manager leads until the writer is done, or so many messages were said."""
+    agents: list[Agent] = [members[name] for name in flow.agents]
+    for name in flow.agents:
+        members.offer(name, members[name], members[name])
+    group = WatchedGroup(agents, [], **_to_settings(flow, members))
+    manager = GroupChatManager(
+        group,
+        llm_config=members.chat_config(),
+        is_termination_msg=partial(_is_writers_end, flow.writer, ends_with(flow.ends_on)),
+    )
+    user = _find_person(flow, members)
+    talk = recall_talk(task)
+    for name in flow.agents:
+        remember(members[name], manager, talk, flow.writer)
+
+    def begin() -> ChatResult:
+        return user.initiate_chat(
+            manager, message=make_opening(task), clear_history=False, summary_method=None
+        )
+
+    return converse(task, begin, flow.writer, found, members.notes())
+
+
+def _find_person(flow: Group, members: Members) -> ConversableAgent:
+    """Who puts the question: the person who is a member, else one who only asks."""
+    for name in flow.agents:
+        if members.document.agent(name).role == "person":
+            return members[name]
+    return ConversableAgent(USER, human_input_mode="NEVER", llm_config=False)
+
+
+def _is_writers_end(writer: str, ends: Callable[[AnyMessage], bool], message: AnyMessage) -> bool:
+    return message.get("name") == writer and ends(message)
+
+
+def _to_settings(flow: Group, members: Members) -> dict[str, Any]:
+    """The arguments of GroupChat beside agents and messages."""
+    settings: dict[str, Any] = {
+        "max_round": flow.max_round,
+        "admin_name": flow.admin_name,
+        "func_call_filter": flow.func_call_filter,
+        "speaker_selection_method": flow.speaker_selection_method,
+        "max_retries_for_selecting_speaker": flow.max_retries_for_selecting_speaker,
+        "enable_clear_history": flow.enable_clear_history,
+        "send_introductions": flow.send_introductions,
+        "select_speaker_auto_verbose": flow.select_speaker_auto_verbose,
+        "role_for_select_speaker_messages": flow.role_for_select_speaker_messages,
+    }
+    for name in _TEMPLATES:
+        if text := getattr(flow, name):
+            settings[name] = text
+    if flow.select_speaker_auto_llm_config is not None:
+        selecting = members.llm_config(flow.select_speaker_auto_llm_config)
+        settings["select_speaker_auto_llm_config"] = selecting
+    if flow.transitions:
+        settings["speaker_transitions_type"] = flow.speaker_transitions_type
+        settings["allowed_or_disallowed_speaker_transitions"] = {
+            members[one.after]: [members[name] for name in one.speakers] for one in flow.transitions
+        }
+    else:
+        settings["allow_repeat_speaker"] = _to_repeating(flow.allow_repeat_speaker, members)
+    return settings
+
+
+def _to_repeating(allowed: bool | list[str] | None, members: Members) -> bool | list[Agent] | None:
+    if isinstance(allowed, list):
+        return [members[name] for name in allowed]
+    return allowed
+
+
+def talk_in_queue(flow: Queue, members: Members, task: Task, found: Findings) -> Answer:
+    """One conversation after the other; what the last one's recipient says is the answer."""
+    question = complete_question(task)
+    chats = []
+    for place, one in enumerate(flow.chats):
+        _offer_both(members, one)
+        chats.append(_to_chat(members, one, question, range(place)))
+    return converse(
+        task,
+        lambda: initiate_chats(chats)[-1],
+        flow.chats[-1].recipient,
+        found,
+        members.notes(),
+    )
+
+
+def _offer_both(members: Members, chat: Queued) -> None:
+    """Each carries out what the other calls."""
+    sender, recipient = members[chat.sender], members[chat.recipient]
+    members.offer(chat.recipient, recipient, sender)
+    members.offer(chat.sender, sender, recipient)
+
+
+def _to_chat(
+    members: Members, chat: Queued, question: str, before: Sequence[int]
+) -> dict[str, Any]:
+    made = {
+        "sender": members[chat.sender],
+        "recipient": members[chat.recipient],
+        "message": chat.message.replace("{question}", question),
+        "max_turns": chat.max_turns,
+        "summary_method": chat.summary_method,
+    }
+    if chat.summary_prompt:
+        made["summary_args"] = {"summary_prompt": chat.summary_prompt}
+    if not chat.carryover:
+        made["finished_chat_indexes_to_exclude_from_carryover"] = list(before)
+    return made
+
+
+def _to_nested(members: Members, chat: Queued) -> dict[str, Any]:
+    """A conversation within one: {question} stands for the last message."""
+    _offer_both(members, chat)
+
+    def opening(
+        recipient: Agent, messages: Sequence[AnyMessage], sender: Agent, config: object
+    ) -> str:
+        return chat.message.replace("{question}", text_of(messages[-1].get("content")))
+
+    return {**_to_chat(members, chat, "", ()), "message": opening}
+
+
+def look_up_and_ask(flow: RetrieveChat, members: Members, task: Task, found: Findings) -> Answer:
+    """RetrieveChat: passages go with the question, and others when the assistant asks for them."""
+    assistant, config = members[flow.assistant], flow.retrieve_config
+    options: dict[str, Any] = {
+        "human_input_mode": task.human_input,
+        "max_consecutive_auto_reply": flow.max_turns,
+        "retrieve_config": to_retrieve_config(config, task.model.name),
+    }
+    if config.vector_db == "collection":
+        proxy: RetrieveUserProxyAgent = CollectionProxy(flow.proxy, found, task.retrieve, **options)
+    else:
+        proxy = RetrieveUserProxyAgent(flow.proxy, **options)
+    members.offer(flow.assistant, assistant, proxy)
+    question = complete_question(task)
+
+    def begin() -> ChatResult:
+        return proxy.initiate_chat(
+            assistant,
+            message=proxy.message_generator,
+            problem=question,
+            n_results=config.n_results,
+            summary_method=None,
+        )
+
+    return converse(task, begin, flow.assistant, found, members.notes())
+
+
+def to_retrieve_config(config: RetrieveConfig, model: str) -> dict[str, Any]:
+    """AutoGen's dict; a key that is empty here has its default there."""
+    given = config.model_dump(exclude={"n_results"})
+    given["model"] = config.model or model
+    given["vector_db"] = None if config.vector_db == "collection" else config.vector_db
+    optional = ("customized_prompt", "docs_path", "custom_text_types", "db_config")
+    left_out = {key for key in optional if not given[key]}
+    return {key: value for key, value in given.items() if key not in left_out}
+
+
+class CollectionProxy(RetrieveUserProxyAgent):
+    """A RetrieveUserProxyAgent whose passages are those of the chat's collection, numbered as the
+    answer cites them.
+    """
+
+    def __init__(
+        self, name: str, found: Findings, retrieve: Callable[[str], list[Hit]], **options: Any
+    ) -> None:
+        super().__init__(name, **options)
+        self._found, self._retrieve = found, retrieve
+
+    def retrieve_docs(self, problem: str, n_results: int = 20, search_string: str = "") -> None:
+        """Look up, and keep what was found as `_results`; the look-up tells of itself."""
+        hits = [hit for hit in self._retrieve(problem) if search_string in hit.text]
+        numbered = self._found.number(hits[:n_results])
+        self._results = [[(_to_document(number, hit), 1 - hit.score) for number, hit in numbered]]
+        self._told = True
+
+
+def _to_document(number: int, hit: Hit) -> dict[str, Any]:
+    source = describe_source(hit)
+    text = format_passages([Passage(number, source, hit.text)])
+    return {"id": str(hit.chunk_id), "content": text, "metadata": {"source": source}}

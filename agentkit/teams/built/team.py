@@ -1,0 +1,78 @@
+"""A team of a document: it is chosen, asked and watched as the ready-made ones are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agentkit.teams.built import dialogue, talking
+from agentkit.teams.built.document import TeamDocument
+from agentkit.teams.built.flows import (
+    Dialogue,
+    Group,
+    Queue,
+    RetrieveChat,
+    Single,
+    TwoAgents,
+)
+from agentkit.teams.built.members import Members
+from agentkit.teams.built.problems import check_document
+from agentkit.teams.findings import Findings
+from agentkit.teams.task import Answer, Task, Team
+
+Play = Callable[[Any, Members, Task, Findings], Answer]
+_PLAY: Mapping[type, Play] = {
+    Single: talking.answer_alone,
+    TwoAgents: talking.talk_in_pairs,
+    Group: talking.talk_in_group,
+    Queue: talking.talk_in_queue,
+    RetrieveChat: talking.look_up_and_ask,
+    Dialogue: dialogue.discuss,
+}
+
+
+def build_team(document: TeamDocument, team_id: str) -> Team:
+    """The team; raises ConfigError with what is wrong in the document.
+
+    `team_id` is `<team>:<version>`: what its agents remember follows the team, whatever its
+    version.
+    """
+    check_document(document)
+
+    def work(task: Task) -> Answer:
+        found = Findings(task)
+        members = Members(document, task, found)
+        try:
+            return _PLAY[type(document.flow)](document.flow, members, task, found)
+        finally:
+            members.close()
+
+    return Team(
+        team_id,
+        document.name,
+        document.description or "A team of your own.",
+        find_speakers(document),
+        work,
+        needs_language_model=True,
+        calls_tools=any(agent.tools for agent in document.agents),
+        takes_part=not isinstance(document.flow, Queue | Dialogue),
+        speaks_in_fields=isinstance(document.flow, Dialogue),
+    )
+
+
+def find_speakers(document: TeamDocument) -> tuple[str, ...]:
+    """The names of the agents; the one that writes the answer is the last."""
+    names = [agent.name for agent in document.agents]
+    writer = _find_writer(document)
+    return (*(name for name in names if name != writer), writer)
+
+
+def _find_writer(document: TeamDocument) -> str:
+    match document.flow:
+        case Single(agent=name) | TwoAgents(answers=name) | Group(writer=name):
+            return name
+        case RetrieveChat(assistant=name):
+            return name
+        case Queue(chats=chats):
+            return chats[-1].recipient
+    return dialogue.HOST

@@ -1,0 +1,81 @@
+"""The teams that can be asked in a workspace: those that come with it, and those people built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agentkit.errors import ConfigError, NotFound
+from agentkit.ledger.kept_teams import PREFIX, KeptTeam, KeptTeams
+from agentkit.teams import Team, team, teams
+from agentkit.teams.built.document import TeamDocument, read_document
+from agentkit.teams.built.problems import check_document
+from agentkit.teams.built.team import build_team
+
+
+class TeamShelf:
+    """Finds a team by what a chat keeps of it, and keeps new versions."""
+
+    def __init__(self, kept: KeptTeams) -> None:
+        self.kept = kept
+
+    def find(self, owner: str, team_id: str) -> Team:
+        """The team of that id; of a built one without a version the newest. Raises NotFound, and
+        ConfigError for one that cannot work here.
+        """
+        if not team_id.startswith(PREFIX):
+            return team(team_id)
+        name, _, version = team_id.partition(":")
+        kept = self.kept.find(owner, name, _to_version(version))
+        return build_team(read_document(kept.document), kept.key)
+
+    def all(self, owner: str) -> list[Team]:
+        """Those that come with the app, then the person's own that can work, by name."""
+        return [*teams(), *self._build_own(owner)]
+
+    def save(
+        self, owner: str, given: TeamDocument | Mapping[str, Any] | str, team_id: str = ""
+    ) -> KeptTeam:
+        """Keep a team, or a new version of one; raises ConfigError that names every problem."""
+        document = given if isinstance(given, TeamDocument) else read_document(given)
+        check_document(document)
+        return self.kept.save(owner, document.name, document.to_json(), team_id)
+
+    def roll_back(self, owner: str, team_id: str, version: int) -> KeptTeam:
+        """Make a version the newest again, as a version of its own; raises NotFound."""
+        old = self.kept.find(owner, team_id, version)
+        return self.kept.save(owner, old.name, old.document, team_id)
+
+    def duplicate(self, owner: str, team_id: str) -> KeptTeam:
+        """A team of its own that begins as this one is; raises NotFound."""
+        old = self.kept.find(owner, team_id)
+        name = find_free_name(old.name, lambda name: name in self._names(owner))
+        return self.kept.save(owner, name, {**old.document, "name": name})
+
+    def _names(self, owner: str) -> set[str]:
+        return {one.name for one in self.kept.newest(owner)}
+
+    def _build_own(self, owner: str) -> list[Team]:
+        built = []
+        for kept in self.kept.newest(owner):
+            try:
+                built.append(build_team(read_document(kept.document), kept.key))
+            except ConfigError:  # the page of teams says what is wrong with it
+                continue
+        return built
+
+
+def find_free_name(name: str, is_taken: Callable[[str], bool]) -> str:
+    """The name with the first number that makes it free."""
+    number = 2
+    while is_taken(f"{name[:56]} ({number})"):
+        number += 1
+    return f"{name[:56]} ({number})"
+
+
+def _to_version(text: str) -> int | None:
+    if not text:
+        return None
+    if not text.isdecimal():
+        raise NotFound(f"There is no version {text!r} of a team.")
+    return int(text)

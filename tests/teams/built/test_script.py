@@ -1,0 +1,167 @@
+"""Teams as scripts: the script asks the model what the team in the app asks it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentkit import Settings, Workspace, sources_from_paths
+from agentkit.errors import ConfigError
+from agentkit.llm import Model
+from agentkit.llm.calls.openai_client import OpenAIClient
+from agentkit.retrieval import Hit
+from agentkit.teams.built.document import read_document
+from agentkit.teams.built.script import write_notebook, write_script
+from agentkit.teams.built.team import build_team
+from tests.servers.openai_server import Answer, OpenAIServer, tool_call
+from tests.teams.built import drafts
+from tests.teams.stage import play
+
+QUESTION = "How long is the Danube?"
+RIVERS = "The Danube is 2,850 kilometres long. The Volga is the longest river in Europe."
+
+
+class Replies:
+    """A model that says the same things in the same order, however often it is begun anew."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self._answers = answers
+        self._next = 0
+
+    def begin_anew(self) -> None:
+        self._next = 0
+
+    def __call__(self, body: Mapping[str, Any]) -> Answer:
+        self._next += 1
+        return self._answers[(self._next - 1) % len(self._answers)]
+
+
+def reply(**fields: Any) -> Answer:
+    return Answer(f"```json\n{json.dumps(fields)}\n```")
+
+
+def _talking_pair() -> dict[str, Any]:
+    nested = [{"sender": "Helper", "recipient": "Expert", "max_turns": 1}]
+    draft = drafts.pair(nested=nested)
+    draft["agents"][0]["default_auto_reply"] = "Go on."
+    del draft["agents"][1]["documents"]
+    draft["agents"].append(drafts.agent("Expert", system_message='Say "so".\nBe brief.'))
+    return draft
+
+
+def _compressed_pair() -> dict[str, Any]:
+    draft = drafts.pair()
+    draft["agents"][0]["default_auto_reply"] = "A fact is a fact. " * 12
+    del draft["agents"][1]["documents"]
+    config = {"mode": "COMPRESS", "trigger_count": 150, "leave_last_n": 1}
+    draft["agents"][1] |= {"compress_config": config, "system_message": "Be brief."}
+    return draft
+
+
+SAID = Answer("One."), Answer("Two."), Answer("Three."), Answer("Done. TERMINATE")
+TALKED = [reply(thought="t", speak="Soup!", agreed=True)] * 3
+VOTED = [reply(thought="t", vote=vote) for vote in ("soup", "salad", "soup")]
+ORDER = [
+    {"after": "Ann", "speakers": ["Cid"]},
+    {"after": "Cid", "speakers": ["Bob", "Ann"]},
+    {"after": "Bob", "speakers": ["Ann"]},
+]
+CASES: dict[str, tuple[dict[str, Any], Replies]] = {
+    "two agents, one within": (_talking_pair(), Replies(*SAID)),
+    "compressed": (_compressed_pair(), Replies(Answer("A river. " * 40), *SAID[:2], SAID[3])),
+    "group": (drafts.group(transitions=ORDER), Replies(*SAID[:2], *SAID[2:])),
+    "queue": (drafts.queue(), Replies(*SAID)),
+    "dialogue": (drafts.discussion(), Replies(*TALKED, *VOTED)),
+}
+
+
+def _play_in_app(draft: Mapping[str, Any], server: OpenAIServer, **given: Any) -> None:
+    model = Model("m", "m", OpenAIClient(server.base_url, ""), "test-model", server.base_url)
+    played = play(build_team(read_document(draft), "my-team:1"), model, QUESTION, **given)
+    assert played.error is None
+
+
+def _run_script(
+    draft: Mapping[str, Any], server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+    monkeypatch.setenv("OPENAI_MODEL", "test-model")
+    monkeypatch.setattr(sys, "argv", ["team.py", QUESTION])
+    script = write_script(read_document(draft))
+    exec(compile(script, "team.py", "exec"), {"__name__": "__main__"})
+
+
+def _take_requests(server: OpenAIServer) -> list[Any]:
+    asked = [(one.body["messages"], one.body.get("tools")) for one in server.requests]
+    server.requests.clear()
+    return asked
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_script_asks_what_the_team_asks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    draft, replies = CASES[name]
+    with OpenAIServer(replies) as server:
+        _play_in_app(draft, server)
+        in_app = _take_requests(server)
+        replies.begin_anew()
+        _run_script(draft, server, monkeypatch)
+        assert _take_requests(server) == in_app
+    assert len(in_app) >= 2
+
+
+@pytest.mark.parametrize("kind", ["single", "retrieve_chat"])
+def test_the_script_looks_into_the_same_documents(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTKIT_DATA", str(tmp_path / "data"))
+    (tmp_path / "rivers.txt").write_text(RIVERS)
+    draft = getattr(drafts, kind)()
+    cited = Answer("It is 2,850 kilometres long [1].")
+    looked = [tool_call("search_documents", query="Danube")] if kind == "single" else []
+    replies = Replies(*looked, cited)
+    workspace = Workspace(Settings(data=tmp_path / "data"))
+    sources = sources_from_paths([tmp_path / "rivers.txt"])
+    workspace.ingest("local", "Documents", sources).result()
+    retrieve = partial(workspace.library.retrieve, "local", ["Documents"])
+    with OpenAIServer(replies) as server:
+        _play_in_app(draft, server, retrieve=retrieve, find=_find)
+        in_app = _take_requests(server)
+        workspace.close()
+        replies.begin_anew()
+        _run_script(draft, server, monkeypatch)
+        assert _take_requests(server) == in_app
+    assert RIVERS in str(in_app)
+
+
+def _find(text: str) -> list[Hit]:
+    raise AssertionError(text)
+
+
+@pytest.mark.parametrize("name", ['"""', "\\", "class", "1", "a'b\"c", "Ünïcödé", "os"])
+def test_any_name_gives_a_script_that_can_be_read(name: str) -> None:
+    draft = drafts.single() | {"name": name, "description": 'x"""; import nothing\\'}
+    draft["agents"][0] |= {"name": name, "system_message": name}
+    draft["flow"]["agent"] = name
+    compile(write_script(read_document(draft)), "team.py", "exec")
+
+
+def test_a_notebook_has_the_same_code() -> None:
+    notebook = json.loads(write_notebook(read_document(drafts.group())))
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    kinds = [cell["cell_type"] for cell in notebook["cells"]]
+    assert kinds == ["markdown", "code", "code", "code"]
+    for cell in notebook["cells"][1:]:
+        compile(cell["source"], "cell", "exec")
+
+
+def test_what_has_no_script_is_told() -> None:
+    draft = drafts.pair()
+    draft["agents"][1]["compress_config"] = {"mode": "CUSTOMIZED"}
+    with pytest.raises(ConfigError, match="choose the mode COMPRESS"):
+        write_script(read_document(draft))
