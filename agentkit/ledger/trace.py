@@ -282,16 +282,13 @@ def _read_point(
 ) -> None:
     """What takes no time: its name and lane are fields of the event."""
     first, _, _ = str(getattr(event, name, "")).strip().partition("\n")
-    status = getattr(event, "status", "ok")
-    known: SpanStatus = status if status in ("failed", "stopped") else "ok"
-    reader.whole(
-        one, 0.0, Span(one.seq, kind, first, getattr(event, lane, ""), one.at, one.at, known)
-    )
+    status = _STATUSES.get(getattr(event, "status", ""), "ok")
+    span = Span(one.seq, kind, first, getattr(event, lane, ""), one.at, one.at, status)
+    reader.whole(one, 0.0, span)
 
 
 def _read_document(reader: _Reader, one: Recorded, event: events.DocumentDone) -> None:
-    statuses: dict[str, SpanStatus] = {"failed": "failed", "stopped": "stopped"}
-    status = statuses.get(event.status, "ok")
+    status = _STATUSES.get(event.status, "ok")
     span = Span(one.seq, "document", event.document, "", one.at, one.at, status)
     reader.whole(one, event.seconds, replace(span, key=event.document_id))
 
@@ -305,6 +302,10 @@ def _read_parsed(reader: _Reader, one: Recorded, event: events.ReplyParsed) -> N
 def _read_unknown(reader: _Reader, one: Recorded, event: events.Unknown) -> None:
     reader.problems.append(Problem("unknown", one.seq, event.name))
     reader.whole(one, 0.0, Span(one.seq, "unknown", event.name, "", one.at, one.at))
+
+
+_STATUSES: dict[str, SpanStatus] = {"failed": "failed", "stopped": "stopped"}
+"""Of messages and documents; others are well."""
 
 
 def _ok(is_well: bool) -> SpanStatus:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentkit.database import Database
-from agentkit.events import ModelCalled, ModelReplied, Recorded, RunFailed, RunStarted, Usage
+from agentkit.events import Event, ModelCalled, ModelReplied, Recorded, RunFailed, RunStarted, Usage
 from agentkit.ledger import Ledger, LedgerWriter, RunKey
 from tests.cli.conftest import Cli
 
@@ -23,11 +23,9 @@ def two(data: Path) -> None:
     called = ModelCalled("c", "Writer", "server", "small", messages=[PROMPT])
     replied = ModelReplied("c", "Writer", "server", "small", usage=Usage(90, output=10), cost=0.5)
     failed = RunFailed("the server went away", "ModelUnreachable")
-    first = [RunStarted("chat", "How long?", team="answer"), called, replied, failed]
-    for run_id, events in (
-        ("first", first),
-        ("second", [RunStarted("script", "rivers.py"), called]),
-    ):
+    first: list[Event] = [RunStarted("chat", "How long?", team="answer"), called, replied, failed]
+    second: list[Event] = [RunStarted("script", "rivers.py"), called]
+    for run_id, events in (("first", first), ("second", second)):
         writer = LedgerWriter(ledger, RunKey(run_id, "local"))
         for seq, event in enumerate(events, start=1):
             writer.write(Recorded(seq, BEGAN + seq + 86_400 * (run_id == "second"), event))

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit.events import (
+    CallStatus,
     Cell,
     CodeBegan,
     CodeRan,
@@ -53,7 +54,7 @@ def replied(
     call: str, cost: float | None = 0.5, agent: str = "Writer", attempt: int = 1
 ) -> ModelReplied:
     usage = Usage(input=10, output=5)
-    status = "ok" if cost is not None else "failed"
+    status: CallStatus = "ok" if cost is not None else "failed"
     return ModelReplied(
         call, agent, "server", "small", usage=usage, cost=cost, attempt=attempt, status=status
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, BinaryIO
 
 import streamlit as st
 
@@ -15,6 +17,7 @@ from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.spans import Span, Trace
 from agentkit.ui.runs import call, lookup, question, words
 from agentkit.ui.runs.parts import SHOWN, draw_text
+from agentkit.ui.shared import downloads
 from agentkit.ui.shared.state import PAGES
 from agentkit.ui.steps import request, wording
 from agentkit.ui.text import figures, markdown
@@ -45,7 +48,7 @@ def draw_detail(run: RunTotals, trace: Trace, span: Span) -> None:
     st.caption(markdown.literal(" · ".join(fact for fact in facts if fact)))
     for event in trace.events_of(span):
         _draw_event(run, trace, span, event)
-    _draw_own(span, trace)
+    _draw_own(run, trace, span)
 
 
 def _close() -> None:
@@ -62,13 +65,37 @@ def _draw_event(run: RunTotals, trace: Trace, span: Span, event: Event) -> None:
         draw(run, trace, span, event)
 
 
-def _draw_own(span: Span, trace: Trace) -> None:
-    """The stored events of the step, as they are."""
+def _draw_own(run: RunTotals, trace: Trace, span: Span) -> None:
+    """The stored events of the step, as they are, to read and to take away."""
     if not span.seqs:
         return
-    told = json.dumps(list(map(to_json, trace.events_of(span))), ensure_ascii=False, indent=2)
-    with st.expander("As it is stored", type="compact", icon=":material/data_object:"):
-        draw_text("Events", told, f"events-{span.seq}", "json")
+    key = f"step-{run.id}-{span.seq}"
+    make = partial(_make_file, trace, span)
+    downloads.draw_link("Download the step", make, f"{key}.json", key=key)
+    folded = st.expander(
+        "As it is stored",
+        type="compact",
+        icon=":material/data_object:",
+        key=f"stored-{key}",
+        on_change="rerun",
+    )
+    if folded.open:
+        with folded:
+            draw_text("Events", _write_events(trace, span), f"events-{span.seq}", "json")
+
+
+def _write_events(trace: Trace, span: Span) -> str:
+    told = list(map(to_json, trace.events_of(span)))
+    return json.dumps(told, ensure_ascii=False, indent=2)
+
+
+def _make_file(trace: Trace, span: Span) -> BinaryIO:
+    return io.BytesIO(_write_events(trace, span).encode("utf-8", "replace"))
+
+
+def _draw_unknown(run: RunTotals, trace: Trace, span: Span, event: events.Unknown) -> None:
+    st.caption("This version of agentkit does not know it; it is shown as it is stored.")
+    request.draw_json("Stored", event.data)
 
 
 def _draw_run(run: RunTotals, trace: Trace, span: Span, event: events.RunStarted) -> None:
@@ -214,5 +241,6 @@ _DRAW: dict[type[Any], Callable[[RunTotals, Trace, Span, Any], None]] = {
     events.DocumentDone: _draw_document,
     events.ReplyParsed: _draw_parsed,
     events.Noted: _draw_noted,
+    events.Unknown: _draw_unknown,
 }
 """What is told of each kind of event; of others as it is stored."""
