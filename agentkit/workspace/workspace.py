@@ -14,14 +14,13 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import TypeVar, Unpack
 
 from agentkit import private, runs
 from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.errors import AgentkitError, ConfigError
-from agentkit.events import DocumentDone, Purpose
+from agentkit.events import Purpose
 from agentkit.ledger import CallWriter, Chat, Ledger, RunKey, StoredMessage, queries
 from agentkit.ledger.figures import Figures
 from agentkit.ledger.forecasts import find_forecast
@@ -35,12 +34,7 @@ from agentkit.retrieval import (
     Embedder,
     Library,
     MiniLMEmbedder,
-    Source,
-    source_at,
-    sources_from_paths,
 )
-from agentkit.retrieval.names import shown_name
-from agentkit.retrieval.transfer.bundle import file_name
 from agentkit.runs import Run
 from agentkit.settings import Settings
 from agentkit.teams import Answer, Question, Task, continuing, team
@@ -59,18 +53,18 @@ from agentkit.workspace.answering import (
     to_history,
     work_on,
 )
+from agentkit.workspace.document_runs import DocumentRuns
 from agentkit.workspace.interrupted import interrupt
 from agentkit.workspace.sessions import Sessions
 from agentkit.workspace.sharing.sharing import Sharing
 
 DEFAULT_COLLECTION = "Documents"
-SAMPLES = "Samples"
 TITLE = 60
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Workspace:
+class Workspace(DocumentRuns):
     """Open one per process and share it; close it at the end."""
 
     def __init__(self, settings: Settings, embedder: Embedder | None = None) -> None:
@@ -163,105 +157,6 @@ class Workspace:
     def model(self, model_id: str = "") -> Model:
         """The model of that id, else the chosen or first configured one; raises NotFound."""
         return model_by_id(self.settings, model_id, self.library.similarity)
-
-    def ingest(
-        self, owner: str, collection: str, sources: Sequence[Source]
-    ) -> Run[list[DocumentDone]]:
-        """Take documents in, in a run of its own; copies in the folder of uploads are removed
-        afterwards.
-        """
-        title = (
-            f"{len(sources)} documents into {collection}"
-            if len(sources) != 1
-            else f"{sources[0].name} into {collection}"
-        )
-        return self._intake(
-            title,
-            owner,
-            len(sources),
-            lambda: intake.take_in(self.library, owner, collection, sources),
-        )
-
-    def ingest_url(self, owner: str, collection: str, url: str) -> Run[list[DocumentDone]]:
-        """Fetch what is at a web address and take it in.
-
-        When it cannot be had, a document that failed says why, and can be retried.
-        """
-        title = f"{shown_name(url)} into {collection}"
-        return self._intake(
-            title,
-            owner,
-            1,
-            lambda: intake.take_in(
-                self.library, owner, collection, [source_at(url, self.settings)]
-            ),
-        )
-
-    def retry(self, owner: str, document_ids: Sequence[str]) -> Run[list[DocumentDone]]:
-        """Take documents in once more that failed or were stopped."""
-        ids = list(document_ids)
-        title = "1 document once more" if len(ids) == 1 else f"{len(ids)} documents once more"
-        return self._intake(title, owner, len(ids), lambda: self.library.retry(owner, ids))
-
-    def ingest_samples(self, owner: str) -> Run[list[DocumentDone]]:
-        """Take in the sample documents that ship with the project."""
-        sources = (
-            sources_from_paths([self.settings.samples]) if self.settings.samples.is_dir() else []
-        )
-        if not sources:
-            raise ConfigError(
-                f"There are no sample documents in {self.settings.samples}; install from the"
-                " project's folder."
-            )
-        return self.ingest(owner, SAMPLES, sources)
-
-    def build_version(self, owner: str, version_id: str) -> Run[int]:
-        """Build what an index version lacks, in a run of its own; raises NotFound at once."""
-        return self._version_run(
-            "index", owner, version_id, lambda: self.library.versions.build(owner, version_id)
-        )
-
-    def promote_version(self, owner: str, version_id: str) -> Run[None]:
-        """Let an index version answer, after building what it lacks, in a run of its own; raises
-        NotFound at once.
-        """
-        return self._version_run(
-            "switch", owner, version_id, lambda: self.library.versions.promote(owner, version_id)
-        )
-
-    def export_collection(self, owner: str, collection: str, path: Path | None = None) -> Run[Path]:
-        """Write a collection to a file, which is the run's result; raises NotFound at once.
-
-        Without a path it lies below the folder `exports` of the data folder.
-        """
-        name = self.library.collection(owner, collection).name
-        own = self.settings.data / "exports"
-        target = path or own / file_name(name)
-
-        def work() -> Path:
-            made = self.library.transfer.export(owner, name, target)
-            if path is None:
-                private.close_files(own)
-            return made
-
-        return self._transfer(f"Export of {name}", owner, work)
-
-    def import_collection(
-        self, owner: str, path: Path, name: str = "", *, called: str = ""
-    ) -> Run[Collection]:
-        """Make a collection of such a file; a copy in the folder of uploads is removed afterwards.
-
-        `called` is what messages call the file, by default its name.
-        """
-        called = called or path.name
-
-        def work() -> Collection:
-            try:
-                return self.library.transfer.load(owner, path, name, called=called)
-            finally:
-                intake.discard(path, self.settings.data / "uploads")
-
-        return self._transfer(f"Import of {name or called}", owner, work)
 
     def ask(self, owner: str, question: Question | str, **facts: Unpack[Facts]) -> Run[Answer]:
         """Ask a team, in a new chat or in one that is there; the run's `chat_id` says which.
@@ -480,30 +375,6 @@ class Workspace:
         ago; returns how many chats that were.
         """
         return deleting.remove_discarded(self.ledger, self.library, self.settings.data, before)
-
-    def _version_run(self, kind: str, owner: str, version_id: str, work: Callable[[], T]) -> Run[T]:
-        version = self.library.versions.one(owner, version_id)
-        everything = [
-            found for hidden in (False, True) for found in self.library.collections(owner, hidden)
-        ]
-        name = next(found.name for found in everything if found.id == version.collection_id)
-        status = next(
-            one for one in self.library.versions.listed(owner, name) if one.version.id == version_id
-        )
-        title = f"{version.max_tokens} tokens, {version.embedder} for {name}"
-        return runs.start(
-            work, kind=kind, title=title, owner=owner, ledger=self.ledger, size=status.missing
-        )
-
-    def _transfer(self, title: str, owner: str, work: Callable[[], T]) -> Run[T]:
-        return runs.start(work, kind="transfer", title=title, owner=owner, ledger=self.ledger)
-
-    def _intake(
-        self, title: str, owner: str, size: int, work: Callable[[], list[DocumentDone]]
-    ) -> Run[list[DocumentDone]]:
-        return runs.start(
-            work, kind="ingest", title=title, owner=owner, ledger=self.ledger, size=size
-        )
 
     def _chat(self, owner: str, question: Question, model: Model) -> Chat:
         team_id, collection = question.team_id, question.collection
