@@ -58,6 +58,16 @@ def send(question: Question, way: address.Way | None = None) -> None:
         way.go_to(run.chat_id)
 
 
+def resume(run_id: str) -> None:
+    """Go on with an answer that broke off, and then with what waits for it."""
+    try:
+        run = state.workspace().resume(state.owner(), run_id)
+    except AgentkitError as error:
+        st.toast(str(error))
+        return
+    _hold(run.chat_id, held=False)
+
+
 def _stored(chat_id: str | None, stored: Mapping[str, Any]) -> Question:
     """A question that was kept in its chat; asked of who is chosen there, where whom it names is
     gone.
