@@ -206,6 +206,17 @@ def test_the_agents_of_a_team_stay(tmp_path: Path, team: str) -> None:
     assert last is not failed
 
 
+def test_agents_that_are_made_of_something_else_are_made_anew() -> None:
+    session = Session()
+    made = []
+    for facts in (["a", 1], ["a", 1], ["b", 1], ["a", 1]):
+        with session.crew("Team", facts, object) as crew:
+            made.append(crew)
+    first, same, other, back = made
+    assert first is same
+    assert len({id(first), id(other), id(back)}) == 3
+
+
 def test_chats_are_put_away_by_number_and_time(tmp_path: Path) -> None:
     now = [0.0]
     stage = Stage(tmp_path, 32)

@@ -344,7 +344,9 @@ def _add_request(recorded: Recorded, request: requests.Request | None) -> Record
     return replace(recorded, event=whole)
 
 
-def find_telling(ledger: Ledger, owner: str, run_ids: Sequence[str], kind: type[Event]) -> set[str]:
+def find_telling(
+    ledger: Ledger, owner: str, run_ids: Sequence[str], kind: type[object]
+) -> set[str]:
     """Those of these runs that are the owner's and told an event of this kind."""
     rows = ledger.database.rows(
         """select distinct e.run_id as id from events e join runs r on r.id = e.run_id

@@ -37,8 +37,8 @@ def work(task: Task) -> Answer:
     """
     if not task.model.is_language_model:
         return answer.work(task)
-    made_of = (task.model, task.human_input, task.find is None)
-    with task.session.crew(TEAM.id, made_of, partial(_gather, task)) as (assistant, library, found):
+    gather = partial(_gather, task)
+    with task.session.crew(TEAM.id, task.made_of, gather) as (assistant, library, found):
         found.begin(task)
         library.reset()
         remember(assistant, library, recall_talk(task), ASSISTANT)

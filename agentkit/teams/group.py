@@ -76,8 +76,7 @@ Put TERMINATE on the last line when nothing has to be looked up any more.""",
 
 def work(task: Task, method: str) -> Answer:
     """Let the three talk until the writer is done."""
-    made_of = (task.model, task.find is None)
-    with task.session.crew(GROUP, made_of, partial(_gather, task)) as (members, found):
+    with task.session.crew(GROUP, task.made_of, partial(_gather, task)) as (members, found):
         found.begin(task)
         return converse(task, partial(_discuss, task, members, method), WRITER, found)
 

@@ -26,6 +26,7 @@ from agentkit.events import (
 from agentkit.llm.model import Model
 from agentkit.llm.offline.passages import Passage
 from agentkit.llm.support import Checked, Embed, check
+from agentkit.llm.tokens.windows import window_of
 from agentkit.messages import Message, new_id
 from agentkit.options import InputMode
 from agentkit.reasons import ANSWERED, EndReason
@@ -252,6 +253,13 @@ class Task:
     def llm_config(self) -> dict[str, Any]:
         """For agents that the model speaks for."""
         return {"config_list": [{"model": self.model}], "cache_seed": None, "stream": True}
+
+    @property
+    def made_of(self) -> tuple[object, ...]:
+        """What the agents of this question depend on: those of another one that are made of the
+        same can take it up.
+        """
+        return self.llm_config, window_of(self.model), self.human_input, self.find is None
 
     def hear(self, event: Event) -> None:
         """Note what the final message has to tell of what happens in the work."""

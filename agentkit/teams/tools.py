@@ -233,7 +233,7 @@ class Runner(ConversableAgent):
 def work(task: Task) -> Answer:
     """Let the assistant and the runner work until there is an answer."""
     cells = task.cells if task.cells and is_available() else None
-    made_of = (task.model, task.human_input, task.find is None, *task.tools)
+    made_of = (*task.made_of, *task.tools)
     with task.session.crew(TEAM.id, made_of, partial(_gather, task)) as (assistant, runner, found):
         found.begin(task)
         runner.begin(task.allowed, cells)

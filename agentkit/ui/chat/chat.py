@@ -418,7 +418,7 @@ def _draw_again(chosen: Question, turn: Turn) -> None:
                 key=f"resume-{turn.run_id}",
                 icon=":material/play_arrow:",
                 help="Go on from the last complete step: nothing is done or paid for twice.",
-                on_click=_resume,
+                on_click=composer.resume,
                 args=(turn.run_id,),
             )
         elif can_go_on:
@@ -438,13 +438,6 @@ def _draw_again(chosen: Question, turn: Turn) -> None:
             on_click=composer.send,
             args=(question,),
         )
-
-
-def _resume(run_id: str) -> None:
-    try:
-        state.workspace().resume(state.owner(), run_id)
-    except AgentkitError as error:
-        st.toast(str(error))
 
 
 def _can_resume(turn: Turn) -> bool:

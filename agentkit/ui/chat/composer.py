@@ -70,6 +70,14 @@ def send(question: Question, way: address.Way | None = None) -> None:
 def ask(chat: Chat | None, text: str) -> None:
     """Ask a text as if it had been typed."""
     send(_write(chat, text, ()))
+def resume(run_id: str) -> None:
+    """Go on with an answer that broke off, and then with what waits for it."""
+    try:
+        run = state.workspace().resume(state.owner(), run_id)
+    except AgentkitError as error:
+        st.toast(str(error))
+        return
+    _hold(run.chat_id, held=False)
 
 
 def _stored(chat_id: str | None, stored: Mapping[str, Any]) -> Question:

@@ -27,7 +27,7 @@ from agentkit.ui.text import figures, markdown
 from agentkit.workspace import kernels
 
 _CELLS = "cells-of-runs"
-_HEADS = {BRANCH: "This branch has no kernel"}
+_HEADS: dict[str, str] = {BRANCH: "This branch has no kernel"}
 """What is said of a kernel that is gone, where it has not ended."""
 
 
