@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agentkit.errors import AgentkitError
-from agentkit.events import Retrieved
+from agentkit.events import Purpose, Retrieved
 from agentkit.ledger import Ledger, queries
 from agentkit.llm import Model
 from agentkit.llm.calls.client import call
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentkit.workspace.workspace import Workspace
 
 MOST = 3
-PURPOSE = "follow-up"
+PURPOSE: Purpose = "follow-up"
 _AGENT = "Follow-ups"
 _LONGEST, _SHORTEST = 70, 4  # characters of a heading that says what something is about
 _LONGEST_QUESTION = 200

@@ -59,7 +59,7 @@ def chat_file(
         runs[-1]["events"] = list(events)
     calls = [_call(runs[-1]["id"], before, call)] if call else []
     chat = {"id": new_id(), "title": title, "team": "answer", "model": "offline"}
-    times = {"created_at": _AT, "updated_at": _AT, "settings": {}}
+    times: dict[str, Any] = {"created_at": _AT, "updated_at": _AT, "settings": {}}
     return ChatFile.model_validate(
         {
             "format": "agentkit chat",
