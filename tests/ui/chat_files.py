@@ -95,5 +95,5 @@ def _call(run_id: str, message_id: str | None, given: Mapping[str, Any]) -> dict
     end = {"status": "ok", "error": "", "error_type": "", "estimated": False, "cost": None}
     kinds = ("input", "cache_read", "cache_write", "output", "reasoning")
     tokens = {f"{kind}_tokens": 0 for kind in kinds}
-    times = {"seconds": 2.0, "first_token_s": None, "raw_usage": {}, "finished_at": _AT}
-    return {**which, **who, **end, **tokens, **times, **given}
+    took: dict[str, Any] = {"seconds": 2.0, "first_token_s": None, "raw_usage": {}}
+    return {**which, **who, **end, **tokens, **took, "finished_at": _AT, **given}
