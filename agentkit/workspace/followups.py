@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agentkit.errors import AgentkitError
-from agentkit.events import Retrieved
+from agentkit.events import Purpose, Retrieved
 from agentkit.ledger import Ledger, queries
 from agentkit.llm import Model
 from agentkit.llm.calls.client import call
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from agentkit.workspace.workspace import Workspace
 
 MOST = 3
-PURPOSE = "follow-up"
+PURPOSE: Purpose = "follow-up"
 _AGENT = "Follow-ups"
 _LONGEST, _SHORTEST = 70, 4  # characters of a heading that says what something is about
 _LONGEST_QUESTION = 200
 _TOLD = 4_000  # characters of the answer that the model is shown
 _DOCUMENTS, _CHUNKS = 6, 30
+_STEM = 5  # characters of a word that its other forms have, too
 _MARK = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])?\s*")
 _WORD = re.compile(r"\w{3,}")
 _INSTRUCTIONS = (
@@ -39,13 +40,13 @@ _INSTRUCTIONS = (
 
 def find_headings(ledger: Ledger, owner: str, run_id: str, asked: str) -> list[str]:
     """Headings of passages that were found for a question and that it does not name itself."""
-    found = (
-        str(hit.get("heading", ""))
+    found = [
+        (str(hit.get("heading", "")), str(hit.get("text", "")))
         for _, event in queries.told(ledger, owner, [run_id], Retrieved)
         for hit in event.hits
-    )
+    ]
     known = _words(asked)
-    return _choose(one for one in map(_last_part, found) if not _words(one) <= known)
+    return [one for one in _choose(found, len(found)) if not _words(one) <= known][:MOST]
 
 
 def list_headings(library: Library, owner: str, collection: str, most: int) -> list[str]:
@@ -53,11 +54,8 @@ def list_headings(library: Library, owner: str, collection: str, most: int) -> l
     NotFound.
     """
     ready = [one for one in library.documents(owner, collection) if one.status == "indexed"]
-    of_each = [
-        [_last_part(chunk.heading) for chunk in library.chunks(owner, one.id, limit=_CHUNKS)]
-        for one in ready[:_DOCUMENTS]
-    ]
-    return _choose(_take_turns([_choose(one, most) for one in of_each]), most)
+    of_each = [_choose(_read_headings(library, owner, one.id), most) for one in ready[:_DOCUMENTS]]
+    return list(dict.fromkeys(_take_turns(of_each)))[:most]
 
 
 def draft(workspace: Workspace, chat_id: str, model: Model, asked: str, answer: str) -> list[str]:
@@ -86,10 +84,24 @@ def read_questions(reply: str) -> list[str]:
     return [line for line in dict.fromkeys(asked) if len(line) <= _LONGEST_QUESTION][:MOST]
 
 
-def _choose(headings: Iterable[str], most: int = MOST) -> list[str]:
-    """Those that say what something is about, each once."""
-    fitting = [one for one in headings if _SHORTEST <= len(one) <= _LONGEST and _words(one)]
-    return list({one.lower(): one for one in reversed(fitting)}.values())[::-1][:most]
+def _read_headings(library: Library, owner: str, document_id: str) -> list[tuple[str, str]]:
+    chunks = library.chunks(owner, document_id, limit=_CHUNKS)
+    return [(chunk.heading, chunk.text) for chunk in chunks]
+
+
+def _choose(passages: Iterable[tuple[str, str]], most: int) -> list[str]:
+    """The headings of passages that say what something is about, each once."""
+    headings = {_last_part(heading): text for heading, text in reversed(list(passages))}
+    fitting = [one for one in reversed(headings) if _is_spoken_of(one, headings[one])]
+    return fitting[:most]
+
+
+def _is_spoken_of(heading: str, text: str) -> bool:
+    """Whether a word of the heading comes again below it, so that a question about it finds it."""
+    if not _SHORTEST <= len(heading) <= _LONGEST:
+        return False
+    below = text.replace(heading, " ", 1).lower()
+    return any(word[:_STEM].removesuffix("s") in below for word in _words(heading))
 
 
 def _take_turns(lists: Sequence[Sequence[str]]) -> Iterator[str]:

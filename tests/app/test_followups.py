@@ -16,7 +16,7 @@ from tests.app.driver import OWNER, open_page, settle, texts
 Ingest = Callable[[str, dict[str, str]], None]
 TEA = (
     "# Steeping\n\nGreen tea is steeped at 80 degrees.\n\n"
-    "# Storing leaves\n\nGreen tea is kept in the dark, in a tin.\n\n"
+    "# Storing leaves\n\nLeaves are kept in the dark, in a tin.\n\n"
     "# Green tea\n\nGreen tea is grown in China and Japan.\n"
 )
 QUESTION = "Where is green tea grown?"
@@ -146,3 +146,11 @@ def test_a_new_chat_begins_with_headings_or_with_questions_of_ones_own(
     again.text_area(key=field).set_value("")
     again.button(key="save-starters").click().run()
     assert len(labels(again, "ask-")) == 3
+
+
+def test_a_heading_of_which_nothing_is_said_is_passed_over(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
+    text = "# Notes\n\nTea is green.\n\n# Cups\n\nA cup is small.\n"
+    ingest("Kitchen", {"cups.md": text})
+    assert followups.list_headings(workspace.library, OWNER, "Kitchen", 4) == ["Cups"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import ScriptableWorkspace
@@ -16,7 +18,8 @@ def click(app: AppTest, key: str) -> None:
 
 
 def choose(app: AppTest, menu: str, what: str) -> None:
-    app.get_by_key(menu).set_value(what).run()
+    found: Any = app.get_by_key(menu)
+    found.set_value(what).run()
     assert not app.exception, app.exception[0].stack_trace
 
 

@@ -138,8 +138,8 @@ def test_all_calls_can_be_taken_away(workspace: ScriptableWorkspace) -> None:
     workspace.database.execute(
         """insert into llm_calls select 'c' || i, 1, ?, null, null, null, '=Agent', 'openai',
         'gpt', 'chat', 'ok', '', '',
-        i, 0, 0, 0, 0, false, 0.5, 1, null, '{}', timestamp '2026-03-01' + interval (i) second
-        from range(?) r(i)""",
+        i, 0, 0, 0, 0, false, 0.5, 1, null, '{}', timestamp '2026-03-01' + interval (i) second,
+        false from range(?) r(i)""",
         [OWNER, many],
     )
     add_call(workspace, owner="somebody else")

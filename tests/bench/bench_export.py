@@ -14,6 +14,7 @@ from pathlib import Path
 
 from agentkit.database import Database
 from agentkit.events import (
+    Event,
     MessageSent,
     ModelCalled,
     ModelReplied,
@@ -47,7 +48,7 @@ def fill(ledger: Ledger, messages: int) -> str:
         history.append({"role": "user", "content": text})
         call = (new_id(), "Answerer", "server", "m")
         took = Usage(input=2_000, output=200)
-        events = [
+        events: list[Event] = [
             RunStarted("chat", text),
             MessageSent(asked, parent, "user", "team", "user", text),
             Retrieved(text, "Kitchen", "hybrid", [cite(n) for n in range(1, 9)], 0.1),

@@ -10,8 +10,8 @@ from tests.browser.serving import App
 
 TEA = (
     "# Steeping\n\nGreen tea is steeped at 80 degrees.\n\n"
-    "# Storing leaves\n\nGreen tea is kept in the dark, in a tin.\n\n"
-    "# Origin\n\nGreen tea is grown in China and Japan.\n"
+    "# Storing leaves\n\nLeaves are kept in the dark, in a tin.\n\n"
+    "# Origin\n\nIts origin: green tea is grown in China and Japan.\n"
 )
 ASKED = "Where is green tea grown, in English?"
 _NO_WIDER = "() => document.documentElement.scrollWidth <= window.innerWidth"

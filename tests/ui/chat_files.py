@@ -59,7 +59,7 @@ def chat_file(
         runs[-1]["events"] = list(events)
     calls = [_call(runs[-1]["id"], before, call)] if call else []
     chat = {"id": new_id(), "title": title, "team": "answer", "model": "offline"}
-    times = {"created_at": _AT, "updated_at": _AT, "settings": {}}
+    times: dict[str, Any] = {"created_at": _AT, "updated_at": _AT, "settings": {}}
     return ChatFile.model_validate(
         {
             "format": "agentkit chat",
@@ -95,5 +95,5 @@ def _call(run_id: str, message_id: str | None, given: Mapping[str, Any]) -> dict
     end = {"status": "ok", "error": "", "error_type": "", "estimated": False, "cost": None}
     kinds = ("input", "cache_read", "cache_write", "output", "reasoning")
     tokens = {f"{kind}_tokens": 0 for kind in kinds}
-    times = {"seconds": 2.0, "first_token_s": None, "raw_usage": {}, "finished_at": _AT}
-    return {**which, **who, **end, **tokens, **times, **given}
+    took: dict[str, Any] = {"seconds": 2.0, "first_token_s": None, "raw_usage": {}}
+    return {**which, **who, **end, **tokens, **took, "finished_at": _AT, **given}

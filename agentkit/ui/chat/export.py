@@ -131,16 +131,16 @@ def _import() -> None:
         " not count on the Usage page."
     )
     pressed = st.button("Import", key="import", type="primary", icon=":material/upload:")
-    if pressed and given is None:
-        st.error("No file is chosen; choose one that Export wrote as JSON.")
-    elif pressed and (problem := _load(given)):
+    if pressed and (problem := _load(given)):
         st.error(markdown.literal(problem), icon=":material/error:")
     if not dialogs.asked()[0]:
         st.rerun()
 
 
-def _load(given: uploads.Uploaded) -> str:
+def _load(given: uploads.Uploaded | None) -> str:
     """Make a chat of an uploaded file and go to it; gives what is wrong with it."""
+    if given is None:
+        return "No file is chosen; choose one that Export wrote as JSON."
     workspace, way = state.workspace(), address.way()
     try:
         [source] = uploads.to_disk([given], workspace.settings)

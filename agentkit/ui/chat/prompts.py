@@ -123,11 +123,10 @@ def _draw_row(prompt: Prompt, uses: Uses) -> None:
             )
             st.caption(markdown.literal(_shorten(prompt.text)))
         st.menu_button(
-            "",
+            f"Change {markdown.literal(prompt.name)}",  # seen by screen readers only
             list(views),
             key=menu,
             type="tertiary",
-            icon=":material/more_horiz:",
             help=f"Change {markdown.literal(prompt.name)}",
             on_click=chosen,
         )

@@ -78,27 +78,26 @@ def _draw_suggestions(known: Mapping[str, int], ingesting: bool) -> None:
     examples = f"Ask {name}, for example:"
     alone = f"Ask {name} below. Every answer cites its sources; open one to see its place."
     st.markdown(examples if asked else alone)
-    _draw_starters(chosen, asked)
-    st.button(
-        "Change these questions" if asked else "Set questions to begin with",
-        key="change-starters",
-        icon=":material/edit:",
-        type="tertiary",
-        on_click=dialogs.ask,
-        args=(_STARTERS, there),
-    )
+    with st.container(gap="xsmall"):
+        _draw_starters(chosen, asked)
+        st.button(
+            "Change these questions" if asked else "Set questions to begin with",
+            key="change-starters",
+            icon=":material/edit:",
+            type="tertiary",
+            on_click=dialogs.ask,
+            args=(_STARTERS, there),
+        )
 
 
 def _draw_starters(chosen: Question, asked: Sequence[str]) -> None:
-    with st.container(
-        gap="xsmall"
-    ):  # buttons, not pills: a chosen pill would ask once more whenever the page is drawn anew
-        scope = narrowing.chosen(None, chosen.collection)
-        for text in asked:
-            question = replace(chosen, text=text, scope=scope)
-            st.button(
-                markdown.literal(text), key=f"ask-{text}", on_click=composer.send, args=(question,)
-            )
+    """Buttons, not pills: a chosen pill would ask once more whenever the page is drawn anew."""
+    scope = narrowing.chosen(None, chosen.collection)
+    for text in asked:
+        question = replace(chosen, text=text, scope=scope)
+        st.button(
+            markdown.literal(text), key=f"ask-{text}", on_click=composer.send, args=(question,)
+        )
 
 
 def draw_dialog() -> None:

@@ -140,7 +140,8 @@ def _find_lost(file: ChatFile, ids: set[str]) -> str:
     """What is named and is not there."""
     run_ids = {run.id for run in file.runs}
     named = {*(one.parent_id for one in file.messages), file.chat.head_id} - {None} - ids
-    runs = {one.run_id for one in (*file.messages, *file.calls)} - {None} - run_ids
+    of_runs = (*(one.run_id for one in file.messages), *(one.run_id for one in file.calls))
+    runs = set(of_runs) - {None} - run_ids
     lost = sorted(filter(None, named | runs))
     return f"there is nothing with the id {lost[0]}, which other parts name" if lost else ""
 
@@ -252,7 +253,7 @@ def _measure_lists(sent: Mapping[tuple[str, int], _Sent]) -> str:
     for start in sent:
         way: dict[tuple[str, int], _Sent] = {}
         at: tuple[str, int] | None = start
-        while at in sent and at not in lengths:
+        while at is not None and at in sent and at not in lengths:
             if at in way:
                 return "a request to a model refers to itself"
             way[at] = sent[at]
