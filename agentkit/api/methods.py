@@ -38,6 +38,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "ingest_url",
         "promote_version",
         "retry",
+        "run_again",
     ),
     "library": (
         "check",

@@ -28,7 +28,7 @@ from agentkit.events import (
     Thinking,
     TokenDelta,
 )
-from agentkit.options import END, InputMode, key_of
+from agentkit.options import END, PLAN, InputMode, key_of
 from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED
 
 if TYPE_CHECKING:
@@ -95,11 +95,29 @@ def ask(
             ),
         ),
     ] = "NEVER",
+    see_plan: Annotated[
+        bool,
+        typer.Option(
+            "--see-plan/--unseen",
+            help="Whether the team plan shows you each plan before it runs.",
+        ),
+    ] = False,
+    max_steps: Annotated[
+        int | None, typer.Option(min=1, help="Most steps of a plan; by default any number.")
+    ] = None,
+    max_lookups: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most steps of a plan that look something up; by default any."),
+    ] = None,
+    replans: Annotated[
+        int, typer.Option(min=0, max=5, help="How often it is planned again when steps failed.")
+    ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end.")] = False,
 ) -> None:
     """Ask a question about the documents; the answer cites its passages."""
     from agentkit.teams import Question
     from agentkit.teams import team as find_team
+    from agentkit.teams.planning_settings import Planning
 
     with open_workspace(context) as workspace:
         owner = workspace.settings.owner
@@ -114,6 +132,7 @@ def ask(
             chat,
             max_tokens=max_tokens,
             human_input=human_input,
+            planning=Planning(see_plan, max_steps, max_lookups, replans),
         )
         run = workspace.ask(owner, asked)
         answer = _Following(run, find_team(team), silent=as_json).follow()
@@ -334,7 +353,9 @@ def ask_person(request: HumanInputRequested) -> str | None:
     if request.moment:
         asked = MOMENTS[request.moment].format(to=request.to, end=END)
     note(f"\n{asked}")
-    if request.draft:
+    if request.language == PLAN:
+        _show_plan(request.draft)
+    elif request.draft:
         _show_draft(request.draft)
     # To edit needs more than a line; who wants to change something rejects with a reason.
     options = [option for option in request.options if key_of(option) != "edit"]
@@ -354,6 +375,19 @@ def _choose(options: list[str]) -> str | None:
             return f"{chosen}\n{reason}" if reason else chosen
         note(f"{line!r} does not begin with a number from 1 to {len(options)}.")
     return None
+
+
+def _show_plan(draft: str) -> None:
+    """The steps, and about what they take."""
+    from agentkit.teams.planning_review import Proposal, list_steps
+
+    proposal = Proposal.from_draft(draft)
+    takes = proposal.estimate(proposal.plan)
+    note("    " + plain(list_steps(draft)).replace("\n", "\n    "))
+    note(
+        f"  By estimate: {count(takes.lookups, 'look-up')}, {count(takes.calls, 'model call')},"
+        f" {takes.tokens:,} tokens. Rejected with a reason, it is planned again."
+    )
 
 
 def _show_draft(draft: str) -> None:

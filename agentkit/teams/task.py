@@ -30,6 +30,7 @@ from agentkit.options import InputMode
 from agentkit.reasons import ANSWERED, EndReason
 from agentkit.retrieval import Hit
 from agentkit.teams.approval import Allowed
+from agentkit.teams.planning_settings import Planning
 from agentkit.teams.question import Question
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from agentkit.teams.cells import ChatCells
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
+LOOK_UP_TOKENS = 1_500
+"""What a look-up gives where nothing is known of the collection."""
 MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 
 
@@ -215,6 +218,8 @@ class Task:
     """Where python code may run, so that its variables live on in the chat; None for no such
     place.
     """
+    look_up_tokens: int = LOOK_UP_TOKENS
+    """About how many tokens a look-up gives."""
 
     @property
     def question(self) -> str:
@@ -225,6 +230,11 @@ class Task:
     def human_input(self) -> InputMode:
         """When the person is asked meanwhile."""
         return self.asked.human_input or "NEVER"
+
+    @property
+    def planning(self) -> Planning:
+        """How plans are made and run."""
+        return self.asked.planning or Planning()
 
     @property
     def llm_config(self) -> dict[str, Any]:
@@ -363,6 +373,8 @@ class Team:
     """
     variant: str = ""
     """What sets it apart from the other teams of its kind, in words."""
+    plans: bool = False
+    """Whether it plans before it works, as `planning` of the question says."""
     speaks_in_fields: bool = False
     """Whether a program reads what its agents write, and others hear parts of it."""
 

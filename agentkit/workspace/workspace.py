@@ -43,10 +43,13 @@ from agentkit.teams import Answer, Question, Task, continuing, team
 from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import load_tools
 from agentkit.teams.question import Facts, Whom
-from agentkit.workspace import intake, kernels, offers, resuming
+from agentkit.teams.repeating import Repeat
+from agentkit.teams.task import LOOK_UP_TOKENS
+from agentkit.workspace import intake, kernels, offers, repeating, resuming
 from agentkit.workspace.again import find_begun, find_earlier, find_writer
 from agentkit.workspace.answering import (
     Asking,
+    estimate_look_up,
     find_places,
     find_shortenings,
     find_work,
@@ -299,7 +302,18 @@ class Workspace:
             if runs.live(owner, chat_id=chat_id):
                 raise ConfigError("This chat is answering already; wait for the end.")
             asking = self._once_more(owner, broken.question, model)
-            return self._answer(replace(asking, goes_on_with=broken), model, limits)
+            asking = replace(asking, goes_on_with=broken, kernel=broken.kernel)
+            return self._answer(asking, model, limits)
+
+    def run_again(self, owner: str, repeat: Repeat, **facts: Unpack[Whom]) -> Run[Answer]:
+        """Run a finished answer again from one of its steps, as an answer beside it.
+
+        Before that step all is served from the first one, at no cost; from there on it is done
+        anew, with the model and settings in `facts`, and what may change something is asked about.
+        Raises NotFound, ConfigError; the run fails with ReplayDiffers for a difference before it.
+        """
+        finished = repeating.find_finished(self.ledger, owner, repeat.run_id)
+        return self.ask(owner, repeating.ask_again(finished, repeat), **facts)
 
     def wait_on(self, owner: str, chat_id: str = "") -> list[Run[Answer]]:
         """Let what waited for a person when its process ended wait on, in one chat or in all."""
@@ -365,10 +379,12 @@ class Workspace:
             scope=first.scope,
             whole=first.whole,
             human_input=question.human_input or first.human_input,
+            planning=question.planning or first.planning,
         )
         attach = partial(intake.attach_again, self.library, chat, again)
         facts = {"missing": list(again.missing), "begun": text}
-        return Asking(chat, asked, chosen, work, thread, attach, facts)
+        kernel = str(said.extra.get(resuming.KERNEL, "")) if question.repeat else None
+        return Asking(chat, asked, chosen, work, thread, attach, facts, kernel=kernel)
 
     def _answer(self, asking: Asking, model: Model, limits: tuple[Limit, Limit]) -> Run[Answer]:
         """The run that says the question and answers it; `limits` are of the run and of the
@@ -380,13 +396,15 @@ class Workspace:
         before = Used() if limits[1] == Limit() else sum_usage(self.ledger, chat)
         near = self.embedder.embed if self._is_at_hand(searched) else None
         broken = asking.goes_on_with
+        recording = repeating.find_recording(self.ledger, owner, question, broken, model.name)
+        given = estimate_look_up(self.library, searched) if chosen.plans else LOOK_UP_TOKENS
 
         def work() -> Answer:
             run = runs.current()
             assert run is not None  # started below
             run.answer_s = self.settings.answer_s
             cells = kernels.cells_of(self.settings.data, self.ledger, owner, chat, thread)
-            cells.told = broken.kernel if broken else None
+            cells.told = asking.kernel
             facts = {"collection_id": searched.id, **asking.facts}
             if chosen.calls_tools and (state := cells.describe()):
                 facts[resuming.KERNEL] = state
@@ -409,6 +427,7 @@ class Workspace:
                 whole=find_places(thread, question.whole),
                 earlier=partial(find_work, thread, chosen.kind),
                 cells=cells,
+                look_up_tokens=given,
             )
             with limited(*limits, before), bus.listening(task.hear):
                 return work_on(asking, task, run, self.ledger)
@@ -421,7 +440,7 @@ class Workspace:
             chat_id=chat.id,
             ledger=self.ledger,
             resumes=broken.run.id if broken else "",
-            recording=broken.record(self.ledger) if broken else None,
+            recording=recording,
         )
 
     def _is_at_hand(self, searched: Collection) -> bool:

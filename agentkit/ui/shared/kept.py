@@ -1,8 +1,8 @@
 """What is set in a chat and belongs to it: a refresh, another tab and a restart find it again.
 
 What is waiting to be asked, what the next question is narrowed to, how much of the steps is shown,
-what was being typed, which turns are told word for word, and when the person is asked. A chat that
-has not begun yet has the empty id.
+what was being typed, which turns are told word for word, when the person is asked, how plans are
+made and how one was changed that has not run yet. A chat that has not begun yet has the empty id.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import Any, Literal
 from agentkit.errors import NotFound
 from agentkit.ui.shared import state
 
-Name = Literal["queue", "not_asked", "narrowed", "level", "draft", "whole", "human_input"]
+Name = Literal[
+    "queue", "not_asked", "narrowed", "level", "draft", "whole", "human_input", "planning", "plan"
+]
 
 
 def get(chat_id: str | None, name: Name) -> Any:
