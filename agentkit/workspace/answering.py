@@ -99,8 +99,10 @@ def make_lookups(
     return serving(look_up), serving(find, exact=True), documents
 
 
-def estimate_look_up(library: Library, collection: Searched) -> int:
-    """About how many tokens a look-up in the collection gives."""
+def estimate_look_up(library: Library, collection: Searched, question: Question) -> int:
+    """About how many tokens a look-up in the collection gives, where the person is to see that."""
+    if question.planning is None or not question.planning.seen_first:
+        return LOOK_UP_TOKENS
     owner, name = collection.owner, collection.name
     listed = library.versions.listed(owner, name)
     cut = next((one.version.max_tokens for one in listed if one.version.active), 0)

@@ -28,7 +28,7 @@ from agentkit.events import (
     Usage,
 )
 from agentkit.ledger import Ledger, RunKey, queries
-from agentkit.messages import text_of, without_keys
+from agentkit.messages import text_of
 from agentkit.teams import Question
 from agentkit.teams.planning_settings import READ, READER
 from agentkit.teams.repeating import Repeat
@@ -205,7 +205,6 @@ def _answer(events: Sequence[Event], call: ModelCalled, text: str) -> list[Event
     """The call with what it is to have replied, which takes nothing."""
     replies = {one.call_id: one for one in _select(ModelReplied, events)}
     made = replies.get(call.call_id, _make_reply(call))
-    message = without_keys(made.message, ["content", "tool_calls", "function_call"])
     edited = replace(
         made,
         status="ok",
@@ -217,7 +216,7 @@ def _answer(events: Sequence[Event], call: ModelCalled, text: str) -> list[Event
         end="whole",
         thinking=None,
         asked=call.asked,
-        message={"role": "assistant", **message},
+        message={"role": "assistant"},
     )
     return [call, edited]
 

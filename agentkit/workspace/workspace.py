@@ -44,7 +44,6 @@ from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import load_tools
 from agentkit.teams.question import Facts, Whom
 from agentkit.teams.repeating import Repeat
-from agentkit.teams.task import LOOK_UP_TOKENS
 from agentkit.workspace import intake, kernels, offers, repeating, resuming
 from agentkit.workspace.again import find_begun, find_earlier, find_writer
 from agentkit.workspace.answering import (
@@ -397,7 +396,7 @@ class Workspace:
         near = self.embedder.embed if self._is_at_hand(searched) else None
         broken = asking.goes_on_with
         recording = repeating.find_recording(self.ledger, owner, question, broken, model.name)
-        given = estimate_look_up(self.library, searched) if chosen.plans else LOOK_UP_TOKENS
+        given = estimate_look_up(self.library, searched, question)
 
         def work() -> Answer:
             run = runs.current()
