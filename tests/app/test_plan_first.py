@@ -176,6 +176,27 @@ def test_a_finished_answer_is_run_again_from_a_step(kitchen: ScriptableWorkspace
     assert "Thirty, I say." in texts(app)
 
 
+def test_a_difference_before_the_step_is_told_and_the_answer_stays(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    app, run, asked = begin(kitchen, PLAN, "40 degrees.")
+    press(app, "plan-run", asked)
+    settle(app)
+    kitchen.ledger.database.execute(
+        'update events set data = json_merge_patch(data, \'{"asked": "other"}\')'
+        " where run_id = ? and kind in ('ModelCalled', 'ModelReplied')",
+        [run.id],
+    )
+    app.session_state[f"steps-{run.id}"] = True
+    app.run()
+    (step,) = [str(one.key) for one in app.button if str(one.key).endswith("-#E2")]
+    click(app, step)
+    settle(app)
+    said = texts(app)
+    assert "It was not run again. Planner would be asked something else now than in" in said
+    assert "40 degrees." in said
+
+
 def test_a_finished_answer_is_stepped_through(kitchen: ScriptableWorkspace) -> None:
     app, run, asked = begin(kitchen, PLAN, "40 degrees.")
     press(app, "plan-run", asked)
