@@ -140,6 +140,7 @@ def test_how_it_plans_is_kept_with_the_chat(kitchen: ScriptableWorkspace) -> Non
     chat = app.query_params["chat"]
     app.toggle(key=f"plan-seen_first-{chat}").set_value(False).run()
     app.number_input(key=f"plan-most_steps-{chat}").set_value(4).run()
+    assert app.selectbox(key=f"plan-language-{chat}").value == "", "as the question"
     app.selectbox(key=f"plan-language-{chat}").set_value("en").run()
     app.chat_input[0].set_value("And once more?").run()
     settle(app)

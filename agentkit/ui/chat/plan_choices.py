@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -15,8 +15,8 @@ from agentkit.teams.planning_settings import MOST_REPLANS, PlanLanguage, Plannin
 from agentkit.ui.shared import kept
 
 _USUAL = Planning(seen_first=True)
-_LANGUAGES: dict[PlanLanguage | None, str] = {
-    None: "As the question",
+_LANGUAGES: dict[PlanLanguage | Literal[""], str] = {
+    "": "As the question",
     "en": "English",
     "zh": "中文",
 }
@@ -62,7 +62,7 @@ def draw(chat_id: str | None) -> None:
         help="How often it may be planned again when steps have failed.",
         **_keeping("replans", chat_id),
     )
-    _begin("language", chat_id, now.language)
+    _begin("language", chat_id, now.language or "")
     st.selectbox(
         "Language of the prompts",
         list(_LANGUAGES),
@@ -90,6 +90,7 @@ def _keeping(name: str, chat_id: str | None) -> dict[str, Any]:
 
 def _keep(name: str, chat_id: str | None) -> None:
     value = st.session_state[_key(name, chat_id)]
+    value = None if value == "" else value  # no language of its own
     kept.put(chat_id, "planning", asdict(replace(chosen(chat_id), **{name: value})))
 
 

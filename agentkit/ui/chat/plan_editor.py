@@ -119,11 +119,12 @@ class _Editor:
             ("up", f"Move {label} up", ":material/arrow_upward:", place == 0, -1),
             ("down", f"Move {label} down", ":material/arrow_downward:", place == last, 1),
         )
-        for what, about, icon, disabled, by in moves:
-            change = partial(_move, place=place, by=by)
-            self._draw_icon(what, place, about, icon, change, disabled=disabled)
-        drop = partial(_drop, place=place)
-        self._draw_icon("drop", place, f"Leave {label} out", ":material/delete:", drop)
+        with st.container(horizontal=True, gap=None, width="content"):  # they stay together
+            for what, about, icon, disabled, by in moves:
+                change = partial(_move, place=place, by=by)
+                self._draw_icon(what, place, about, icon, change, disabled=disabled)
+            drop = partial(_drop, place=place)
+            self._draw_icon("drop", place, f"Leave {label} out", ":material/delete:", drop)
 
     def _draw_icon(
         self,
@@ -152,11 +153,11 @@ class _Editor:
             if self.is_changed:
                 self._draw_way("undo", "As planned", ":material/undo:", self._undo)
         plan, problems = self.plan, self.proposal.find_problems(self.plan)
-        draw_graph([step.to_json() for step in plan.steps])
         if problems:
             told = "".join(f"\n- {markdown.literal(one)}" for one in problems)
             st.error(f"It cannot run so:\n{told}", icon=":material/error:")
         else:
+            draw_graph([step.to_json() for step in plan.steps])
             st.caption(f":material/calculate: {_describe_estimate(self.proposal, plan)}")
         with st.container(horizontal=True, gap="small"):
             st.button(
