@@ -90,8 +90,8 @@ def _keeping(name: str, chat_id: str | None) -> dict[str, Any]:
 
 def _keep(name: str, chat_id: str | None) -> None:
     value = st.session_state[_key(name, chat_id)]
-    value = None if value == "" else value  # no language of its own
-    kept.put(chat_id, "planning", asdict(replace(chosen(chat_id), **{name: value})))
+    change: dict[str, Any] = {name: None if value == "" else value}  # no language of its own
+    kept.put(chat_id, "planning", asdict(replace(chosen(chat_id), **change)))
 
 
 def _key(name: str, chat_id: str | None) -> str:
