@@ -33,6 +33,12 @@ class RunStarted:
     """The id of the run that broke off and that this one goes on with; empty for none."""
     team: str = ""
     """The id of the team that is asked; empty for none, and in what older versions stored."""
+    repeats: str = ""
+    """The id of the finished run that this one begins from; empty for none."""
+    from_step: int = 0
+    """The model call of that run from which on things were done anew, counted from 1; 0 for none,
+    and where a step of a plan was.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ Moment = Literal[
 """When in a chat between agents the person is asked; at a turn and at the close, `END` ends it."""
 END = "exit"
 """The answer that ends a chat, as in AutoGen."""
+PLAN = "plan"
+"""The language of a draft that is a plan; all others are of code, arguments and texts."""
 OptionKey = Literal[
     "approve",  # it may run
     "approve_all",  # and all of its kind, until the answer is there

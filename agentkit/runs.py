@@ -232,7 +232,8 @@ class Run(Generic[T]):
         replayed = replay.replaying(self.recording, self.root)
         with bus.listening(listener), stoppable(self._stop), replayed:
             try:
-                bus.emit(RunStarted(self.kind, self.title, self.resumes, self.team))
+                began = self.recording.origin if self.recording else ("", 0)
+                bus.emit(RunStarted(self.kind, self.title, self.resumes, self.team, *began))
                 self._result = work()
                 bus.emit(RunStopped() if self._stop.is_set else RunFinished())
             except BaseException as error:  # noqa: BLE001

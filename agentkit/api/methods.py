@@ -45,6 +45,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "promote_version",
         "remove_discarded",
         "retry",
+        "run_again",
     ),
     "library": (
         "check",

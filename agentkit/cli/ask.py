@@ -30,7 +30,7 @@ from agentkit.events import (
     Thinking,
     TokenDelta,
 )
-from agentkit.options import END, Effort, InputMode, key_of
+from agentkit.options import END, PLAN, Effort, InputMode, key_of
 from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED
 
 if TYPE_CHECKING:
@@ -123,6 +123,23 @@ def ask(
         list[str] | None,
         typer.Option(help="Look only into the document of this name; may be given several times."),
     ] = None,
+    see_plan: Annotated[
+        bool,
+        typer.Option(
+            "--see-plan/--unseen",
+            help="Whether the team plan shows you each plan before it runs.",
+        ),
+    ] = False,
+    max_steps: Annotated[
+        int | None, typer.Option(min=1, help="Most steps of a plan; by default any number.")
+    ] = None,
+    max_lookups: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most steps of a plan that look something up; by default any."),
+    ] = None,
+    replans: Annotated[
+        int, typer.Option(min=0, max=5, help="How often it is planned again when steps failed.")
+    ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end.")] = False,
 ) -> None:
     """Ask a question about the documents; the answer cites its passages.
@@ -132,6 +149,7 @@ def ask(
     """
     from agentkit.teams import Question
     from agentkit.teams import team as find_team
+    from agentkit.teams.planning_settings import Planning
 
     with open_workspace(context) as workspace:
         wished = {
@@ -150,6 +168,7 @@ def ask(
             chat,
             max_tokens=max_tokens,
             human_input=human_input,
+            planning=Planning(see_plan, max_steps, max_lookups, replans),
         )
         asked = settings.ask(replace(asked, scope=_find_scope(workspace, searched, document)))
         run = workspace.ask(workspace.settings.owner, asked)
@@ -434,7 +453,9 @@ def ask_person(request: HumanInputRequested) -> str | None:
     if request.moment:
         asked = MOMENTS[request.moment].format(to=request.to, end=END)
     note(f"\n{asked}")
-    if request.draft:
+    if request.language == PLAN:
+        _show_plan(request.draft)
+    elif request.draft:
         _show_draft(request.draft)
     # To edit needs more than a line; who wants to change something rejects with a reason.
     options = [option for option in request.options if key_of(option) != "edit"]
@@ -454,6 +475,19 @@ def _choose(options: list[str]) -> str | None:
             return f"{chosen}\n{reason}" if reason else chosen
         note(f"{line!r} does not begin with a number from 1 to {len(options)}.")
     return None
+
+
+def _show_plan(draft: str) -> None:
+    """The steps, and about what they take."""
+    from agentkit.teams.planning_review import Proposal, list_steps
+
+    proposal = Proposal.from_draft(draft)
+    takes = proposal.estimate(proposal.plan)
+    note("    " + plain(list_steps(draft)).replace("\n", "\n    "))
+    note(
+        f"  By estimate: {count(takes.lookups, 'look-up')}, {count(takes.calls, 'model call')},"
+        f" {takes.tokens:,} tokens. Rejected with a reason, it is planned again."
+    )
 
 
 def _show_draft(draft: str) -> None:

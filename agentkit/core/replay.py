@@ -1,4 +1,4 @@
-"""What a run that broke off had completed, for the run that goes on with it.
+"""What a run had completed, for the run that goes on with it where it broke off, or begins from it.
 
 The agents work again from the beginning. What was completed is served from the recording: a model's
 reply by agent and hash of the request, a tool's result, code, a look-up and a person's answer each
@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from hashlib import sha256
 from random import Random
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from agentkit.errors import ReplayDiffers
 from agentkit.events import (
@@ -33,6 +33,7 @@ from agentkit.events import (
 )
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Mapping[str, Any])
 B = TypeVar("B")
 E = TypeVar("E")
 Messages = Sequence[Mapping[str, Any]]
@@ -56,6 +57,27 @@ class _Step(Generic[B, E]):
         return None if self.end is None else (self.begun, self.end)
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is different in a run that begins from a finished one."""
+
+    run_id: str = ""
+    """That run."""
+    from_step: int = 0
+    """Its model call from which on things are done anew, counted from 1; 0 for another place."""
+    is_strict: bool = True
+    """Whether all that is recorded comes before all that is done anew."""
+    agent: str = ""
+    """Whose instructions are other ones."""
+    instructions: str | None = None
+    """What that agent is told in place of its system message, or, where it has none, of the last
+    message of its first call.
+    """
+    model_name: str = ""
+    """The name of the model that was asked before, which stands for `instead_of_it`."""
+    instead_of_it: str = ""
+
+
 class _Shelf(Generic[T]):
     """Things by what they were asked for, each to be taken once, in their order."""
 
@@ -76,6 +98,9 @@ class _Shelf(Generic[T]):
     def is_empty(self) -> bool:
         return not any(self._things.values())
 
+    def keys(self) -> list[Key]:
+        return [key for key, things in list(self._things.items()) if things]
+
 
 class Recording:
     """What is to be served; each thing once, by several threads if need be."""
@@ -86,14 +111,22 @@ class Recording:
         root: str = "",
         on_live: Callable[[], object] = lambda: None,
         read_request: ReadRequest = lambda call_id: (),
+        change: Change | None = None,
     ) -> None:
         """`events` of the run, in order; `root` is the id of the first of the runs that went on
         with one another. `on_live` is called once, when something is done that was not recorded.
+        `change` is what is different, where the run begins from a finished one.
         """
         self.root = root
+        self._change, self._is_told = change, False
         self._on_live, self._read_request = on_live, read_request
         self._replies: dict[str, list[ModelReplied]] = defaultdict(list)
         self._unfinished: set[Key] = set()
+        self._open: set[str] = set()
+        self._within_tools: set[str] = set()
+        """Replies that were asked for while a tool ran, which may have asked; its result is
+        served.
+        """
         self._tools = _Shelf[_Step[ToolCalled, ToolReturned]]()
         self._questions = _Shelf[_Step[HumanInputRequested, HumanAnswered]]()
         self._code, self._found = _Shelf[CodeRan](), _Shelf[Retrieved]()
@@ -115,12 +148,16 @@ class Recording:
         if event.purpose == "chat" and event.status == "ok":
             self._replies[event.agent].append(event)
             self._unfinished.discard((event.agent, event.asked))
+            if self._open:
+                self._within_tools.add(event.call_id)
 
     def _add_tool(self, event: ToolCalled) -> None:
+        self._open.add(event.call_id)
         step = self._begun[event.call_id] = _Step[ToolCalled, ToolReturned](event)
         self._tools.put((event.agent, event.name, event.arguments), step)
 
     def _add_result(self, event: ToolReturned) -> None:
+        self._open.discard(event.call_id)
         if step := self._begun.get(event.call_id):
             step.end = event
         for passage in event.passages:
@@ -155,12 +192,63 @@ class Recording:
             if found is not None:
                 waiting.remove(found)
                 return found
-            expected = waiting[0] if waiting else None
+            expected = waiting[0] if waiting else self._find_first()
             had_begun = (agent, asked) in self._unfinished
         if expected is not None and not had_begun and not _side_by_side.get():
             self._refuse(expected, messages)
         self.go_live()
         return None
+
+    def _find_first(self) -> ModelReplied | None:
+        """What comes before anything that is done anew, where that is so."""
+        if self._change is None or not self._change.is_strict:
+            return None
+        left = (reply for waiting in self._replies.values() for reply in waiting)
+        return next((one for one in left if one.call_id not in self._within_tools), None)
+
+    @property
+    def origin(self) -> tuple[str, int]:
+        """The finished run that the run begins from, and its model call from which on it does
+        things anew; empty and 0 for none.
+        """
+        return (self._change.run_id, self._change.from_step) if self._change else ("", 0)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the run begins from a finished one, so that what it does anew was done before."""
+        return self._change is not None
+
+    def name_of(self, model: str) -> str:
+        """The name under which the model is asked, as far as requests are compared."""
+        if self._change and self._change.model_name and model == self._change.instead_of_it:
+            return self._change.model_name
+        return model
+
+    def revise(self, agent: str, messages: list[M]) -> list[M]:
+        """The messages of a call that is made anew, with the instructions that are to be tried."""
+        change = self._change
+        if change is None or change.instructions is None or agent != change.agent or not messages:
+            return messages
+        told = {**messages[0], "content": change.instructions}
+        if messages[0].get("role") == "system":
+            return cast(list[M], [told, *messages[1:]])
+        if self._is_told:
+            return messages
+        self._is_told = True
+        told = {**messages[-1], "content": change.instructions}
+        return cast(list[M], [*messages[:-1], told])
+
+    def has_result(self, agent: str, name: str, arguments: str) -> bool:
+        """Whether such a call of a tool is recorded, however its arguments are laid out."""
+        wanted = _read(arguments)
+        with self._lock:
+            keys = self._tools.keys()
+        return any(key[:2] == (agent, name) and _read(key[2]) == wanted for key in keys)
+
+    def has_code(self, agent: str, language: str, code: str) -> bool:
+        """Whether such a block of code is recorded."""
+        with self._lock:
+            return self._code.first((agent, language, code)) is not None
 
     def take_result(
         self, agent: str, name: str, arguments: str
@@ -232,10 +320,18 @@ class Recording:
         while at < min(len(then), len(messages)) and hash_of(then[at]) == hash_of(messages[at]):
             at += 1
         raise ReplayDiffers(
-            f"{expected.agent or 'The model'} would be asked something else now than before the"
-            f" app was closed: {_describe_difference(then[at:], messages[at:], at)}. Nothing was"
-            " asked. Try again from the beginning; what there was is kept."
+            f"{expected.agent or 'The model'} would be asked something else now than"
+            f" {self._then}: {_describe_difference(then[at:], messages[at:], at)}. Nothing was"
+            f" asked. {self._advice}; what there was is kept."
         )
+
+    @property
+    def _then(self) -> str:
+        return "in the answer before" if self.repeats else "before the app was closed"
+
+    @property
+    def _advice(self) -> str:
+        return "Begin at an earlier step" if self.repeats else "Try again from the beginning"
 
 
 _ADD: dict[type[Event], Callable[[Recording, Any], None]] = {
@@ -253,6 +349,14 @@ _ADD: dict[type[Event], Callable[[Recording, Any], None]] = {
 def span_of(passage: Mapping[str, Any]) -> Span:
     """What a passage is known by: its document, and where in it it begins and ends."""
     return passage.get("document_id"), passage.get("start"), passage.get("end")
+
+
+def _read(arguments: str) -> object:
+    """What a tool is given, as a value where it is JSON."""
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments.strip()
 
 
 def _way(exact: bool) -> str:
@@ -303,6 +407,18 @@ _side_by_side: ContextVar[bool] = ContextVar("agentkit_side_by_side", default=Fa
 def current() -> Recording | None:
     """What the enclosing run goes on with, if it does."""
     return _current.get()
+
+
+def name_of(model: str) -> str:
+    """The name under which a model is asked, as far as requests are compared."""
+    recording = _current.get()
+    return recording.name_of(model) if recording else model
+
+
+def revise(agent: str, messages: list[M]) -> list[M]:
+    """The messages of a call that is made anew; others than these where instructions are tried."""
+    recording = _current.get()
+    return recording.revise(agent, messages) if recording else messages
 
 
 @contextmanager

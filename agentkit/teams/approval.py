@@ -73,7 +73,11 @@ class Approval:
         bare = arguments.strip() in ("", "{}")
         prompt = f"May `{name}` run?" if bare else f"May `{name}` run with these arguments?"
         language = "json" if _is_object(arguments) else "text"
-        return self._decide(f"tool {name}", prompt, arguments, language, OF_TOOLS, name)
+        recording = replay.current()
+        was_done = recording is not None and recording.has_result(self.agent, name, arguments)
+        return self._decide(
+            f"tool {name}", prompt, arguments, language, OF_TOOLS, name, was_done=was_done
+        )
 
     def may_repeat(self, tool: Callable[..., object] | None, name: str, arguments: str) -> bool:
         """Whether a call may be made, though it had begun when the run broke off with which this
@@ -94,7 +98,28 @@ class Approval:
 
     def of_code(self, prompt: str, code: str, language: str) -> Decision:
         """What becomes of the code; raises Stopped."""
-        return self._decide("code", prompt, code, language, OF_CODE)
+        recording = replay.current()
+        was_done = recording is not None and recording.has_code(self.agent, language, code)
+        return self._decide("code", prompt, code, language, OF_CODE, was_done=was_done)
+
+    def _was_asked(self, prompt: str, draft: str) -> bool:
+        """Whether the finished run that this one begins from asked the same."""
+        recording = replay.current()
+        if recording is None or not recording.repeats:
+            return False
+        return recording.has_asked(self.agent, prompt, draft)
+
+    def _may_pass(self, kind: str, tool: str, *, was_done: bool) -> bool:
+        """Whether nobody need be asked.
+
+        In a run that begins from a finished one, what was agreed to there counts only for what is
+        not done anew.
+        """
+        if kind in self._kinds:
+            return True
+        if not _begins_from_finished():
+            return tool in self._allowed
+        return was_done
 
     def _decide(
         self,
@@ -104,17 +129,20 @@ class Approval:
         language: str,
         options: tuple[OptionKey, ...],
         tool: str = "",
+        *,
+        was_done: bool = False,
     ) -> Decision:
         with self._asking:  # what is answered for one of several at once may answer for the others
-            if kind in self._kinds or tool in self._allowed:
+            asked_before = self._was_asked(prompt, draft)
+            if not asked_before and self._may_pass(kind, tool, was_done=was_done):
                 return Decision(True, draft)
             answer = runs.ask_human(
                 self.agent, prompt, options=options, draft=draft, language=language
             )
             choice, rest = chosen(answer)
-            if choice == "approve_all":
+            if choice == "approve_all" and not asked_before:
                 self._kinds.add(kind)
-            elif choice == "always" and tool:
+            elif choice == "always" and tool and not asked_before:
                 self._allowed.add(tool)
         if choice == "edit":
             return Decision(True, rest, rest.strip() != draft.strip())
@@ -124,6 +152,11 @@ class Approval:
             return Decision(False, waited_s=answer.waited_s)
         # whatever else was said is no consent
         return Decision(False, reason=(rest if choice == "reject" else answer).strip())
+
+
+def _begins_from_finished() -> bool:
+    recording = replay.current()
+    return recording is not None and recording.repeats
 
 
 def describe_rejection(what: str, decision: Decision) -> str:

@@ -19,6 +19,8 @@ from agentkit.llm.calls.wishes import NOTHING, Parameters, check_instructions
 from agentkit.options import InputMode
 from agentkit.retrieval import Source
 from agentkit.retrieval.types import Scope
+from agentkit.teams.planning_settings import Planning
+from agentkit.teams.repeating import Repeat
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -34,6 +36,7 @@ class Whom(TypedDict, total=False):
     max_tokens: int | None
     go_on: bool
     human_input: InputMode | None
+    planning: Planning | None
 
 
 class Facts(Whom, total=False):
@@ -50,6 +53,7 @@ class Facts(Whom, total=False):
     scope: Scope
     whole: tuple[str, ...]
     again: str
+    repeat: Repeat | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,12 @@ class Question:
     """When the person is asked meanwhile, of teams in which one may take part; None for never, or,
     when it is asked `again`, for what it was then.
     """
+    planning: Planning | None = None
+    """How the team that plans first makes and runs its plans; None for unseen and without limits,
+    or, when it is asked `again`, for how it was then.
+    """
+    repeat: Repeat | None = None
+    """The finished run that its work begins from; None to begin at the beginning."""
 
     def __post_init__(self) -> None:
         """Raises WrongArgument for a mode that there is not, and for instructions that are too

@@ -33,6 +33,7 @@ from agentkit.reasons import ANSWERED, EndReason
 from agentkit.retrieval import Hit
 from agentkit.teams.approval import Allowed
 from agentkit.teams.live import Said, Session
+from agentkit.teams.planning_settings import Planning
 from agentkit.teams.question import Question
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from agentkit.teams.cells import ChatCells
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
+LOOK_UP_TOKENS = 1_500
+"""What a look-up gives where nothing is known of the collection."""
 MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 
 
@@ -221,7 +224,8 @@ class Task:
     """
     session: Session = field(default_factory=Session)
     """The agents of the chat from its questions before, as far as this process has them."""
-
+    look_up_tokens: int = LOOK_UP_TOKENS
+    """About how many tokens a look-up gives."""
     models: Callable[[str], Model] | None = None
     """Gives the connected model of an id."""
     look_ups: Callable[[str], tuple[LookUp, LookUp]] | None = None
@@ -248,6 +252,11 @@ class Task:
     def human_input(self) -> InputMode:
         """When the person is asked meanwhile."""
         return self.asked.human_input or "NEVER"
+
+    @property
+    def planning(self) -> Planning:
+        """How plans are made and run."""
+        return self.asked.planning or Planning()
 
     @property
     def llm_config(self) -> dict[str, Any]:
@@ -398,6 +407,8 @@ class Team:
     """
     variant: str = ""
     """What sets it apart from the other teams of its kind, in words."""
+    plans: bool = False
+    """Whether it plans before it works, as `planning` of the question says."""
     speaks_in_fields: bool = False
     """Whether a program reads what its agents write, and others hear parts of it."""
 

@@ -24,6 +24,7 @@ from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.llm.calls.limits import Used, in_words
 from agentkit.llm.calls.wishes import NOTHING, Wishes, recall_refusals
 from agentkit.messages import Message, call_fields, message, new_id
+from agentkit.retrieval import Collection as Searched
 from agentkit.retrieval import Hit, Library
 from agentkit.retrieval.several import retrieve_each
 from agentkit.retrieval.types import Scope
@@ -31,7 +32,7 @@ from agentkit.runs import Run
 from agentkit.teams import Answer, Question, Task, Team
 from agentkit.teams.drafts import find_citations, read_unfinished
 from agentkit.teams.live import Said
-from agentkit.teams.task import Citation, Readable, Work
+from agentkit.teams.task import LOOK_UP_TOKENS, Citation, Readable, Work
 from agentkit.workspace import intake
 from agentkit.workspace.resuming import BrokenOff, LookUp, serving
 
@@ -73,6 +74,8 @@ class Asking:
     """What travels with it when it is asked once more."""
     goes_on_with: BrokenOff | None = None
     """The answer that broke off and is gone on with."""
+    kernel: str | None = None
+    """What models are told of the chat's kernel, where that is to be as it was; else as it is."""
 
 
 def make_lookups(
@@ -107,6 +110,16 @@ def make_lookups(
         return [Stored(one.id, one.name, library, owner, within) for one in found]
 
     return serving(look_up), serving(find, exact=True), documents
+
+
+def estimate_look_up(library: Library, collection: Searched, question: Question) -> int:
+    """About how many tokens a look-up in the collection gives, where the person is to see that."""
+    if question.planning is None or not question.planning.seen_first:
+        return LOOK_UP_TOKENS
+    owner, name = collection.owner, collection.name
+    listed = library.versions.listed(owner, name)
+    cut = next((one.version.max_tokens for one in listed if one.version.active), 0)
+    return cut * library.options(owner, name).top_k or LOOK_UP_TOKENS
 
 
 def work_on(asking: Asking, task: Task, run: Run[Any], ledger: Ledger) -> Answer:

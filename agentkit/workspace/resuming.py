@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from agentkit import runs
 from agentkit.core import bus, replay
-from agentkit.core.replay import Recording
+from agentkit.core.replay import Change, Recording
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import (
     Event,
@@ -39,9 +39,9 @@ class BrokenOff:
     root: str
     """The id of the first run, if it went on with another one itself."""
 
-    def record(self, ledger: Ledger) -> Recording:
+    def record(self, ledger: Ledger, change: Change | None = None) -> Recording:
         """What is served to the run that goes on, which stands for this one as soon as it does
-        something new.
+        something new; with the `change` of one that began from a finished one.
         """
 
         def take_over() -> None:
@@ -51,7 +51,7 @@ class BrokenOff:
         def read_request(call_id: str) -> list[dict[str, object]]:
             return ledger.request_of(self.run.owner, call_id).messages
 
-        return Recording(self.events, self.root, take_over, read_request)
+        return Recording(self.events, self.root, take_over, read_request, change)
 
 
 def find_broken_off(ledger: Ledger, owner: str, run_id: str) -> BrokenOff:
@@ -70,9 +70,9 @@ def find_broken_off(ledger: Ledger, owner: str, run_id: str) -> BrokenOff:
 def _read(ledger: Ledger, run: RunKey) -> BrokenOff:
     owner, run_id = run.owner, run.id
     chat = ledger.chat(owner, run.chat_id or "")
-    said = _find_question(ledger, run)
+    said = find_question(ledger, run)
     events = [one.event for one in queries.events(ledger, owner, run_id, with_requests=False)]
-    if not _is_complete(events):
+    if not is_complete(events):
         raise ConfigError(
             "An older version had begun this answer and noted too little to go on; ask again."
         )
@@ -85,7 +85,7 @@ def _read(ledger: Ledger, run: RunKey) -> BrokenOff:
         again=first.again if first.go_on else said.id,
     )
     kernel = str(said.extra.get(KERNEL, ""))
-    return BrokenOff(run, question, events, kernel, _find_root(ledger, owner, events) or run_id)
+    return BrokenOff(run, question, events, kernel, find_root(ledger, owner, events) or run_id)
 
 
 def is_waiting(ledger: Ledger, run: RunKey) -> bool:
@@ -119,21 +119,26 @@ def serving(look_up: LookUp, *, exact: bool = False) -> LookUp:
     return find
 
 
-def _find_question(ledger: Ledger, run: RunKey) -> StoredMessage:
+def find_question(ledger: Ledger, run: RunKey) -> StoredMessage:
+    """The message that asked what a run answers; raises ConfigError when it is gone."""
     said = ledger.said_in(run.owner, run.id)
     if (question := next((one for one in said if one.role == "user"), None)) and question.content:
         return question
     raise ConfigError("The question of this answer is not there any more; ask it again.")
 
 
-def _is_complete(events: list[Event]) -> bool:
+def is_complete(events: list[Event]) -> bool:
     """Whether each reply says what was asked for it."""
     replies = [event for event in events if isinstance(event, ModelReplied)]
     return all(one.asked for one in replies if one.purpose == "chat" and one.status == "ok")
 
 
-def _find_root(ledger: Ledger, owner: str, events: list[Event]) -> str:
-    root = _find_started(events).resumes
+def find_root(ledger: Ledger, owner: str, events: list[Event]) -> str:
+    """The id of the first of the runs that went on with, or began from, one another; empty for one
+    that began by itself.
+    """
+    started = _find_started(events)
+    root = started.resumes or started.repeats
     while root and (before := queries.find_resumed(ledger, owner, root)):
         root = before
     return root

@@ -41,10 +41,20 @@ from agentkit.teams import Answer, Question, Task, continuing, team
 from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import load_tools
 from agentkit.teams.question import Facts, Whom
-from agentkit.workspace import chat_settings, deleting, intake, kernels, offers, resuming
+from agentkit.teams.repeating import Repeat
+from agentkit.workspace import (
+    chat_settings,
+    deleting,
+    intake,
+    kernels,
+    offers,
+    repeating,
+    resuming,
+)
 from agentkit.workspace.again import find_begun, find_earlier, find_writer
 from agentkit.workspace.answering import (
     Asking,
+    estimate_look_up,
     find_places,
     make_lookups,
     make_wishes,
@@ -202,7 +212,18 @@ class Workspace(DocumentRuns):
             if runs.live(owner, chat_id=chat_id):
                 raise ConfigError("This chat is answering already; wait for the end.")
             asking = self._once_more(owner, broken.question, model)
-            return self._answer(replace(asking, goes_on_with=broken), model, limits)
+            asking = replace(asking, goes_on_with=broken, kernel=broken.kernel)
+            return self._answer(asking, model, limits)
+
+    def run_again(self, owner: str, repeat: Repeat, **facts: Unpack[Whom]) -> Run[Answer]:
+        """Run a finished answer again from one of its steps, as an answer beside it.
+
+        Before that step all is served from the first one, at no cost; from there on it is done
+        anew, with the model and settings in `facts`, and what may change something is asked about.
+        Raises NotFound, ConfigError; the run fails with ReplayDiffers for a difference before it.
+        """
+        finished = repeating.find_finished(self.ledger, owner, repeat.run_id)
+        return self.ask(owner, repeating.ask_again(finished, repeat), **facts)
 
     def wait_on(self, owner: str, chat_id: str = "") -> list[Run[Answer]]:
         """Let what waited for a person when its process ended wait on, in one chat or in all."""
@@ -273,10 +294,12 @@ class Workspace(DocumentRuns):
             scope=first.scope,
             whole=first.whole,
             human_input=question.human_input or first.human_input,
+            planning=question.planning or first.planning,
         )
         attach = partial(intake.attach_again, self.library, chat, again)
         facts = {"missing": list(again.missing), "begun": text}
-        return Asking(chat, asked, chosen, work, thread, attach, facts)
+        kernel = str(said.extra.get(resuming.KERNEL, "")) if question.repeat else None
+        return Asking(chat, asked, chosen, work, thread, attach, facts, kernel=kernel)
 
     def _answer(self, asking: Asking, model: Model, limits: tuple[Limit, Limit]) -> Run[Answer]:
         """The run that says the question and answers it; `limits` are of the run and of the
@@ -289,13 +312,15 @@ class Workspace(DocumentRuns):
         before = Used() if limits[1] == Limit() else sum_usage(self.ledger, chat)
         near = self.embedder.embed if self._is_at_hand(searched) else None
         broken, kept = asking.goes_on_with, self.sessions.of(owner, chat.id)
+        recording = repeating.find_recording(self.ledger, owner, question, broken, model.name)
+        given = estimate_look_up(self.library, searched, question)
 
         def work() -> Answer:
             run = runs.current()
             assert run is not None  # started below
             run.answer_s = self.settings.answer_s
             cells = kernels.cells_of(self.settings.data, self.ledger, owner, chat, thread)
-            cells.told = broken.kernel if broken else None
+            cells.told = asking.kernel
             facts = {"collection_id": searched.id, **asking.facts}
             if also:
                 facts["also_ids"] = also
@@ -322,6 +347,7 @@ class Workspace(DocumentRuns):
                 earlier=kept.earlier(thread, chosen.kind),
                 cells=cells,
                 session=kept.agents,
+                look_up_tokens=given,
             )
             wishes = make_wishes(self.ledger, owner, thread, task, chosen.agents)
             with limited(*limits, before), wished(wishes), bus.listening(task.hear):
@@ -335,7 +361,7 @@ class Workspace(DocumentRuns):
             chat_id=chat.id,
             ledger=self.ledger,
             resumes=broken.run.id if broken else "",
-            recording=broken.record(self.ledger) if broken else None,
+            recording=recording,
             team=chosen.id,
         )
 

@@ -27,9 +27,15 @@ Plan: halve it
 #E3 = calculate[#E2 / 2]"""
 
 
+def choose_unseen(app: AppTest) -> None:
+    """Choose the team, and let its plans run at once."""
+    app.selectbox(key="team-new").set_value("plan").run()
+    app.toggle(key="plan-seen_first-new").set_value(False).run()
+
+
 def begin() -> tuple[AppTest, Run[Answer]]:
     app = open_page("chat")
-    app.selectbox(key="team-new").set_value("plan").run()
+    choose_unseen(app)
     app.chat_input[0].set_value("What is half of what green tea needs?").run()
     assert not app.exception, app.exception[0].stack_trace
     (run,) = [run for run in runs._registry.values() if run.chat_id == app.query_params["chat"]]
@@ -159,7 +165,7 @@ def test_a_stop_in_the_middle_leaves_the_rest_undone(kitchen: ScriptableWorkspac
 
 def test_offline_every_part_of_the_question_is_a_step(kitchen: ScriptableWorkspace) -> None:
     app = open_page("chat")
-    app.selectbox(key="team-new").set_value("plan").run()
+    choose_unseen(app)
     app.chat_input[0].set_value("How hot is green tea steeped? Who invented the bicycle?").run()
     (run,) = [run for run in runs._registry.values() if run.chat_id == app.query_params["chat"]]
     stored(app, run)

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from agentkit.messages import text_of
-from agentkit.teams.planning import READING
+from agentkit.teams.planning_prompts import READING
 from tests.browser import driver, papers
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
@@ -54,6 +54,7 @@ def test_a_plan_is_watched_reloaded_stored_and_stopped(
     driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
     driver.go(page, "Chat")
     driver.choose_team(page, "Plan first")
+    _let_plans_run_unseen(page)
     turn = driver.ask(page, QUESTION)
     _runs(turn)
     page.reload()
@@ -64,6 +65,12 @@ def test_a_plan_is_watched_reloaded_stored_and_stopped(
     _is_stored(page, turn)
     server.go_on.clear()
     _stopped(page)
+
+
+def _let_plans_run_unseen(page: Page) -> None:
+    page.locator(".st-key-choice button").first.click()
+    page.get_by_text("See each plan before it runs").click()
+    driver.leave_choices(page)
 
 
 def _runs(turn: Locator) -> None:

@@ -71,6 +71,22 @@ def test_when_nobody_is_there_the_run_is_stopped(
     assert "nobody to ask" in ended.err
 
 
+def test_a_plan_is_seen_before_it_runs(
+    cli: Cli, papers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli("ingest", papers / "rivers.md").code == 0
+    _typing(monkeypatch, "1\n")
+    question = "How long is the Danube? What is the Volga?"
+    seen = cli("ask", question, "--team", "plan", "--see-plan", "--max-lookups", "3")
+    assert seen.code == 0, seen.err
+    assert "search_documents[" in seen.err
+    assert "By estimate: 2 look-ups, 1 model call, " in seen.err
+    _typing(monkeypatch, "")
+    unseen = cli("ask", question, "--team", "plan")
+    assert unseen.code == 0, unseen.err
+    assert "By estimate" not in unseen.err
+
+
 @pytest.mark.parametrize(
     ("mode", "typed", "answer"),
     [

@@ -18,6 +18,7 @@ from agentkit.retrieval import Hit
 from agentkit.teams import Answer, Question, Task, Team, team
 from agentkit.teams.approval import Allowed
 from agentkit.teams.cells import ChatCells
+from agentkit.teams.planning_settings import Planning
 
 E = TypeVar("E")
 DANUBE = "The Danube is 2,850 kilometres long."
@@ -100,13 +101,14 @@ def play(
     answer_s: float | None = None,
     cells: ChatCells | None = None,
     retrieve: Callable[[str], list[Hit]] = look_up,
+    planning: Planning | None = None,
 ) -> Played:
     """Let a team work in a run; its questions get the answers in their order, and stop the run when
     there are none left. With `answer_s` nobody answers, and each waits for so long.
     """
     permitted = set[str]() if allowed is None else allowed
     task = Task(
-        Question(question, human_input=human_input),
+        Question(question, human_input=human_input, planning=planning),
         model,
         retrieve,
         list(history),

@@ -27,6 +27,19 @@ _TEXTS = {
         "it has {steps} steps; at most {most} are taken",
         "共有 {steps} 个步骤；最多只能有 {most} 个",
     ),
+    "too many lookups": (
+        "{lookups} of its steps look something up; at most {most} may",
+        "其中 {lookups} 个步骤在查找；最多只能有 {most} 个",
+    ),
+    "no input": ("{label} has no input for its tool", "{label} 没有给工具的输入"),
+    "refused": (
+        "the user does not want it so. They say: {reason}",
+        "用户不同意这个计划。用户说：{reason}",
+    ),
+    "refused without reason": (
+        "the user does not want it so and gives no reason; find another way",
+        "用户不同意这个计划，也没有说明原因；请换一种办法",
+    ),
     "more": ("and {more} more mistakes", "另外还有 {more} 处错误"),
     "no bracket": (
         "{label} = {tool}[ lacks the closing bracket ]",

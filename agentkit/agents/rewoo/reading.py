@@ -115,7 +115,7 @@ def _find_problems(
     if count > MOST_STEPS:
         return [Mistake.of("too many", steps=count, most=MOST_STEPS)]
     if count:
-        return [*plan.problems(tools, others), *_find_forward(plan, others)]
+        return [*plan.problems(tools, others), *find_forward(plan, others)]
     return [] if read.problems else [Mistake.of("no plan")]
 
 
@@ -251,7 +251,7 @@ def _normalize_tool(name: str, tools: Collection[str]) -> str:
     return alike[0]
 
 
-def _find_forward(plan: Plan, known: Collection[str]) -> Iterator[str]:
+def find_forward(plan: Plan, known: Collection[str]) -> Iterator[str]:
     """References to steps that only come later; those in a circle are told as such."""
     later = set(plan.labels).difference(known)
     for step in plan.steps:

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from agentkit.agents.rewoo.calling import ActionCall, to_action_return
 from agentkit.agents.rewoo.evidence import Cache, Evidence, Known, still_known
 from agentkit.agents.rewoo.executor import Action, ActionExecutor
-from agentkit.agents.rewoo.graph import Approve, Limits, execute
+from agentkit.agents.rewoo.graph import Approve, Limits, Refusal, execute
 from agentkit.agents.rewoo.model_call import ask, check_model
 from agentkit.agents.rewoo.plan import Plan
 from agentkit.agents.rewoo.protocol import ChatMessage, ReWOOProtocol
@@ -28,9 +28,9 @@ Question = str | ChatMessage | list[ChatMessage]
 """A text, a message, or a conversation whose last message is the question."""
 Role = Literal["planner", "solver"]
 """What a call of the model is for."""
-OnPlan = Callable[[Plan], Plan | Awaitable[Plan | None] | None]
-"""Looks at a plan before it runs, and gives another one to run that instead; sync, or async in an
-event loop of its own.
+OnPlan = Callable[[Plan], Plan | Refusal | Awaitable[Plan | Refusal | None] | None]
+"""Looks at a plan before it runs, and gives another one to run that instead, or a Refusal, with
+which the planner plans again; sync, or async in an event loop of its own.
 """
 
 
@@ -213,8 +213,29 @@ class ReWOO(BaseAgent):
     def _make_plan(
         self, talk: _Talk, known: Collection[str], options: Mapping[str, object]
     ) -> tuple[str, Plan]:
-        """The plan's id and the first plan that can run; every try stays in the talk's messages."""
-        plan_id, wrong = new_id(), ""
+        """The plan's id and the first plan that can run and is wanted."""
+        wrong = ""
+        while True:
+            plan_id = new_id()
+            attempt, plan = self._write_plan(talk, plan_id, known, options, wrong)
+            wanted = self._let_change(plan, plan_id, attempt, known)
+            if isinstance(wanted, Plan):
+                return plan_id, wanted
+            wrong = wanted.reason
+            self._announce(Plan(), plan_id, attempt, wrong)
+
+    def _write_plan(
+        self,
+        talk: _Talk,
+        plan_id: str,
+        known: Collection[str],
+        options: Mapping[str, object],
+        wrong: str,
+    ) -> tuple[int, Plan]:
+        """The first plan that can run, and at which try; each stays in the talk's messages.
+
+        `wrong` is what was wrong with the one before.
+        """
         tools = self._action_executor.tool_names()
         for attempt in range(1, self.max_turn + 1):
             asked = self._protocol.format_planner([], talk.messages, self._action_executor, wrong)
@@ -227,16 +248,20 @@ class ReWOO(BaseAgent):
                 self._announce(Plan(), plan_id, attempt, str(wrong))
                 continue
             self._announce(plan, plan_id, attempt)
-            return plan_id, self._let_change(plan, plan_id, attempt, known)
+            return attempt, plan
         raise ResponseParsingError(wrong, reply)
 
-    def _let_change(self, plan: Plan, plan_id: str, attempt: int, known: Collection[str]) -> Plan:
+    def _let_change(
+        self, plan: Plan, plan_id: str, attempt: int, known: Collection[str]
+    ) -> Plan | Refusal:
         """The plan as `on_plan` wants it, told once more where that changed it."""
         wanted = coalesce(finish(self._on_plan(plan)), plan)
-        if wanted == plan:
-            return plan
+        if isinstance(wanted, Refusal):
+            return wanted
         if not isinstance(wanted, Plan):
             raise WrongType(f"{self.name}: on_plan must give a Plan or None, not {wanted!r:.200}.")
+        if wanted == plan:
+            return plan
         self._check_can_run(wanted, known, "the plan that on_plan gave")
         self._announce(wanted, plan_id, attempt)
         return wanted

@@ -66,21 +66,27 @@ def call(
     """
     options = wishes.with_parameters(dict(params or {}), agent)
     plain = wishes.with_instructions([without_thinking(each) for each in messages], agent)
-    fitting = room.fit_messages(model, plain, find_tools(options), options, agent)
-    form = templates.find_form(model)
-    sent = templates.to_form(fitting, form)
-    request: dict[str, Any] = {"model": model.name, "messages": sent}
-    if stream is not None:
-        request["stream"] = stream
     whole = {"model": model.name, "messages": plain, "stream": stream, **options}
+    whole["model"] = replay.name_of(whole["model"])
     fingerprint = replay.hash_of(whole) if bus.heard() else ""
-    asked = _Call(
-        model, sent, agent, {**request, **options}, may_be_empty, attempts, fingerprint=fingerprint
-    )
+    form = templates.find_form(model)
+
+    def prepare(told: list[Message]) -> tuple[list[Message], _Call]:
+        """What is sent of these messages, and the call that sends it."""
+        fitting = room.fit_messages(model, told, find_tools(options), options, agent)
+        sent = templates.to_form(fitting, form)
+        request = _make_request(model, sent, stream, options)
+        return fitting, _Call(
+            model, sent, agent, request, may_be_empty, attempts, fingerprint=fingerprint
+        )
+
+    fitting, asked = prepare(plain)
     if (recording := replay.current()) and (
         known := recording.take_reply(agent, fingerprint, plain)
     ):
         return asked.replay(known)
+    if (revised := replay.revise(agent, plain)) is not plain:
+        fitting, asked = prepare(revised)
     asked = asked.with_options(wishes.to_sendable(model, options, agent))
     attempt = 1
     while True:
@@ -102,6 +108,17 @@ def call(
         if form != templates.find_form(model):
             templates.learn(model, form)
         return reply
+
+
+def _make_request(
+    model: Model, sent: list[Message], stream: bool | None, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the model's client is given."""
+    request: dict[str, Any] = {"model": model.name, "messages": sent}
+    if stream is not None:
+        request["stream"] = stream
+    request.update(options)
+    return request
 
 
 def recall(

@@ -14,7 +14,7 @@ from agentkit.errors import WrongArgument
 from agentkit.ledger import Chat
 from agentkit.options import InputMode
 from agentkit.teams import Question, team, teams, variants
-from agentkit.ui.chat import settings
+from agentkit.ui.chat import plan_choices, settings
 from agentkit.ui.shared import kept, state
 from agentkit.ui.steps.step import Level
 from agentkit.ui.text import figures, markdown
@@ -67,6 +67,7 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
         first_known("model", models, models[0], own[1], before[1]),
         chat.id if chat else None,
         human_input=_human_input(chat) if team(team_id).takes_part else None,
+        planning=plan_choices.chosen(chat.id if chat else None) if team(team_id).plans else None,
     )
     return settings.ask(now, known)
 
@@ -194,6 +195,8 @@ def _draw_team(chat: Chat | None, now: Question, *, only_offline: bool) -> None:
         )
     if chosen.takes_part:
         _draw_human_input(chat)
+    if chosen.plans:
+        plan_choices.draw(chat.id if chat else None)
     if now.model_id == "offline" and chosen.needs_language_model:
         st.warning(
             "This team needs a language model. Choose one below, or connect one first.",
@@ -209,6 +212,7 @@ def follow(chat_id: str) -> None:
     kept.put(chat_id, "human_input", kept.get(None, "human_input"))
     kept.put(None, "human_input", None)
     settings.follow()
+    plan_choices.follow(chat_id)
 
 
 def _human_input(chat: Chat | None) -> InputMode | None:

@@ -70,6 +70,8 @@ def send(question: Question, way: address.Way | None = None) -> None:
 def ask(chat: Chat | None, text: str) -> None:
     """Ask a text as if it had been typed."""
     send(_write(chat, text, ()))
+
+
 def resume(run_id: str) -> None:
     """Go on with an answer that broke off, and then with what waits for it."""
     try:

@@ -7,14 +7,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from agentkit.errors import NotFound
 from agentkit.events import HumanAnswered, HumanInputRequested
-from agentkit.options import END, Moment, key_of
+from agentkit.options import END, PLAN, Moment, key_of
 from agentkit.runs import Run
+from agentkit.ui.chat import plan_editor
 from agentkit.ui.steps import wording
 from agentkit.ui.text import markdown, times
 from agentkit.ui.text.listing import draw_runnable, draw_warning
@@ -90,7 +92,9 @@ def draw_question(run: Run[Any], request: HumanInputRequested) -> None:
     """
     with st.container(border=True, key=f"asks-{request.request_id}", gap="small"):
         st.markdown(f":material/contact_support: {_ask_words(request)}")
-        if request.draft:
+        if request.language == PLAN:
+            plan_editor.draw(run, request, partial(_give, run, request))
+        elif request.draft:
             _draw_approval(run, request)
         elif request.options:
             _draw_options(run, request)
@@ -176,6 +180,8 @@ def _draw_ways_out(run: Run[Any], request: HumanInputRequested) -> None:
 def _draw_deadline(request: HumanInputRequested, until: float) -> None:
     moment = datetime.fromtimestamp(until, UTC).replace(tzinfo=None)
     then = "it is rejected" if request.draft else _THEN[request.moment]
+    if request.language == PLAN:
+        then = "nothing of it is run"
     st.caption(f":material/hourglass_top: Waits until {times.clock(moment)}; then {then}.")
 
 

@@ -13,6 +13,7 @@ from agentkit.ledger.queries import Totals
 from agentkit.teams import team
 from agentkit.ui.chat import choices
 from agentkit.ui.shared import components, state
+from agentkit.ui.steps import stepping
 from agentkit.ui.steps.flow import Flow, draw_flow, list_spent
 from agentkit.ui.steps.step import Level, Said, Step
 from agentkit.ui.steps.transcript import View, draw_transcript
@@ -114,6 +115,8 @@ def _draw_transcript(run_id: str, team_id: str, level: Level) -> None:
         return
     members = _find_members(team_id)
     draw_flow(flow, run_id, members)
+    so_far = stepping.choose_steps(run_id)
+    made = made if so_far is None else so_far
     draw_transcript(made, View(run_id, level, members))
 
 

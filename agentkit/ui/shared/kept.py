@@ -1,10 +1,10 @@
 """What is set in a chat and belongs to it: a refresh, another tab and a restart find it again.
 
 What is waiting to be asked, what the next question is narrowed to, how much of the steps is shown,
-what was being typed, which turns are told word for word, when the person is asked, what all its
-questions are asked with, which documents the next one is about, what may be asked next, and with
-which questions chats over a collection begin. A chat that has not begun yet
-has the empty id.
+what was being typed, which turns are told word for word, when the person is asked, how plans are
+made and how one was changed that has not run yet, what all its questions are asked with, which
+documents the next one is about, what may be asked next, and with which questions chats over a
+collection begin. A chat that has not begun yet has the empty id.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ Name = Literal[
     "mentions",
     "followups",
     "starters",
+    "planning",
+    "plan",
 ]
 
 

@@ -17,18 +17,21 @@ from agentkit.events import (
     SpeakerSelected,
 )
 from agentkit.messages import calls_of, functions_of
-from agentkit.options import END, Moment, chosen
+from agentkit.options import END, PLAN, Moment, chosen
 from agentkit.teams.approval import AGREED
 from agentkit.teams.ending import is_ending, without_ending
+from agentkit.teams.planning_review import list_steps
 from agentkit.ui.steps import wording
 from agentkit.ui.steps.kind import Kind, Remark, cut
 from agentkit.ui.steps.step import Asked, Chosen, Level, Steps
 from agentkit.ui.steps.tools import call_line
 from agentkit.ui.steps.words import draw_growing, draw_words
 from agentkit.ui.text import markdown
-from agentkit.ui.text.listing import draw_runnable
+from agentkit.ui.text.listing import draw_runnable, draw_text
 
 _ENDED = ":material/flag: You ended it"
+_DOES = {"json": "Working on it", PLAN: "Carrying out the plan"}
+"""What goes on after the person has agreed to a draft, by its language; else code runs."""
 _SILENCE: dict[Moment, str] = {
     "": "",
     "turn": ":material/skip_next: You let them go on",
@@ -146,6 +149,8 @@ class Request(Kind[HumanInputRequested]):
     def enter(self, event: HumanInputRequested, seq: int, steps: Steps) -> None:
         """Begin a question."""
         steps.put(event.request_id, Asked(event))
+        if event.language == PLAN:
+            steps.hold_plan(held=True)
 
 
 class Reply(Kind[HumanAnswered]):
@@ -157,6 +162,8 @@ class Reply(Kind[HumanAnswered]):
         if isinstance(asked, Asked):
             steps.put(event.request_id, Asked(asked.request, event))
             steps.did = asked.request.agent
+            if asked.request.language == PLAN:
+                steps.hold_plan(held=False)
 
 
 class Question(Kind[Asked]):
@@ -184,14 +191,22 @@ class Question(Kind[Asked]):
             super().draw(step, level)
             return
         with st.expander(self.line(step), type="compact"):
-            draw_runnable(step.request.draft, step.request.language)
+            _draw_draft(step.request)
 
     def doing(self, step: Asked) -> str:
         """What goes on once the person has answered; a tool says itself that it runs."""
         if not step.answered:
             return wording.DOING["asks"]
-        runs_code = step.request.draft and step.request.language != "json" and not _rejected(step)
-        return "Running the code" if runs_code else "Working on it"
+        if not step.request.draft or _rejected(step):
+            return "Working on it"
+        return _DOES.get(step.request.language, "Running the code")
+
+
+def _draw_draft(request: HumanInputRequested) -> None:
+    if request.language == PLAN:
+        draw_text(list_steps(request.draft))
+    else:
+        draw_runnable(request.draft, request.language)
 
 
 def _part_line(step: Asked) -> str:

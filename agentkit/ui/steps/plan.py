@@ -22,6 +22,7 @@ _THOUGHT, _SHOWN = (
 )  # characters of what a step is for, and of arguments with the evidence put in
 _MOST_IN_PICTURE = 20  # steps
 _ICONS = {
+    "proposed": ":material/contact_support:",
     "waiting": ":material/schedule:",
     "running": "spinner",
     "not run": ":material/do_not_disturb_on:",
@@ -37,6 +38,8 @@ class Made(Kind[PlanMade]):
         """Begin the plan, if it will run."""
         if event.error:
             steps.put(seq, event)
+            if plan := steps.planned(event.plan_id):  # the person did not want it
+                steps.put(event.plan_id, replace(plan, ended=True))
         else:
             steps.begin_plan(event)
 
@@ -65,12 +68,17 @@ class Plan(Kind[Planned]):
     """A plan with what came of its steps so far."""
 
     def draw(self, step: Planned, level: Level) -> None:
-        """One line, a picture where one helps, and the steps below."""
-        draw_plan(step)
+        """One line, a picture where one helps, and the steps below; those of a plan that waits for
+        the person stand in their question.
+        """
+        if step.held and not step.ended:
+            st.markdown(_describe(step))
+        else:
+            draw_plan(step)
 
     def doing(self, step: Planned) -> str:
         """That it runs."""
-        return "Carrying out the plan"
+        return "Waiting for you" if step.held else "Carrying out the plan"
 
 
 def end_plan(steps: Steps) -> None:
@@ -82,18 +90,27 @@ def end_plan(steps: Steps) -> None:
 def draw_plan(planned: Planned) -> None:
     """The plan as one line with its steps below."""
     steps = planned.made.steps
-    done = sum(step["label"] in planned.done for step in steps)
-    how_far = "" if done == len(steps) else f", {done} of them done"
-    who = markdown.literal(planned.made.agent or "The team")
     with st.container(gap="xsmall"):
-        st.markdown(
-            f":material/checklist: :small[**{who}** planned"
-            f" {figures.count(len(steps), 'step')}{how_far}]"
-        )
-        if any(step["needs"] for step in steps) and len(steps) <= _MOST_IN_PICTURE:
-            st.graphviz_chart(graph(steps, dark=st.context.theme.type == "dark"), width="content")
+        st.markdown(_describe(planned))
+        draw_graph(steps)
         for number, step in enumerate(steps):
             _draw_step(planned, step, f"plan-{planned.made.plan_id}-{number}")
+
+
+def _describe(planned: Planned) -> str:
+    """Who planned how much, and how far it is."""
+    steps = planned.made.steps
+    done = sum(step["label"] in planned.done for step in steps)
+    how_far = "" if done == len(steps) or planned.held else f", {done} of them done"
+    who = markdown.literal(planned.made.agent or "The team")
+    count = figures.count(len(steps), "step")
+    return f":material/checklist: :small[**{who}** planned {count}{how_far}]"
+
+
+def draw_graph(steps: Sequence[dict[str, Any]]) -> None:
+    """The picture of which step waits for which, where it tells something and has room."""
+    if any(step["needs"] for step in steps) and len(steps) <= _MOST_IN_PICTURE:
+        st.graphviz_chart(graph(steps, dark=st.context.theme.type == "dark"), width="content")
 
 
 def graph(steps: Sequence[dict[str, Any]], *, dark: bool) -> str:

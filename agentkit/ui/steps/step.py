@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from agentkit.events import (
@@ -27,7 +27,7 @@ Level = Literal["answer", "calls", "everything"]
 model call."""
 
 
-State = Literal["waiting", "running", "not run", "done", "failed"]
+State = Literal["proposed", "waiting", "running", "not run", "done", "failed"]
 """Of a step of a plan."""
 
 
@@ -101,6 +101,8 @@ class Planned:
     """The passages among it."""
     ended: bool = False
     """Whether the run ended meanwhile, so that no step goes on."""
+    held: bool = False
+    """Whether the person is still to say that it may run."""
 
     @property
     def runs(self) -> bool:
@@ -113,6 +115,8 @@ class Planned:
             return "done" if self.done[step["label"]].ok else "failed"
         if self.ended:
             return "not run"
+        if self.held:
+            return "proposed"
         # Evidence of an earlier plan may be needed, too, and is there.
         missing = {other["label"] for other in self.made.steps} - self.done.keys()
         return "running" if missing.isdisjoint(step["needs"]) else "waiting"
@@ -215,6 +219,11 @@ class Steps:
         """Show the plan; steps that are done from now on are its."""
         self._plan = made.plan_id
         self.put(made.plan_id, Planned(made))
+
+    def hold_plan(self, *, held: bool) -> None:
+        """The latest plan waits for the person, or no longer."""
+        if plan := self.planned():
+            self.put(plan.made.plan_id, replace(plan, held=held))
 
     def planned(self, plan_id: str = "") -> Planned | None:
         """The plan of that id, by default the latest."""

@@ -13,7 +13,7 @@ from operator import attrgetter
 import streamlit as st
 
 from agentkit.events import MessageSent
-from agentkit.ui.steps import voices, wording
+from agentkit.ui.steps import again, voices, wording
 from agentkit.ui.steps.chat import draw_message, phase_of
 from agentkit.ui.steps.registry import kind_of
 from agentkit.ui.steps.step import Level, Step
@@ -114,6 +114,8 @@ def draw_transcript(steps: Sequence[Step], view: View) -> None:
             )
         if not end:
             st.caption("Nothing was done yet.")
+        if not view.live:
+            again.draw_problem(view.run_id)
         whole = _find_whole(end, _WHOLE[view.live])
         for bubble in end:
             _draw_bubble(bubble, view, whole)
@@ -147,6 +149,8 @@ def _draw_parts(bubble: Bubble, view: View, whole: Collection[str]) -> None:
             draw_message(part, view.level, whole=True)
         else:
             kind_of(part).draw(part, view.level)
+        if not view.live:
+            again.draw_ways(part, view.run_id, with_calls=view.level == "everything")
 
 
 def _head(bubble: Bubble) -> str:

@@ -42,7 +42,10 @@ def test_a_planner_is_told_in_the_language_of_its_prompt(text: str) -> None:
 
 def test_every_mistake_has_both_languages() -> None:
     values = dict.fromkeys(
-        ("label", "number", "thought", "steps", "most", "more", "tool", "line", "others", "tools"),
+        (
+            *("label", "number", "thought", "steps", "most", "more", "tool", "line", "others"),
+            *("tools", "lookups", "reason"),
+        ),
         "x",
     )
     for kind in _TEXTS:

@@ -1,0 +1,176 @@
+"""Running a finished answer again: from one of its model calls, with another model, reply or
+instructions, or with one step of its plan done anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from agentkit import runs
+from agentkit.errors import AgentkitError
+from agentkit.events import ModelReplied
+from agentkit.messages import text_of
+from agentkit.teams.question import Whom
+from agentkit.teams.repeating import Repeat
+from agentkit.ui.shared import state
+from agentkit.ui.steps.step import Planned, Step
+from agentkit.ui.text import markdown
+from agentkit.workspace.repeating import find_finished, find_step
+
+_AS_IT_WAS = ""
+"""No other model."""
+_HELP = (
+    "What was done before this call is taken over and costs nothing; what comes after is done anew,"
+    " as an answer beside this one."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the model was told and replied, as it can be changed."""
+
+    instructions: str
+    reply: str
+
+
+def draw_ways(step: Step, run_id: str, *, with_calls: bool) -> None:
+    """The ways to run again from this step of a finished run, if there are any."""
+    match step:
+        case ModelReplied(purpose="chat") if with_calls:
+            _draw_call(step, run_id)
+        case Planned() if step.done:
+            _draw_plan(step, run_id)
+        case _:
+            pass
+
+
+def draw_problem(run_id: str) -> None:
+    """Why the last try of this session to run it again came to nothing, if it did."""
+    made = st.session_state.get(_key("made", run_id))
+    problem = runs.find_error(made, state.owner()) if made else ""
+    if problem:
+        st.error(f"It was not run again. {markdown.literal(problem)}", icon=":material/error:")
+
+
+def _draw_call(call: ModelReplied, run_id: str) -> None:
+    folded = st.popover(
+        "Run again from here",
+        icon=":material/replay:",
+        type="tertiary",
+        key=_key("from", call.call_id),
+        on_change="rerun",
+    )
+    if folded.open:
+        with folded:
+            _draw_form(call, run_id)
+
+
+def _draw_form(call: ModelReplied, run_id: str) -> None:
+    told, models = _read_told(call), _list_models()
+    st.caption(_HELP)
+    with st.form(_key("form", call.call_id), border=False):
+        model = st.selectbox(
+            "Model from here on",
+            list(models),
+            format_func=models.__getitem__,
+            key=_key("model", call.call_id),
+        )
+        instructions = st.text_area(
+            "What it is told",
+            told.instructions,
+            height=140,
+            key=_key("told", call.call_id),
+        )
+        reply = st.text_area(
+            "Reply, where it is to have said something else",
+            told.reply,
+            height=100,
+            key=_key("reply", call.call_id),
+        )
+        label, icon = "Run again", ":material/replay:"
+        wanted = st.form_submit_button(label, icon=icon, type="primary")
+    if wanted:
+        changes = {
+            "instructions": _changed(instructions, told.instructions),
+            "reply": _changed(reply, told.reply),
+        }
+        _begin(run_id, call.call_id, changes, str(model))
+
+
+def _changed(text: str, before: str) -> str | None:
+    """The text, if it is another one."""
+    return text if text.strip() != before.strip() else None
+
+
+def _read_told(call: ModelReplied) -> _Told:
+    """The system message, or the last one where there is none; empty where it is gone."""
+    try:
+        sent: Any = state.workspace().ledger.request_of(state.owner(), call.call_id).messages
+    except AgentkitError:
+        return _Told("", call.text)
+    first = [one for one in sent[:1] if one.get("role") == "system"]
+    chosen: Mapping[str, Any] = next(iter([*first, *sent[-1:]]), {})
+    return _Told(text_of(chosen.get("content")), call.text)
+
+
+def _list_models() -> dict[str, str]:
+    models = {one.id: one.label for one in state.workspace().models()}
+    return {_AS_IT_WAS: "As it was", **models}
+
+
+def _begin(run_id: str, call_id: str, changes: Mapping[str, str | None], model: str) -> None:
+    """Run again from the call, and show that."""
+    try:
+        finished = find_finished(state.workspace().ledger, state.owner(), run_id)
+        step = find_step(finished.events, call_id)
+        repeat = Repeat(run_id, step, reply=changes["reply"], instructions=changes["instructions"])
+        _start(repeat, model)
+    except AgentkitError as error:
+        st.error(markdown.literal(str(error)), icon=":material/error:")
+        return
+    st.rerun()
+
+
+def _start(repeat: Repeat, model: str) -> None:
+    facts: Whom = {"model_id": model} if model else {}
+    run = state.workspace().run_again(state.owner(), repeat, **facts)
+    st.session_state[_key("made", repeat.run_id)] = run.id
+
+
+def _draw_plan(planned: Planned, run_id: str) -> None:
+    """A button for each step that was done."""
+    with st.popover(
+        "Run a step again",
+        icon=":material/replay:",
+        type="tertiary",
+        key=_key("steps", planned.made.plan_id),
+    ):
+        st.caption(
+            "The step is done anew, and the answer is written anew from all results; those of the"
+            " other steps are taken over and cost nothing."
+        )
+        for step in planned.made.steps:
+            if step["label"] in planned.done:
+                _draw_step(step, planned.made.plan_id, run_id)
+
+
+def _draw_step(step: Mapping[str, Any], plan_id: str, run_id: str) -> None:
+    label = str(step["label"])
+    shown = f"{label} {step['thought'] or step['tool']}"
+    key = _key("step", plan_id, label)
+    if not st.button(markdown.literal(shown), key=key, width="stretch"):
+        return
+    try:
+        _start(Repeat(run_id, label=label), _AS_IT_WAS)
+    except AgentkitError as error:
+        st.error(markdown.literal(str(error)), icon=":material/error:")
+        return
+    st.rerun()
+
+
+def _key(*parts: str) -> str:
+    return "-".join(["again", *parts])
