@@ -13,6 +13,7 @@ from agentkit import runs
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.ledger import Chat, FoundMessage, StoredMessage
 from agentkit.ledger.finding import LONGEST, read_terms
+from agentkit.messages import new_id
 from agentkit.ui.chat import address
 from agentkit.ui.chat.chat_list import open_chat
 from agentkit.ui.shared import components, state
@@ -133,13 +134,12 @@ def _prepare(chat_id: str, message_id: str, words: str) -> None:
     key = f"shown-{chat_id}"
     needed = sum(map(_count_messages, turns[index:]))
     st.session_state[key] = max(st.session_state.get(key, 0), needed)
-    before = st.session_state.get(_HIT, {}).get("nonce", 0)
     st.session_state[_HIT] = {
         "chat": chat_id,
         "message": message_id,
         "turn": turns[index].run_id,
         "terms": read_terms(words),
-        "nonce": before + 1,
+        "nonce": new_id(),
     }
 
 
@@ -172,4 +172,6 @@ def draw_hit(chat_id: str) -> None:
     if problem := st.session_state.pop(_PROBLEM, ""):
         # Not at once: a toast out of a fragment takes the place of the page's style.
         st.toast(markdown.literal(problem))
-    components.reveal(st.session_state[_HIT] if leads_to(chat_id) else {})
+    if not leads_to(chat_id):  # whoever comes back later finds the end of the chat
+        st.session_state.pop(_HIT, None)
+    components.reveal(st.session_state.get(_HIT, {}))
