@@ -38,6 +38,7 @@ bench:  ## measure speed and size (minutes)
 	$(BIN)/pytest -sq tests/bench/bench_rerun.py
 	$(BIN)/python -m tests.bench.bench_chat
 	$(BIN)/python -m tests.bench.bench_export
+	$(BIN)/python -m tests.bench.bench_chats
 	$(BIN)/python -m tests.bench.bench_streaming
 	$(BIN)/python -m tests.bench.bench_sessions
 	$(BIN)/python -m tests.bench.bench_first_text

@@ -21,7 +21,10 @@ _BEFORE, _LENGTH = 60, 200
 """Letters of a snippet before the first word that was found, and in all."""
 _OF_A_CHAT = 3
 """Messages of one chat that a search through all chats gives."""
-_TERMS = re.compile(r'"([^"]*)"?|(\S+)')
+_TERMS = re.compile(r'"[^"]*"?|\S+')
+_MARK = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_MARKS = re.compile(f"{_MARK}+")
+"""Accents, as they stand behind their letters in decomposed text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +46,13 @@ def fold(text: str) -> str:
     """The text without capitals and accents, as it is compared."""
     if text.isascii():
         return text.lower()
-    apart = unicodedata.normalize("NFD", text.lower())
-    return "".join(letter for letter in apart if not unicodedata.combining(letter))
+    return _MARKS.sub("", unicodedata.normalize("NFD", text.lower()))
 
 
 def read_terms(words: str) -> list[str]:
     """What each message has to have: words, and what stood in quotes; folded, each once."""
-    found = (quoted or word for quoted, word in _TERMS.findall(words[:LONGEST]))
-    terms = (" ".join(fold(term).split()) for term in found)
+    found = _TERMS.findall(fold(words[:LONGEST]))
+    terms = (" ".join(term.replace('"', " ").split()) for term in found)
     return list(dict.fromkeys(filter(None, terms)))
 
 
@@ -71,7 +73,6 @@ def find_messages(
     terms = read_terms(words)
     if not terms:
         return []
-    of_one = "c.id = ?" if chat_id else "? = ''"
     most = limit if chat_id else _OF_A_CHAT
     found = database.rows(
         f"""with found as (
@@ -79,13 +80,13 @@ def find_messages(
             where {has_terms(FOLDED_MESSAGE, terms)}),
         of_owner as (
             select f.*, c.title from found f join chats c on c.id = f.chat_id
-            where c.owner = ? and c.deleted_at is null and {of_one}
+            where c.owner = ? and c.deleted_at is null and (? = '' or c.id = ?)
             qualify row_number() over (
                 partition by f.chat_id order by f.created_at desc, f.id) <= ?
             order by f.created_at desc, f.id limit ?)
         select o.title, m.* exclude (folded) from of_owner o join messages m on m.id = o.id
         order by m.created_at desc, m.id""",
-        [*terms, owner, chat_id, most, limit],
+        [*terms, owner, chat_id, chat_id, most, limit],
     )
     return [_read_found(row, terms) for row in found]
 
@@ -107,42 +108,32 @@ def make_snippet(text: str, terms: list[str]) -> tuple[Part, ...]:
     """A line out of the text around the first of the terms, in parts: the terms and what is
     between them.
     """
-    folded, places = _fold_with_places(text)
-    spans = [(places[start], places[end]) for start, end in _find_spans(folded, terms)]
-    first = spans[0][0] if spans else 0
-    begin = max(0, first - _BEFORE)
-    end = min(len(text), begin + _LENGTH)
-    parts: list[Part] = [("…", False)] if begin else []
-    at = begin
-    for start, stop in spans:
-        if start < at or stop > end:
-            continue
-        parts += [(text[at:start], False), (text[start:stop], True)]
-        at = stop
-    parts.append((text[at:end], False))
-    if end < len(text):
-        parts.append(("…", False))
-    lines = ((re.sub(r"\s+", " ", piece), marked) for piece, marked in parts)
-    return tuple((piece, marked) for piece, marked in lines if piece)
+    apart, pattern = unicodedata.normalize("NFD", text), _make_pattern(terms)
+    first = pattern.search(apart)
+    begin = max(0, first.start() - _BEFORE) if first else 0
+    pieces = pattern.split(_cut(apart, begin))  # every second is a term
+    parts = [(_put_in_line(piece), number % 2 == 1) for number, piece in enumerate(pieces)]
+    return tuple(part for part in parts if part[0])
 
 
-def _fold_with_places(text: str) -> tuple[str, list[int]]:
-    """The folded text, and where each of its letters, and its end, stands in the text."""
-    if text.isascii():
-        return text.lower(), list(range(len(text) + 1))
-    letters: list[str] = []
-    places: list[int] = []
-    for place, letter in enumerate(text):
-        plain = fold(letter)
-        letters.append(plain)
-        places += [place] * len(plain)
-    return "".join(letters), [*places, len(text)]
+def _make_pattern(terms: list[str]) -> re.Pattern[str]:
+    """What finds each of the terms in decomposed text, where letters may have accents."""
+    longest_first = sorted(terms, key=len, reverse=True)
+    accented = (
+        "".join(f"{re.escape(letter)}{_MARK}*" for letter in term) for term in longest_first
+    )
+    return re.compile(f"({'|'.join(accented)})", re.IGNORECASE)
 
 
-def _find_spans(folded: str, terms: list[str]) -> list[tuple[int, int]]:
-    """Where the terms stand, in the order of the text."""
-    any_term = "|".join(map(re.escape, sorted(terms, key=len, reverse=True)))
-    return [match.span() for match in re.finditer(any_term, folded)] if terms else []
+def _cut(text: str, begin: int) -> str:
+    end = begin + _LENGTH
+    before = "…" if begin else ""
+    after = "…" if end < len(text) else ""
+    return f"{before}{text[begin:end]}{after}"
+
+
+def _put_in_line(piece: str) -> str:
+    return unicodedata.normalize("NFC", re.sub(r"\s+", " ", piece))
 
 
 def find_head(messages: list[dict[str, Any]], head_id: str | None, message_id: str) -> str | None:

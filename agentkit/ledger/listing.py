@@ -90,7 +90,8 @@ def read_shelf(database: Database, owner: str, shelf: Shelf, folder: str, limit:
     return database.rows(
         f"""select {_PLAIN} from chats c where owner = ? and {_WHICH[shelf]}
         and (? = '' or folder = ?)
-        order by coalesce(pinned, false) and not coalesce(archived, false) desc,
+        order by deleted_at desc nulls last,
+        coalesce(pinned, false) and not coalesce(archived, false) desc,
         updated_at desc, id desc limit ?""",
         [owner, folder, folder, limit],
     )

@@ -64,7 +64,7 @@ def test_without_words_it_leads_to_a_new_chat_and_to_the_last_ones(
 def test_a_hit_above_the_messages_shown_is_led_to(
     workspace: ScriptableWorkspace, chat: Chat
 ) -> None:
-    app = open_page("usage")
+    app = open_page("chat")
     found = _search(app, 'MEISTER "ubung 7"')
     (hit,) = found["Messages"]
     marked = [text for text, is_marked in hit["snippet"] if is_marked]
@@ -75,6 +75,11 @@ def test_a_hit_above_the_messages_shown_is_led_to(
     revealed = driver.piece(app, "reveal")
     assert (revealed["message"], revealed["terms"]) == ("a7", ["meister", "ubung 7"])
     assert driver.piece(app, "chat_page")["hit"]
+    app.button(key="new-chat").click().run()
+    driver.tell(app, "chat_list", "act", name="open", ids=[chat.id], value="")
+    assert app.title[0].value == "Exercises"
+    assert not driver.piece(app, "chat_page")["hit"], "it opens at its end then"
+    assert driver.piece(app, "reveal") == {}
 
 
 def test_a_hit_in_another_branch_is_led_to(workspace: ScriptableWorkspace, chat: Chat) -> None:

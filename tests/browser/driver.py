@@ -53,7 +53,7 @@ def search(page: Page, words: str) -> Locator:
     """Open the search by its keys and look for words; gives what is found, once it is there."""
     page.keyboard.press("Control+k")
     page.get_by_label("Words to search for").fill(words)
-    found = page.locator(".st-key-search [role=option]")
+    found = page.locator(".st-key-chat-search [role=option]")
     expect(found.or_(page.get_by_text("No message has all these words.")).first).to_be_visible()
     return found
 

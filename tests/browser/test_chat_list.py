@@ -153,7 +153,7 @@ def test_a_thumb_searches_chooses_and_deletes(app: App, browser: Browser) -> Non
     page.get_by_role("button", name="Search chats").tap()
     expect(sidebar).to_have_attribute("data-collapsed", "true")
     page.get_by_label("Words to search for").fill("zebrafish")
-    page.locator(".st-key-search [role=option]").tap()
+    page.get_by_role("option").filter(has_text="Answer 0").tap()
     expect(page.get_by_role("heading", level=1)).to_have_text("Ferries")
     expect(page.get_by_text("Answer 0: zebrafish")).to_be_in_viewport()
     driver.settled(page)

@@ -4,15 +4,16 @@ new chat; and the way to the message that was found.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from agentkit import runs
-from agentkit.errors import NotFound
-from agentkit.ledger import Chat, FoundMessage
+from agentkit.errors import AgentkitError, ConfigError
+from agentkit.ledger import Chat, FoundMessage, StoredMessage
 from agentkit.ledger.finding import LONGEST, read_terms
+from agentkit.messages import new_id
 from agentkit.ui.chat import address
 from agentkit.ui.chat.chat_list import open_chat
 from agentkit.ui.shared import components, state
@@ -23,7 +24,7 @@ _FOUND, _TO, _HIT = "search-found", "search-to", "search-hit"
 _PROBLEM = "search-problem"
 _NOTHING: dict[str, object] = {"asked": "", "groups": [], "told": ""}
 _TITLES, _RECENT, _MESSAGES = 5, 8, 30
-_NEW_CHAT = {"chat": "", "title": "New chat", "when": "", "snippet": []}
+_NEW_CHAT: dict[str, object] = {"chat": "", "title": "New chat", "when": "", "snippet": []}
 
 
 def draw_search() -> None:
@@ -34,42 +35,55 @@ def draw_search() -> None:
 
 
 def _draw() -> None:
-    here = address.shown() if state.is_on("Chat") else ""
-    components.search(_told, {**st.session_state.get(_FOUND, _NOTHING), "here": here})
+    found = st.session_state.get(_FOUND, _NOTHING)
+    components.search(_told, {**found, "here": address.shown()})
     to = st.session_state.pop(_TO, None)
     if to is None:
         return
     if state.is_on("Chat"):
         st.rerun()
-    st.switch_page(state.PAGES / "chat.py", query_params={"chat": to} if to else None)
+    st.switch_page(state.PAGES / "chat.py", query_params=to)
 
 
 def _told(told: Mapping[str, Any]) -> None:
     """What is typed is looked for; what is chosen is gone to."""
     words = str(told["words"])
-    if told["name"] == "ask":
-        chat_id = address.shown() if told["only"] else ""
-        st.session_state[_FOUND] = {"asked": told["asked"], **find(words, chat_id)}
-    else:
+    if told["name"] == "go":
         _go(str(told["chat"]), str(told["message"]), words)
+        return
+    found = find_in(address.shown(), words) if told["only"] else find(words)
+    st.session_state[_FOUND] = {"asked": told["asked"], **found}
 
 
-def find(words: str, chat_id: str = "") -> dict[str, object]:
-    """What the dialog shows for these words, in all chats or in one: groups, and what is told
-    below them.
+def find(words: str) -> dict[str, object]:
+    """What the dialog shows for these words: groups, and what is told below them; without words
+    the last chats.
     """
     ledger, owner = state.workspace().ledger, state.owner()
     if not read_terms(words):
-        recent = [] if chat_id else ledger.chats(owner, limit=_RECENT)
-        return {"groups": _to_groups(recent, [], is_all=not chat_id), "told": ""}
-    titles = [] if chat_id else ledger.chats(owner, words, _TITLES, in_title=True)
-    messages = ledger.find_messages(owner, words, chat_id, _MESSAGES)
-    groups = _to_groups(titles, messages, is_all=False)
-    return {"groups": groups, "told": _describe(words, len(messages), bool(groups))}
+        recent = ledger.chats(owner, limit=_RECENT)
+        return _pack({"Go to": [_NEW_CHAT], "Recent chats": list(map(_to_chat, recent))}, "")
+    titles = ledger.chats(owner, words, _TITLES, in_title=True)
+    messages = ledger.find_messages(owner, words, limit=_MESSAGES)
+    groups = {
+        "Chats": list(map(_to_chat, titles)),
+        "Messages": list(map(_to_message, messages)),
+    }
+    return _pack(groups, _describe(words, len(messages), len(titles)))
 
 
-def _describe(words: str, messages: int, is_found: bool) -> str:
-    told = [] if is_found else ["No message has all these words."]
+def find_in(chat_id: str, words: str) -> dict[str, object]:
+    """The same in one chat alone."""
+    messages = state.workspace().ledger.find_messages(state.owner(), words, chat_id, _MESSAGES)
+    told = _describe(words, len(messages), 0) if words.strip() else ""
+    return _pack({"Messages": list(map(_to_message, messages))}, told)
+
+
+def _describe(words: str, messages: int, titles: int) -> str:
+    """What the list itself does not say."""
+    told = []
+    if messages + titles == 0:
+        told.append("No message has all these words.")
     if len(words) >= LONGEST:
         told.append(f"The first {LONGEST} letters were looked for.")
     if messages == _MESSAGES:
@@ -77,29 +91,25 @@ def _describe(words: str, messages: int, is_found: bool) -> str:
     return " ".join(told)
 
 
-def _to_groups(
-    chats: Sequence[Chat], messages: Sequence[FoundMessage], *, is_all: bool
-) -> list[dict[str, object]]:
-    titles = [
-        {"chat": chat.id, "title": chat.title, "when": times.day(chat.updated_at), "snippet": []}
-        for chat in chats
-    ]
-    said = [
-        {
-            "chat": found.chat_id,
-            "message": found.message_id,
-            "title": found.title,
-            "when": times.day(found.said_at),
-            "snippet": [list(part) for part in found.snippet],
-        }
-        for found in messages
-    ]
-    groups = {
-        "Go to": [_NEW_CHAT] if is_all else [],
-        "Recent chats" if is_all else "Chats": titles,
-        "Messages": said,
+def _to_chat(chat: Chat) -> dict[str, object]:
+    when = times.day(chat.updated_at)
+    return {"chat": chat.id, "title": chat.title, "when": when, "snippet": []}
+
+
+def _to_message(found: FoundMessage) -> dict[str, object]:
+    return {
+        "chat": found.chat_id,
+        "message": found.message_id,
+        "title": found.title,
+        "when": times.day(found.said_at),
+        "snippet": list(map(list, found.snippet)),
     }
-    return [{"name": name, "found": found} for name, found in groups.items() if found]
+
+
+def _pack(groups: Mapping[str, list[dict[str, object]]], told: str) -> dict[str, object]:
+    """As the browser takes it: groups that have something, and what is told below them."""
+    some = [{"name": name, "found": found} for name, found in groups.items() if found]
+    return {"groups": some, "told": told}
 
 
 def _go(chat_id: str, message_id: str, words: str) -> None:
@@ -107,48 +117,44 @@ def _go(chat_id: str, message_id: str, words: str) -> None:
         _prepare(chat_id, message_id, words)
     if state.is_on("Chat"):
         open_chat(chat_id or None)
-    else:
-        address.remember(chat_id or None)
-    st.session_state[_TO] = chat_id
+    address.remember(chat_id or None)
+    st.session_state[_TO] = {"chat": chat_id} if chat_id else {}
 
 
 def _prepare(chat_id: str, message_id: str, words: str) -> None:
     """Let the chat show the message: its branch, as far back as it was said, and where it is."""
-    ledger, owner = state.workspace().ledger, state.owner()
     try:
-        thread = ledger.thread(owner, chat_id)
-        if all(said.id != message_id for said in thread):
-            if runs.live(owner, chat_id=chat_id):
-                _tell("It is in another branch, which can be shown once the answer has ended.")
-                return
-            ledger.show_message(owner, chat_id, message_id)
-            thread = ledger.thread(owner, chat_id)
-    except NotFound as error:
-        _tell(str(error))
+        thread = _show_branch(chat_id, message_id)
+    except AgentkitError as error:
+        st.session_state[_PROBLEM] = str(error)
         return
+    run_of = {said.id: said.run_id or said.id for said in thread}
     turns = stored_turns(thread)
-    index = next(number for number, turn in enumerate(turns) if _has(turn, message_id))
+    index = [turn.run_id for turn in turns].index(run_of[message_id])
     key = f"shown-{chat_id}"
     needed = sum(map(_count_messages, turns[index:]))
     st.session_state[key] = max(st.session_state.get(key, 0), needed)
-    before = st.session_state.get(_HIT, {}).get("nonce", 0)
     st.session_state[_HIT] = {
         "chat": chat_id,
         "message": message_id,
         "turn": turns[index].run_id,
         "terms": read_terms(words),
-        "nonce": before + 1,
+        "nonce": new_id(),
     }
 
 
-def _tell(problem: str) -> None:
-    """On the next page: a toast out of a fragment would take the place of the page's style."""
-    st.session_state[_PROBLEM] = problem
-
-
-def _has(turn: Turn, message_id: str) -> bool:
-    said = [turn.question, *turn.inner, turn.answer]
-    return any(one is not None and one.id == message_id for one in said)
+def _show_branch(chat_id: str, message_id: str) -> list[StoredMessage]:
+    """The branch with the message, which the chat shows from now on; raises NotFound, and
+    ConfigError while another one is being answered.
+    """
+    ledger, owner = state.workspace().ledger, state.owner()
+    thread = ledger.thread(owner, chat_id)
+    if message_id in [said.id for said in thread]:
+        return thread
+    if runs.live(owner, chat_id=chat_id):
+        raise ConfigError("It is in another branch, which can be shown when the answer has ended.")
+    ledger.show_message(owner, chat_id, message_id)
+    return ledger.thread(owner, chat_id)
 
 
 def _count_messages(turn: Turn) -> int:
@@ -164,5 +170,8 @@ def leads_to(chat_id: str) -> bool:
 def draw_hit(chat_id: str) -> None:
     """Put on the chat's page: brings the message of the hit into view, once."""
     if problem := st.session_state.pop(_PROBLEM, ""):
+        # Not at once: a toast out of a fragment takes the place of the page's style.
         st.toast(markdown.literal(problem))
-    components.reveal(st.session_state[_HIT] if leads_to(chat_id) else {})
+    if not leads_to(chat_id):  # whoever comes back later finds the end of the chat
+        st.session_state.pop(_HIT, None)
+    components.reveal(st.session_state.get(_HIT, {}))

@@ -107,10 +107,10 @@ def search(on_told: Callable[[Mapping[str, Any]], None], data: Mapping[str, obje
     """Put on every page: the dialog that Ctrl-K opens; what is typed or chosen calls `on_told`."""
 
     def told() -> None:
-        if given := st.session_state.get("search", {}).get("told"):
+        if given := st.session_state.get("chat-search", {}).get("told"):
             on_told(given)
 
-    _renderer("search")(key="search", data=dict(data), on_told_change=told)
+    _renderer("search")(key="chat-search", data=dict(data), on_told_change=told)
 
 
 def reveal(data: Mapping[str, object]) -> None:

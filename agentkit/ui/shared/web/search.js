@@ -62,6 +62,7 @@ function start({ data, parentElement: root, setTriggerValue }) {
         list.replaceChildren(...groups);
         told.textContent = data.told;
         drawn = data.asked;
+        here.hidden = data.here === "";
         select(at, false);
     };
     if (opened && data.asked === wanted && data.asked !== drawn) draw();
