@@ -63,7 +63,12 @@ def _take_out(database: Database, run: RunKey, lists: LastLists) -> None:
             )
 
 
-MIGRATIONS = (create_tables, add_thinking, add_unfinished, add_requests)
+def add_feedback(database: Database) -> None:
+    """What people think of answers."""
+    database.execute(_FEEDBACK)
+
+
+MIGRATIONS = (create_tables, add_thinking, add_unfinished, add_requests, add_feedback)
 
 _TABLES = (
     """create table chats (
@@ -104,6 +109,9 @@ _REQUESTS = (
         hash varchar not null, scope varchar not null, body varchar)""",
     "create index request_parts_hash on request_parts (hash)",
 )
+_FEEDBACK = """create table feedback (
+    message_id varchar not null, owner varchar not null, value varchar not null,
+    comment varchar not null, rated_at timestamp not null)"""
 _ADDITIONS = (
     "alter table runs add column message_id varchar",
     """create table streamed (
