@@ -68,6 +68,10 @@ class Tree:
         """How many questions a message and what follows it have, on all branches."""
         return sum(one.is_question for one in self.below(message_id))
 
+    def count_later(self, message_id: str) -> int:
+        """How many questions follow a message, on all branches."""
+        return sum(one.is_question for one in self.below(message_id)[1:])
+
 
 def read_tree(ledger: Ledger, owner: str, chat_id: str) -> Tree:
     """The tree of an owner's chat; empty for one that is not there."""

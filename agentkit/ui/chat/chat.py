@@ -17,10 +17,20 @@ from agentkit.events import DocumentDone, HumanInputRequested, MessageSent
 from agentkit.ledger import Chat, StoredMessage, queries
 from agentkit.reasons import end_from_json
 from agentkit.runs import Run
-from agentkit.teams import Question, team
+from agentkit.teams import Question, Team, team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
-from agentkit.ui.chat import composer, doubts, kernel, live, requests, source, stored
+from agentkit.ui.chat import (
+    actions,
+    branches,
+    composer,
+    doubts,
+    kernel,
+    live,
+    requests,
+    source,
+    stored,
+)
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps import cells, draw, wording
 from agentkit.ui.steps.turns import Turn, last_turns, stored_turns
@@ -71,11 +81,7 @@ def draw_chat(
 
     `asked` is what the composer answers: the page is drawn anew when the run asks something else.
     """
-    ledger, owner = state.workspace().ledger, state.owner()
-    thread = [
-        said for said in ledger.thread(owner, chat.id) if run is None or said.run_id != run.id
-    ]
-    turns = stored_turns(thread)
+    turns = stored_turns(_read_thread(chat, run))
     shown = last_turns(turns, st.session_state.get(f"shown-{chat.id}", SHOWN))
     hidden = len(turns) - len(shown)
     _draw_head(chat, chosen, _first_words(shown, run))
@@ -88,19 +94,34 @@ def draw_chat(
             on_click=_show_more,
             args=(chat.id,),
         )
-    took = stored.read_totals([turn.answer.id for turn in shown if turn.answer])
-    labels = {model.id: model.label for model in state.workspace().models()}
+    rows = actions.read_rows(chat, shown, is_busy=run is not None)
     stored.count_passages(shown)
     kernel.cells_of(turns)
     for turn in shown:
         with st.container(key=f"turn-{turn.run_id}"):
             again = chosen if turn is shown[-1] and run is None else None
-            of_turn = took.get(turn.answer.id if turn.answer else "", stored.NOTHING)
-            _draw_stored(turn, of_turn, labels, again)
+            _draw_stored(turn, rows, again, is_last=turn is turns[-1])
     if run:
-        live.draw_live(run, team(chat.team), asked)
+        live.draw_live(run, _find_team(chat, run), asked)
     else:
         kernel.draw_kernel(chat, turns)
+        actions.draw_rest(chat, rows.tree)
+    branches.draw_dialog(chosen, turns, rows)
+
+
+def _read_thread(chat: Chat, run: Run[Any] | None) -> list[StoredMessage]:
+    """The branch that is shown; while a run answers, what comes before its question."""
+    ledger, owner = state.workspace().ledger, state.owner()
+    asks = next(_messages(run), None) if run else None
+    if asks is None:
+        return ledger.thread(owner, chat.id)
+    return ledger.thread(owner, chat.id, asks.parent_id) if asks.parent_id else []
+
+
+def _find_team(chat: Chat, run: Run[Any]) -> Team:
+    """The team at work, which need not be the one that the chat asks next."""
+    asks = next(_messages(run), None)
+    return team(Question.asked_by(asks, chat.team).team_id if asks else chat.team)
 
 
 def warm_up() -> None:
@@ -155,9 +176,8 @@ def _show_more(chat_id: str) -> None:
     st.session_state[key] = st.session_state.get(key, SHOWN) + SHOWN
 
 
-def _draw_stored(
-    turn: Turn, took: stored.Took, labels: dict[str, str], again: Question | None
-) -> None:
+def _draw_stored(turn: Turn, rows: actions.Rows, again: Question | None, *, is_last: bool) -> None:
+    took = rows.took.get(turn.answer.id if turn.answer else "", stored.NOTHING)
     marker = source.opened(turn.answer.id) if turn.answer else None
     cited = next((citation for citation in turn.citations if citation["marker"] == marker), None)
 
@@ -171,8 +191,7 @@ def _draw_stored(
         cells.draw_results(ran, turn.run_id)
         cells.draw_again(turn.question, ran)
         _draw_result(turn)
-        if turn.answer:
-            stored.draw_foot(turn.answer, took, labels.get(turn.answer.extra.get("model", ""), ""))
+        actions.draw_row(turn, rows, is_last=is_last)
         if (
             again
             and not cells.describe_again(turn.question)
