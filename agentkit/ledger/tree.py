@@ -84,6 +84,16 @@ def read_tree(ledger: Ledger, owner: str, chat_id: str) -> Tree:
     return Tree(Node(**row) for row in rows)
 
 
+def read_stamp(ledger: Ledger, chat_id: str) -> tuple[int, datetime | None]:
+    """What is another one whenever the tree of a chat has changed: how many messages there are, and
+    when the last one came.
+    """
+    sql = "select count(*) as messages, max(created_at) as latest from messages where chat_id = ?"
+    row = ledger.database.row(sql, [chat_id])
+    assert row is not None  # an aggregate without groups always gives one row
+    return row["messages"], row["latest"]
+
+
 def choose_head(ledger: Ledger, owner: str, chat_id: str, message_id: str) -> None:
     """Let the chat go on after this message; raises NotFound for one that is not in it."""
     with ledger.database.transaction():

@@ -97,10 +97,9 @@ def test_words_among_agents_that_go_on(workspace: ScriptableWorkspace) -> None:
 def test_switching_a_branch(workspace: ScriptableWorkspace) -> None:
     """To another version of the last question of 1,000 messages: `›` and `‹` in turn."""
     chat = long_chat(workspace, 1_000, [PASSAGE] * 5)
-    before = workspace.ledger.thread(OWNER, chat.id)[-3].id
+    before, first = (said.id for said in workspace.ledger.thread(OWNER, chat.id)[-3:-1])
     asked = say(workspace, chat, "other", before, "user", "Question 499, in other words")
     say(workspace, chat, "reply", asked, "assistant", "Another answer [1].", [PASSAGE])
-    first = workspace.ledger.thread(OWNER, chat.id)[-2].id
     app = measure("1,000 messages with two versions of the last question", chat.id)
     took = []
     for _ in range(16):

@@ -59,7 +59,7 @@ def _choose(page: Page, question: str, action: str) -> None:
     """Take something from the menu of a turn."""
     driver.settled(page)
     page.get_by_role("button", name=f"More for this turn: {question}", exact=True).click()
-    page.get_by_role("option", name=action).or_(page.get_by_role("menuitem", name=action)).click()
+    page.get_by_role("menuitem", name=action).click()
 
 
 def _edit_by_mouse(page: Page) -> None:
@@ -116,7 +116,9 @@ def _answer_again_by_keyboard(page: Page) -> None:
     menu = page.get_by_role("button", name=f"More for this turn: {papers.FERRY_QUESTION}")
     menu.focus()
     page.keyboard.press("Enter")
+    expect(page.get_by_role("menuitem", name="Edit and resend")).to_be_focused()
     page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("menuitem", name="Answer again")).to_be_focused()
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("combobox", name="Model").click()

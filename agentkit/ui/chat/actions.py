@@ -13,7 +13,7 @@ from agentkit import runs
 from agentkit.errors import NotFound
 from agentkit.ledger import Chat
 from agentkit.ledger.feedback import Rating, Thumb, find_ratings, rate
-from agentkit.ledger.tree import Tree, choose_head, read_tree
+from agentkit.ledger.tree import Tree, choose_head, read_stamp, read_tree
 from agentkit.ui.chat import stored
 from agentkit.ui.shared import components, dialogs, state
 from agentkit.ui.steps.flow import list_spent
@@ -34,6 +34,7 @@ _OLDER = ("older", "Earlier version", ":material/chevron_left:")
 _NEWER = ("newer", "Later version", ":material/chevron_right:")
 _THUMBS: Sequence[Thumb] = ("down", "up")
 """As `st.feedback` numbers them."""
+_TREE = "tree-of-chat"
 _TITLE, _COMMENT = 60, 40  # characters that are shown of a question, and of a comment
 _LONGEST_COMMENT = 2_000
 _BUSY = "The chat is answering: stop it, or wait until it has ended."
@@ -59,12 +60,22 @@ def read_rows(chat: Chat, shown: Sequence[Turn], *, is_busy: bool) -> Rows:
     answers = [turn.answer.id for turn in shown if turn.answer]
     return Rows(
         chat,
-        read_tree(ledger, owner, chat.id),
+        _find_tree(chat),
         stored.read_totals(answers),
         find_ratings(ledger, owner, answers),
         {model.id: model.label for model in state.workspace().models()},
         is_busy,
     )
+
+
+def _find_tree(chat: Chat) -> Tree:
+    """The tree of the chat; read once in a session as long as it does not change."""
+    ledger = state.workspace().ledger
+    stamp = chat.id, read_stamp(ledger, chat.id)
+    known: tuple[object, Tree] | None = st.session_state.get(_TREE)
+    if known is None or known[0] != stamp:
+        known = st.session_state[_TREE] = (stamp, read_tree(ledger, state.owner(), chat.id))
+    return known[1]
 
 
 def draw_row(turn: Turn, rows: Rows, *, is_last: bool) -> None:
