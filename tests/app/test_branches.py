@@ -121,7 +121,8 @@ def test_an_edit_while_the_chat_answers_is_told_and_asked_next(
     chat = ask(kitchen, TEA)
     client = kitchen.halting("It ", "is warm.")
     facts: Facts = {"collection": "Kitchen", "model_id": "halting", "team_id": "assistant"}
-    run = kitchen.ask(OWNER, POT, chat_id=chat.id, **facts)
+    facts["chat_id"] = chat.id
+    run = kitchen.ask(OWNER, POT, **facts)
     assert client.halted.wait(30)
     app = open_page("chat", chat=chat.id)
     asked = choose(app, kitchen, chat, 0, actions.EDIT)

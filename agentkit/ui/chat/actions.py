@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -172,10 +172,10 @@ def _draw_menu(turn: Turn, question_id: str, actions: Sequence[str]) -> None:
 
 
 def _go_on(turn: Turn) -> None:
-    last = turn.answer or (turn.inner or [turn.question])[-1]
+    said = [one for one in (turn.question, *turn.inner, turn.answer) if one]
     chat_id = st.query_params.get("chat", "")
-    if last and not is_answering(chat_id):
-        _try(partial(_choose, chat_id, last.id))
+    if said and not is_answering(chat_id):
+        _try(partial(_choose, chat_id, said[-1].id))
 
 
 def _draw_versions(rows: Rows, question_id: str, beside: Sequence[str]) -> None:
@@ -215,7 +215,7 @@ def _choose(chat_id: str, message_id: str) -> None:
     choose_head(state.workspace().ledger, state.owner(), chat_id, message_id)
 
 
-def _try(step: Any) -> None:
+def _try(step: Callable[[], None]) -> None:
     """Do it; what is not there any more is told."""
     try:
         step()
