@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from agentkit.errors import NotFound
-from agentkit.events import MessageSent, ModelCalled, Recorded, RunFinished, RunStarted
+from agentkit.events import Event, MessageSent, ModelCalled, Recorded, RunFinished, RunStarted
 from agentkit.ledger import Chat, Ledger, LedgerWriter, RunKey, queries
 from agentkit.ledger.feedback import find_ratings, rate
 from agentkit.ledger.tree import choose_head, delete_branch, read_tree
@@ -103,7 +103,13 @@ def ask_model(ledger: Ledger, chat: Chat, question: str, parent: str | None, wor
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": words}]
     called = ModelCalled(f"call-{question}", "Assistant", "here", "small", "chat", messages)
     reply = answer(f"a{question}", question)
-    events = [RunStarted("chat", words), say(question, parent, words), called, reply, RunFinished()]
+    events: list[Event] = [
+        RunStarted("chat", words),
+        say(question, parent, words),
+        called,
+        reply,
+        RunFinished(),
+    ]
     for seq, event in enumerate(events, start=1):
         writer.write(Recorded(seq, NOON.timestamp() + seq, event))
     return run_id
