@@ -184,16 +184,42 @@ def of_places(
 
 def forget(database: Database, scope: str) -> None:
     """Remove the requests of a chat, with what no other one needs, within a transaction."""
+    _forget_parts(database, scope, _find_parts(database, scope))
+
+
+def forget_runs(database: Database, chat_id: str, run_ids: Collection[str]) -> None:
+    """Remove what requests of these runs of a chat alone had, within a transaction."""
+    chat_runs = database.rows("select id from runs where chat_id = ? limit 1", [chat_id])
+    sent = _read_lists(database, chat_runs[0]["id"]) if chat_runs else {}
+    kept = [place for place in sent if place[0] not in run_ids]
+    lists: dict[Place, list[str]] = {_NO_BASE: []}
+    needed: set[str] = set()
+    for place in kept:
+        _resolve(sent, place, lists)
+        needed.update(lists.get(place, ()), _around(sent[place]))
+    _forget_parts(database, chat_id, _find_parts(database, chat_id) - needed)
+
+
+def _find_parts(database: Database, scope: str) -> set[str]:
+    """The hashes of all that a chat keeps."""
+    rows = database.rows("select hash from request_parts where scope = ?", [scope])
+    return {row["hash"] for row in rows}
+
+
+def _forget_parts(database: Database, scope: str, hashes: Collection[str]) -> None:
+    """Remove these parts from a chat; what another one needs becomes that one's."""
+    gone = list(hashes)
     database.execute(
         """update request_parts set body = (
             select max(o.body) from request_parts o where o.hash = request_parts.hash)
         where hash in (select hash from request_parts where scope = ? and body is not null)
-        and scope = (
+        and list_contains(?, hash) and scope = (
             select min(o.scope) from request_parts o
             where o.hash = request_parts.hash and o.scope <> ?)""",
-        [scope, scope],
+        [scope, gone, scope],
     )
-    database.execute("delete from request_parts where scope = ?", [scope])
+    sql = "delete from request_parts where scope = ? and list_contains(?, hash)"
+    database.execute(sql, [scope, gone])
 
 
 def read_scope(database: Database, scope: str) -> dict[str, str]:

@@ -94,6 +94,11 @@ def add_team(database: Database) -> None:
     )
 
 
+def add_feedback(database: Database) -> None:
+    """Version 9: what people think of answers."""
+    database.execute(_FEEDBACK)
+
+
 MIGRATIONS = (
     create_tables,
     add_thinking,
@@ -103,6 +108,7 @@ MIGRATIONS = (
     add_prompts,
     add_order,
     add_team,
+    add_feedback,
 )
 
 _TABLES = (
@@ -144,6 +150,9 @@ _REQUESTS = (
         hash varchar not null, scope varchar not null, body varchar)""",
     "create index request_parts_hash on request_parts (hash)",
 )
+_FEEDBACK = """create table feedback (
+    message_id varchar not null, owner varchar not null, value varchar not null,
+    comment varchar not null, rated_at timestamp not null)"""
 _ADDITIONS = (
     "alter table runs add column message_id varchar",
     """create table streamed (

@@ -298,6 +298,11 @@ class Ledger:
                 "update runs set title = 'deleted chat' where chat_id = ? and owner = ?",
                 [chat_id, owner],
             )
+            self.database.execute(
+                "delete from feedback where message_id in (select id from messages where"
+                " chat_id = ?)",
+                [chat_id],
+            )
             self.database.execute("delete from messages where chat_id = ?", [chat_id])
             self.database.execute(
                 "delete from chat_settings where owner = ? and chat_id = ?", [owner, chat_id]
@@ -305,6 +310,10 @@ class Ledger:
             self.database.touch(_SETTINGS)
             self.database.touch(CHATS)
             self.database.execute("delete from chats where owner = ? and id = ?", [owner, chat_id])
+
+    def forget_requests(self, chat_id: str) -> None:
+        """Let the next request of a chat stand for itself, as some of those before it are gone."""
+        self._written.lists.forget(chat_id)
 
     def thread(
         self,

@@ -175,10 +175,11 @@ class Workspace(DocumentRuns):
         those that change, can be given by name. Attachments are taken in first. Raises NotFound,
         ConfigError and WrongArgument at once.
 
-        One that is asked `again` gets a branch beside the first one. It has the files that went
-        along then, is narrowed as it was, and looks into the same collection, whatever the chat
-        has come to since. With `go_on` its answer begins with what there is of the first one, and
-        with what the agents had found and said for it; the same team's writer goes on then.
+        One that is asked `again` gets a branch beside the first one, with other words if it has a
+        text. It has the files that went along then, is narrowed as it was, and looks into the same
+        collection, whatever the chat has come to since. With `go_on` its answer begins with what
+        there is of the first one, and with what the agents had found and said for it; the same
+        team's writer goes on then.
         """
         given = Question(question) if isinstance(question, str) else question
         asked = replace(given, **facts)
@@ -283,7 +284,7 @@ class Workspace(DocumentRuns):
             work, text = partial(continuing.go_on, begun=found, agent=writer), found.text
         asked = replace(
             question,
-            text=first.text,
+            text=question.text if question.text.strip() else first.text,
             collection=first.collection,
             team_id=chosen.id,
             attachments=first.attachments,

@@ -16,9 +16,9 @@ from streamlit.testing.v1 import AppTest
 from agentkit.settings import Settings
 from agentkit.ui.shared import state
 from tests.app.conftest import ScriptableWorkspace
-from tests.app.driver import open_page
+from tests.app.driver import OWNER, open_page
 from tests.app.talk import Talk, begin
-from tests.app.test_chat import long_chat
+from tests.app.test_chat import long_chat, say
 from tests.bench.bench_support import processor
 
 PASSAGE = "Green tea is steeped at 80 degrees for two minutes, says the label on the tin. " * 15
@@ -92,3 +92,22 @@ def test_words_among_agents_that_go_on(workspace: ScriptableWorkspace) -> None:
     finally:
         talk.go_on.set()
         run.result()
+
+
+def test_switching_a_branch(workspace: ScriptableWorkspace) -> None:
+    """To another version of the last question of 1,000 messages: `›` and `‹` in turn."""
+    chat = long_chat(workspace, 1_000, [PASSAGE] * 5)
+    before, first = (said.id for said in workspace.ledger.thread(OWNER, chat.id)[-3:-1])
+    asked = say(workspace, chat, "other", before, "user", "Question 499, in other words")
+    say(workspace, chat, "reply", asked, "assistant", "Another answer [1].", [PASSAGE])
+    app = measure("1,000 messages with two versions of the last question", chat.id)
+    took = []
+    for _ in range(16):
+        ways = [app.button(key=f"{way}-{first}") for way in ("older", "newer")]
+        way = next(one for one in ways if not one.disabled)
+        began, busy = time.perf_counter(), time.process_time()
+        way.click().run()
+        took.append((time.perf_counter() - began, time.process_time() - busy))
+    assert not app.exception
+    median = [statistics.median(times) for times in zip(*took, strict=True)]
+    sys.stdout.write(f"\nto another version: {_told(*median)}\n")

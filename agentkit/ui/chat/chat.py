@@ -17,14 +17,15 @@ from agentkit.events import DocumentDone, HumanInputRequested, MessageSent
 from agentkit.ledger import Chat, StoredMessage, queries
 from agentkit.reasons import end_from_json
 from agentkit.runs import Run
-from agentkit.teams import Question, team
+from agentkit.teams import Question, Team, team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
 from agentkit.ui.chat import (
+    actions,
+    branches,
     composer,
     doubts,
     followups,
-    forecast,
     kernel,
     live,
     requests,
@@ -82,7 +83,7 @@ def draw_chat(
 
     `asked` is what the composer answers: the page is drawn anew when the run asks something else.
     """
-    turns = stored_turns(_thread_before(chat, run))
+    turns = stored_turns(_read_thread(chat, run))
     shown = last_turns(turns, st.session_state.get(f"shown-{chat.id}", SHOWN))
     hidden = len(turns) - len(shown)
     _draw_head(chat, chosen, _first_words(shown, run))
@@ -95,38 +96,36 @@ def draw_chat(
             on_click=_show_more,
             args=(chat.id,),
         )
-    took = stored.read_totals([turn.answer.id for turn in shown if turn.answer])
-    labels = {model.id: model.label for model in state.workspace().models()}
+    rows = actions.read_rows(chat, shown, is_busy=run is not None)
     stored.count_passages(shown)
     kernel.cells_of(turns)
     for turn in shown:
         with st.container(key=f"turn-{turn.run_id}"):
             again = chosen if turn is shown[-1] and run is None else None
-            of_turn = took.get(turn.answer.id if turn.answer else "", stored.NOTHING)
-            _draw_stored(turn, of_turn, labels, again)
+            _draw_stored(turn, rows, again, is_last=turn is turns[-1])
     if run:
-        live.draw_live(run, team(chat.team), asked)
+        live.draw_live(run, _find_team(chat, run), asked)
     else:
         if turns:
             followups.draw_followups(chat, turns[-1])
         kernel.draw_kernel(chat, turns)
+        actions.draw_rest(chat, rows.tree)
+    branches.draw_dialog(chosen, turns, rows)
 
 
-def _thread_before(chat: Chat, run: Run[Any] | None) -> list[StoredMessage]:
-    """What is stored before the run's question: where that is asked again, nothing of its first
-    turn, although the ledger may not have the new one yet.
-    """
-    thread = state.workspace().ledger.thread(state.owner(), chat.id)
-    if run is None:
-        return thread
-    before = [said for said in thread if said.run_id != run.id]
-    asked = next(_messages(run), None)
-    if asked is None:
-        return before
-    if asked.parent_id is None:
-        return []
-    ids = [said.id for said in before]
-    return before[: ids.index(asked.parent_id) + 1] if asked.parent_id in ids else before
+def _read_thread(chat: Chat, run: Run[Any] | None) -> list[StoredMessage]:
+    """The branch that is shown; while a run answers, what comes before its question."""
+    ledger, owner = state.workspace().ledger, state.owner()
+    asks = next(_messages(run), None) if run else None
+    if asks is None:
+        return ledger.thread(owner, chat.id)
+    return ledger.thread(owner, chat.id, asks.parent_id) if asks.parent_id else []
+
+
+def _find_team(chat: Chat, run: Run[Any]) -> Team:
+    """The team at work, which need not be the one that the chat asks next."""
+    asks = next(_messages(run), None)
+    return team(Question.asked_by(asks, chat.team).team_id if asks else chat.team)
 
 
 def warm_up() -> None:
@@ -181,9 +180,8 @@ def _show_more(chat_id: str) -> None:
     st.session_state[key] = st.session_state.get(key, SHOWN) + SHOWN
 
 
-def _draw_stored(
-    turn: Turn, took: stored.Took, labels: dict[str, str], again: Question | None
-) -> None:
+def _draw_stored(turn: Turn, rows: actions.Rows, again: Question | None, *, is_last: bool) -> None:
+    took = rows.took.get(turn.answer.id if turn.answer else "", stored.NOTHING)
     marker = source.opened(turn.answer.id) if turn.answer else None
     cited = next((citation for citation in turn.citations if citation["marker"] == marker), None)
 
@@ -197,11 +195,7 @@ def _draw_stored(
         cells.draw_results(ran, turn.run_id)
         cells.draw_again(turn.question, ran)
         _draw_result(turn)
-        if turn.answer:
-            label = labels.get(turn.answer.extra.get("model", ""), "")
-            stored.draw_foot(turn.answer, took, label, _compare(turn, took))
-        else:
-            stored.draw_way(turn.question)
+        actions.draw_row(turn, rows, is_last=is_last)
         if (
             again
             and not cells.describe_again(turn.question)
@@ -217,11 +211,6 @@ def _draw_stored(
         nth = source.occurrence(turn.answer.id)
         doubted = doubts.of_marker(turn.checks, cited["marker"], nth)
         source.draw_source(turn.answer.id, cited, turn.answer.content, doubted)
-
-
-def _compare(turn: Turn, took: stored.Took) -> str:
-    """What the answer was expected to take, and took."""
-    return forecast.compare(turn.question.extra, took.whole) if turn.question else ""
 
 
 def _draw_unread(turn: Turn) -> None:

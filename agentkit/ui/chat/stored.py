@@ -12,9 +12,9 @@ from agentkit.ledger import StoredMessage, queries
 from agentkit.ledger.queries import Totals
 from agentkit.teams import team
 from agentkit.ui.chat import choices
-from agentkit.ui.shared import components, state
+from agentkit.ui.shared import state
 from agentkit.ui.steps import stepping
-from agentkit.ui.steps.flow import Flow, draw_flow, list_spent
+from agentkit.ui.steps.flow import Flow, draw_flow
 from agentkit.ui.steps.step import Level, Said, Step
 from agentkit.ui.steps.transcript import View, draw_transcript
 from agentkit.ui.steps.turns import Turn, steps
@@ -66,24 +66,6 @@ def draw_steps(turn: Turn, took: Took, *, unfolded: bool) -> None:
     if folded.open:
         with folded:
             st.fragment(_draw_transcript)(turn.run_id, turn.asked.team_id, level)
-
-
-def draw_foot(answer: Said, took: Took, model: str, expected: str = "") -> None:
-    """Below an answer: the way to copy it, and what it took, the whole of it to unfold; beside what
-    was `expected`, in words.
-    """
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if answer.content:
-            components.copy_button(answer.content, f"copy-{answer.id}")
-        whole = took.whole
-        if whole.prompt_tokens + whole.completion_tokens:
-            label = markdown.literal(figures.briefly(whole, model))
-            with st.popover(label, type="tertiary", key=f"took-{answer.id}"):
-                told = filter(None, [*figures.took(whole, model), expected])
-                st.markdown("  \n".join(map(markdown.literal, told)))
-                if len(took.by_agent.keys() - {""}) > 1:
-                    st.markdown(list_spent(took.by_agent))
-        draw_way(answer)
 
 
 def draw_way(said: Said | None) -> None:

@@ -30,6 +30,8 @@ _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _SIGN = re.compile(r"\\\\|\\\$|\$\$?|\\[\[\]()]|\n(?=[ \t]*\n)")
 _INLINE = re.compile(r"(?<![$\w])\$(?!\s)[^\n$]*[^\s\\$]\$(?![$\w])")
 """Two `$` that stand as around a formula, on one line: those of `from $5 to $6` do not."""
+_WORDS = re.compile(r"\S(?:[^\n]*\S)?")
+_INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 _REST_OF_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
 _CLOSES = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
 """The signs that models put around formulas."""
@@ -129,6 +131,41 @@ def _link(number: int, message_id: str, linked: bool, doubtful: bool) -> str:
     sign = "?" if doubtful else ""
     shown = f"\\[{number}{sign}\\]"
     return f"[{shown}](#cite-{message_id}-{number}{sign})" if linked else shown
+
+
+def with_footnotes(text: str, notes: Mapping[int, str]) -> str:
+    """An answer to be copied: its `[n]` outside of code are `[^n]` where there is a note, and the
+    notes stand below it.
+    """
+    text = _normal(text)
+    starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text)]
+    fences = [(starts[first], starts[last]) for kind, first, last in _blocks(text)]
+    code = [*fences, *_code(text)]
+
+    def noted(match: re.Match[str]) -> str:
+        if any(start <= match.start() < end for start, end in code):
+            return match[0]
+        numbers = map(int, match[0][1:-1].split(","))
+        return "".join(f"[^{n}]" if n in notes else f"[{n}]" for n in numbers)
+
+    listed = [f"[^{n}]: {note}" for n, note in sorted(notes.items())]
+    return "\n\n".join([_MARKER.sub(noted, text).rstrip(), *listed])
+
+
+def marked(parts: Sequence[tuple[str, bool]]) -> str:
+    """Text as it stands, line by line, with a ground behind the parts that are marked."""
+    shown = "".join(_ground(part) if mark else _lines(part) for part, mark in parts)
+    return _INDENT.sub("", shown)  # else it would be code
+
+
+def _lines(text: str) -> str:
+    return _CONTROL.sub(r"\\\1", _normal(text)).replace("\n", "  \n")
+
+
+def _ground(text: str) -> str:
+    """The words with a ground, and the space around them and between lines without."""
+    shown = _WORDS.sub(lambda words: f":primary-background[{_lines(words[0])}]", _normal(text))
+    return shown.replace("\n", "  \n")
 
 
 def finished(text: str) -> tuple[str, str]:

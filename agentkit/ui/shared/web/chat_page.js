@@ -1,4 +1,5 @@
 let chat = null, answering = false, following = false, lastTop = 0, movedAt = -1e9;
+let version = null;  // the class of the button that led to another version of a turn
 let opener = null, wanted = "", open = false, held = null;  // of the source that is beside an answer
 
 const bare = (link) => link.getAttribute("href").slice("#cite-".length).replace(/\?$/, "");
@@ -17,6 +18,12 @@ const inView = (part, main) => {
 const firstInView = (parts, main) =>
     [...main.querySelectorAll(parts)].find((part) => inView(part, main));
 
+const WAYS = '[class*="st-key-older-"], [class*="st-key-newer-"]';
+// Whoever goes from version to version keeps the focus on the button, or at the last one on the one that leads back.
+const wayOn = (from) => {
+    const back = from.replace(/st-key-(older|newer)/, (key) => key === "st-key-older" ? "st-key-newer" : "st-key-older");
+    return document.querySelector(`.${from} button:enabled`) ?? document.querySelector(`.${back} button:enabled`);
+};
 const LINES = '[class*="st-key-turn-"] :is(p, li, tr, pre)';
 // A line of a turn that is found again by its text: the end of an answer draws it anew.
 const lineAgain = (part, main) => {
@@ -90,7 +97,7 @@ function start({ data, setTriggerValue, parentElement }) {
         following = false;
         held = part ? { find, top: part.getBoundingClientRect().top } : null;
     };
-    const letGo = () => { held = null; };
+    const letGo = () => { held = version = null; };
     const keep = () => {
         const part = held?.find();
         const moved = part ? part.getBoundingClientRect().top - held.top : 0;
@@ -121,6 +128,10 @@ function start({ data, setTriggerValue, parentElement }) {
             const line = found(opener);
             const read = line && inView(line, main) ? line : firstInView(LINES, main);
             hold(() => read?.isConnected ? read : null);
+        } else if (event.target.closest(WAYS)) {
+            version = event.target.closest(WAYS).className.match(/st-key-(older|newer)-\S+/)[0];
+            const row = version;
+            hold(() => document.querySelector(`.${row}`));
         } else if (event.target.closest(".st-key-earlier")) {
             const turn = firstInView('[class*="st-key-turn-"]', main)?.className.match(/st-key-turn-\S+/)[0];
             hold(() => turn && document.querySelector(`.${turn}`));
@@ -144,6 +155,7 @@ function start({ data, setTriggerValue, parentElement }) {
             shown.setAttribute("aria-label", "Source");
             shown.focus({ preventScroll: true });
         }
+        if (version && document.activeElement === document.body) wayOn(version)?.focus({ preventScroll: true });
         if (!shown && open && document.activeElement === document.body) found(opener)?.focus({ preventScroll: true });
         open = shown !== null;
     };

@@ -1,0 +1,216 @@
+"""The dialogs in which a chat branches: edit a question, answer it again, keep it for measuring,
+delete it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from agentkit.errors import AgentkitError, NotFound
+from agentkit.ledger.tree import delete_branch
+from agentkit.retrieval.store.questions import Question as Measured
+from agentkit.retrieval.store.questions import QuestionSet
+from agentkit.teams import Question, team, teams
+from agentkit.ui.chat import comparing, composer
+from agentkit.ui.chat.actions import (
+    AGAIN,
+    COMPARE,
+    DELETE,
+    EDIT,
+    TO_SET,
+    Rows,
+    is_answering,
+)
+from agentkit.ui.shared import dialogs, state
+from agentkit.ui.steps.turns import Turn
+from agentkit.ui.text import figures, markdown
+
+_TEXT_HEIGHT = 200
+_NEW_SET = "A new set"
+_WAITS = "The chat is answering: this is asked after that answer."
+_GONE = "That turn is no longer in the chat; it may have been deleted in another tab."
+
+
+def draw_dialog(chosen: Question, turns: Sequence[Turn], rows: Rows) -> None:
+    """The dialog that was chosen in the menu of one of these turns, if any; `chosen` is whom the
+    chat asks next.
+    """
+    action, subject = dialogs.asked()
+    if action not in (EDIT, AGAIN, COMPARE, TO_SET, DELETE):
+        return
+    turn = next((one for one in turns if one.question and one.question.id == subject), None)
+    if turn is None:
+        dialogs.close()
+        st.toast(_GONE)
+    elif action == EDIT:
+        _edit(chosen, turn, rows)
+    elif action == AGAIN:
+        _answer_again(chosen, turn, rows)
+    elif action == COMPARE:
+        comparing.draw_comparison(rows, str(subject))
+    elif action == TO_SET:
+        _add_to_set(turn, rows)
+    else:
+        _delete(turn, rows)
+
+
+@st.dialog(EDIT, width="medium", on_dismiss=dialogs.close)
+def _edit(chosen: Question, turn: Turn, rows: Rows) -> None:
+    with st.form("edit-question", border=False):
+        key = f"edited-{turn.run_id}"
+        st.text_area("Question", value=turn.asked.text, key=key, height=_TEXT_HEIGHT)
+        asks = _draw_whom(chosen, turn, rows)
+        _draw_consequence("The question as it was stays beside this one, with all after it.", rows)
+        sent = st.form_submit_button("Send", type="primary", icon=":material/send:")
+    if sent and not st.session_state[key].strip():
+        st.error("The question is empty; type what you want to know.")
+    elif sent:
+        _send(turn, rows, asks, st.session_state[key].strip())
+
+
+@st.dialog(AGAIN, width="medium", on_dismiss=dialogs.close)
+def _answer_again(chosen: Question, turn: Turn, rows: Rows) -> None:
+    with st.form("answer-again", border=False):
+        st.markdown(f"**{markdown.literal(turn.asked.text[:300])}**")
+        asks = _draw_whom(chosen, turn, rows)
+        _draw_consequence(f"This answer stays beside the new one; *{COMPARE}* shows both.", rows)
+        sent = st.form_submit_button(AGAIN, type="primary", icon=":material/refresh:")
+    if sent:
+        _send(turn, rows, asks, turn.asked.text)
+
+
+def _draw_consequence(told: str, rows: Rows) -> None:
+    st.caption(f"{told} Files and documents are the same.")
+    if rows.is_busy:
+        st.info(_WAITS, icon=":material/schedule:")
+
+
+def _draw_whom(chosen: Question, turn: Turn, rows: Rows) -> tuple[str, str]:
+    """The team and the model to ask, at first those of the turn, where they are still there."""
+    known = {one.id: one.title for one in teams()}
+    before = _find_team(turn.asked.team_id, chosen.team_id)
+    models = dict(rows.models)
+    named = turn.asked.model_id or str(turn.extra.get("model", ""))
+    model = named if named in models else chosen.model_id
+    left, right = st.columns(2)
+    team_id = left.selectbox(
+        "Team",
+        list(known),
+        index=list(known).index(before),
+        format_func=known.__getitem__,
+        key=f"whom-team-{turn.run_id}",
+    )
+    model_id = right.selectbox(
+        "Model",
+        list(models),
+        index=list(models).index(model),
+        format_func=models.__getitem__,
+        key=f"whom-model-{turn.run_id}",
+    )
+    return team_id, model_id
+
+
+def _find_team(team_id: str, otherwise: str) -> str:
+    """The id of a team that is there."""
+    try:
+        return team(team_id).id
+    except NotFound:
+        return team(otherwise).id
+
+
+def _send(turn: Turn, rows: Rows, asks: tuple[str, str], text: str) -> None:
+    """Ask it beside the question of the turn; while the chat answers, after that."""
+    team_id, model_id = asks
+    again = turn.question.id if turn.question else ""
+    question = Question(
+        text,
+        rows.chat.collection,
+        team_id,
+        model_id,
+        chat_id=rows.chat.id,
+        again=again,
+    )
+    dialogs.close()
+    composer.send(question)
+    st.rerun()
+
+
+@st.dialog("Add to a question set", width="medium", on_dismiss=dialogs.close)
+def _add_to_set(turn: Turn, rows: Rows) -> None:
+    questions, owner = state.workspace().library.questions, state.owner()
+    sets = {one.id: one for one in questions.sets(owner)}
+    cited = list(dict.fromkeys(str(one["document"]) for one in turn.citations))
+    st.caption("The retrieval lab measures with it how well searches find these documents.")
+    with st.form("add-to-set", border=False):
+        chosen = st.selectbox(
+            "Question set",
+            [*sets, ""],
+            format_func=lambda set_id: sets[set_id].name if set_id else _NEW_SET,
+            key="to-set",
+        )
+        name = st.text_input("Name of a new set", max_chars=120, key="to-set-name")
+        text = st.text_area("Question", value=turn.asked.text, key=f"to-set-text-{turn.run_id}")
+        expected = st.multiselect(
+            "Documents that answer it",
+            cited,
+            default=cited,
+            accept_new_options=True,
+            key=f"to-set-documents-{turn.run_id}",
+        )
+        sent = st.form_submit_button("Add", type="primary", icon=":material/library_add:")
+    if not sent:
+        return
+    try:
+        measured = Measured(text, dict.fromkeys(map(str, expected), 1))
+        into = _keep_measured(sets.get(chosen), name, rows.chat.collection, measured)
+    except AgentkitError as error:
+        st.error(markdown.literal(str(error)), icon=":material/error:")
+        return
+    dialogs.close()
+    st.toast(f"Added to {markdown.literal(into)}; the retrieval lab has it.")
+    st.rerun()
+
+
+def _keep_measured(known: QuestionSet | None, name: str, collection: str, one: Measured) -> str:
+    """Put the question into the set, a new one if it is none, in place of the same one in it; gives
+    the set's name.
+    """
+    questions, owner = state.workspace().library.questions, state.owner()
+    if known is None:
+        return questions.create(owner, name, collection, [one]).name
+    others = [each for each in questions.questions(owner, known.id) if each.text != one.text]
+    return questions.replace_questions(owner, known.id, [*others, one]).name
+
+
+@st.dialog("Delete this turn?", on_dismiss=dialogs.close)
+def _delete(turn: Turn, rows: Rows) -> None:
+    question_id = turn.question.id if turn.question else ""
+    st.markdown(_describe_loss(turn, rows, question_id))
+    if dialogs.confirm("delete-branch", "Delete") and not is_answering(rows.chat.id):
+        dialogs.close()
+        try:
+            delete_branch(state.workspace().ledger, state.owner(), rows.chat.id, question_id)
+        except NotFound as error:
+            st.toast(markdown.literal(str(error)))
+        st.rerun()
+
+
+def _describe_loss(turn: Turn, rows: Rows, question_id: str) -> str:
+    """What goes with a turn, and what stays."""
+    count = rows.tree.count_questions(question_id)
+    beside = len(rows.tree.siblings(question_id)) - 1
+    goes = "**1 question and its answer** go."
+    if count > 1:
+        every = figures.count(count, "question")
+        goes = f"**{every} and their answers** go: this one, and what was asked after it."
+    told = [goes]
+    if beside:
+        told.append(
+            f"{figures.count(beside, 'other version')} of this question can still be shown."
+        )
+    if turn.asked.attachments:
+        told.append("Files that were attached stay in the chat.")
+    told.append("What calls cost stays on the Usage page. This cannot be undone.")
+    return " ".join(told)

@@ -1,0 +1,209 @@
+"""Two versions of a turn side by side, with all that follows them: what differs in words, and in
+what they took.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import pairwise, zip_longest
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from agentkit.errors import NotFound
+from agentkit.ledger import queries
+from agentkit.ledger.queries import Totals
+from agentkit.teams import team
+from agentkit.ui.chat.actions import Rows
+from agentkit.ui.shared import dialogs, state
+from agentkit.ui.steps.turns import Turn, stored_turns
+from agentkit.ui.text import figures, markdown
+
+_TURNS = 10  # of a branch that are compared
+Part = tuple[str, bool]
+"""A piece of a text, and whether it differs from the other one."""
+
+_UNITS = (re.compile(r"\S+"), re.compile(r"[^\n.!?]*[\n.!?]+|[^\n.!?]+"))
+"""How a text is cut: into words, or where those are too many into sentences."""
+_MOST = 3_000
+"""Pieces of a text that are compared: more would take seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A turn of one of the two branches, and what it took."""
+
+    version: int
+    turn: Turn
+    took: Totals
+    passages: int
+
+    @property
+    def question(self) -> str:
+        """What was asked."""
+        return self.turn.asked.text
+
+    @property
+    def answer(self) -> str:
+        """What was answered; empty for nothing."""
+        return self.turn.answer.content if self.turn.answer else ""
+
+
+@st.dialog("Compare versions", width="large", on_dismiss=dialogs.close)
+def draw_comparison(rows: Rows, question_id: str) -> None:
+    """The version that the chat shows, beside the one before it or another one."""
+    beside = rows.tree.siblings(question_id)
+    if len(beside) < 2:
+        st.caption("There is no other version any more.")
+        return
+    here = beside.index(question_id)
+    versions = list(range(len(beside)))
+    left, right = st.columns(2)
+    other = here - 1 if here else 1
+    first = _choose(left, "Left", versions, min(here, other), question_id)
+    second = _choose(right, "Right", versions, max(here, other), question_id)
+    marks = st.toggle("Mark what differs", value=True, key="mark-differences")
+    sides = [_read_branch(rows, beside[version], version + 1) for version in (first, second)]
+    for one, two in zip_longest(*(branch[:_TURNS] for branch in sides)):
+        _draw_pair(rows, one, two, marks=marks)
+    left_out = max(map(len, sides)) - _TURNS
+    if left_out > 0:
+        st.caption(f"{figures.count(left_out, 'later turn')} more.")
+
+
+def _choose(
+    place: DeltaGenerator, label: str, versions: Sequence[int], at: int, question_id: str
+) -> int:
+    chosen: int = place.selectbox(
+        label,
+        versions,
+        index=at,
+        format_func=lambda version: f"Version {version + 1}",
+        key=f"compare-{label}-{question_id}",
+    )
+    return chosen
+
+
+def _read_branch(rows: Rows, question_id: str, version: int) -> list[Side]:
+    """The turns from a question on to the newest end after it."""
+    ledger, owner = state.workspace().ledger, state.owner()
+    thread = ledger.thread(owner, rows.chat.id, rows.tree.newest_end(question_id))
+    ids = [said.id for said in thread]
+    turns = stored_turns(thread[ids.index(question_id) :])
+    answers = [turn.answer.id for turn in turns if turn.answer]
+    took = queries.of_messages(ledger, owner, answers)
+    found = queries.passages(ledger, owner, [turn.run_id for turn in turns])
+    return [
+        Side(
+            version,
+            turn,
+            took.get(turn.answer.id if turn.answer else "", Totals()),
+            found[turn.run_id],
+        )
+        for turn in turns
+    ]
+
+
+def _draw_pair(rows: Rows, one: Side | None, two: Side | None, *, marks: bool) -> None:
+    """A turn of each branch, and below them what they took."""
+    with st.container(border=True):
+        left, right = st.columns(2)
+        if one is None or two is None:
+            _draw_alone(rows, left, one)
+            _draw_alone(rows, right, two)
+            return
+        asked, answered = (
+            find_differences(one.question, two.question),
+            find_differences(one.answer, two.answer),
+        )
+        for nth, (place, side) in enumerate(((left, one), (right, two))):
+            with place:
+                _draw_side(rows, side, asked[nth], answered[nth], marks=marks)
+        if one.answer == two.answer:
+            st.caption(":material/check: Both answers are the same, word for word.")
+        st.markdown(_tabulate(one, two))
+
+
+def _draw_alone(rows: Rows, place: DeltaGenerator, side: Side | None) -> None:
+    """A turn that has none beside it."""
+    with place:
+        if side is None:
+            st.caption("This branch has no such turn.")
+        else:
+            _draw_side(rows, side, [], [], marks=False)
+
+
+def _draw_side(
+    rows: Rows, side: Side, asked: list[Part], answered: list[Part], *, marks: bool
+) -> None:
+    st.caption(f"Version {side.version} · {_describe_whom(rows, side.turn)}")
+    st.markdown(markdown.marked(asked if marks else [(side.question, False)]))
+    if not side.answer:
+        st.caption("There is no answer.")
+    elif marks:
+        st.markdown(markdown.marked(answered))
+    else:
+        st.markdown(markdown.prose(side.answer))
+
+
+def _describe_whom(rows: Rows, turn: Turn) -> str:
+    """The team and the model that answered."""
+    try:
+        title = team(turn.asked.team_id).title
+    except NotFound:
+        title = turn.asked.team_id
+    model = rows.models.get(str(turn.extra.get("model", "")), "")
+    return markdown.literal(" · ".join(filter(None, (title, model))))
+
+
+def _tabulate(one: Side, two: Side) -> str:
+    """What both took, as a table."""
+    lines = [f"| | Version {one.version} | Version {two.version} |", "|:--|:--|:--|"]
+    for label, figure in _FIGURES.items():
+        lines.append(f"| {label} | {figure(one)} | {figure(two)} |")
+    return "\n".join(lines)
+
+
+def _cite(side: Side) -> str:
+    names = dict.fromkeys(str(one["document"]) for one in side.turn.citations)
+    return ", ".join(map(markdown.literal, names)) or "none"
+
+
+_FIGURES: dict[str, Callable[[Side], str]] = {
+    "Tokens in": lambda side: figures.count(side.took.prompt_tokens),
+    "Tokens out": lambda side: figures.count(side.took.completion_tokens),
+    "Cost": lambda side: markdown.literal(figures.cost(side.took)),
+    "Time": lambda side: figures.seconds(side.took.seconds),
+    "Passages found": lambda side: figures.count(side.passages),
+    "Sources cited": _cite,
+}
+"""What is told of a turn, in the order of the table."""
+
+
+def find_differences(one: str, other: str) -> tuple[list[Part], list[Part]]:
+    """Both texts in parts; too long ones differ as a whole."""
+    for unit in _UNITS:
+        pieces, others = _cut(one, unit), _cut(other, unit)
+        if max(len(pieces), len(others)) <= _MOST:
+            return _compare(pieces, others)
+    return [(one, one != other)], [(other, one != other)]
+
+
+def _cut(text: str, unit: re.Pattern[str]) -> list[str]:
+    """The pieces of a text, which together are the text."""
+    ends = [0, *(match.end() for match in unit.finditer(text)), len(text)]
+    cut = [text[start:end] for start, end in pairwise(ends)]
+    return [piece for piece in cut if piece]
+
+
+def _compare(one: Sequence[str], other: Sequence[str]) -> tuple[list[Part], list[Part]]:
+    words, others = [piece.strip() for piece in one], [piece.strip() for piece in other]
+    left: list[Part] = []
+    right: list[Part] = []
+    for kind, start, end, first, last in SequenceMatcher(None, words, others).get_opcodes():
+        left.append(("".join(one[start:end]), kind != "equal"))
+        right.append(("".join(other[first:last]), kind != "equal"))
+    return [part for part in left if part[0]], [part for part in right if part[0]]

@@ -1,0 +1,248 @@
+"""Branches of a chat on its page: edited, answered again, switched, compared, rated, deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from agentkit import runs
+from agentkit.ledger import Chat
+from agentkit.ledger.feedback import find_ratings
+from agentkit.ledger.tree import delete_branch, read_tree
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
+from agentkit.teams import Question
+from agentkit.teams.question import Facts
+from agentkit.ui.chat import actions
+from agentkit.workspace.kernels import AGAIN
+from tests.app.conftest import ScriptableWorkspace
+from tests.app.driver import OWNER, open_page, settle, texts
+
+TEA, POT = "How hot is green tea?", "And the pot?"
+
+
+def said_by(workspace: ScriptableWorkspace) -> ScriptedClient:
+    """Add a model whose answer numbers its calls."""
+    numbers = iter(range(1, 100))
+    model = scripted_model(lambda request: f"Answer {next(numbers)}. [1]")
+    workspace.added.insert(0, model)
+    assert isinstance(model.client, ScriptedClient)
+    return model.client
+
+
+def ask(workspace: ScriptableWorkspace, text: str, **facts: Any) -> Chat:
+    """Ask in Python and wait; gives the chat as it stands then."""
+    known = {"collection": "Kitchen", "model_id": "scripted"}
+    run = workspace.ask(OWNER, text, **{**known, **facts})
+    run.result()
+    return workspace.ledger.chat(OWNER, str(run.chat_id))
+
+
+def questions(workspace: ScriptableWorkspace, chat: Chat) -> list[str]:
+    """What is asked on the branch that the chat shows."""
+    return [one.content for one in workspace.ledger.thread(OWNER, chat.id) if one.role == "user"]
+
+
+def choose(app: AppTest, workspace: ScriptableWorkspace, chat: Chat, place: int, what: str) -> str:
+    """Open a dialog of the question at this place of the branch; gives its id."""
+    asked = [one for one in workspace.ledger.thread(OWNER, chat.id) if one.role == "user"][place]
+    app.session_state["dialog"] = (what, asked.id)
+    app.run()
+    assert not app.exception, app.exception[0].stack_trace
+    return asked.id
+
+
+def run_of(workspace: ScriptableWorkspace, chat: Chat, question_id: str) -> str:
+    return str(read_tree(workspace.ledger, OWNER, chat.id).nodes[question_id].run_id)
+
+
+def submit(app: AppTest, label: str) -> None:
+    """Press the button of the open form."""
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception, app.exception[0].stack_trace
+
+
+def test_an_edited_question_gets_a_branch_whose_agents_know_only_that_branch(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    client = said_by(kitchen)
+    chat = ask(kitchen, TEA, team_id="assistant")
+    ask(kitchen, POT, chat_id=chat.id, team_id="assistant")
+    app = open_page("chat", chat=chat.id)
+    asked = choose(app, kitchen, chat, 1, actions.EDIT)
+    app.text_area(key=f"edited-{run_of(kitchen, chat, asked)}").set_value("And the cup?")
+    submit(app, "Send")
+    settle(app)
+    assert questions(kitchen, chat) == [TEA, "And the cup?"]
+    assert "2/2" in texts(app)
+    sent = str(client.requests[-1]["messages"])
+    assert (TEA in sent, "Answer 1" in sent) == (True, True)
+    assert (POT in sent, "Answer 2" in sent) == (False, False)
+
+
+def test_versions_are_switched_and_the_chat_stays_there(kitchen: ScriptableWorkspace) -> None:
+    said_by(kitchen)
+    chat = ask(kitchen, TEA)
+    first = kitchen.ledger.thread(OWNER, chat.id)[0].id
+    ask(kitchen, POT, chat_id=chat.id)
+    ask(kitchen, "", chat_id=chat.id, again=first)
+    app = open_page("chat", chat=chat.id)
+    assert questions(kitchen, chat) == [TEA]
+    app.button(key=f"older-{first}").click().run()
+    assert questions(kitchen, chat) == [TEA, POT]
+    assert "1/2" in texts(open_page("chat", chat=chat.id))
+    assert app.button(key=f"older-{first}").disabled
+
+
+def test_an_answer_is_made_again_by_another_model_and_compared(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    said_by(kitchen)
+    chat = ask(kitchen, TEA)
+    app = open_page("chat", chat=chat.id)
+    asked = choose(app, kitchen, chat, 0, actions.AGAIN)
+    app.selectbox(key=f"whom-model-{run_of(kitchen, chat, asked)}").set_value("offline")
+    submit(app, "Answer again")
+    settle(app)
+    choose(app, kitchen, chat, 0, actions.COMPARE)
+    shown = texts(app)
+    assert "Version 1 · Answer with citations" in shown
+    assert "Version 2 · Answer with citations" in shown
+    assert ":primary-background[Answer 1.]" in shown
+    assert "| Passages found | 1 | 1 |" in shown
+    assert "| Sources cited | tea.txt | tea.txt |" in shown
+
+
+def test_an_edit_while_the_chat_answers_is_told_and_asked_next(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    said_by(kitchen)
+    chat = ask(kitchen, TEA)
+    client = kitchen.halting("It ", "is warm.")
+    facts: Facts = {"collection": "Kitchen", "model_id": "halting", "team_id": "assistant"}
+    facts["chat_id"] = chat.id
+    run = kitchen.ask(OWNER, POT, **facts)
+    assert client.halted.wait(30)
+    app = open_page("chat", chat=chat.id)
+    asked = choose(app, kitchen, chat, 0, actions.EDIT)
+    assert "this is asked after that answer" in texts(app)
+    app.text_area(key=f"edited-{run_of(kitchen, chat, asked)}").set_value("How hot is it?")
+    submit(app, "Send")
+    assert "Asked after this answer: How hot is it?" in texts(app)
+    choose(app, kitchen, chat, 0, actions.DELETE)
+    app.button(key="delete-branch").click().run()
+    assert asked in read_tree(kitchen.ledger, OWNER, chat.id).nodes, "not while it answers"
+    client.go_on.set()
+    run.result()
+    app.session_state["dialog"] = ("", None)
+    settle(app)
+    settle(app)
+    assert questions(kitchen, chat) == ["How hot is it?"]
+
+
+def test_a_branch_goes_after_it_was_told_what_goes(kitchen: ScriptableWorkspace) -> None:
+    said_by(kitchen)
+    chat = ask(kitchen, TEA)
+    first = kitchen.ledger.thread(OWNER, chat.id)[0].id
+    ask(kitchen, POT, chat_id=chat.id)
+    app = open_page("chat", chat=chat.id)
+    choose(app, kitchen, chat, 0, actions.DELETE)
+    assert "**2 questions and their answers** go" in texts(app)
+    delete_branch(kitchen.ledger, OWNER, chat.id, first)  # in another tab
+    app.button(key="delete-branch").click().run()
+    assert not app.exception, app.exception[0].stack_trace
+    assert questions(kitchen, chat) == []
+    app.session_state["dialog"] = (actions.EDIT, first)
+    app.run()
+    assert "may have been deleted in another tab" in app.toast[0].value
+
+
+def test_a_very_long_question_is_asked_as_it_is(kitchen: ScriptableWorkspace) -> None:
+    client = said_by(kitchen)
+    chat = ask(kitchen, TEA)
+    app = open_page("chat", chat=chat.id)
+    asked = choose(app, kitchen, chat, 0, actions.EDIT)
+    long = f"{TEA} {'word ' * 30_000}".strip()
+    app.text_area(key=f"edited-{run_of(kitchen, chat, asked)}").set_value(long)
+    submit(app, "Send")
+    settle(app)
+    assert questions(kitchen, chat) == [long]
+    assert client.requests
+
+
+def test_an_empty_question_is_told(kitchen: ScriptableWorkspace) -> None:
+    said_by(kitchen)
+    chat = ask(kitchen, TEA)
+    app = open_page("chat", chat=chat.id)
+    asked = choose(app, kitchen, chat, 0, actions.EDIT)
+    app.text_area(key=f"edited-{run_of(kitchen, chat, asked)}").set_value("  ")
+    submit(app, "Send")
+    assert "The question is empty" in texts(app)
+
+
+def test_thumbs_are_kept_with_a_comment(kitchen: ScriptableWorkspace) -> None:
+    said_by(kitchen)
+    chat = ask(kitchen, TEA)
+    answer = str(chat.head_id)
+    app = open_page("chat", chat=chat.id)
+    app.feedback(key=f"thumbs-{answer}").set_value(0).run()
+    app.session_state[f"comment-{answer}"] = True
+    app.run()
+    app.text_area(key=f"text-comment-{answer}").set_value("Too hot.")
+    submit(app, "Save")
+    rating = find_ratings(kitchen.ledger, OWNER, [answer])[answer]
+    assert (rating.value, rating.comment) == ("down", "Too hot.")
+    app = open_page("chat", chat=chat.id)
+    assert app.feedback(key=f"thumbs-{answer}").value == 0
+    app.feedback(key=f"thumbs-{answer}").set_value(1).run()
+    assert find_ratings(kitchen.ledger, OWNER, [answer])[answer].comment == "Too hot."
+
+
+def test_a_question_goes_into_a_set_of_the_lab_with_the_documents_it_cites(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    said_by(kitchen)
+    chat = ask(kitchen, TEA)
+    app = open_page("chat", chat=chat.id)
+    for name, told in (("", ""), ("Teas", "Added to Teas")):
+        choose(app, kitchen, chat, 0, actions.TO_SET)
+        app.text_input(key="to-set-name").set_value(name)
+        submit(app, "Add")
+        assert not told or told in app.toast[0].value
+    (made,) = kitchen.library.questions.sets(OWNER)
+    (question,) = kitchen.library.questions.questions(OWNER, made.id)
+    assert (question.text, dict(question.expected)) == (TEA, {"tea.txt": 1})
+
+
+def test_cells_that_ran_again_are_no_question_to_edit() -> None:
+    from agentkit.events import MessageSent
+    from agentkit.ui.steps.turns import Turn
+
+    asked = MessageSent("q", None, "user", "Runner", "user", "", extra={AGAIN: 2})
+    turn = Turn("run", asked)
+    assert actions._list_actions(turn, ["q"], is_last=False) == [actions.GO_ON, actions.DELETE]
+
+
+def test_the_partial_answer_behind_try_again_is_another_version(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    client = kitchen.breaking("At 80 deg", "At 80 degrees.")
+    run = kitchen.ask(OWNER, Question(TEA, "Kitchen", model_id="breaking"))
+    assert run.wait(30)
+    client.whole = True
+    app = open_page("chat", chat=str(run.chat_id))
+    app.button(key=f"again-{run.id}").click().run()
+    settle(app)
+    assert "At 80 degrees." in texts(app)
+    first = next(iter(read_tree(kitchen.ledger, OWNER, str(run.chat_id)).nodes))
+    app.button(key=f"older-{first}").click().run()
+    assert "The answer broke off." in texts(app)
+    assert "At 80 deg" in texts(app)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_goes_on() -> Any:
+    yield
+    for run in runs.live(OWNER):
+        run.stop()
