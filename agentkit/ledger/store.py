@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 from agentkit.database import Database, Row
@@ -61,9 +60,6 @@ class StoredMessage:
     created_at: datetime
     thinking: Thinking | None = None
     """What its model thought before."""
-
-
-_NOTHING: Mapping[str, StoredMessage] = MappingProxyType({})
 
 
 class Ledger:
@@ -315,17 +311,17 @@ class Ledger:
         """Let the next request of a chat stand for itself, as some of those before it are gone."""
         self._written.lists.forget(chat_id)
 
-    def thread(
-        self,
-        owner: str,
-        chat_id: str,
-        head_id: str | None = None,
-        known: Mapping[str, StoredMessage] = _NOTHING,
-    ) -> list[StoredMessage]:
+    def thread(self, owner: str, chat_id: str, head_id: str | None = None) -> list[StoredMessage]:
         """The branch that ends at `head_id` (default: the chat's head), first message first; raises
         NotFound.
+        """
+        return self.read_thread(owner, chat_id, head_id, {})
 
-        Messages that are `known`, by their ids, are not read again: none ever changes.
+    def read_thread(
+        self, owner: str, chat_id: str, head_id: str | None, known: Mapping[str, StoredMessage]
+    ) -> list[StoredMessage]:
+        """The same; messages that are `known`, by their ids, are not read again: none ever
+        changes.
         """
         chat = self.chat(owner, chat_id)
         sql = "select id, parent_id from messages where chat_id = ?"

@@ -41,7 +41,7 @@ class ChatSession:
         """The branch that ends at `head_id` (default: the chat's head), first message first; raises
         NotFound.
         """
-        found = self._ledger.thread(self._owner, self._chat_id, head_id, self._messages)
+        found = self._ledger.read_thread(self._owner, self._chat_id, head_id, self._messages)
         self._messages |= {said.id: said for said in found}
         return found
 
