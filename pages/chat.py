@@ -5,20 +5,8 @@ from functools import partial
 import streamlit as st
 
 from agentkit.errors import NotFound
-from agentkit.ui.chat import (
-    address,
-    chat,
-    chat_list,
-    choices,
-    composer,
-    export,
-    link,
-    prompts,
-    requests,
-    search,
-    source,
-    welcome,
-)
+from agentkit.ui.chat import chat, chat_list, export, search, source, welcome
+from agentkit.ui.composer import address, choices, composer, link, prompts, requests
 from agentkit.ui.shared import components, state
 
 address.follow()

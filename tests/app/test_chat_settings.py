@@ -171,10 +171,10 @@ def test_chosen_documents_narrow_the_next_question_alone(workspace: ScriptableWo
 def test_a_parameter_that_is_refused_is_told_below_the_answer(
     workspace: ScriptableWorkspace,
 ) -> None:
-    from agentkit.ui.chat import settings
+    from agentkit.ui.composer import settings
 
     def page() -> None:
-        from agentkit.ui.chat import settings
+        from agentkit.ui.composer import settings
 
         told = {"agent": "A", "model": "m*1*", "model_id": "c/m", "parameter": "seed"}
         settings.draw_refused({"refused": [told]})

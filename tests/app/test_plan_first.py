@@ -15,7 +15,7 @@ from agentkit.llm.calls.scripted import scripted_model
 from agentkit.runs import Run
 from agentkit.teams import Answer
 from agentkit.teams.planning_settings import Planning
-from agentkit.ui.chat import plan_choices
+from agentkit.ui.composer import plan_choices
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, press, settle, texts, until_asked
 

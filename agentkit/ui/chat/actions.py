@@ -14,7 +14,8 @@ from agentkit.errors import NotFound
 from agentkit.ledger import Chat
 from agentkit.ledger.feedback import Rating, Thumb, find_ratings, rate
 from agentkit.ledger.tree import Tree, choose_head, read_stamp, read_tree
-from agentkit.ui.chat import forecast, stored
+from agentkit.ui.chat import stored
+from agentkit.ui.composer import forecast
 from agentkit.ui.shared import components, dialogs, state
 from agentkit.ui.steps.flow import list_spent
 from agentkit.ui.steps.turns import Turn

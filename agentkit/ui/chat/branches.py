@@ -13,7 +13,7 @@ from agentkit.ledger.tree import delete_branch
 from agentkit.retrieval.store.questions import Question as Measured
 from agentkit.retrieval.store.questions import QuestionSet
 from agentkit.teams import Question, team, teams
-from agentkit.ui.chat import comparing, composer
+from agentkit.ui.chat import comparing
 from agentkit.ui.chat.actions import (
     AGAIN,
     COMPARE,
@@ -23,6 +23,7 @@ from agentkit.ui.chat.actions import (
     Rows,
     is_answering,
 )
+from agentkit.ui.composer import composer
 from agentkit.ui.shared import dialogs, state
 from agentkit.ui.steps.turns import Turn
 from agentkit.ui.text import figures, markdown

@@ -20,19 +20,8 @@ from agentkit.runs import Run
 from agentkit.teams import Question, Team, team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
-from agentkit.ui.chat import (
-    actions,
-    branches,
-    composer,
-    doubts,
-    followups,
-    kernel,
-    live,
-    requests,
-    settings,
-    source,
-    stored,
-)
+from agentkit.ui.chat import actions, branches, doubts, followups, kernel, live, source, stored
+from agentkit.ui.composer import composer, requests, settings
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps import cells, draw, wording
 from agentkit.ui.steps.turns import Turn, last_turns, stored_turns

@@ -16,8 +16,9 @@ import streamlit as st
 from agentkit import runs
 from agentkit.errors import AgentkitError, NotFound, WrongArgument
 from agentkit.ledger import Chat, Shelf
-from agentkit.ui.chat import address, live
+from agentkit.ui.chat import live
 from agentkit.ui.chat.source import open_source
+from agentkit.ui.composer import address
 from agentkit.ui.shared import components, dialogs, state
 from agentkit.ui.text import figures, markdown, times
 from agentkit.workspace.deleting import KEPT_DELETED

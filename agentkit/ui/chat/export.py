@@ -13,7 +13,7 @@ from agentkit import private
 from agentkit.errors import AgentkitError, StoreError
 from agentkit.ledger import Chat
 from agentkit.retrieval import Source
-from agentkit.ui.chat import address
+from agentkit.ui.composer import address
 from agentkit.ui.exports import as_html, as_markdown, exchanges
 from agentkit.ui.shared import dialogs, downloads, state, uploads
 from agentkit.ui.text import markdown

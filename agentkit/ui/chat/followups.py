@@ -14,7 +14,7 @@ import streamlit as st
 from agentkit.errors import AgentkitError
 from agentkit.ledger import Chat
 from agentkit.llm import Model
-from agentkit.ui.chat import composer
+from agentkit.ui.composer import composer
 from agentkit.ui.shared import kept, state
 from agentkit.ui.steps.turns import Turn
 from agentkit.ui.text import markdown

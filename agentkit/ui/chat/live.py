@@ -16,7 +16,8 @@ import streamlit as st
 from agentkit.events import DocumentProgress, HumanInputRequested, MessageSent
 from agentkit.runs import Run
 from agentkit.teams import Team
-from agentkit.ui.chat import choices, requests, source
+from agentkit.ui.chat import source
+from agentkit.ui.composer import choices, requests
 from agentkit.ui.steps import cells, draw, wording
 from agentkit.ui.steps.chat import excerpt, is_whole
 from agentkit.ui.steps.flow import draw_flow

@@ -14,8 +14,8 @@ from agentkit.errors import AgentkitError, ConfigError
 from agentkit.ledger import Chat, FoundMessage, StoredMessage
 from agentkit.ledger.finding import LONGEST, read_terms
 from agentkit.messages import new_id
-from agentkit.ui.chat import address
 from agentkit.ui.chat.chat_list import open_chat
+from agentkit.ui.composer import address
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps.turns import Turn, stored_turns
 from agentkit.ui.text import markdown, times

@@ -11,7 +11,7 @@ from agentkit.errors import NotFound
 from agentkit.ledger import StoredMessage, queries
 from agentkit.ledger.queries import Totals
 from agentkit.teams import team
-from agentkit.ui.chat import choices
+from agentkit.ui.composer import choices
 from agentkit.ui.shared import state
 from agentkit.ui.steps import stepping
 from agentkit.ui.steps.flow import Flow, draw_flow

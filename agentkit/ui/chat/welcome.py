@@ -13,8 +13,8 @@ from agentkit import runs
 from agentkit.errors import AgentkitError, NotFound
 from agentkit.retrieval import Collection
 from agentkit.teams import Question
-from agentkit.ui.chat import choices, composer, narrowing
 from agentkit.ui.chat.followups import to_question
+from agentkit.ui.composer import choices, composer, narrowing
 from agentkit.ui.documents import progress
 from agentkit.ui.shared import dialogs, kept, state
 from agentkit.ui.text import markdown

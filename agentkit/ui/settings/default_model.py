@@ -10,7 +10,7 @@ from agentkit.errors import AgentkitError
 from agentkit.llm import Connection, Model, available_models
 from agentkit.llm.connections.config import models_of
 from agentkit.settings import Settings, choose, origins
-from agentkit.ui.chat import choices
+from agentkit.ui.composer import choices
 from agentkit.ui.shared import state
 from agentkit.ui.text import markdown
 

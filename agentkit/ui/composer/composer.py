@@ -20,7 +20,7 @@ from agentkit.messages import new_id, without_keys
 from agentkit.retrieval import Source
 from agentkit.runs import Run
 from agentkit.teams import Question, team
-from agentkit.ui.chat import (
+from agentkit.ui.composer import (
     address,
     choices,
     context,

@@ -15,7 +15,7 @@ from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import count_text
 from agentkit.llm.tokens.windows import window_of
 from agentkit.teams import Question
-from agentkit.ui.chat import forecast
+from agentkit.ui.composer import forecast
 from agentkit.ui.shared import kept, state
 from agentkit.ui.text import figures, markdown
 from agentkit.ui.text.listing import draw_text

@@ -15,7 +15,7 @@ import streamlit as st
 from agentkit.errors import WrongArgument
 from agentkit.ledger import Chat
 from agentkit.llm.calls.wishes import check_instructions
-from agentkit.ui.chat import choices, narrowing, settings
+from agentkit.ui.composer import choices, narrowing, settings
 from agentkit.ui.shared import kept
 from agentkit.ui.text import markdown
 from agentkit.workspace.chat_settings import UNSET, ChatSettings

@@ -16,7 +16,7 @@ from agentkit.errors import NotFound
 from agentkit.events import HumanAnswered, HumanInputRequested
 from agentkit.options import END, PLAN, Moment, key_of
 from agentkit.runs import Run
-from agentkit.ui.chat import plan_editor
+from agentkit.ui.composer import plan_editor
 from agentkit.ui.steps import wording
 from agentkit.ui.text import markdown, times
 from agentkit.ui.text.listing import draw_runnable, draw_warning

@@ -14,7 +14,7 @@ from agentkit.errors import WrongArgument
 from agentkit.ledger import Chat
 from agentkit.options import InputMode
 from agentkit.teams import Question, team, teams, variants
-from agentkit.ui.chat import plan_choices, settings
+from agentkit.ui.composer import plan_choices, settings
 from agentkit.ui.shared import kept, state
 from agentkit.ui.steps.step import Level
 from agentkit.ui.text import figures, markdown
