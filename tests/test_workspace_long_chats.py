@@ -22,7 +22,7 @@ from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.retrieval import FakeEmbedder
 from agentkit.runs import Run
 from agentkit.settings import Settings
-from agentkit.teams.long_memory import NOTES
+from agentkit.teams.memory.long_memory import NOTES
 from agentkit.workspace import Workspace
 from agentkit.workspace.answering import find_shortenings, to_history
 

@@ -9,10 +9,11 @@ from functools import partial
 from agentkit.agents import AssistantAgent
 from agentkit.conversation import ConversableAgent
 from agentkit.messages import has_calls
-from agentkit.teams import answer, findings, long_memory
+from agentkit.teams import answer, findings
 from agentkit.teams.conversing import converse, make_opening, recall_talk, remember
 from agentkit.teams.ending import is_ending
 from agentkit.teams.findings import Findings
+from agentkit.teams.memory import long_memory
 from agentkit.teams.task import Answer, Task, Team
 
 ASSISTANT, LIBRARY = answer.AGENT, "Library"

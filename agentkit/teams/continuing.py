@@ -15,7 +15,7 @@ from agentkit.messages import Message, message
 from agentkit.teams.answer import INSTRUCTIONS, NOTHING, find_end, to_status
 from agentkit.teams.drafts import cite_passages, is_audible, join_parts
 from agentkit.teams.ending import without_ending
-from agentkit.teams.long_memory import tell_turns
+from agentkit.teams.memory.long_memory import tell_turns
 from agentkit.teams.task import Answer, Evidence, Task
 
 EARLIER = "earlier"

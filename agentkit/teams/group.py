@@ -23,7 +23,7 @@ from agentkit.teams.conversing import (
 )
 from agentkit.teams.ending import is_ending
 from agentkit.teams.findings import Findings
-from agentkit.teams.long_memory import keep_short
+from agentkit.teams.memory.long_memory import keep_short
 from agentkit.teams.task import Answer, Task, Team
 
 RESEARCHER, CRITIC, WRITER = "Researcher", "Critic", "Writer"

@@ -38,7 +38,7 @@ from agentkit.reasons import ANSWERED, STOPPED, EndReason
 from agentkit.teams.answer import answer_from, complete_question
 from agentkit.teams.approval import NOT_REPEATED, Approval, describe_rejection
 from agentkit.teams.findings import FIND, SEARCH, Findings
-from agentkit.teams.long_memory import tell_turns
+from agentkit.teams.memory.long_memory import tell_turns
 from agentkit.teams.planning_calculator import calculate
 from agentkit.teams.planning_prompts import CALCULATE, PROMPTS, Prompts
 from agentkit.teams.planning_review import ONE_PLAN, OPTIONS, Review, find_excess

@@ -12,7 +12,7 @@ from agentkit.llm.calls.client import call
 from agentkit.messages import message
 from agentkit.retrieval import Hit
 from agentkit.teams.answer import answer_from, complete_question
-from agentkit.teams.long_memory import tell_turns
+from agentkit.teams.memory.long_memory import tell_turns
 from agentkit.teams.task import Answer, Task, Team, covers
 
 RESEARCHER, WRITER = "Researcher", "Writer"

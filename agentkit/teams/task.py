@@ -32,7 +32,7 @@ from agentkit.options import InputMode
 from agentkit.reasons import ANSWERED, EndReason
 from agentkit.retrieval import Hit
 from agentkit.teams.approval import Allowed
-from agentkit.teams.live import Said, Session
+from agentkit.teams.memory.live import Said, Session
 from agentkit.teams.planning_settings import Planning
 from agentkit.teams.question import Question
 

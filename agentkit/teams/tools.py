@@ -22,7 +22,7 @@ from agentkit.errors import ExecutionError, NoIsolation, WrongArgument
 from agentkit.events import CodeRan, Noted
 from agentkit.messages import AnyMessage, has_calls, text_of
 from agentkit.options import InputMode
-from agentkit.teams import answer, findings, long_memory
+from agentkit.teams import answer, findings
 from agentkit.teams.answer import shorten_result
 from agentkit.teams.approval import (
     NOT_REPEATED,
@@ -40,6 +40,7 @@ from agentkit.teams.conversing import (
 )
 from agentkit.teams.ending import is_ending
 from agentkit.teams.findings import Findings
+from agentkit.teams.memory import long_memory
 from agentkit.teams.task import Answer, Note, Task, Team
 
 ASSISTANT, RUNNER = answer.AGENT, "Runner"

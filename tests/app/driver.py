@@ -21,11 +21,11 @@ def open_page(name: str, **address: str) -> AppTest:
     address, run once.
     """
     app = AppTest.from_file(str(ROOT / "agentkit/ui/shell/router.py"), default_timeout=30)
-    for key, value in address.items():
-        app.query_params[key] = value
     if name != "chat":
         app.run()
         app.switch_page(str(ROOT / f"pages/{name}.py"))
+    for key, value in address.items():  # else the chat, which is run first, would take them
+        app.query_params[key] = value
     app.run()
     assert not app.exception, app.exception[0].stack_trace
     return app

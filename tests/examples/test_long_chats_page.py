@@ -16,7 +16,7 @@ from agentkit.conversation import compression
 from agentkit.llm.calls.limits import Limit
 from agentkit.llm.tokens import families
 from agentkit.llm.tokens import windows as token_limits
-from agentkit.teams import long_memory
+from agentkit.teams.memory import long_memory
 from tests.bench import bench_compression
 from tests.examples.page import PAGE as AGENTS
 from tests.examples.page import blocks, run

@@ -23,7 +23,7 @@ from agentkit.llm.offline.passages import parse_passages
 from agentkit.messages import Message, message
 from agentkit.retrieval import Hit
 from agentkit.teams import Question, Task, team
-from agentkit.teams.long_memory import NOTES, UNKNOWN_WINDOW
+from agentkit.teams.memory.long_memory import NOTES, UNKNOWN_WINDOW
 from tests.teams.long_chat import LongChat
 from tests.teams.stage import DANUBE, Played, asked, call, hit, play
 

@@ -23,7 +23,7 @@ from agentkit.teams.built.flows import Dialogue, ReplyField, Stage
 from agentkit.teams.built.members import Members
 from agentkit.teams.conversing import USER, make_opening
 from agentkit.teams.findings import Findings
-from agentkit.teams.long_memory import tell_turns
+from agentkit.teams.memory.long_memory import tell_turns
 from agentkit.teams.task import Answer, Task
 
 HOST = "Host"

@@ -23,7 +23,7 @@ from agentkit.teams.built.agents import (
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.tools import BUILT_IN, guard
 from agentkit.teams.findings import Findings
-from agentkit.teams.long_memory import keep_short
+from agentkit.teams.memory.long_memory import keep_short
 from agentkit.teams.task import Note, Task
 from agentkit.teams.tools import Runner
 

@@ -105,7 +105,7 @@ def _read_context(
     ledger: Ledger, owner: str, thread: Sequence[StoredMessage], model: Model
 ) -> Context | None:
     """What the latest answer of this branch took; None before the first one of a language model."""
-    from agentkit.teams.long_memory import NOTES, count_covered
+    from agentkit.teams.memory.long_memory import NOTES, count_covered
 
     turns = [said for said in thread if is_turn(said)]
     if not turns or not model.is_language_model:

@@ -29,7 +29,7 @@ from agentkit.llm import Model
 from agentkit.llm.calls.limits import Limit, limited
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.messages import Role, message
-from agentkit.teams.long_memory import NOTES
+from agentkit.teams.memory.long_memory import NOTES
 from tests.conversation import cast
 from tests.conversation.cast import hearing
 from tests.teams.long_chat import LongChat

@@ -22,7 +22,7 @@ from agentkit.messages import (
     joined_responses,
 )
 from agentkit.teams.ending import without_ending
-from agentkit.teams.live import Said, Told
+from agentkit.teams.memory.live import Said, Told
 from agentkit.teams.task import (
     MARKER,
     Citation,
