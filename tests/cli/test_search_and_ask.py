@@ -347,7 +347,7 @@ def test_what_a_chat_is_asked_with_is_sent_kept_and_gone_on_with(
     ("wrong", "told"),
     [
         (("--temperature", 99), "temperature is 99.0; it must be a number from 0 to 2"),
-        (("--seed", "abc"), "abc"),
+        (("--seed", "abc"), "valid integer"),
         (("--instructions", "a" * 30_000), "30,000 characters"),
         (("--document", "nowhere.md"), "no document 'nowhere.md' in Documents"),
         (("--collection", "Documents", "--collection", "Lost"), "Lost"),

@@ -23,6 +23,7 @@ from agentkit.teams.question import EVERYTHING
 from agentkit.ui.chat import actions, branches, doubts, followups, kernel, live, source, stored
 from agentkit.ui.composer import composer, requests, settings
 from agentkit.ui.shared import components, state
+from agentkit.ui.steps import again as repeating
 from agentkit.ui.steps import cells, draw, wording
 from agentkit.ui.steps.turns import Turn, last_turns, stored_turns
 from agentkit.ui.text import figures, markdown
@@ -178,6 +179,7 @@ def _draw_stored(turn: Turn, rows: actions.Rows, again: Question | None, *, is_l
         _draw_unread(turn)
         lost = turn.status != "complete" and bool(turn.inner)
         stored.draw_steps(turn, took, unfolded=again is not None and lost)
+        repeating.draw_problem(turn.run_id)
         if turn.thought:
             draw.draw_thinking(turn.thought)
         ran = cells.to_cells(kernel.cells_of([turn]))  # looked up for all of them before

@@ -114,8 +114,6 @@ def draw_transcript(steps: Sequence[Step], view: View) -> None:
             )
         if not end:
             st.caption("Nothing was done yet.")
-        if not view.live:
-            again.draw_problem(view.run_id)
         whole = _find_whole(end, _WHOLE[view.live])
         for bubble in end:
             _draw_bubble(bubble, view, whole)
