@@ -12,7 +12,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import dropwhile, groupby, pairwise, takewhile
 from math import ceil
 from operator import attrgetter, itemgetter
@@ -127,13 +127,14 @@ class _Tokens:
         self._starts: list[int] = []
         self._ends: list[int] = []
         for low, high in _cut_windows(text, start, end):
-            for begin, finish in tokenizer.offsets(text[low:high]):
-                self._starts.append(low + begin)
-                self._ends.append(low + finish)
+            offsets = tokenizer.offsets(text[low:high])
+            self._starts += [low + begin for begin, _ in offsets]
+            self._ends += [low + finish for _, finish in offsets]
 
     def count(self, start: int, end: int) -> int:
         """Tokens that lie in the span, wholly or in part."""
-        return max(0, bisect_left(self._starts, end) - bisect_right(self._ends, start))
+        found = bisect_left(self._starts, end) - bisect_right(self._ends, start)
+        return found if found > 0 else 0
 
     def skip(self, start: int, count: int, end: int) -> int:
         """Where the token begins that stands behind so many others; `end` if there is none."""
@@ -172,6 +173,7 @@ class _Group:
         self.start, self.end = sections[0].start, sections[-1].end
         self.tokens = _Tokens(text, self.start, self.end, tokenizer)
         self._places = _Places(text, sections)
+        self._has_headings = any(section.heading for section in sections)
 
     def cut(self) -> Iterator[Piece]:
         """The pieces of this group, each counted alone."""
@@ -185,7 +187,7 @@ class _Group:
     def _find_spans(self) -> Iterator[Span]:
         """Where the pieces are, without what they repeat."""
         for run in self._find_runs():
-            units = list(self._join_headings(run))
+            units = self._join_headings(run)
             if units:
                 yield from self._pack(units)
 
@@ -214,14 +216,16 @@ class _Group:
 
     def _is_heading(self, start: int, end: int) -> bool:
         """Whether the span has its section's heading and no other word."""
-        heading = self._places.section_at(start).heading.rpartition(" > ")[2]
-        words = _NO_WORD.sub("", heading)
+        words = _find_last_words(self._places.section_at(start).heading)
         if len(words) < max(1, (end - start) // 2):  # without a look at a long text
             return False
         return _NO_WORD.sub("", self.text[start:end]) == words
 
-    def _join_headings(self, units: list[Span]) -> Iterator[Span]:
+    def _join_headings(self, units: list[Span]) -> list[Span]:
         """The units, with headings joined to as much of the next unit as fits with them."""
+        return list(self._find_joined(units)) if self._has_headings else units
+
+    def _find_joined(self, units: list[Span]) -> Iterator[Span]:
         begin: int | None = None
         for start, end in units:
             if begin is None:
@@ -248,16 +252,17 @@ class _Group:
                 return fitting[-1]
         return start
 
-    def _cut_units(self, start: int, end: int, cuts: tuple[Cut, ...]) -> Iterator[Span]:
+    def _cut_units(self, start: int, end: int, cuts: tuple[Cut, ...]) -> list[Span]:
         """Spans that fit, cut as high in the order of cuts as possible."""
         if self._fits(start, end):
-            yield start, end
-        elif cuts:
-            borders = sorted({start, *cuts[0](self.text, start, end), end})
-            for low, high in pairwise(borders):
-                yield from self._cut_units(low, high, cuts[1:])
-        else:
-            yield from self._cut_word(start, end)
+            return [(start, end)]
+        if not cuts:
+            return list(self._cut_word(start, end))
+        borders = sorted({start, *cuts[0](self.text, start, end), end})
+        units: list[Span] = []
+        for low, high in pairwise(borders):
+            units += self._cut_units(low, high, cuts[1:])
+        return units
 
     def _cut_word(self, start: int, end: int) -> Iterator[Span]:
         """Cut a word that is too long, between tokens where there are some."""
@@ -275,14 +280,19 @@ class _Group:
         first, last = units[0][0], units[-1][1]
         total = count(first, last)
         parts = max(ceil(total / self.budget), ceil((last - first) / self.max_chars), 1)
+        if parts == 1:
+            yield first, last
+            return
         target = total / parts
         start, end = units[0]
+        tokens = count(start, end)
         for low, high in units[1:]:
-            missing, surplus = target - count(start, end), count(start, high) - target
-            if surplus > missing or not self._fits(start, high):
+            longer = count(start, high)
+            too_long = longer > self.budget or high - start > self.max_chars
+            if too_long or longer - target > target - tokens:
                 yield start, end
-                start = low
-            end = high
+                start, longer = low, count(low, high)
+            end, tokens = high, longer
         yield start, end
 
     def _extend(self, before: int, start: int) -> int:
@@ -355,6 +365,12 @@ def _join_common(paths: list[list[str]]) -> str:
     """The headings with which all paths begin."""
     levels = takewhile(lambda titles: len(set(titles)) == 1, zip(*paths, strict=False))
     return " > ".join(map(itemgetter(0), levels))
+
+
+@lru_cache(maxsize=256)
+def _find_last_words(heading: str) -> str:
+    """The letters and digits of the last title on a path."""
+    return _NO_WORD.sub("", heading.rpartition(" > ")[2])
 
 
 def _find_titles(section: Section) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from agentkit.core import bus
-from agentkit.events import DocumentDone, Event
+from agentkit.events import DocumentDone, DocumentProgress, Event
 from agentkit.retrieval import FakeEmbedder
 from agentkit.retrieval.ingest import ingest
 from agentkit.retrieval.library import Library
@@ -33,12 +33,14 @@ def test_the_first_documents_are_stored_before_hundreds_of_chunks_are_embedded(
     monkeypatch.setattr(
         ingest, "_GROUP_S", 60
     )  # on a slow machine the first group would be smaller yet
-    embedder, after = Counted(), []
+    embedder, committed, after = Counted(), [], []
     library = Library(shelf.database, shelf.settings, embedder)
 
     def heard(event: Event) -> None:
+        if isinstance(event, DocumentProgress) and event.stage == "commit":
+            committed.append(event.document_id)
         if isinstance(event, DocumentDone):
-            after.append(embedder.texts)
+            after.append((len(committed), embedder.texts))
 
     text = "\n\n".join(
         f"# Part {part}\n\n{f'Cats sleep in part {part}. ' * 30}" for part in range(15)
@@ -49,7 +51,10 @@ def test_the_first_documents_are_stored_before_hundreds_of_chunks_are_embedded(
         )
     chunks = done[0].chunks
     assert chunks >= 15
-    assert after[0] <= 32 + chunks
+    together, embedded = after[0]
+    assert together * chunks <= 32 + chunks
+    # The next group is embedded meanwhile, and no third one.
+    assert embedded <= 32 + chunks + ingest.GROUP_PIECES + chunks
     library.close()
 
 

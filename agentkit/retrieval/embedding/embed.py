@@ -165,10 +165,8 @@ def offsets(tokenizer: tokenizers.Tokenizer, text: str) -> list[tuple[int, int]]
     """
     found: list[tuple[int, int]] = []
     for start, block in _blocks(text):
-        found += [
-            (start + first, start + last)
-            for first, last in tokenizer.encode(block, add_special_tokens=False).offsets
-        ]
+        encoded = tokenizer.encode(block, add_special_tokens=False).offsets
+        found += [(start + first, start + last) for first, last in encoded] if start else encoded
     return found
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from agentkit import private
-from agentkit.database import to_array
+from agentkit.database import columns, to_array
 from agentkit.retrieval.index.index_files import FAR, FAR_SHARE, checksum, publish
 from agentkit.retrieval.store.chunk_table import ChunkTable, IndexRow
 from agentkit.retrieval.types import IndexVersion
@@ -173,7 +173,9 @@ class ShownRows:
                 rows = pyarrow.Table.from_batches(self._parts, self._schema)
                 for start in range(0, len(self._ids), _SLICE):
                     stays = np.isin(self._ids[start : start + _SLICE], removed, invert=True)
-                    some = rows.slice(start, _SLICE).filter(pyarrow.array(stays))
+                    some = rows.slice(start, _SLICE)
+                    if not stays.all():
+                        some = some.filter(columns.truths(stays))
                     writer.write_table(some.combine_chunks())
             name = f"passages-{self.change}-{checksum(temporary):08x}.arrow"
             publish(temporary, self._folder / name)

@@ -1,19 +1,21 @@
 """Taking documents in: what Intake has read is embedded in groups, stored in one transaction each,
-then indexed.
+then indexed, while the next group is embedded.
 
 A document is reported as indexed only after the transaction that stores it whole.
 """
 
 from __future__ import annotations
 
+import contextvars
 import ctypes
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Literal
 
@@ -54,9 +56,17 @@ def chunk_tokens(embedder: Embedder) -> int:
     return embedder.max_tokens - _SPECIAL_TOKENS - PREFIX_TOKENS
 
 
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A group of documents with their vectors, in the same order, that waits to be stored."""
+
+    group: Sequence[Ready]
+    finished: Sequence[Finished]
+
+
 class GroupWriter:
-    """Embeds, stores and indexes groups of documents of one collection, one group at a time among
-    all threads.
+    """Embeds, stores and indexes groups of documents of one collection; among all threads one group
+    at a time is embedded.
     """
 
     def __init__(
@@ -86,28 +96,36 @@ class GroupWriter:
         """Finish these documents. Raises Stopped between two slices of work, and nothing of the
         group is stored then.
         """
+        return self.store(self.embed(group))
+
+    def embed(self, group: Sequence[Ready]) -> Embedded:
+        """The first half of `write`: nothing is stored yet. Raises Stopped between two slices."""
         with _take_turn(self._turn):
             started = time.perf_counter()
             shared = self._find_shared(group)
             new = [ready for ready in group if ready.document.id not in shared]
             vectors = shared | self._embed(new)
 
-            self._report_stage(group, "commit")
-            spent = share_seconds(group, time.perf_counter() - started, shared)
-            finished: list[Finished] = []
-            for ready in group:
-                known = ready.document.id
-                document = _complete(ready, spent[known])
-                rows = vectors[known]
-                finished.append(Finished(document, ready.text, ready.pieces, rows, ready.sections))
-            stored = self._store_group(finished)
+        spent = share_seconds(group, time.perf_counter() - started, shared)
+        finished: list[Finished] = []
+        for ready in group:
+            known = ready.document.id
+            document = _complete(ready, spent[known])
+            rows = vectors[known]
+            finished.append(Finished(document, ready.text, ready.pieces, rows, ready.sections))
+        return Embedded(group, finished)
 
-            self._report_stage(group, "index")
-            self._indexes.of(self.version)
+    def store(self, embedded: Embedded) -> list[DocumentDone]:
+        """The second half of `write`; another thread may embed the next group meanwhile."""
+        self._report_stage(embedded.group, "commit")
+        stored = self._store_group(embedded.finished)
+
+        self._report_stage(embedded.group, "index")
+        self._indexes.of(self.version)
         _return_freed_memory()
         return [
             _done(one, ready, one.document.id in stored)
-            for one, ready in zip(finished, group, strict=True)
+            for one, ready in zip(embedded.finished, embedded.group, strict=True)
         ]
 
     def settle(self) -> None:
@@ -205,20 +223,25 @@ class Ingest:
         self._writer, self._store, self._originals, self._limits = writer, store, originals, limits
         self._pace = _Pace()
         self._done: list[DocumentDone] = []
+        self._storing: Future[None] | None = None
+        """The group that is stored while the next one is embedded."""
 
     def run(self, sources: Iterable[Source]) -> list[DocumentDone]:
         """Take all in; raises Stopped, after which what was reported as indexed is there and the
         rest is marked.
         """
         try:
-            intake = self._take_in(sources, first=True)
-            while intake.deferred:
-                intake = self._take_in(intake.deferred, first=False)
+            with ThreadPoolExecutor(1, "agentkit-storing") as storer:
+                intake = self._take_in(storer, sources, first=True)
+                while intake.deferred:
+                    intake = self._take_in(storer, intake.deferred, first=False)
             return self._done
         finally:
             self._writer.settle()
 
-    def _take_in(self, sources: Iterable[Source], *, first: bool) -> Intake:
+    def _take_in(
+        self, storer: ThreadPoolExecutor, sources: Iterable[Source], *, first: bool
+    ) -> Intake:
         """Take in what needs not wait for others of these sources."""
         version, embedder = self._writer.version, self._writer.embedder
         intake = Intake(self._store, self._originals, version, embedder, self._limits, first)
@@ -229,8 +252,12 @@ class Ingest:
                 for group, ended in groups:
                     self._report(ended)
                     if group:
-                        self._finish(intake, group)
+                        self._finish(storer, intake, group)
+                self._finish_storing()
         except BaseException as error:
+            if self._storing:
+                wait([self._storing])  # what it stores is reported as indexed
+                self._storing = None
             self._give_up(intake, error)
             raise
         return intake
@@ -240,12 +267,27 @@ class Ingest:
             self._done.append(one)
             bus.emit(one)
 
-    def _finish(self, intake: Intake, group: Sequence[Ready]) -> None:
+    def _finish(self, storer: ThreadPoolExecutor, intake: Intake, group: Sequence[Ready]) -> None:
+        """Embed the group, and let it be stored when the one before it is."""
         started = time.perf_counter()
-        written = self._writer.write(group)
+        embedded = self._writer.embed(group)
+        self._finish_storing()
+        context = contextvars.copy_context()
+        self._storing = storer.submit(context.run, self._store_embedded, intake, embedded)
         pieces = sum(len(ready.pieces) for ready in group)
         self._pace.note(pieces, time.perf_counter() - started)
-        for one, ready in zip(written, group, strict=True):
+
+    def _finish_storing(self) -> None:
+        """Wait until the group before is stored; raises what went wrong with it."""
+        if self._storing is None:
+            return
+        wait([self._storing])
+        storing, self._storing = self._storing, None
+        storing.result()
+
+    def _store_embedded(self, intake: Intake, embedded: Embedded) -> None:
+        written = self._writer.store(embedded)
+        for one, ready in zip(written, embedded.group, strict=True):
             intake.finished(one.document_id)
             intake.free(ready)
             self._report([one])

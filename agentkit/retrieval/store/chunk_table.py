@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from agentkit.database import Database, to_array
+from agentkit.database import Database, columns, to_array
 from agentkit.documents.split import Piece
 from agentkit.retrieval.types import Chunk, IndexVersion
 
@@ -155,7 +155,6 @@ class ChunkTable:
         """Add (document id, number in it, piece) with their vectors (n, dimension), in the caller's
         transaction.
         """
-        import numpy as np
         import pyarrow
 
         self.database.touch(CHANGES)
@@ -165,17 +164,16 @@ class ChunkTable:
                 "select nextval('changes') as id from range(?)", [len(pieces)]
             )
         ]
-        starts = np.arange(len(pieces) + 1, dtype=np.int32) * version.dimension
-        columns: dict[str, Any] = {
-            "id": sorted(ids),
-            "version_id": [version.id] * len(pieces),
-            "document_id": [document for document, _, _ in pieces],
-            "ordinal": [number for _, number, _ in pieces],
-            "embedding": pyarrow.ListArray.from_arrays(starts, vectors.astype(np.float32).ravel()),
+        given: dict[str, pyarrow.Array] = {
+            "id": columns.whole_numbers(sorted(ids)),
+            "version_id": columns.texts([version.id] * len(pieces)),
+            "document_id": columns.texts([document for document, _, _ in pieces]),
+            "ordinal": columns.whole_numbers([number for _, number, _ in pieces]),
+            "embedding": columns.vectors(vectors),
         }
-        for column, name in _COLUMNS.items():
-            columns[column] = [getattr(piece, name) for _, _, piece in pieces]
-        self.database.insert_arrow("chunks", pyarrow.table(columns))
+        for column, (name, make) in _COLUMNS.items():
+            given[column] = make([getattr(piece, name) for _, _, piece in pieces])
+        self.database.insert_arrow("chunks", pyarrow.table(given))
 
     def remove(self, document_ids: Sequence[str]) -> None:
         """Remove all chunks of these documents and note it for the indexes, in the caller's
@@ -225,15 +223,16 @@ def _numbers(ids: Sequence[int]) -> str:
     return ", ".join(str(int(number)) for number in ids)
 
 
-_COLUMNS = {
-    "text": "text",
-    "heading": "heading",
-    "page": "page",
-    "place": "place",
-    "start_at": "start",
-    "end_at": "end",
-    "tokens": "tokens",
+_COLUMNS: dict[str, tuple[str, Callable[[list[Any]], pyarrow.Array]]] = {
+    "text": ("text", columns.texts),
+    "heading": ("heading", columns.texts),
+    "page": ("page", columns.whole_numbers),
+    "place": ("place", columns.texts),
+    "start_at": ("start", columns.whole_numbers),
+    "end_at": ("end", columns.whole_numbers),
+    "tokens": ("tokens", columns.whole_numbers),
 }
+"""By their names in the table, what of a piece they hold."""
 _CHUNK = (
     "k.id, k.document_id, k.ordinal, k.text, k.heading, k.page, k.place, k.start_at as start,"
     ' k.end_at as "end", k.tokens'

@@ -7,11 +7,12 @@ Methods that take an owner see nothing of others; the rest take ids that such a 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
-from agentkit.database import Database, Row
+from agentkit.database import Database, Row, columns
 from agentkit.documents import Piece
 from agentkit.errors import NotFound
 from agentkit.messages import new_id
@@ -25,6 +26,7 @@ from agentkit.retrieval.types import Collection, IndexVersion, Scope, StoredDocu
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow
 
 UNFINISHED = ("waiting", "parse", "split", "prepare", "embed", "commit", "index")
 KEPT = "Answers still come from the version that was taken in before."
@@ -265,13 +267,12 @@ class Store:
         Of those that are there already, what answers goes on doing so meanwhile. Raises NotFound
         when the collection was deleted.
         """
-        import pyarrow
-
         if not self.version_table.known(version):
             raise NotFound(_DELETED)
         if new:
-            rows = [_document_row(version, document, "") for document in new]
-            self.database.insert_arrow("documents", pyarrow.Table.from_pylist(rows))
+            self.database.insert_arrow(
+                "documents", _document_table(version, new, answers=[""] * len(new))
+            )
         for document in again:
             self.database.execute(
                 """update documents set pending_sha256 = ?, updated_at = ?, error = '', note = '',
@@ -420,20 +421,15 @@ class Store:
     def _insert(self, version: IndexVersion, group: Sequence[Finished]) -> None:
         import pyarrow
 
-        rows = [
-            _document_row(version, finished.document, finished.document.sha256)
-            for finished in group
-        ]
-        self.database.insert_arrow("documents", pyarrow.Table.from_pylist(rows))
-        texts = [
-            {
-                "document_id": finished.document.id,
-                "text": finished.text,
-                "sections": finished.sections or None,
-            }
-            for finished in group
-        ]
-        self.database.insert_arrow("texts", pyarrow.Table.from_pylist(texts))
+        documents = [finished.document for finished in group]
+        answers = [document.sha256 for document in documents]
+        self.database.insert_arrow("documents", _document_table(version, documents, answers))
+        texts = {
+            "document_id": columns.texts([document.id for document in documents]),
+            "text": columns.texts([finished.text for finished in group]),
+            "sections": columns.texts([finished.sections or None for finished in group]),
+        }
+        self.database.insert_arrow("texts", pyarrow.table(texts))
         self._insert_chunks(version, group)
 
     def _insert_chunks(self, version: IndexVersion, group: Sequence[Finished]) -> None:
@@ -464,12 +460,18 @@ class Store:
         return sorted(contents - self._collect_contents(self.database.rows(used, [given, given])))
 
 
-def _document_row(version: IndexVersion, document: StoredDocument, answers: str) -> Row:
-    """The row of a document whose content `answers`; the content of its `sha256` is the one last
-    given.
+def _document_table(
+    version: IndexVersion, documents: Sequence[StoredDocument], answers: Sequence[str]
+) -> pyarrow.Table:
+    """The rows of documents whose contents `answers`; that of its `sha256` is the one last given
+    to each.
     """
-    row = dataclasses.asdict(document)
-    return {**row, "version_id": version.id, "pending_sha256": document.sha256, "sha256": answers}
+    import pyarrow
+
+    given = {name: list(map(attrgetter(name), documents)) for name in _FIELDS}
+    given["pending_sha256"], given["sha256"] = given["sha256"], list(answers)
+    given["version_id"] = [version.id] * len(documents)
+    return pyarrow.table({name: _COLUMNS.get(name, columns.texts)(given[name]) for name in given})
 
 
 def _to_document(row: Row) -> StoredDocument:
@@ -483,7 +485,19 @@ _COLLECTIONS = """select c.id, c.owner, c.name, c.created_at, c.hidden,
     (select v.embedder from index_versions v where v.collection_id = c.id and v.state = 'active')
     as embedder
     from collections c where c.owner = ?"""
-_DOCUMENT = ", ".join(f"d.{field.name}" for field in dataclasses.fields(StoredDocument))
+_FIELDS = [field.name for field in dataclasses.fields(StoredDocument)]
+_COLUMNS: Mapping[str, Callable[[Any], pyarrow.Array]] = {
+    "bytes": columns.whole_numbers,
+    "chunks": columns.whole_numbers,
+    "tokens": columns.whole_numbers,
+    "pages": columns.whole_numbers,
+    "seconds": columns.numbers,
+    "created_at": columns.times,
+    "updated_at": columns.times,
+    "tags": columns.lists_of_texts,
+}
+"""Of the fields of a document, those that are no texts."""
+_DOCUMENT = ", ".join(f"d.{name}" for name in _FIELDS)
 _DOCUMENTS = f"select {_DOCUMENT} from documents d"
 _OWNED = "join collections c on c.id = d.collection_id where c.owner = ?"
 _FOUND = "contains(lower(d.name), ?) or contains(lower(d.title), ?) or contains(lower(d.source), ?)"
