@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import chain, groupby, pairwise
-from operator import attrgetter
+from itertools import chain, groupby, pairwise, takewhile
+from operator import attrgetter, eq
 from typing import Literal
 
 Pair = tuple[int, int]
@@ -75,6 +75,11 @@ def compare_texts(first: str, second: str) -> list[Piece]:
         pieces += _compare_words(gone, come)
         pieces += [Piece("same", line) for line in lines[to_left : to_left + 1]]
     return _join(pieces)
+
+
+def count_same(first: str, second: str) -> int:
+    """How many characters at their beginning are the same."""
+    return len(list(takewhile(bool, map(eq, first, second))))
 
 
 def _number(things: Sequence[Hashable]) -> list[tuple[Hashable, int]]:

@@ -53,13 +53,22 @@ class Stepping:
 
 def choose_steps(run_id: str) -> list[Step] | None:
     """The way to go through a finished run, and its steps up to there; None for all of them."""
-    on = st.toggle(
+    return draw_moments(run_id) if draw_switch(run_id) else None
+
+
+def draw_switch(run_id: str) -> bool:
+    """Whether one goes through the run."""
+    return st.toggle(
         "Step through",
         key=_key("on", run_id),
         help="Forward and back through what was done, from what is stored; it costs nothing.",
     )
-    if not on:
-        return None
+
+
+def draw_moments(run_id: str) -> list[Step] | None:
+    """The moments of the run, to go to one, and its steps up to there; None where it has hardly
+    any.
+    """
     stepping = _read(run_id)
     count, key = len(stepping.moments), _key("at", run_id)
     if count < 2:

@@ -38,6 +38,8 @@ class View:
     """The agents of the team."""
     live: bool = False
     """Whether the run goes on: what was just written stays whole for a while, and does not jump."""
+    again: bool = True
+    """Whether one that has ended can be run again from its steps."""
 
 
 @dataclass(slots=True)
@@ -114,7 +116,7 @@ def draw_transcript(steps: Sequence[Step], view: View) -> None:
             )
         if not end:
             st.caption("Nothing was done yet.")
-        if not view.live:
+        if view.again and not view.live:
             again.draw_problem(view.run_id)
         whole = _find_whole(end, _WHOLE[view.live])
         for bubble in end:
@@ -149,7 +151,7 @@ def _draw_parts(bubble: Bubble, view: View, whole: Collection[str]) -> None:
             draw_message(part, view.level, whole=True)
         else:
             kind_of(part).draw(part, view.level)
-        if not view.live:
+        if view.again and not view.live:
             again.draw_ways(part, view.run_id, with_calls=view.level == "everything")
 
 
