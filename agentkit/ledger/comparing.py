@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import chain, count, filterfalse
+from operator import attrgetter, itemgetter, methodcaller
 from typing import Any
 
 from agentkit import events
-from agentkit.events import MessageSent, ModelCalled, PlanMade, Retrieved, RunStarted
+from agentkit.events import Event, MessageSent, ModelCalled, PlanMade, Retrieved, RunStarted
 from agentkit.ledger.aligning import Piece, align_twice, compare_texts
 from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.spans import Span, Trace
@@ -21,7 +23,8 @@ from agentkit.ledger.spans import Span, Trace
 Place = tuple[object, object, object]
 """A passage by its document and span."""
 _SETTINGS = (
-    *("team_id", "model_id", "instructions", "parameters", "collection", "also", "scope"),
+    *("question", "team_id", "model_id", "instructions", "parameters"),
+    *("collection", "also", "scope"),
     *("max_tokens", "planning", "human_input"),
 )
 """Of a stored question."""
@@ -35,7 +38,7 @@ class Side:
 
     run: RunTotals
     trace: Trace
-    system: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    system: Mapping[str, str] = field(default_factory=dict)
     """What each agent was told last as its system message."""
 
 
@@ -65,7 +68,7 @@ class StepPair:
     @property
     def is_same(self) -> bool:
         """Whether both did the same, however long it took."""
-        return self.first is not None and self.second is not None and not self.differs
+        return None not in (self.first, self.second) and not self.differs
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +118,13 @@ class Comparison:
     @cached_property
     def steps(self) -> list[StepPair]:
         """All steps, aligned by who did them and of what kind they are."""
-        first, second = self.first.trace, self.second.trace
-        facts, others = _tell_all(first), _tell_all(second)
-        rows = align_twice(_make_keys(first, facts), _make_keys(second, others))
-        pairs = []
-        for one, other in rows:
-            before, after = _pick(first, one), _pick(second, other)
-            is_pair = before is not None and after is not None
-            differs = _pair(facts.get(one, {}), others.get(other, {})) if is_pair else []
-            pairs.append(StepPair(before, after, tuple(filter(_is_other, differs))))
-        return pairs
+        first, second = _read_steps(self.first.trace), _read_steps(self.second.trace)
+        make_key = attrgetter("key")
+        rows = align_twice(list(map(make_key, first)), list(map(make_key, second)))
+        known, others = dict(enumerate(first)), dict(enumerate(second))
+        here: Iterable[_Done | None] = map(known.get, map(itemgetter(0), rows))
+        there: Iterable[_Done | None] = map(others.get, map(itemgetter(1), rows))
+        return list(map(_pair_steps, here, there))
 
     @cached_property
     def passages(self) -> list[PassagePair]:
@@ -132,7 +132,8 @@ class Comparison:
         first, second = _find_passages(self.first.trace), _find_passages(self.second.trace)
         hits = _list_hits(self.second.trace) | _list_hits(self.first.trace)
         places = dict.fromkeys([*first, *second])
-        return [PassagePair(hits[one], first.get(one), second.get(one)) for one in places]
+        shown = map(hits.__getitem__, places)
+        return list(map(PassagePair, shown, map(first.get, places), map(second.get, places)))
 
     @cached_property
     def answer(self) -> list[Piece]:
@@ -142,42 +143,43 @@ class Comparison:
     @property
     def first_difference(self) -> StepPair | None:
         """The first step that differs; None where all are the same."""
-        return next((pair for pair in self.steps if not pair.is_same), None)
+        return next(filterfalse(attrgetter("is_same"), self.steps), None)
 
     @property
     def difference_too_early(self) -> StepPair | None:
         """The first difference, where the second run repeats the first one from a model call on and
         differs before that; None else.
         """
-        started = _find_last(self.second.trace, RunStarted)
-        if started is None or started.repeats != self.first.run.id or not started.from_step:
-            return None
-        calls = [one for one in self.first.trace.spans if _is_chat(self.first.trace, one)]
-        calls.sort(key=lambda one: one.seq)
-        steps = calls[started.from_step - 1 : started.from_step]
         found = self.first_difference
-        is_early = steps and found and found.first and found.first.seq < steps[0].seq
-        return found if is_early else None
+        if found is None or found.first is None:
+            return None
+        started = _select(self.second.trace, RunStarted)
+        begins = dict(map(attrgetter("repeats", "from_step"), started))
+        step = begins.get(self.first.run.id, 0)
+        calls = _list_calls(self.first.trace)[step - 1 : step]
+        return found if any(map(found.first.seq.__lt__, calls)) else None
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON values; of steps that are the same only where they stand."""
+        write = dataclasses.asdict
         return {
             "first": self.first.run.id,
             "second": self.second.run.id,
-            "settings": list(map(dataclasses.asdict, self.settings)),
-            "took": list(map(dataclasses.asdict, self.took)),
-            "plan": list(map(dataclasses.asdict, self.plan)),
-            "passages": list(map(dataclasses.asdict, self.passages)),
-            "answer": list(map(dataclasses.asdict, self.answer)),
+            "settings": list(map(write, self.settings)),
+            "took": list(map(write, self.took)),
+            "plan": list(map(write, self.plan)),
+            "passages": list(map(write, self.passages)),
+            "answer": list(map(write, self.answer)),
             "steps": list(map(_step_to_json, self.steps)),
         }
 
 
 def find_cited(trace: Trace) -> dict[Place, int]:
     """The passages that the run's answer cites, each with its marker."""
-    said = _select(trace, MessageSent)
-    cited = [one for event in said for one in event.extra.get("citations", ())]
-    return {place_of(one): int(one["marker"]) for one in cited}
+    extras = map(attrgetter("extra"), _select(trace, MessageSent))
+    cited = list(chain.from_iterable(map(methodcaller("get", "citations", ()), extras)))
+    markers = map(int, map(itemgetter("marker"), cited))
+    return dict(zip(map(place_of, cited), markers, strict=True))
 
 
 def place_of(hit: Mapping[str, Any]) -> Place:
@@ -187,15 +189,14 @@ def place_of(hit: Mapping[str, Any]) -> Place:
 
 def read_answer(trace: Trace) -> str:
     """What the run answered; empty if it did not."""
-    said = [one for one in _select(trace, MessageSent) if one.role == "assistant"]
-    own = [one.content for one in said if not one.extra.get("inner")]
-    return own[-1] if own else ""
+    said = map(attrgetter("content"), _select_said(trace, "assistant"))
+    return next(reversed(list(said)), "")
 
 
 def _step_to_json(pair: StepPair) -> dict[str, Any]:
     return {
-        "first": pair.first.seq if pair.first else None,
-        "second": pair.second.seq if pair.second else None,
+        "first": getattr(pair.first, "seq", None),
+        "second": getattr(pair.second, "seq", None),
         "same": pair.is_same,
         "differs": list(map(dataclasses.asdict, pair.differs)),
     }
@@ -205,40 +206,72 @@ def _step_to_json(pair: StepPair) -> dict[str, Any]:
 
 
 def _select(trace: Trace, kind: type[Any]) -> list[Any]:
-    return [one.event for one in trace.events.values() if isinstance(one.event, kind)]
+    heard = map(attrgetter("event"), trace.events.values())
+    return [event for event in heard if isinstance(event, kind)]
 
 
-def _find_last(trace: Trace, kind: type[Any]) -> Any:
-    return next(reversed(_select(trace, kind)), None)
+def _select_said(trace: Trace, role: str) -> list[MessageSent]:
+    """What a person asked, or what was answered: not what agents say to one another."""
+    said = _select(trace, MessageSent)
+    return [one for one in said if one.role == role and not one.extra.get("inner")]
+
+
+def _is_of_text(event: Event) -> bool:
+    """Whether it asks a language model."""
+    return isinstance(event, ModelCalled) and event.purpose == "chat"
+
+
+def _list_calls(trace: Trace) -> list[int]:
+    """The first events of the calls of language models, in their order."""
+
+    def is_call(span: Span) -> bool:
+        return any(map(_is_of_text, trace.events_of(span)))
+
+    return sorted(map(attrgetter("seq"), filter(is_call, trace.spans)))
 
 
 def _pair(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Fact]:
     names = dict.fromkeys([*first, *second])
-    return [Fact(name, first.get(name), second.get(name)) for name in names]
-
-
-def _is_other(fact: Fact) -> bool:
-    return not fact.is_same
+    return list(map(Fact, names, map(first.get, names), map(second.get, names)))
 
 
 def _read_settings(side: Side) -> dict[str, Any]:
-    said = [one for one in _select(side.trace, MessageSent) if one.role == "user"]
-    asked = [one for one in said if not one.extra.get("inner")]
-    stored: Mapping[str, Any] = asked[0].extra if asked else {}
-    calls = [one for one in _select(side.trace, ModelCalled) if one.purpose == "chat"]
+    stored = _read_question(side)
+    calls = filter(_is_of_text, _select(side.trace, ModelCalled))
     searches = _select(side.trace, Retrieved)
-    options = searches[0].options if searches else {}
-    repeat = stored.get("repeat") or {}
-    return {
+    options = next(map(attrgetter("options"), searches), {})
+    asked = {
         "kind": side.run.kind,
-        "question": asked[0].content if asked else side.run.title,
-        "team_id": side.run.team or stored.get("team_id"),
-        "models": sorted({one.model for one in calls}),
-        **{name: stored[name] for name in _SETTINGS[1:] if name in stored},
-        **{f"again: {name}": repeat[name] for name in _CHANGES if repeat.get(name)},
-        **{f"search: {name}": value for name, value in options.items()},
-        **{f"system: {agent}": text for agent, text in side.system.items()},
+        "question": side.run.title,
+        **_keep(_SETTINGS, stored),
+        "models": sorted(set(map(attrgetter("model"), calls))),
     }
+    return {
+        **asked,
+        **_put_under("again", _keep(_CHANGES, stored.get("repeat") or {})),
+        **_put_under("search", options),
+        **_put_under("system", side.system),
+    }
+
+
+def _read_question(side: Side) -> Mapping[str, Any]:
+    """The question as it is stored; of a run that answers none what the run itself tells."""
+    team = {"team_id": side.run.team}
+    asked = next(iter(_select_said(side.trace, "user")), None)
+    if asked is None:
+        return team
+    return {**team, **asked.extra, "question": asked.content}
+
+
+def _keep(names: Iterable[str], stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that are set."""
+    there = list(filter(stored.get, names))
+    return dict(zip(there, map(stored.get, there), strict=True))
+
+
+def _put_under(word: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    names = map(f"{word}: {{}}".format, facts)
+    return dict(zip(names, facts.values(), strict=True))
 
 
 def _read_took(side: Side) -> dict[str, Any]:
@@ -255,30 +288,86 @@ def _read_took(side: Side) -> dict[str, Any]:
     }
 
 
-def _read_plan(trace: Trace) -> dict[str, Any]:
-    made: list[PlanMade] = [one for one in _select(trace, PlanMade) if not one.error]
-    steps = made[-1].steps if made else []
-    return {str(one.get("label")): _describe_step(one) for one in steps}
+def _read_plan(trace: Trace) -> dict[str, str]:
+    ran = list(filterfalse(attrgetter("error"), _select(trace, PlanMade)))
+    steps = next(map(attrgetter("steps"), reversed(ran)), [])
+    return dict(map(_describe_step, steps))
 
 
-def _describe_step(step: Mapping[str, Any]) -> str:
-    return f"{step.get('thought', '')}\n{step.get('tool')}[{step.get('arguments')}]".strip()
+def _describe_step(step: Mapping[str, Any]) -> tuple[str, str]:
+    label, thought = str(step.get("label")), step.get("thought", "")
+    told = f"{thought}\n{step.get('tool')}[{step.get('arguments')}]"
+    return label, told.strip()
 
 
 def _list_hits(trace: Trace) -> dict[Place, Mapping[str, Any]]:
-    return {place_of(hit): hit for one in _select(trace, Retrieved) for hit in one.hits}
+    found = map(attrgetter("hits"), _select(trace, Retrieved))
+    hits = list(chain.from_iterable(found))
+    return dict(zip(map(place_of, hits), hits, strict=True))
 
 
 def _find_passages(trace: Trace) -> dict[Place, Found]:
-    cited, ranks = find_cited(trace), dict[Place, int]()
-    for search in _select(trace, Retrieved):
-        for number, hit in enumerate(search.hits, start=1):
-            place, rank = place_of(hit), int(hit.get("rank") or number)
-            ranks[place] = min(rank, ranks.get(place, rank))
-    return {place: Found(rank, cited.get(place)) for place, rank in ranks.items()}
+    """What the run found, best first; of several look-ups the best rank counts."""
+    ranked = chain.from_iterable(map(_rank, _select(trace, Retrieved)))
+    worst_first = sorted(ranked, key=itemgetter(1), reverse=True)
+    best = dict(worst_first)
+    cited = find_cited(trace)
+    places = sorted(best, key=best.__getitem__)
+    found = map(Found, map(best.__getitem__, places), map(cited.get, places))
+    return dict(zip(places, found, strict=True))
+
+
+def _rank(search: Retrieved) -> Iterable[tuple[Place, int]]:
+    return zip(map(place_of, search.hits), count(1), strict=False)
 
 
 # What a step did
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A step, and what is compared of it."""
+
+    span: Span
+    told: Mapping[str, Any]
+
+    @property
+    def key(self) -> tuple[Hashable, Hashable]:
+        """What it is like: its agent and kind; and what it is: all that it did."""
+        like = (self.span.lane, self.span.kind)
+        whole = json.dumps(self.told, sort_keys=True, default=str)
+        return like, (like, whole)
+
+
+def _read_steps(trace: Trace) -> list[_Done]:
+    spans = trace.spans[1:]
+    heard = map(trace.events_of, spans)
+    return list(map(_Done, spans, map(_tell, heard)))
+
+
+def _pair_steps(first: _Done | None, second: _Done | None) -> StepPair:
+    if first is None or second is None:
+        return StepPair(getattr(first, "span", None), getattr(second, "span", None))
+    facts = _pair(first.told, second.told)
+    differs = filterfalse(attrgetter("is_same"), facts)
+    return StepPair(first.span, second.span, tuple(differs))
+
+
+def _tell(heard: Sequence[Event]) -> dict[str, Any]:
+    """What is compared of the events of a step."""
+    told: dict[str, Any] = {}
+    for event in heard:
+        fields = _TOLD.get(type(event), {})
+        values = map(partial(getattr, event), fields.values())
+        told.update(zip(fields, values, strict=True))
+    if "passages" in told:
+        told["passages"] = list(map(_name_hit, told["passages"]))
+    return told
+
+
+def _name_hit(hit: Mapping[str, Any]) -> str:
+    _, start, end = place_of(hit)
+    return f"{hit.get('document')} {start}-{end}"
 
 
 _TOLD: dict[type[Any], Mapping[str, str]] = {
@@ -288,7 +377,12 @@ _TOLD: dict[type[Any], Mapping[str, str]] = {
     events.ToolReturned: {"well": "ok", "result": "content"},
     events.CodeRan: {"code": "code", "exit code": "exit_code", "output": "output"},
     events.CodeBegan: {"code": "code"},
-    Retrieved: {"query": "query", "collection": "collection", "mode": "mode"},
+    Retrieved: {
+        "query": "query",
+        "collection": "collection",
+        "mode": "mode",
+        "passages": "hits",
+    },
     events.Compressed: {"summary": "summary", "error": "error"},
     PlanMade: {"plan": "steps", "error": "error"},
     events.StepDone: {"arguments": "arguments", "evidence": "evidence", "error": "error"},
@@ -304,39 +398,3 @@ _TOLD: dict[type[Any], Mapping[str, str]] = {
     events.Unknown: {"stored": "data"},
 }
 """What is compared of an event, and its field; ids, times and prices are not."""
-
-
-def _tell_all(trace: Trace) -> dict[int | None, dict[str, Any]]:
-    """What each step did, by its place after the run."""
-    return {place: _tell(trace, span) for place, span in enumerate(trace.spans[1:])}
-
-
-def _tell(trace: Trace, span: Span) -> dict[str, Any]:
-    told: dict[str, Any] = {}
-    for event in trace.events_of(span):
-        fields = _TOLD.get(type(event), {})
-        told.update({name: getattr(event, field) for name, field in fields.items()})
-        if isinstance(event, Retrieved):
-            told["passages"] = [f"{hit.get('document')} {place_of(hit)[1:]}" for hit in event.hits]
-    return told
-
-
-def _make_keys(
-    trace: Trace, told: Mapping[int | None, Mapping[str, Any]]
-) -> list[tuple[Hashable, Hashable]]:
-    """What each step is like: its agent and kind; and what it is: all that it did."""
-    keys: list[tuple[Hashable, Hashable]] = []
-    for place, span in enumerate(trace.spans[1:]):
-        like = (span.lane, span.kind)
-        keys.append((like, (like, json.dumps(told[place], sort_keys=True, default=str))))
-    return keys
-
-
-def _pick(trace: Trace, place: int | None) -> Span | None:
-    return None if place is None else trace.spans[place + 1]
-
-
-def _is_chat(trace: Trace, span: Span) -> bool:
-    """Whether it asks a language model."""
-    heard = trace.events_of(span)
-    return any(isinstance(one, ModelCalled) and one.purpose == "chat" for one in heard)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from agentkit.events import ModelCalled
+from collections.abc import Mapping
+from functools import partial
+from operator import itemgetter
+
+from agentkit.events import ModelCalled, Recorded
 from agentkit.ledger import queries, requests, run_list
 from agentkit.ledger.comparing import Side
-from agentkit.ledger.queries import RunTotals
+from agentkit.ledger.requests import Request
 from agentkit.ledger.spans import Trace
 from agentkit.ledger.store import Ledger
 from agentkit.ledger.trace import build_trace
@@ -16,24 +20,36 @@ def read_side(ledger: Ledger, owner: str, run_id: str) -> Side:
     """A run as it is compared; raises NotFound."""
     run = run_list.one(ledger, owner, run_id)
     trace = build_trace(queries.events(ledger, owner, run_id, with_requests=False))
-    return make_side(ledger, owner, run, trace)
+    return Side(run, trace, _read_system(ledger, owner, run_id, trace))
 
 
-def make_side(ledger: Ledger, owner: str, run: RunTotals, trace: Trace) -> Side:
-    """The same of a run whose steps are known."""
-    calls = [(seq, one.event) for seq, one in trace.events.items()]
-    last = {event.agent: seq for seq, event in calls if _is_of_text(event)}
-    sent = requests.of_places(ledger.database, owner, run.id, list(last.values()))
-    system = {}
-    for agent, seq in last.items():
-        first = sent[seq].messages[:1] if seq in sent else []
-        if first and first[0].get("role") == "system":
-            system[agent] = text_of(first[0].get("content"))
-    return Side(run, trace, system)
+def _read_system(ledger: Ledger, owner: str, run_id: str, trace: Trace) -> dict[str, str]:
+    """What each agent was told last as its system message."""
+    calls = filter(_is_of_text, trace.events.values())
+    last = dict(map(_place_call, calls))
+    sent = requests.of_places(ledger.database, owner, run_id, list(last.values()))
+    told = map(partial(_find_system, sent), last.values())
+    known = zip(last, told, strict=True)
+    return dict(filter(itemgetter(1), known))
 
 
-def _is_of_text(event: object) -> bool:
+def _is_of_text(heard: Recorded) -> bool:
+    event = heard.event
     return isinstance(event, ModelCalled) and event.purpose == "chat"
+
+
+def _place_call(heard: Recorded) -> tuple[str, int]:
+    """Whose call it is, and where it stands."""
+    return getattr(heard.event, "agent", ""), heard.seq
+
+
+def _find_system(sent: Mapping[int, Request], seq: int) -> str:
+    """The system message of a request; empty where it has none, or is gone."""
+    if seq not in sent:
+        return ""
+    first = next(iter(sent[seq].messages), {})
+    is_system = first.get("role") == "system"
+    return text_of(first.get("content")) if is_system else ""
 
 
 def find_repeats(ledger: Ledger, owner: str, run_id: str) -> list[str]:
@@ -44,4 +60,4 @@ def find_repeats(ledger: Ledger, owner: str, run_id: str) -> list[str]:
         and r.chat_id = (select chat_id from runs where id = ?) order by r.started_at desc""",
         [owner, run_id, run_id],
     )
-    return [row["id"] for row in rows]
+    return list(map(itemgetter("id"), rows))

@@ -100,7 +100,7 @@ REPEAT = {"run_id": "first", "from_step": 2}
 def test_passages_are_told_by_rank_and_citation() -> None:
     cited = say("80", "assistant", citations=[{**hit(0, 1), "marker": 1}])
     first = side(search(hit(0, 1), hit(10, 2), hit(20, 3)), cited)
-    second = side(search(hit(10, 2), hit(0, 1)), search(hit(10, 1), hit(30, 2)))
+    second = side(search(hit(0, 1), hit(10, 2)), search(hit(10, 1), hit(30, 2)))
     pairs = {
         one.hit["start"]: (one.first, one.second) for one in Comparison(first, second).passages
     }

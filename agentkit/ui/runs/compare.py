@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import streamlit as st
@@ -19,8 +19,7 @@ from agentkit.ui.shared.state import PAGES
 from agentkit.ui.text import figures, markdown, times
 
 _MOST_ROWS = 200
-"""Of a group, of those that differ and of the same."""
-_SIDES = ("A", "B")
+"""Of a group: of those that differ, and of the same."""
 
 
 def draw_comparison(first: str, second: str) -> None:
@@ -33,11 +32,10 @@ def draw_comparison(first: str, second: str) -> None:
         args=(first,),
     )
     state.page_head("Two runs compared", "What differs stands first; what is the same is folded.")
-    sides = [_read(run_id) for run_id in (first, second)]
-    there = [side for side in sides if side is not None]
-    if len(there) < len(_SIDES):
+    one, other = _read(first), _read(second)
+    if one is None or other is None:
         return
-    found = Comparison(*there)
+    found = Comparison(one, other)
     with st.container(horizontal=True, vertical_alignment="top", key="compared"):
         _draw_side("A", found.first)
         _draw_side("B", found.second)
@@ -106,9 +104,11 @@ def _wait(run_id: str) -> None:
 
 
 def _draw_groups(found: Comparison) -> None:
-    ids = (found.first.run.id, found.second.run.id)
-    sides = [{"name": name, "run": run} for name, run in zip(_SIDES, ids, strict=True)]
     groups = list(map(_group_to_data, differences.list_groups(found)))
+    sides = [
+        {"name": "A", "run": found.first.run.id},
+        {"name": "B", "run": found.second.run.id},
+    ]
     components.comparison(_open_step, {"sides": sides, "groups": groups})
 
 
@@ -119,24 +119,22 @@ def _open_step(run_id: str, step: str) -> None:
 
 def _group_to_data(group: Group) -> dict[str, Any]:
     differing = group.differing
-    same = [row for row in group.rows if row.is_same]
+    same = list(filter(attrgetter("is_same"), group.rows))
     left = len(differing[_MOST_ROWS:])
     return {
         "name": group.name,
         "told": figures.count(len(differing), "difference") if differing else "no difference",
-        "differing": _rows_to_data(differing),
-        "same": _rows_to_data(same),
+        "differing": list(map(_row_to_data, differing[:_MOST_ROWS])),
+        "same": list(map(_row_to_data, same[:_MOST_ROWS])),
         "left": f"and {figures.count(left, 'difference')} more" if left else "",
     }
 
 
-def _rows_to_data(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": row.name,
-            "first": [[piece.how, piece.text] for piece in row.first],
-            "second": [[piece.how, piece.text] for piece in row.second],
-            "steps": list(row.steps),
-        }
-        for row in rows[:_MOST_ROWS]
-    ]
+def _row_to_data(row: Row) -> dict[str, Any]:
+    read = attrgetter("how", "text")
+    return {
+        "name": row.name,
+        "first": list(map(read, row.first)),
+        "second": list(map(read, row.second)),
+        "steps": list(row.steps),
+    }

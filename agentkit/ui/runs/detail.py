@@ -48,9 +48,9 @@ def draw_detail(run: RunTotals, trace: Trace, span: Span) -> None:
     if name:
         st.markdown(f"**{markdown.literal(_shorten(name))}**")
     st.caption(markdown.literal(" · ".join(fact for fact in facts if fact)))
+    _draw_again(run, trace, span)
     for event in trace.events_of(span):
         _draw_event(run, trace, span, event)
-    _draw_again(run, trace, span)
     _draw_own(run, trace, span)
 
 

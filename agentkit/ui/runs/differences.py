@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import filterfalse
+from operator import attrgetter
 from typing import Any
 
-from agentkit.ledger.aligning import Piece, compare_texts, count_same
+from agentkit.ledger.aligning import How, Piece, compare_texts, count_same
 from agentkit.ledger.comparing import Comparison, Fact, Found, PassagePair, StepPair
 from agentkit.ledger.spans import Span, Trace
 from agentkit.ui.runs import words
@@ -18,8 +20,9 @@ from agentkit.ui.text import figures
 Pieces = list[Piece]
 _CUT, _BEFORE = 400, 60
 """Characters of a value that are told; of them before the first difference."""
-_NONE = "none"
+_MOST_NAME = 120
 _MOST_ANSWER = 20_000
+_NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +47,35 @@ class Group:
     @property
     def differing(self) -> list[Row]:
         """The rows that differ."""
-        return [row for row in self.rows if not row.is_same]
+        return list(filterfalse(attrgetter("is_same"), self.rows))
+
+    @property
+    def is_same(self) -> bool:
+        """Whether no row differs."""
+        return not self.differing
 
 
 def list_groups(found: Comparison) -> list[Group]:
     """All that was compared: groups with differences first, empty ones left out."""
+    describe_step = partial(_describe_step, found)
     groups = [
         Group("What it took", list(map(_describe_took, found.took))),
         Group("Settings", list(map(_describe_setting, found.settings))),
         Group("Plan", list(map(_describe_text, found.plan))),
-        Group("Answer", [_describe_answer(found)]),
+        Group("Answer", _describe_answer(found.answer)),
         Group("Passages", list(map(_describe_passage, found.passages))),
-        Group("Steps", list(map(partial(_describe_step, found), found.steps))),
+        Group("Steps", list(map(describe_step, found.steps))),
     ]
-    return sorted((one for one in groups if one.rows), key=_is_equal)
+    there = filter(attrgetter("rows"), groups)
+    return sorted(there, key=attrgetter("is_same"))
 
 
 def list_lines(found: Comparison) -> Iterator[str]:
     """The same as lines of text, without what is the same."""
     for group in list_groups(found):
-        yield f"\n{group.name}: {figures.count(len(group.differing), 'difference')}"
+        count = len(group.differing)
+        yield ""
+        yield f"{group.name}: {figures.count(count, 'difference')}"
         for row in group.differing:
             yield f"  {row.name}".rstrip()
             yield f"    A  {_write_pieces(row.first)}"
@@ -71,11 +83,8 @@ def list_lines(found: Comparison) -> Iterator[str]:
 
 
 def _write_pieces(pieces: Pieces) -> str:
-    return " ".join("".join(piece.text for piece in pieces).split())
-
-
-def _is_equal(group: Group) -> bool:
-    return not group.differing
+    text = "".join(map(attrgetter("text"), pieces))
+    return " ".join(text.split())
 
 
 def describe_beginning(found: Comparison) -> str:
@@ -84,9 +93,11 @@ def describe_beginning(found: Comparison) -> str:
     if pair is None:
         return "Every step is the same."
     place = found.steps.index(pair)
-    same = f"The first {figures.count(place, 'step')} are the same. " if place else ""
-    span, trace = _choose(found, pair)
-    return f"{same}They differ from {_name(span, trace)} on: {_describe_how(pair)}."
+    differs = f"They differ from {_name_pair(found, pair)} on: {_describe_how(pair)}."
+    if not place:
+        return differs
+    same = figures.count(place, "step")
+    return f"The first {same} are the same. {differs}"
 
 
 def describe_early(found: Comparison) -> str:
@@ -94,19 +105,20 @@ def describe_early(found: Comparison) -> str:
     pair = found.difference_too_early
     if pair is None:
         return ""
-    span, trace = _choose(found, pair)
+    where = _name_pair(found, pair)
+    how = _describe_how(pair)
     return (
-        f"What was to be taken over differs at step {span.seq}, {_name(span, trace)}:"
-        f" {_describe_how(pair)}. Documents, tools or the team have changed since."
+        f"What was to be taken over differs at {where}: {how}. Documents, tools or the team have"
+        " changed since."
     )
 
 
-def _choose(found: Comparison, pair: StepPair) -> tuple[Span, Trace]:
-    """The step of the first run, else that of the second."""
+def _name_pair(found: Comparison, pair: StepPair) -> str:
+    """The name of the step of the first run, else of that of the second."""
     if pair.first is not None:
-        return pair.first, found.first.trace
-    assert pair.second is not None
-    return pair.second, found.second.trace
+        return _name(pair.first, found.first.trace)
+    assert pair.second is not None, "each pair has a step"
+    return _name(pair.second, found.second.trace)
 
 
 def _describe_how(pair: StepPair) -> str:
@@ -114,14 +126,14 @@ def _describe_how(pair: StepPair) -> str:
         return "only A has it"
     if pair.first is None:
         return "only B has it"
-    named = ", ".join(fact.name for fact in pair.differs)
-    return f"another {named}"
+    names = map(attrgetter("name"), pair.differs)
+    return f"another {', '.join(names)}"
 
 
 def _name(span: Span, trace: Trace) -> str:
-    who = f" of {wording.called(span.lane)}" if span.lane else ""
-    name = " ".join(words.of_step(span, trace)[:80].split())
-    return f"{words.STEPS[span.kind]} {name}".rstrip() + who
+    shown = words.of_step(span, trace)[:_MOST_NAME]
+    name = " ".join([words.STEPS[span.kind], *shown.split()])
+    return f"{name} of {wording.called(span.lane)}" if span.lane else name
 
 
 # Rows
@@ -129,9 +141,10 @@ def _name(span: Span, trace: Trace) -> str:
 
 def _describe_took(fact: Fact) -> Row:
     name, write = _TOOK[fact.name]
-    first, second = _write(write, fact.first), _write(write, fact.second)
-    more = _describe_change(fact)
-    return Row(name, _plain(first), _plain(f"{second}{more}"), fact.is_same)
+    first = _write(write, fact.first)
+    second = _write(write, fact.second)
+    change = _describe_change(fact)
+    return Row(name, _plain(first), _plain(second + change), fact.is_same)
 
 
 def _write(write: Callable[[Any], str], value: object) -> str:
@@ -152,16 +165,21 @@ _TOOK: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 def _describe_change(fact: Fact) -> str:
     """By how much a number is another one."""
-    if isinstance(fact.first, str) or not fact.first or not fact.second:
+    try:
+        share = fact.second / fact.first - 1
+    except (TypeError, ZeroDivisionError):  # words; or one is not known, or is nothing
         return ""
-    share = round(100 * (fact.second / fact.first - 1))
-    return f" ({share:+d} %)" if share else ""
+    told = f"{share:+.0%}"
+    if told in ("+0%", "-0%"):
+        return ""
+    return f" ({told})"
 
 
 def _describe_setting(fact: Fact) -> Row:
     kind, _, rest = fact.name.partition(": ")
-    name = _KINDS[kind].format(rest.replace("_", " ")) if rest else _SETTINGS[fact.name]
-    write = words.of_team if fact.name == "team_id" else _write_value
+    known = _SETTINGS[kind]
+    name = known.format(rest.replace("_", " "))
+    write = _WRITTEN.get(fact.name, _write_value)
     return _compare(name, _write(write, fact.first), _write(write, fact.second))
 
 
@@ -179,39 +197,50 @@ _SETTINGS = {
     "max_tokens": "Most tokens",
     "planning": "How is planned",
     "human_input": "When you are asked",
-}
-_KINDS = {
     "again": "Run again: {}",
     "search": "Search: {}",
     "system": "What {} is told",
 }
+_WRITTEN: dict[str, Callable[[Any], str]] = {"team_id": words.of_team, "kind": words.of_kind}
 
 
 def _write_value(value: object) -> str:
     if isinstance(value, str):
         return value
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return ", ".join(value)
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _describe_text(fact: Fact) -> Row:
-    return _compare(fact.name, _write(str, fact.first), _write(str, fact.second))
+    first = _write(str, fact.first)
+    second = _write(str, fact.second)
+    return _compare(fact.name, first, second)
 
 
-def _describe_answer(found: Comparison) -> Row:
-    pieces = [Piece(one.how, _shorten(one.text, _MOST_ANSWER)) for one in found.answer]
-    is_same = all(piece.how == "same" for piece in pieces)
-    return Row("", _of_first(pieces), _of_second(pieces), is_same)
+def _describe_answer(answer: Pieces) -> list[Row]:
+    """Both answers as they are; none where there is none."""
+    if not answer:
+        return []
+    shown = list(map(_shorten_piece, answer))
+    hows = set(map(attrgetter("how"), shown))
+    is_same = hows == {"same"}
+    return [Row("", _leave_out("added", shown), _leave_out("removed", shown), is_same)]
+
+
+def _shorten_piece(piece: Piece) -> Piece:
+    return Piece(piece.how, _shorten(piece.text, _MOST_ANSWER))
 
 
 def _describe_passage(pair: PassagePair) -> Row:
-    page, place = pair.hit.get("page"), pair.hit.get("place")
-    parts = [pair.hit.get("document"), f"p. {page}" if page else place, pair.hit.get("heading")]
-    name = ", ".join(str(part) for part in parts if part)
-    text = " ".join(str(pair.hit.get("text", "")).split())
-    named = f"{name}: {_shorten(text, 120)}"
-    return Row(named, _tell_found(pair.first), _tell_found(pair.second), pair.is_same)
+    hit = pair.hit
+    page = hit.get("page")
+    where = f"p. {page}" if page else hit.get("place")
+    parts = filter(None, [hit.get("document"), where, hit.get("heading")])
+    name = ", ".join(map(str, parts))
+    text = " ".join(str(hit.get("text", "")).split())
+    named = f"{name}: {_shorten(text, _MOST_NAME)}"
+    first = _tell_found(pair.first)
+    second = _tell_found(pair.second)
+    return Row(named, first, second, pair.is_same)
 
 
 def _tell_found(found: Found | None) -> Pieces:
@@ -222,48 +251,52 @@ def _tell_found(found: Found | None) -> Pieces:
 
 
 def _describe_step(found: Comparison, pair: StepPair) -> Row:
-    span, trace = _choose(found, pair)
-    first, second = Pieces(), Pieces()
+    first, second = _tell_there(pair.first), _tell_there(pair.second)
     for fact in pair.differs:
-        row = _compare(
-            fact.name, _write(_write_value, fact.first), _write(_write_value, fact.second)
-        )
-        first += [Piece("same", f"{fact.name}: "), *row.first, Piece("same", "\n")]
-        second += [Piece("same", f"{fact.name}: "), *row.second, Piece("same", "\n")]
-    if not pair.differs:
-        first, second = _tell_there(pair.first), _tell_there(pair.second)
-    seqs = (pair.first and pair.first.seq, pair.second and pair.second.seq)
-    return Row(_name(span, trace), first, second, pair.is_same, seqs)
+        told = _write(_write_value, fact.first)
+        other = _write(_write_value, fact.second)
+        row = _compare(fact.name, told, other)
+        first += _put_under(row.name, row.first)
+        second += _put_under(row.name, row.second)
+    seqs = (getattr(pair.first, "seq", None), getattr(pair.second, "seq", None))
+    return Row(_name_pair(found, pair), first, second, pair.is_same, seqs)
+
+
+def _put_under(name: str, pieces: Pieces) -> Iterable[Piece]:
+    return [Piece("same", f"\n{name}: "), *pieces]
 
 
 def _tell_there(span: Span | None) -> Pieces:
-    return _plain(words.told(span) or "done" if span else "not done")
+    if span is None:
+        return _plain("not done")
+    return _plain(words.told(span) or "done")
 
 
 def _compare(name: str, first: str, second: str) -> Row:
     """Two values, of long ones from shortly before their first difference on, marked by word."""
     is_same = first == second
-    begin = 0 if is_same else max(0, count_same(first, second) - _BEFORE)
+    begin = count_same(first, second) - _BEFORE
+    if is_same:
+        begin = 0
     pieces = compare_texts(_cut(first, begin), _cut(second, begin))
-    return Row(name, _of_first(pieces), _of_second(pieces), is_same)
+    return Row(name, _leave_out("added", pieces), _leave_out("removed", pieces), is_same)
 
 
 def _cut(text: str, begin: int) -> str:
-    before = "…" if begin else ""
-    return before + _shorten(text[begin : begin + _CUT + 1], _CUT)
+    if begin <= 0:
+        return _shorten(text, _CUT)
+    return "…" + _shorten(text[begin : begin + _CUT + 1], _CUT)
 
 
 def _shorten(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}…"
+    if len(text) <= most:
+        return text
+    return f"{text[:most]}…"
 
 
 def _plain(text: str) -> Pieces:
     return [Piece("same", text)]
 
 
-def _of_first(pieces: Pieces) -> Pieces:
-    return [one for one in pieces if one.how != "added"]
-
-
-def _of_second(pieces: Pieces) -> Pieces:
-    return [one for one in pieces if one.how != "removed"]
+def _leave_out(how: How, pieces: Pieces) -> Pieces:
+    return [one for one in pieces if one.how != how]
