@@ -13,6 +13,7 @@ from agentkit.cli.store import open_workspace
 from agentkit.errors import NotFound
 
 if TYPE_CHECKING:
+    from agentkit.ledger.comparing import Side
     from agentkit.ledger.queries import RunTotals
     from agentkit.ledger.spans import Span, Trace
     from agentkit.workspace import Workspace
@@ -104,19 +105,23 @@ def trace(
 def _compare(context: typer.Context, run: str, beside: str, *, as_json: bool) -> None:
     """Tell what differs in two runs."""
     from agentkit.ledger.comparing import Comparison
-    from agentkit.ledger.sides import read_side
     from agentkit.ui.runs import differences
 
     with open_workspace(context) as workspace:
-        ledger, owner = workspace.ledger, workspace.settings.owner
-        first = read_side(ledger, owner, _find_run(workspace, run).id)
-        found = Comparison(first, read_side(ledger, owner, beside))
+        found = Comparison(_read_side(workspace, run), _read_side(workspace, beside))
     if as_json:
         put_json(found.to_json())
         return
     put(differences.describe_beginning(found))
     for line in differences.list_lines(found):
         put(line)
+
+
+def _read_side(workspace: Workspace, run_id: str) -> Side:
+    from agentkit.ledger.sides import make_side
+
+    found = _find_run(workspace, run_id)
+    return make_side(found, workspace.figures.events(workspace.settings.owner, found.id))
 
 
 def _find_run(workspace: Workspace, run_id: str) -> RunTotals:

@@ -330,6 +330,8 @@ class _Done:
 
     span: Span
     told: Mapping[str, Any]
+    served: bool = False
+    """Whether it was taken over from another run, whichever model is named."""
 
     @property
     def key(self) -> tuple[Hashable, Hashable]:
@@ -341,14 +343,20 @@ class _Done:
 
 def _read_steps(trace: Trace) -> list[_Done]:
     spans = trace.spans[1:]
-    heard = map(trace.events_of, spans)
-    return list(map(_Done, spans, map(_tell, heard)))
+    heard = list(map(trace.events_of, spans))
+    return list(map(_Done, spans, map(_tell, heard), map(_is_served, heard)))
+
+
+def _is_served(heard: Sequence[Event]) -> bool:
+    return any(getattr(event, "replayed", False) for event in heard)
 
 
 def _pair_steps(first: _Done | None, second: _Done | None) -> StepPair:
     if first is None or second is None:
         return StepPair(getattr(first, "span", None), getattr(second, "span", None))
     facts = _pair(first.told, second.told)
+    if first.served or second.served:
+        facts = [fact for fact in facts if fact.name != "model"]
     differs = filterfalse(attrgetter("is_same"), facts)
     return StepPair(first.span, second.span, tuple(differs))
 

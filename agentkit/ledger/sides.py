@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import itemgetter
+from typing import Any
 
 from agentkit.events import ModelCalled, Recorded
 from agentkit.ledger import queries, requests, run_list
 from agentkit.ledger.comparing import Side
+from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.requests import Request
 from agentkit.ledger.spans import Trace
 from agentkit.ledger.store import Ledger
@@ -21,6 +23,15 @@ def read_side(ledger: Ledger, owner: str, run_id: str) -> Side:
     run = run_list.one(ledger, owner, run_id)
     trace = build_trace(queries.events(ledger, owner, run_id, with_requests=False))
     return Side(run, trace, _read_system(ledger, owner, run_id, trace))
+
+
+def make_side(run: RunTotals, heard: Sequence[Recorded]) -> Side:
+    """The same of events that have what was sent to models."""
+    calls = list(filter(_is_of_text, heard))
+    agents = map(itemgetter(0), map(_place_call, calls))
+    told = map(_find_told, calls)
+    known = dict(zip(agents, told, strict=True))
+    return Side(run, build_trace(heard), dict(filter(itemgetter(1), known.items())))
 
 
 def _read_system(ledger: Ledger, owner: str, run_id: str, trace: Trace) -> dict[str, str]:
@@ -45,9 +56,15 @@ def _place_call(heard: Recorded) -> tuple[str, int]:
 
 def _find_system(sent: Mapping[int, Request], seq: int) -> str:
     """The system message of a request; empty where it has none, or is gone."""
-    if seq not in sent:
-        return ""
-    first = next(iter(sent[seq].messages), {})
+    return _read_first(sent[seq].messages) if seq in sent else ""
+
+
+def _find_told(heard: Recorded) -> str:
+    return _read_first(getattr(heard.event, "messages", ()))
+
+
+def _read_first(messages: Sequence[Mapping[str, Any]]) -> str:
+    first = next(iter(messages), {})
     is_system = first.get("role") == "system"
     return text_of(first.get("content")) if is_system else ""
 

@@ -11,9 +11,10 @@ from agentkit.events import (
     RunFinished,
     Unknown,
 )
+from agentkit.ledger import queries, sides
 from tests.app.conftest import ScriptableWorkspace
-from tests.app.driver import open_page, texts
-from tests.app.test_runs import ask, data_of, keep
+from tests.app.driver import OWNER, open_page, settle, texts
+from tests.app.test_runs import ask, data_of, find_step, keep
 
 
 def groups_of(app: Any) -> dict[str, dict[str, Any]]:
@@ -55,6 +56,46 @@ def test_equal_runs_have_no_difference_but_their_time(kitchen: ScriptableWorkspa
     assert not any(group["differing"] for group in groups.values())
     assert "Every step is the same." in texts(app)
     assert [told(row) for row in groups["Passages"]["same"]]
+
+
+def test_a_call_is_run_again_with_another_reply_and_compared(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    run_id = ask(kitchen)
+    app = open_page("runs", run=run_id, step=find_step(kitchen, run_id, "model"))
+    (reply,) = [
+        one.event.call_id
+        for one in queries.events(kitchen.ledger, OWNER, run_id)
+        if isinstance(one.event, ModelReplied) and one.event.purpose == "chat"
+    ]
+    app.session_state[f"again-from-{reply}"] = True
+    app.run()
+    app.text_area(key=f"again-reply-{reply}").set_value("It takes 95 degrees [1].")
+    (form,) = [one for one in app.button if one.label == "Run again"]
+    form.click().run()
+    (again,) = sides.find_repeats(kitchen.ledger, OWNER, run_id)
+    assert dict(app.query_params) == {"run": run_id, "with": again}
+    settle(app)
+    answer = groups_of(app)["Answer"]["differing"][0]
+    assert "80 degrees" in told(answer)[1]
+    assert "95 degrees" in told(answer)[2]
+    assert "added" in [how for how, _ in answer["second"]]
+    assert not any("What was to be taken over" in one.value for one in app.warning)
+    app = open_page("runs", run=run_id)
+    app.button(key=f"compare-{run_id}-{again}").click().run()
+    assert dict(app.query_params) == {"run": run_id, "with": again}
+
+
+def test_a_finished_run_is_stepped_through(kitchen: ScriptableWorkspace) -> None:
+    run_id = ask(kitchen)
+    app = open_page("runs", run=run_id)
+    app.toggle(key=f"stepping-on-{run_id}").set_value(True).run()
+    assert "1 of " in texts(app)
+    while not app.button(key=f"stepping-forward-{run_id}").disabled:
+        app.button(key=f"stepping-forward-{run_id}").click().run()
+    assert "80 degrees" in texts(app)
+    app.slider(key=f"stepping-at-{run_id}").set_value(1).run()
+    assert "80 degrees" not in texts(app)
 
 
 def test_odd_runs_are_compared_all_the_same(workspace: ScriptableWorkspace) -> None:

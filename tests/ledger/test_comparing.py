@@ -135,6 +135,9 @@ def test_a_group_from_its_second_call_on_differs_there() -> None:
     assert [fact.name for fact in pair.differs] == ["model", "reply"]
     assert (found.steps[2].first, found.steps[2].differs) == (None, ())
     assert found.difference_too_early is None
+    served = [replace(one, model="big") for one in call(1, "80")]
+    served[1] = replace(served[1], replayed=True)
+    assert Comparison(first, side(again, *served, run_id="second")).steps[0].is_same
     early = Comparison(first, side(again, *call(1, "95"), *later, run_id="second"))
     assert early.difference_too_early is early.steps[0]
     assert Comparison(first, first).difference_too_early is None

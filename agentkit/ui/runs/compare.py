@@ -36,8 +36,10 @@ def draw_comparison(first: str, second: str) -> None:
     if one is None or other is None:
         return
     found = Comparison(one, other)
-    with st.container(horizontal=True, vertical_alignment="top", key="compared"):
+    left, right = st.columns(2)
+    with left:
         _draw_side("A", found.first)
+    with right:
         _draw_side("B", found.second)
     _draw_told(found)
     if _draw_going_on(found.second):

@@ -201,7 +201,12 @@ _SETTINGS = {
     "search": "Search: {}",
     "system": "What {} is told",
 }
-_WRITTEN: dict[str, Callable[[Any], str]] = {"team_id": words.of_team, "kind": words.of_kind}
+_WRITTEN: dict[str, Callable[[Any], str]] = {
+    "kind": words.of_kind,
+    "team_id": words.of_team,
+    "models": ", ".join,
+    "also": ", ".join,
+}
 
 
 def _write_value(value: object) -> str:

@@ -110,7 +110,7 @@ def _draw_chosen() -> None:
             args=tuple(chosen),
         )
     elif chosen:
-        st.caption("Choose another one to compare it with.")
+        st.caption("Choose another one to compare it with.", width="content")
 
 
 def _draw_runs(found: int, runs: Sequence[RunTotals]) -> None:
@@ -118,7 +118,7 @@ def _draw_runs(found: int, runs: Sequence[RunTotals]) -> None:
         _draw_none()
         return
     with st.container(horizontal=True, vertical_alignment="center", key="runs-chosen-row"):
-        st.caption(figures.count(found, "run"))
+        st.caption(figures.count(found, "run"), width="content")
         _draw_chosen()
     ids = [run.id for run in runs]
     ends = run_list.ends(state.workspace().ledger, state.owner(), ids)

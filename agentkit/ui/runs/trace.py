@@ -17,6 +17,7 @@ from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.spans import Span, Trace
 from agentkit.ledger.trace import build_trace
 from agentkit.ui.runs import detail, overview, words
+from agentkit.ui.runs.parts import SHOWN
 from agentkit.ui.shared import components, downloads, state
 from agentkit.ui.shared.state import PAGES
 from agentkit.ui.steps import stepping, transcript, wording
@@ -26,6 +27,9 @@ from agentkit.ui.text import figures, markdown, times
 _KEPT, _MOST_KEPT = "traces-read", 2
 _PROBLEMS = 8
 _LEAST_SHARE = 100  # less of the run's time than this part of it is not told
+_GOING_ON = ("running", "waiting")
+_STEPPED = ("chat", "script", "extract")
+"""Kinds of runs that can be stepped through: agents talk in them."""
 _REPEATS = 3
 """Runs that began from this one, the newest, which are offered for comparing."""
 _FAILED = 5
@@ -49,8 +53,8 @@ def draw_trace(run_id: str) -> None:
     span = _find_chosen(trace)
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        is_over = run.state not in ("running", "waiting") and run.chat_id
-        if is_over and stepping.draw_switch(run.id):
+        is_talk = run.kind in _STEPPED and run.state not in _GOING_ON
+        if is_talk and stepping.draw_switch(run.id):
             _step_through(run)
         else:
             _draw_steps(run, trace, span)
@@ -66,6 +70,10 @@ def _step_through(run: RunTotals) -> None:
     """What was said and done up to a moment; going on to another one draws only this."""
     made = stepping.draw_moments(run.id) or []
     transcript.draw_transcript(made, View(run.id, "everything", again=False))
+    if answer := stepping.find_answer(run.id):
+        with st.container(border=True, key="stepped-answer"):
+            st.caption("Answer")
+            st.markdown(markdown.prose(answer[:SHOWN]))
 
 
 def choose_step(step: str) -> None:
@@ -94,7 +102,7 @@ def _read_trace(run: RunTotals) -> Trace:
         return known[run.id]
     ledger, owner = state.workspace().ledger, state.owner()
     trace = build_trace(queries.events(ledger, owner, run.id, with_requests=False))
-    if run.state not in ("running", "waiting"):
+    if run.state not in _GOING_ON:
         known[run.id] = trace
         for old in list(known)[:-_MOST_KEPT]:
             del known[old]
