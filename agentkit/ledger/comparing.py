@@ -239,7 +239,7 @@ def _read_settings(side: Side) -> dict[str, Any]:
     stored = _read_question(side)
     calls = filter(_is_of_text, _select(side.trace, ModelCalled))
     searches = _select(side.trace, Retrieved)
-    options = next(map(attrgetter("options"), searches), {})
+    options: Mapping[str, Any] = next(map(attrgetter("options"), searches), {})
     asked = {
         "kind": side.run.kind,
         "question": side.run.title,
@@ -290,7 +290,7 @@ def _read_took(side: Side) -> dict[str, Any]:
 
 def _read_plan(trace: Trace) -> dict[str, str]:
     ran = list(filterfalse(attrgetter("error"), _select(trace, PlanMade)))
-    steps = next(map(attrgetter("steps"), reversed(ran)), [])
+    steps: list[Mapping[str, Any]] = next(map(attrgetter("steps"), reversed(ran)), [])
     return dict(map(_describe_step, steps))
 
 
@@ -342,9 +342,18 @@ class _Done:
 
 
 def _read_steps(trace: Trace) -> list[_Done]:
-    spans = trace.spans[1:]
+    """In the order in which they were told: what was taken over is told with the time that it took
+    once, and would seem to begin before what it follows. Embeddings are left out: a look-up that
+    is taken over needs none, and what it found is compared.
+    """
+    there = filterfalse(_is_embedding, trace.spans[1:])
+    spans = sorted(there, key=attrgetter("seq"))
     heard = list(map(trace.events_of, spans))
     return list(map(_Done, spans, map(_tell, heard), map(_is_served, heard)))
+
+
+def _is_embedding(span: Span) -> bool:
+    return span.kind == "embedding"
 
 
 def _is_served(heard: Sequence[Event]) -> bool:

@@ -112,6 +112,16 @@ def test_passages_are_told_by_rank_and_citation() -> None:
     }
 
 
+def test_a_search_that_is_taken_over_stays_behind_the_question() -> None:
+    asked = say("How hot?", "user")
+    slow = replace(search(hit(0, 1)), seconds=3.0)
+    first, second = (
+        side(asked, *call(1, "80"), slow),
+        side(asked, *call(1, "80"), search(hit(0, 1))),
+    )
+    assert [pair.is_same for pair in Comparison(first, second).steps] == [True, True, True]
+
+
 def test_plans_are_told_by_label() -> None:
     step = {"label": "#E1", "thought": "Look", "tool": "search", "arguments": "tea"}
     failed = PlanMade("Planner", "p", 1, [], "it has no step")
