@@ -13,6 +13,7 @@ from agentkit.cli.store import open_workspace
 from agentkit.errors import NotFound
 
 if TYPE_CHECKING:
+    from agentkit.ledger.comparing import Side
     from agentkit.ledger.queries import RunTotals
     from agentkit.ledger.spans import Span, Trace
     from agentkit.workspace import Workspace
@@ -74,13 +75,21 @@ def trace(
     step: Annotated[
         str, typer.Option(help="Only this step, by its number or the id of a call.")
     ] = "",
+    beside: Annotated[
+        str, typer.Option("--with", metavar="RUN", help="Compare it with this other run.")
+    ] = "",
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object, with every event and request.")
     ] = False,
 ) -> None:
-    """Show a run step by step: what happened within what, how long it took, and what it cost."""
+    """Show a run step by step: what happened within what, how long it took, and what it cost; or
+    what differs in another run.
+    """
     from agentkit.ledger.trace import build_trace
 
+    if beside:
+        _compare(context, run, beside, as_json=as_json)
+        return
     with open_workspace(context) as workspace:
         found = _find_run(workspace, run)
         whole = build_trace(workspace.figures.events(workspace.settings.owner, found.id))
@@ -91,6 +100,28 @@ def trace(
     put_table(_STEPS, [_step_to_cells(span, whole) for span in spans], numbers=("step", "after s"))
     put("* on the critical path: the run would have ended earlier, had this taken less time")
     _note_problems(whole)
+
+
+def _compare(context: typer.Context, run: str, beside: str, *, as_json: bool) -> None:
+    """Tell what differs in two runs."""
+    from agentkit.ledger.comparing import Comparison
+    from agentkit.ui.runs import differences
+
+    with open_workspace(context) as workspace:
+        found = Comparison(_read_side(workspace, run), _read_side(workspace, beside))
+    if as_json:
+        put_json(found.to_json())
+        return
+    put(differences.describe_beginning(found))
+    for line in differences.list_lines(found):
+        put(line)
+
+
+def _read_side(workspace: Workspace, run_id: str) -> Side:
+    from agentkit.ledger.sides import make_side
+
+    found = _find_run(workspace, run_id)
+    return make_side(found, workspace.figures.events(workspace.settings.owner, found.id))
 
 
 def _find_run(workspace: Workspace, run_id: str) -> RunTotals:

@@ -117,7 +117,7 @@ def test_examples_are_named_after_the_documents_and_run_at_a_click(kitchen: str)
 def test_a_query_shows_passages_with_every_score_and_the_time_of_every_stage(kitchen: str) -> None:
     app = open_page("retrieval_lab")
     app.text_input(key="q").set_value(QUERY)
-    app.button(key="search").click().run()
+    app.button(key="lab-search").click().run()
     shown = texts(app)
     assert found(app)[0] == "tea.md"
     assert "passages** in" in shown
@@ -400,10 +400,10 @@ def test_exact_text_is_shown_where_it_stands(kitchen: str) -> None:
     app.toggle(key="match-case").set_value(False)
     app.toggle(key="regex").set_value(True)
     app.text_input(key="q").set_value(r"\d\d degrees")
-    app.button(key="search").click().run()
+    app.button(key="lab-search").click().run()
     assert ":primary-background[92 degrees]" in app.table[0].value["Text"].iloc[0]
     app.text_input(key="q").set_value("(")
-    app.button(key="search").click().run()
+    app.button(key="lab-search").click().run()
     assert app.error
     assert not app.exception
 

@@ -40,6 +40,7 @@ from agentkit.ledger.trace import build_trace
 from agentkit.retrieval import FakeEmbedder
 from agentkit.settings import Settings
 from agentkit.ui.shared import state
+from agentkit.ui.steps.stepping import Stepping
 from agentkit.workspace import Workspace
 
 RUNS, CALLS, EVENTS, ROUNDS = 100_000, 3, 5_000, 5
@@ -219,8 +220,20 @@ def measure_trace(ledger: Ledger) -> None:
     app = open_page(run="long")
     steps = iter(range(2, 4_000, 5))
     tell("page: another step of it", measure(lambda: open_step(app, next(steps))))
+    stepping = Stepping.through(stored)
+    tell(
+        "stepped through: the steps at its end",
+        measure(partial(stepping.at, len(stepping.moments))),
+    )
+    app.toggle(key="stepping-on-long").set_value(True).run()
+    moments = iter(range(len(stepping.moments), 0, -1))
+    tell("page: one moment on near its end", measure(lambda: go_to(app, next(moments))))
     find = partial(run_list.find_events, ledger, OWNER, "long", "kettle")
     tell("a text found in it", measure(find))
+
+
+def go_to(app: AppTest, moment: int) -> None:
+    app.slider(key="stepping-at-long").set_value(moment).run()
 
 
 def open_step(app: AppTest, seq: int) -> None:

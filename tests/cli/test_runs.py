@@ -51,6 +51,20 @@ def test_runs_are_found_and_sorted(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("two")
+def test_two_runs_are_compared(cli: Cli) -> None:
+    told = cli("trace", "first", "--with", "second").out
+    assert "They differ from Model small of Writer on" in told
+    assert "State" in told
+    whole = cli("trace", "first", "--with", "second", "--json").json
+    assert (whole["first"], whole["second"]) == ("first", "second")
+    (step,) = whole["steps"]
+    assert {fact["name"] for fact in step["differs"]} == {"reply", "status", "error"}
+    assert cli("trace", "first", "--with", "first").out.startswith("Every step is the same.")
+    missing = cli("trace", "first", "--with", "nothing")
+    assert "There is no run 'nothing'" in missing.err
+
+
+@pytest.mark.usefixtures("two")
 def test_a_run_is_told_step_by_step(cli: Cli) -> None:
     told = cli("trace", "first")
     run, call, *_ = [" ".join(line.split()) for line in told.out.splitlines()[1:]]

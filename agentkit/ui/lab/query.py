@@ -74,7 +74,7 @@ def _draw_query() -> str:
                 "Query", key="q", icon=icon, placeholder=example, bind="query-params"
             )
         with right:
-            st.form_submit_button("Search", type="primary", key="search", width="stretch")
+            st.form_submit_button("Search", type="primary", key="lab-search", width="stretch")
     return (query or "").strip()
 
 

@@ -15,13 +15,15 @@ from agentkit.event_json import to_json
 from agentkit.events import Event
 from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.spans import Span, Trace
-from agentkit.ui.runs import call, lookup, question, words
+from agentkit.ui.runs import call, lookup, overview, question, words
 from agentkit.ui.runs.parts import SHOWN, draw_text
 from agentkit.ui.shared import downloads
 from agentkit.ui.shared.state import PAGES
-from agentkit.ui.steps import request, wording
+from agentkit.ui.steps import again, request, wording
 from agentkit.ui.text import figures, markdown
 from agentkit.ui.text.listing import draw_runnable
+
+_ENDED = ("finished", "failed", "stopped")
 
 
 def draw_detail(run: RunTotals, trace: Trace, span: Span) -> None:
@@ -46,9 +48,19 @@ def draw_detail(run: RunTotals, trace: Trace, span: Span) -> None:
     if name:
         st.markdown(f"**{markdown.literal(_shorten(name))}**")
     st.caption(markdown.literal(" · ".join(fact for fact in facts if fact)))
+    _draw_again(run, trace, span)
     for event in trace.events_of(span):
         _draw_event(run, trace, span, event)
     _draw_own(run, trace, span)
+
+
+def _draw_again(run: RunTotals, trace: Trace, span: Span) -> None:
+    """The form that runs an answer again from this call of a model, if it is one."""
+    replies = [one for one in trace.events_of(span) if isinstance(one, events.ModelReplied)]
+    if run.state not in _ENDED or not run.chat_id or span.kind != "model" or not replies:
+        return
+    again.draw_call(replies[-1], run.id, partial(overview.open_comparison, run.id))
+    again.draw_problem(run.id)
 
 
 def _close() -> None:

@@ -14,6 +14,7 @@ import streamlit as st
 from agentkit.core import bus
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import Event, MessageSent, Retrieved
+from agentkit.ledger.comparing import Place, find_cited, place_of
 from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.spans import Span, Trace
 from agentkit.retrieval import Hit
@@ -34,8 +35,6 @@ _SHOWN = 50
 _BEYOND = 40
 """So many passages more than were given are looked at for what was not."""
 _LEFT_OUT = {"weak": "below the threshold", "duplicate": "nearly the same as another"}
-Place = tuple[object, object, object]
-"""A passage by its document and span."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +72,10 @@ def read_options(event: Retrieved) -> SearchOptions | None:
         return None
 
 
-def find_cited(trace: Trace) -> dict[Place, int]:
-    """The passages that the run's answer cites, each with its marker."""
-    said = (one.event for one in trace.events.values() if isinstance(one.event, MessageSent))
-    cited = [one for event in said for one in event.extra.get("citations", ())]
-    return {_place(one): int(one["marker"]) for one in cited}
-
-
-def _place(hit: Mapping[str, Any]) -> Place:
-    return hit.get("document_id"), hit.get("start"), hit.get("end")
-
-
 def _draw_hits(event: Retrieved, cited: Mapping[Place, int]) -> None:
     st.markdown(f"**{figures.count(len(event.hits), 'passage')} given**")
     for hit in event.hits[:_SHOWN]:
-        marker = cited.get(_place(hit))
+        marker = cited.get(place_of(hit))
         sign = f":primary-badge[cited as {marker}]" if marker else ":gray-badge[not cited]"
         _draw_hit(hit, sign)
     if len(event.hits) > _SHOWN:

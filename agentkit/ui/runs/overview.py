@@ -22,6 +22,7 @@ from agentkit.ui.text import figures, markdown, times
 
 PER_PAGE = 50
 _WRITTEN = "runs-in-address"
+_CHOSEN = "runs-chosen"
 _FIELDS: dict[str, Any] = {
     "q": "",
     "state": [],
@@ -69,26 +70,60 @@ def draw_overview() -> None:
 
 def open_run(run_id: str) -> None:
     """Look into this run, from the next drawing on."""
-    for name in ("step", "find"):
+    for name in ("step", "find", "with"):
         st.query_params.pop(name, None)
     st.query_params["run"] = run_id
 
 
 def close_run() -> None:
     """Go back to all runs, as they were chosen."""
-    for name in ("run", "step", "find"):
+    for name in ("run", "step", "find", "with"):
         st.query_params.pop(name, None)
+
+
+def open_comparison(first: str, second: str) -> None:
+    """Put two runs beside each other, from the next drawing on."""
+    open_run(first)
+    st.query_params["with"] = second
+
+
+def _choose(run_id: str) -> None:
+    """Take the run as one of the two that are compared, or no longer; a third one takes the place
+    of the first.
+    """
+    chosen: list[str] = st.session_state.setdefault(_CHOSEN, [])
+    if run_id in chosen:
+        chosen.remove(run_id)
+        return
+    st.session_state[_CHOSEN] = [*chosen, run_id][-2:]
+
+
+def _draw_chosen() -> None:
+    """What can be done with the runs that are chosen."""
+    chosen = st.session_state.get(_CHOSEN, [])
+    if len(chosen) == 2:
+        st.button(
+            "Compare the two",
+            key="compare",
+            icon=":material/compare_arrows:",
+            on_click=open_comparison,
+            args=tuple(chosen),
+        )
+    elif chosen:
+        st.caption("Choose another one to compare it with.", width="content")
 
 
 def _draw_runs(found: int, runs: Sequence[RunTotals]) -> None:
     if not found:
         _draw_none()
         return
-    st.caption(figures.count(found, "run"))
+    with st.container(horizontal=True, vertical_alignment="center", key="runs-chosen-row"):
+        st.caption(figures.count(found, "run"), width="content")
+        _draw_chosen()
     ids = [run.id for run in runs]
     ends = run_list.ends(state.workspace().ledger, state.owner(), ids)
     rows = [_row(run, words.why_ended(run, ends.get(run.id))) for run in runs]
-    components.run_table(open_run, "Runs", _COLUMNS, rows)
+    components.run_table(open_run, "Runs", _COLUMNS, rows, _choose)
 
 
 def _draw_none() -> None:
@@ -120,6 +155,7 @@ def _row(run: RunTotals, why: str) -> dict[str, object]:
     row: dict[str, object] = {"id": run.id, "href": f"?{urlencode(address)}", "cells": cells}
     row["below"] = why
     row["bad"] = _STATE if run.state in _BAD else None
+    row["chosen"] = run.id in st.session_state.get(_CHOSEN, ())
     return row
 
 

@@ -12,19 +12,26 @@ from typing import BinaryIO
 import streamlit as st
 
 from agentkit.errors import NotFound
-from agentkit.ledger import Ledger, queries, run_list
+from agentkit.ledger import Ledger, queries, run_list, sides
 from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.spans import Span, Trace
 from agentkit.ledger.trace import build_trace
 from agentkit.ui.runs import detail, overview, words
+from agentkit.ui.runs.parts import SHOWN
 from agentkit.ui.shared import components, downloads, state
 from agentkit.ui.shared.state import PAGES
-from agentkit.ui.steps import wording
+from agentkit.ui.steps import stepping, transcript, wording
+from agentkit.ui.steps.transcript import View
 from agentkit.ui.text import figures, markdown, times
 
 _KEPT, _MOST_KEPT = "traces-read", 2
 _PROBLEMS = 8
 _LEAST_SHARE = 100  # less of the run's time than this part of it is not told
+_GOING_ON = ("running", "waiting")
+_STEPPED = ("chat", "script", "extract")
+"""Kinds of runs that can be stepped through: agents talk in them."""
+_REPEATS = 3
+"""Runs that began from this one, the newest, which are offered for comparing."""
 _FAILED = 5
 """Failed steps that the summary names."""
 
@@ -46,12 +53,27 @@ def draw_trace(run_id: str) -> None:
     span = _find_chosen(trace)
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _draw_steps(run, trace, span)
+        is_talk = run.kind in _STEPPED and run.state not in _GOING_ON
+        if is_talk and stepping.draw_switch(run.id):
+            _step_through(run)
+        else:
+            _draw_steps(run, trace, span)
     with right, st.container(key="step"):
         if span is None:
             _draw_summary(run, trace)
         else:
             detail.draw_detail(run, trace, span)
+
+
+@st.fragment
+def _step_through(run: RunTotals) -> None:
+    """What was said and done up to a moment; going on to another one draws only this."""
+    made = stepping.draw_moments(run.id) or []
+    transcript.draw_transcript(made, View(run.id, "everything", again=False))
+    if answer := stepping.find_answer(run.id):
+        with st.container(border=True, key="stepped-answer"):
+            st.caption("Answer")
+            st.markdown(markdown.prose(answer[:SHOWN]))
 
 
 def choose_step(step: str) -> None:
@@ -80,7 +102,7 @@ def _read_trace(run: RunTotals) -> Trace:
         return known[run.id]
     ledger, owner = state.workspace().ledger, state.owner()
     trace = build_trace(queries.events(ledger, owner, run.id, with_requests=False))
-    if run.state not in ("running", "waiting"):
+    if run.state not in _GOING_ON:
         known[run.id] = trace
         for old in list(known)[:-_MOST_KEPT]:
             del known[old]
@@ -126,6 +148,9 @@ def _draw_ways(run: RunTotals) -> None:
     before = queries.find_resumed(ledger, owner, run.id)
     after = run.reason if run.state == "continued" else ""
     ways = (("The run before", before), ("The run that went on", after))
+    _draw_comparing("Compare with the run before", before, run.id)
+    for later in sides.find_repeats(ledger, owner, run.id)[:_REPEATS]:
+        _draw_comparing("Compare with the run again", run.id, later)
     for label, run_id in ways:
         if run_id:
             st.button(
@@ -138,6 +163,19 @@ def _draw_ways(run: RunTotals) -> None:
             )
     if run.state == "running":
         st.button("Look again", key="look-again", icon=":material/refresh:", type="tertiary")
+
+
+def _draw_comparing(label: str, first: str, second: str) -> None:
+    if not first:
+        return
+    st.button(
+        label,
+        key=f"compare-{first}-{second}",
+        icon=":material/compare_arrows:",
+        type="tertiary",
+        on_click=overview.open_comparison,
+        args=(first, second),
+    )
 
 
 def _draw_link(page: str, label: str, icon: str, address: dict[str, str]) -> None:

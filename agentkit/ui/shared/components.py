@@ -154,20 +154,44 @@ def run_table(
     label: str,
     columns: Sequence[tuple[str, str]],
     rows: Sequence[Mapping[str, object]],
+    on_choose: Callable[[str], None],
 ) -> None:
-    """A table whose first column links to what a row is about; `on_open(ID)` is called for it.
+    """A table whose first column links to what a row is about; `on_open(ID)` is called for it, and
+    `on_choose(ID)` when the box before it is ticked or cleared.
 
     A column is its name and its class: `number`, `whole` (not broken) or nothing. A row has `id`,
-    `href`, `cells`, what stands `below` the first one, and which of them is `bad`, if any. On a
-    phone each row is a card.
+    `href`, `cells`, what stands `below` the first one, which of them is `bad`, if any, and whether
+    it is `chosen`. On a phone each row is a card.
     """
 
     def opened() -> None:
         if target := st.session_state["run-table"].get("open"):
             on_open(str(target))
 
+    def chosen() -> None:
+        if target := st.session_state["run-table"].get("choose"):
+            on_choose(str(target))
+
     data = {"label": label, "columns": [list(one) for one in columns], "rows": list(rows)}
-    _renderer("run_table")(key="run-table", data=data, on_open_change=opened)
+    _renderer("run_table")(
+        key="run-table", data=data, on_open_change=opened, on_choose_change=chosen
+    )
+
+
+def comparison(on_open: Callable[[str, str], None], data: Mapping[str, object]) -> None:
+    """Two runs beside each other; on a phone one below the other. `on_open(RUN, SEQ)` is called
+    for a step.
+
+    `data` has two `sides`, each a `name` and a `run`, and `groups`: each a `name`, what is `told`
+    of it, its rows that are `differing` or the `same`, and what is `left` out. A row has a `name`,
+    its `first` and `second` text as pairs of how and text, and its `steps`, None for none.
+    """
+
+    def opened() -> None:
+        if target := st.session_state["comparison"].get("open"):
+            on_open(str(target[0]), str(target[1]))
+
+    _renderer("comparison")(key="comparison", data=dict(data), on_open_change=opened)
 
 
 def trace(on_step: Callable[[str], None], data: Mapping[str, object]) -> None:

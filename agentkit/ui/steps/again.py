@@ -4,7 +4,7 @@ instructions, or with one step of its plan done anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,11 +37,15 @@ class _Told:
     reply: str
 
 
+def _stay(run_id: str) -> None:
+    """Go on with the page as it is."""
+
+
 def draw_ways(step: Step, run_id: str, *, with_calls: bool) -> None:
     """The ways to run again from this step of a finished run, if there are any."""
     match step:
         case ModelReplied(purpose="chat") if with_calls:
-            _draw_call(step, run_id)
+            draw_call(step, run_id)
         case Planned() if step.done:
             _draw_plan(step, run_id)
         case _:
@@ -56,7 +60,8 @@ def draw_problem(run_id: str) -> None:
         st.error(f"It was not run again. {markdown.literal(problem)}", icon=":material/error:")
 
 
-def _draw_call(call: ModelReplied, run_id: str) -> None:
+def draw_call(call: ModelReplied, run_id: str, on_begun: Callable[[str], None] = _stay) -> None:
+    """The form that runs again from this call; `on_begun` is given the id of the new run."""
     folded = st.popover(
         "Run again from here",
         icon=":material/replay:",
@@ -66,10 +71,10 @@ def _draw_call(call: ModelReplied, run_id: str) -> None:
     )
     if folded.open:
         with folded:
-            _draw_form(call, run_id)
+            _draw_form(call, run_id, on_begun)
 
 
-def _draw_form(call: ModelReplied, run_id: str) -> None:
+def _draw_form(call: ModelReplied, run_id: str, on_begun: Callable[[str], None]) -> None:
     told, models = _read_told(call), _list_models()
     st.caption(_HELP)
     with st.form(_key("form", call.call_id), border=False):
@@ -98,7 +103,7 @@ def _draw_form(call: ModelReplied, run_id: str) -> None:
             "instructions": _changed(instructions, told.instructions),
             "reply": _changed(reply, told.reply),
         }
-        _begin(run_id, call.call_id, changes, str(model))
+        _begin(run_id, call.call_id, changes, str(model), on_begun)
 
 
 def _changed(text: str, before: str) -> str | None:
@@ -122,23 +127,30 @@ def _list_models() -> dict[str, str]:
     return {_AS_IT_WAS: "As it was", **models}
 
 
-def _begin(run_id: str, call_id: str, changes: Mapping[str, str | None], model: str) -> None:
+def _begin(
+    run_id: str,
+    call_id: str,
+    changes: Mapping[str, str | None],
+    model: str,
+    on_begun: Callable[[str], None],
+) -> None:
     """Run again from the call, and show that."""
     try:
         finished = find_finished(state.workspace().ledger, state.owner(), run_id)
         step = find_step(finished.events, call_id)
         repeat = Repeat(run_id, step, reply=changes["reply"], instructions=changes["instructions"])
-        _start(repeat, model)
+        on_begun(_start(repeat, model))
     except AgentkitError as error:
         st.error(markdown.literal(str(error)), icon=":material/error:")
         return
     st.rerun()
 
 
-def _start(repeat: Repeat, model: str) -> None:
+def _start(repeat: Repeat, model: str) -> str:
     facts: Whom = {"model_id": model} if model else {}
     run = state.workspace().run_again(state.owner(), repeat, **facts)
     st.session_state[_key("made", repeat.run_id)] = run.id
+    return run.id
 
 
 def _draw_plan(planned: Planned, run_id: str) -> None:

@@ -45,6 +45,15 @@ class Stepping:
         """The steps as they stood then; moments count from 1."""
         return steps(self.heard[: self.moments[moment - 1]])
 
+    def answer(self, moment: int) -> str:
+        """What had been answered then; empty before that."""
+        heard = [one.event for one in self.heard[: self.moments[moment - 1]]]
+        said = [one for one in heard if isinstance(one, events.MessageSent)]
+        own = [
+            one.content for one in said if one.role == "assistant" and not one.extra.get("inner")
+        ]
+        return own[-1] if own else ""
+
     def describe(self, moment: int) -> str:
         """What happened then, in Markdown; empty where that has no line."""
         event = self.heard[self.moments[moment - 1] - 1].event
@@ -53,13 +62,22 @@ class Stepping:
 
 def choose_steps(run_id: str) -> list[Step] | None:
     """The way to go through a finished run, and its steps up to there; None for all of them."""
-    on = st.toggle(
+    return draw_moments(run_id) if draw_switch(run_id) else None
+
+
+def draw_switch(run_id: str) -> bool:
+    """Whether one goes through the run."""
+    return st.toggle(
         "Step through",
         key=_key("on", run_id),
         help="Forward and back through what was done, from what is stored; it costs nothing.",
     )
-    if not on:
-        return None
+
+
+def draw_moments(run_id: str) -> list[Step] | None:
+    """The moments of the run, to go to one, and its steps up to there; None where it has hardly
+    any.
+    """
     stepping = _read(run_id)
     count, key = len(stepping.moments), _key("at", run_id)
     if count < 2:
@@ -73,6 +91,12 @@ def choose_steps(run_id: str) -> list[Step] | None:
     told = stepping.describe(moment)
     st.caption(f"{moment} of {count}{f' · {told}' if told else ''}")
     return stepping.at(moment)
+
+
+def find_answer(run_id: str) -> str:
+    """What had been answered at the moment that is looked at."""
+    stepping, moment = _read(run_id), st.session_state.get(_key("at", run_id))
+    return stepping.answer(moment) if moment else ""
 
 
 def _draw_move(label: str, icon: str, run_id: str, to: int, disabled: bool) -> None:

@@ -38,6 +38,8 @@ class View:
     """The agents of the team."""
     live: bool = False
     """Whether the run goes on: what was just written stays whole for a while, and does not jump."""
+    again: bool = True
+    """Whether one that has ended can be run again from its steps."""
 
 
 @dataclass(slots=True)
@@ -147,7 +149,7 @@ def _draw_parts(bubble: Bubble, view: View, whole: Collection[str]) -> None:
             draw_message(part, view.level, whole=True)
         else:
             kind_of(part).draw(part, view.level)
-        if not view.live:
+        if view.again and not view.live:
             again.draw_ways(part, view.run_id, with_calls=view.level == "everything")
 
 

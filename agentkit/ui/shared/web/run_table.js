@@ -10,13 +10,19 @@ export default function ({ data, parentElement, setTriggerValue }) {
     parentElement.querySelector("table").setAttribute("aria-label", data.label);
     head.replaceChildren();
     for (const [name, kind] of data.columns) put(head, "th", name, kind).scope = "col";
-    body.replaceChildren(...data.rows.map(({ id, href, cells, below, bad }) => {
+    body.replaceChildren(...data.rows.map(({ id, href, cells, below, bad, chosen }) => {
         const row = document.createElement("tr");
         cells.forEach((text, n) => {
             const cell = put(row, "td", n ? text : "", data.columns[n][1]);
             cell.dataset.of = data.columns[n][0];
             if (n === bad) cell.classList.add("bad");
             if (n) return;
+            const box = put(cell, "input", "");
+            box.type = "checkbox";
+            box.checked = chosen;
+            box.setAttribute("aria-label", `Compare ${text}`);
+            box.title = "Compare";
+            box.onchange = () => setTriggerValue("choose", id);
             const link = put(cell, "a", text);
             link.href = href;
             link.onclick = (event) => {
