@@ -137,7 +137,7 @@ class Plan(Part):
 
     kind: Literal["plan"] = "plan"
     planner: Name = "Planner"
-    """Who plans."""
+    """Who plans; its documents and tools are what the steps may use."""
     solver: Name = "Solver"
     """Who answers from what the steps gave."""
     prompts: Literal["ours", "english", "chinese", "own"] = "ours"
@@ -162,6 +162,12 @@ class Plan(Part):
     """So often a failed step is tried again."""
     replans: Annotated[int, Field(ge=0, le=5)] = 1
     """So often may be planned anew when steps have failed."""
+    most_steps: Annotated[int, Field(ge=1)] | None = None
+    """Steps of a plan at most; empty for as many as can be read."""
+    most_lookups: Annotated[int, Field(ge=1)] | None = None
+    """Steps of a plan that look something up at most; empty for any number."""
+    reads_results: bool = True
+    """Whether a step may let the model read a value out of what others gave."""
 
 
 class ReplyField(Part):

@@ -11,6 +11,7 @@ from agentkit.agents.dialog.agents import DictDialogAgent
 from agentkit.conversation import ConversableAgent, compression, register_function
 from agentkit.conversation.compression.shape import Messages
 from agentkit.errors import ConfigError
+from agentkit.llm.model import Model
 from agentkit.messages import AnyMessage, has_calls, text_of
 from agentkit.teams.built.agents import (
     AgentDocument,
@@ -18,7 +19,6 @@ from agentkit.teams.built.agents import (
     Documents,
     Ending,
     ModelChoice,
-    ToolUse,
 )
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.tools import BUILT_IN, guard
@@ -84,9 +84,9 @@ class Members:
             return
         self._executors[name] = executor
         if known.documents:
-            self._shelf(known.documents).offer(caller, executor)
+            self.shelf(known.documents).offer(caller, executor)
         for use in known.tools:
-            tool = guard(self._tool(use), executor.name, self._task.allowed, use.approval)
+            tool = guard(self.tool(use.name), executor.name, self._task.allowed, use.approval)
             about = str(inspect.getdoc(tool))
             register_function(
                 tool, caller=caller, executor=executor, name=use.name, description=about
@@ -105,10 +105,13 @@ class Members:
         """For agents that the chat's model speaks for."""
         return self._task.llm_config
 
+    def model(self, choice: ModelChoice) -> Model:
+        """The model that speaks for an agent; raises NotFound for one that is not connected."""
+        return self._task.model_of(choice.model) if choice.model else self._task.model
+
     def llm_config(self, choice: ModelChoice) -> dict[str, Any]:
         """For the model that speaks for an agent; raises NotFound for one that is not connected."""
-        model = self._task.model_of(choice.model) if choice.model else self._task.model
-        given = {**self._task.llm_config, "config_list": [{"model": model}]}
+        given = {**self._task.llm_config, "config_list": [{"model": self.model(choice)}]}
         return given | choice.to_parameters()
 
     def _make(self, known: AgentDocument) -> ConversableAgent:
@@ -150,21 +153,23 @@ class Members:
             given["compress_function"] = make_shortener(config, lambda: self[name])
         return CompressibleAgent(name, compress_config=given, **shared)
 
-    def _shelf(self, documents: Documents) -> Findings:
+    def shelf(self, documents: Documents) -> Findings:
+        """Where an agent looks things up."""
         found = self._found
         if documents.collection:
             found = found.elsewhere(*self._task.look_into(documents.collection))
         return found if documents.exact else found.without_exact()
 
-    def _tool(self, use: ToolUse) -> Callable[..., Any]:
+    def tool(self, name: str) -> Callable[..., Any]:
+        """The function of that name; raises ConfigError."""
         own = {tool.__name__: tool for tool in self._task.tools}
         known = {**own, **BUILT_IN}
-        if use.name not in known:
+        if name not in known:
             raise ConfigError(
-                f"There is no tool {use.name!r}; there are {', '.join(sorted(known))}. Functions"
+                f"There is no tool {name!r}; there are {', '.join(sorted(known))}. Functions"
                 " of your own stand in the files that AGENTKIT_TOOLS names."
             )
-        return known[use.name]
+        return known[name]
 
 
 def ends_with(ending: Ending) -> Callable[[AnyMessage], bool]:

@@ -15,6 +15,7 @@ from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
     Dialogue,
     Group,
+    Plan,
     Queue,
     Queued,
     RetrieveChat,
@@ -25,6 +26,7 @@ from agentkit.teams.built.flows import (
 from agentkit.teams.built.members import DEFAULT_PROMPT
 from agentkit.teams.built.problems import check_document
 from agentkit.teams.built.talking import LIBRARY, to_retrieve_config
+from agentkit.teams.built.writing import write_call, write_dict, write_model, write_plan
 from agentkit.teams.conversing import USER
 
 _CELL = "# %%"
@@ -34,6 +36,7 @@ _TAKEN = (
 )
 """Names of variables that a script has."""
 _IMPORTS: Sequence[tuple[str, str]] = (
+    ("agentkit", "ActionExecutor"),
     ("agentkit", "CompressibleAgent"),
     ("agentkit", "ConversableAgent"),
     ("agentkit", "DictDialogAgent"),
@@ -41,6 +44,7 @@ _IMPORTS: Sequence[tuple[str, str]] = (
     ("agentkit", "GroupChatManager"),
     ("agentkit", "MarkdownJsonDictParser"),
     ("agentkit", "Msg"),
+    ("agentkit", "ReWOO"),
     ("agentkit", "RetrieveUserProxyAgent"),
     ("agentkit", "UserProxyAgent"),
     ("agentkit", "Workspace"),
@@ -50,11 +54,20 @@ _IMPORTS: Sequence[tuple[str, str]] = (
     ("agentkit", "register_function"),
     ("agentkit.messages", "has_calls"),
     ("agentkit.teams.built.agents", "Ending"),
+    ("agentkit.teams.built.flows", "Plan"),
     ("agentkit.teams.built.members", "ends_with"),
+    ("agentkit.teams.built.planning", "Speakers"),
+    ("agentkit.teams.built.planning", "choose_prompts"),
+    ("agentkit.teams.built.planning", "make_actions"),
+    ("agentkit.teams.built.planning", "merge_limits"),
+    ("agentkit.teams.built.planning", "to_settings"),
     ("agentkit.teams.built.talking", "CollectionProxy"),
     ("agentkit.teams.built.tools", "BUILT_IN"),
     ("agentkit.teams.findings", "Findings"),
     ("agentkit.teams.own_tools", "load_tools"),
+    ("agentkit.teams.planning", "Material"),
+    ("agentkit.teams.planning", "PlanProtocol"),
+    ("agentkit.teams.planning", "Setup"),
     ("functools", "partial"),
 )
 _MODEL = """MODEL = {
@@ -139,6 +152,8 @@ class _Script:
         return by_agents or asks
 
     def _make(self, agent: AgentDocument) -> Iterator[str]:
+        if isinstance(self._flow, Plan):
+            return
         if isinstance(self._flow, Dialogue):
             yield self._assign(agent.name, "DictDialogAgent", _to_dialog_arguments(agent))
         elif agent.code is not None:
@@ -149,7 +164,7 @@ class _Script:
             yield self._assign(agent.name, "ConversableAgent", _to_arguments(agent))
 
     def _assign(self, name: str, kind: str, arguments: Mapping[str, str]) -> str:
-        return f"{self._names[name]} = {_write_call(kind, arguments)}"
+        return f"{self._names[name]} = {write_call(kind, arguments)}"
 
     def _offer(self, caller: str, executor: str) -> Iterator[str]:
         """What the agent may call; `executor` is a variable."""
@@ -164,7 +179,7 @@ class _Script:
                 "name": repr(use.name),
                 "description": f"tools[{use.name!r}].__doc__",
             }
-            yield _write_call("register_function", given, f"tools[{use.name!r}]")
+            yield write_call("register_function", given, f"tools[{use.name!r}]")
 
     def _play(self) -> Iterator[str]:
         match self._flow:
@@ -180,6 +195,9 @@ class _Script:
                 yield from self._play_retrieve_chat(self._flow)
             case Dialogue():
                 yield from self._play_dialogue(self._flow)
+            case Plan():
+                planner = self._document.agent(self._flow.planner)
+                yield from write_plan(self._flow, planner, self._document.agent(self._flow.solver))
             case _:
                 raise ConfigError(f"A team of the kind {self._flow.kind!r} has no script yet.")
 
@@ -191,7 +209,7 @@ class _Script:
             "max_consecutive_auto_reply": repr(flow.max_turns),
             "is_termination_msg": "lambda message: not has_calls(message)",
         }
-        yield f"library = {_write_call('ConversableAgent', arguments)}"
+        yield f"library = {write_call('ConversableAgent', arguments)}"
         yield from self._offer(flow.agent, "library")
         yield from _begin("library", self._names[flow.agent], None)
 
@@ -210,7 +228,7 @@ class _Script:
     def _play_group(self, flow: Group) -> Iterator[str]:
         for name in flow.agents:
             yield from self._offer(name, self._names[name])
-        yield f"group = {_write_call('GroupChat', self._to_group_arguments(flow))}"
+        yield f"group = {write_call('GroupChat', self._to_group_arguments(flow))}"
         ends = _write_ending(flow.ends_on.text, flow.ends_on.where)
         yield f"ends = {ends}"
         arguments = {
@@ -219,13 +237,13 @@ class _Script:
             "is_termination_msg": f"lambda message: message.get('name') == {flow.writer!r}"
             " and ends(message)",
         }
-        yield f"manager = {_write_call('GroupChatManager', arguments)}"
+        yield f"manager = {write_call('GroupChatManager', arguments)}"
         persons = [name for name in flow.agents if self._document.agent(name).role == "person"]
         if persons:
             yield f"user = {self._names[persons[0]]}"
         else:
             given = {"name": repr(USER), "human_input_mode": "'NEVER'", "llm_config": "False"}
-            yield f"user = {_write_call('ConversableAgent', given)}"
+            yield f"user = {write_call('ConversableAgent', given)}"
         yield from _begin("user", "manager", None)
 
     def _to_group_arguments(self, flow: Group) -> dict[str, str]:
@@ -234,7 +252,7 @@ class _Script:
         arguments = {name: repr(value) for name, value in given.items()}
         if flow.select_speaker_auto_llm_config:
             choice = flow.select_speaker_auto_llm_config
-            arguments["select_speaker_auto_llm_config"] = _write_model(choice)
+            arguments["select_speaker_auto_llm_config"] = write_model(choice)
         arguments |= {
             "agents": self._list(flow.agents),
             "messages": "[]",
@@ -284,19 +302,19 @@ class _Script:
         arguments = {
             "human_input_mode": "'NEVER'",
             "max_consecutive_auto_reply": repr(flow.max_turns),
-            "retrieve_config": _write_dict(written),
+            "retrieve_config": write_dict(written),
         }
         own = config.vector_db != "collection"
         kind = "RetrieveUserProxyAgent" if own else "CollectionProxy"
         before = repr(flow.proxy) if own else f"{flow.proxy!r}, found, retrieve"
-        yield f"proxy = {_write_call(kind, arguments, before)}"
+        yield f"proxy = {write_call(kind, arguments, before)}"
         yield from self._offer(flow.assistant, "proxy")
         begun = {
             "message": "proxy.message_generator",
             "problem": "question",
             "n_results": repr(config.n_results),
         }
-        call = _write_call("proxy.initiate_chat", begun, self._names[flow.assistant])
+        call = write_call("proxy.initiate_chat", begun, self._names[flow.assistant])
         yield f"result = {call}\nprint(result.summary)"
 
     def _play_dialogue(self, flow: Dialogue) -> Iterator[str]:
@@ -343,7 +361,7 @@ def _begin(starts: str, answers: str, max_turns: int | None) -> Iterator[str]:
     given = {"message": f'{{"content": question, "name": {USER!r}}}'}
     if max_turns is not None:
         given["max_turns"] = repr(max_turns)
-    yield f"result = {_write_call(f'{starts}.initiate_chat', given, answers)}"
+    yield f"result = {write_call(f'{starts}.initiate_chat', given, answers)}"
     yield "print(result.summary)"
 
 
@@ -353,7 +371,7 @@ def _to_arguments(agent: AgentDocument) -> dict[str, str]:
     given = {
         "name": repr(agent.name),
         "system_message": repr(agent.system_message or DEFAULT_PROMPT),
-        "llm_config": _write_model(agent.llm),
+        "llm_config": write_model(agent.llm),
         "human_input_mode": repr(agent.human_input_mode),
         "is_termination_msg": _write_ending(ending.text, ending.where),
     }
@@ -401,17 +419,8 @@ def _to_dialog_arguments(agent: AgentDocument) -> dict[str, str]:
         "sys_prompt": repr(agent.system_message or None),
         "use_memory": repr(agent.dialog.use_memory),
         "max_retries": repr(agent.dialog.max_retries),
-        "llm_config": _write_model(agent.llm or ModelChoice()),
+        "llm_config": write_model(agent.llm or ModelChoice()),
     }
-
-
-def _write_model(choice: ModelChoice | None) -> str:
-    if choice is None:
-        return "False"
-    given = choice.to_parameters()
-    if choice.model:
-        return f"{{**LLM, 'config_list': [{{**MODEL, 'model': {choice.model!r}}}], **{given!r}}}"
-    return f"{{**LLM, **{given!r}}}" if given else "{**LLM}"
 
 
 def _write_ending(text: str, where: str) -> str:
@@ -439,18 +448,7 @@ def _write_parser(stage: Stage) -> str:
         "keys_to_metadata": repr([one.name for one in fields if one.told]),
         "json_schema": repr(schema),
     }
-    return _write_call("MarkdownJsonDictParser", arguments)
-
-
-def _write_call(name: str, arguments: Mapping[str, str], before: str = "") -> str:
-    first = f"    {before},\n" if before else ""
-    rest = "".join(f"    {key}={value},\n" for key, value in arguments.items())
-    return f"{name}(\n{first}{rest})"
-
-
-def _write_dict(values: Mapping[str, str]) -> str:
-    inner = "".join(f"        {name!r}: {value},\n" for name, value in values.items())
-    return f"{{\n{inner}    }}"
+    return write_call("MarkdownJsonDictParser", arguments)
 
 
 def _quote_docstring(document: TeamDocument) -> str:

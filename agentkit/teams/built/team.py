@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentkit.teams.built import dialogue, talking
+from agentkit.teams.built import dialogue, planning, talking
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
     Dialogue,
     Group,
+    Plan,
     Queue,
     RetrieveChat,
     Single,
@@ -27,6 +28,7 @@ _PLAY: Mapping[type, Play] = {
     Group: talking.talk_in_group,
     Queue: talking.talk_in_queue,
     RetrieveChat: talking.look_up_and_ask,
+    Plan: planning.plan_first,
     Dialogue: dialogue.discuss,
 }
 
@@ -38,6 +40,7 @@ def build_team(document: TeamDocument, team_id: str) -> Team:
     version.
     """
     check_document(document)
+    plans = isinstance(document.flow, Plan)
 
     def work(task: Task) -> Answer:
         found = Findings(task)
@@ -53,9 +56,10 @@ def build_team(document: TeamDocument, team_id: str) -> Team:
         document.description or "A team of your own.",
         find_speakers(document),
         work,
-        needs_language_model=True,
-        calls_tools=any(agent.tools for agent in document.agents),
-        takes_part=not isinstance(document.flow, Queue | Dialogue),
+        needs_language_model=not plans,
+        calls_tools=plans or any(agent.tools for agent in document.agents),
+        takes_part=not isinstance(document.flow, Queue | Dialogue | Plan),
+        plans=plans,
         speaks_in_fields=isinstance(document.flow, Dialogue),
     )
 
@@ -71,7 +75,7 @@ def _find_writer(document: TeamDocument) -> str:
     match document.flow:
         case Single(agent=name) | TwoAgents(answers=name) | Group(writer=name):
             return name
-        case RetrieveChat(assistant=name):
+        case RetrieveChat(assistant=name) | Plan(solver=name):
             return name
         case Queue(chats=chats):
             return chats[-1].recipient

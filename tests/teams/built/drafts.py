@@ -60,6 +60,15 @@ def retrieve_chat(**flow: Any) -> dict[str, Any]:
     }
 
 
+def plan(**flow: Any) -> dict[str, Any]:
+    tools = [{"name": "calculate"}]
+    return {
+        "name": "Plan",
+        "agents": [agent("Thinker", documents={}, tools=tools), agent("Teller")],
+        "flow": {"kind": "plan", "planner": "Thinker", "solver": "Teller", **flow},
+    }
+
+
 def field(name: str, **settings: Any) -> dict[str, Any]:
     return {"name": name, **settings}
 

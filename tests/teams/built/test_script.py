@@ -115,7 +115,20 @@ def test_the_script_asks_what_the_team_asks(name: str, monkeypatch: pytest.Monke
     assert len(in_app) >= 2
 
 
-@pytest.mark.parametrize("kind", ["single", "retrieve_chat"])
+PLANNED = Answer(
+    "Plan: find it\n#E1 = search_documents[Danube]\n"
+    "Plan: read it\n#E2 = read_result[How long, as a number? #E1]\n"
+    "Plan: halve it\n#E3 = calculate[#E2 / 2]"
+)
+WRONG_PLAN = Answer("Plan: ask around\n#E1 = web_search[Danube]")
+LOOKED_UP: dict[str, list[Answer]] = {
+    "single": [tool_call("search_documents", query="Danube")],
+    "retrieve_chat": [],
+    "plan": [WRONG_PLAN, PLANNED, Answer("2850")],
+}
+
+
+@pytest.mark.parametrize("kind", LOOKED_UP)
 def test_the_script_looks_into_the_same_documents(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,8 +136,7 @@ def test_the_script_looks_into_the_same_documents(
     (tmp_path / "rivers.txt").write_text(RIVERS)
     draft = getattr(drafts, kind)()
     cited = Answer("It is 2,850 kilometres long [1].")
-    looked = [tool_call("search_documents", query="Danube")] if kind == "single" else []
-    replies = Replies(*looked, cited)
+    replies = Replies(*LOOKED_UP[kind], cited)
     workspace = Workspace(Settings(data=tmp_path / "data"))
     sources = sources_from_paths([tmp_path / "rivers.txt"])
     workspace.ingest("local", "Documents", sources).result()
