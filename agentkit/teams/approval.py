@@ -182,3 +182,17 @@ def format_arguments(arguments: Any) -> str | None:
     except WrongArgument:
         return None
     return json.dumps(given, ensure_ascii=False, indent=2)
+
+
+_ASKS = "asks_itself"
+
+
+def mark_asking(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function that asks the person itself, as far as that is wanted."""
+    function.__dict__[_ASKS] = True
+    return function
+
+
+def asks_itself(function: Callable[..., Any]) -> bool:
+    """Whether nobody else has to ask before it runs."""
+    return _ASKS in getattr(function, "__dict__", {})

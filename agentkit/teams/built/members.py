@@ -19,19 +19,28 @@ from agentkit.teams.built.agents import (
     Documents,
     Ending,
     ModelChoice,
+    ToolUse,
 )
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.tools import BUILT_IN, guard
+from agentkit.teams.ending import is_ending
 from agentkit.teams.findings import Findings
 from agentkit.teams.long_memory import keep_short
-from agentkit.teams.task import Note, Task
-from agentkit.teams.tools import Runner
+from agentkit.teams.task import LookUp, Note, Task
+from agentkit.teams.tools import CODE, Runner, explain_code, find_cells
 
 _ENDS: Mapping[str, Callable[[str, str], bool]] = {
     "is": lambda said, text: said.strip() == text,
-    "ends": lambda said, text: said.rstrip().rstrip(".").endswith(text),
+    "ends": lambda said, text: said.rstrip().rstrip(".").endswith(text) or _is_done(said, text),
     "holds": lambda said, text: text in said,
 }
+
+
+def _is_done(said: str, text: str) -> bool:
+    """Whether TERMINATE ends it in whatever dress."""
+    return text == "TERMINATE" and is_ending(said)
+
+
 DEFAULT_PROMPT = "You are a helpful AI Assistant."
 """AutoGen's, for an agent that is told nothing of its own."""
 Strategy = compression.Strategy
@@ -85,12 +94,21 @@ class Members:
         self._executors[name] = executor
         if known.documents:
             self.shelf(known.documents).offer(caller, executor)
-        for use in known.tools:
+        for use in self.list_uses(known):
             tool = guard(self.tool(use.name), executor.name, self._task.allowed, use.approval)
             about = str(inspect.getdoc(tool))
             register_function(
                 tool, caller=caller, executor=executor, name=use.name, description=about
             )
+
+    def list_uses(self, known: AgentDocument) -> list[ToolUse]:
+        """What an agent may call: the named tools, then the person's own where it may."""
+        if not known.own_tools:
+            return known.tools
+        named = {use.name for use in known.tools}
+        own = {tool.__name__ for tool in self._task.tools} - named
+        names = [tool.__name__ for tool in self._task.tools if tool.__name__ in own]
+        return [*known.tools, *(ToolUse(name=name) for name in names)]
 
     def close(self) -> None:
         """Let go of the places where code ran."""
@@ -127,7 +145,7 @@ class Members:
             "context_variables": dict(known.context_variables),
             "silent": known.silent or None,
         }
-        shared["system_message"] = known.system_message or DEFAULT_PROMPT
+        shared["system_message"] = self._instruct(known) or DEFAULT_PROMPT
         if known.compress_config is not None and known.llm is not None:
             return self._make_compressible(known.name, shared, known.compress_config)
         agent = ConversableAgent(known.name, **shared)
@@ -135,9 +153,17 @@ class Members:
             keep_short(agent, self._task.model)
         return agent
 
+    def _instruct(self, known: AgentDocument) -> str:
+        if CODE not in known.system_message:
+            return known.system_message
+        return explain_code(known.system_message, find_cells(self._task))
+
     def _make_runner(self, known: AgentDocument) -> ConversableAgent:
         """Who runs code, in the chat's kernel where it has one."""
-        runner = Runner(known.name, self._task.allowed, self._task.cells, known.human_input_mode)
+        mode = known.human_input_mode
+        if mode == "NEVER":  # then as the chat is set
+            mode = self._task.human_input
+        runner = Runner(known.name, self._task.allowed, find_cells(self._task), mode)
         if known.max_consecutive_auto_reply is not None:
             runner.update_max_consecutive_auto_reply(known.max_consecutive_auto_reply)
         self.runners.append(runner)
@@ -152,6 +178,17 @@ class Members:
         if config.mode == "CUSTOMIZED":
             given["compress_function"] = make_shortener(config, lambda: self[name])
         return CompressibleAgent(name, compress_config=given, **shared)
+
+    def model_of(self, name: str) -> Model:
+        """The model that speaks for the agent of that name; raises NotFound."""
+        return self.model(self.document.agent(name).llm or ModelChoice())
+
+    def look_up(self, name: str) -> LookUp:
+        """What gives the agent of that name passages by meaning."""
+        documents = self.document.agent(name).documents
+        if documents is None or not documents.collection:
+            return self._task.retrieve
+        return self._task.look_into(documents.collection)[0]
 
     def shelf(self, documents: Documents) -> Findings:
         """Where an agent looks things up."""

@@ -48,12 +48,13 @@ def plan_first(flow: Plan, members: Members, task: Task, found: Findings) -> Ans
         read_out = make_asker(members.model(choice), choice.to_parameters())
     shelf = members.shelf(planner.documents) if planner.documents else None
     material = Material(prompts, shelf, bool(shelf and shelf.finds_exact), read_out)
+    uses = members.list_uses(planner)
     setup = Setup(
         prompts,
         limits,
-        make_actions(material, {use.name: members.tool(use.name) for use in planner.tools}),
+        make_actions(material, {use.name: members.tool(use.name) for use in uses}),
         **to_settings(flow),
-        policies={use.name: use.approval for use in planner.tools},
+        policies={use.name: use.approval for use in uses},
         models=_find_models(flow, members),
     )
     return planning.carry_out(task, found, setup)

@@ -12,15 +12,19 @@ from agentkit.errors import AgentkitError, ConfigError
 from agentkit.teams.built.agents import AgentDocument
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
+    CitedAnswer,
     Dialogue,
+    FieldTable,
     Group,
     Plan,
     Queue,
     Queued,
+    Research,
     RetrieveChat,
     Single,
     Stage,
     TwoAgents,
+    Werewolf,
 )
 
 
@@ -78,29 +82,35 @@ def _find_unknown_names(document: TeamDocument) -> Iterator[Problem]:
         )
 
 
+_NAMING: Mapping[type, Sequence[str]] = {
+    Single: ["agent"],
+    TwoAgents: ["starts", "answers"],
+    Group: ["writer"],
+    RetrieveChat: ["assistant"],
+    Plan: ["planner", "solver"],
+    CitedAnswer: ["agent"],
+    Research: ["researcher", "writer"],
+    FieldTable: ["planner", "reader"],
+}
+"""The fields of flows that name one agent."""
+
+
 def _list_names(document: TeamDocument) -> Iterator[tuple[str, str]]:
     """The agents that the flow names, with where."""
     flow = document.flow
+    for field in _NAMING.get(type(flow), ()):
+        yield f"flow.{field}", getattr(flow, field)
     match flow:
-        case Single():
-            yield "flow.agent", flow.agent
         case TwoAgents():
-            yield "flow.starts", flow.starts
-            yield "flow.answers", flow.answers
             yield from _name_queued("flow.nested", flow.nested)
         case Group():
-            yield "flow.writer", flow.writer
             yield from (("flow.agents", name) for name in flow.agents)
             for one in flow.transitions:
-                yield "flow.transitions", one.after
-                yield from (("flow.transitions", name) for name in one.speakers)
+                yield from (("flow.transitions", name) for name in (one.after, *one.speakers))
         case Queue():
             yield from _name_queued("flow.chats", flow.chats)
-        case RetrieveChat():
-            yield "flow.assistant", flow.assistant
-        case Plan():
-            yield "flow.planner", flow.planner
-            yield "flow.solver", flow.solver
+        case Werewolf():
+            yield from (("flow.players", name) for name in flow.players)
         case Dialogue():
             yield from (("flow.agents", name) for name in flow.agents)
             for stage in flow.stages:
@@ -156,6 +166,12 @@ def _check_flow(document: TeamDocument) -> Iterator[Problem]:
             yield from _check_dialogue(flow, document)
         case Plan():
             yield from _check_plan(flow, document)
+        case Research():
+            text = "researcher and writer need a name each"
+            yield from _when(flow.researcher == flow.writer, "flow.writer", text)
+        case Werewolf():
+            text = "six different players are needed"
+            yield from _when(len(set(flow.players)) < len(flow.players), "flow.players", text)
 
 
 def _check_pair(flow: TwoAgents, document: TeamDocument) -> Iterator[Problem]:

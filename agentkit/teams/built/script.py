@@ -13,20 +13,31 @@ from agentkit.teams.built.agents import AgentDocument, ModelChoice
 from agentkit.teams.built.dialogue import HOST, list_names, to_schema
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
+    CitedAnswer,
     Dialogue,
+    FieldTable,
     Group,
     Plan,
     Queue,
     Queued,
+    Research,
     RetrieveChat,
     Single,
     Stage,
     TwoAgents,
+    Werewolf,
 )
 from agentkit.teams.built.members import DEFAULT_PROMPT
 from agentkit.teams.built.problems import check_document
 from agentkit.teams.built.talking import LIBRARY, to_retrieve_config
-from agentkit.teams.built.writing import write_call, write_dict, write_model, write_plan
+from agentkit.teams.built.writing import (
+    list_imports,
+    write_call,
+    write_dict,
+    write_model,
+    write_plan,
+    write_whole,
+)
 from agentkit.teams.conversing import USER
 
 _CELL = "# %%"
@@ -35,41 +46,6 @@ _TAKEN = (
     " question result results retrieve said speakers tools user votes workspace"
 )
 """Names of variables that a script has."""
-_IMPORTS: Sequence[tuple[str, str]] = (
-    ("agentkit", "ActionExecutor"),
-    ("agentkit", "CompressibleAgent"),
-    ("agentkit", "ConversableAgent"),
-    ("agentkit", "DictDialogAgent"),
-    ("agentkit", "GroupChat"),
-    ("agentkit", "GroupChatManager"),
-    ("agentkit", "MarkdownJsonDictParser"),
-    ("agentkit", "Msg"),
-    ("agentkit", "ReWOO"),
-    ("agentkit", "RetrieveUserProxyAgent"),
-    ("agentkit", "UserProxyAgent"),
-    ("agentkit", "Workspace"),
-    ("agentkit", "initiate_chats"),
-    ("agentkit", "load_settings"),
-    ("agentkit", "msghub"),
-    ("agentkit", "register_function"),
-    ("agentkit.messages", "has_calls"),
-    ("agentkit.teams.built.agents", "Ending"),
-    ("agentkit.teams.built.flows", "Plan"),
-    ("agentkit.teams.built.members", "ends_with"),
-    ("agentkit.teams.built.planning", "Speakers"),
-    ("agentkit.teams.built.planning", "choose_prompts"),
-    ("agentkit.teams.built.planning", "make_actions"),
-    ("agentkit.teams.built.planning", "merge_limits"),
-    ("agentkit.teams.built.planning", "to_settings"),
-    ("agentkit.teams.built.talking", "CollectionProxy"),
-    ("agentkit.teams.built.tools", "BUILT_IN"),
-    ("agentkit.teams.findings", "Findings"),
-    ("agentkit.teams.own_tools", "load_tools"),
-    ("agentkit.teams.planning", "Material"),
-    ("agentkit.teams.planning", "PlanProtocol"),
-    ("agentkit.teams.planning", "Setup"),
-    ("functools", "partial"),
-)
 _MODEL = """MODEL = {
     "model": os.environ.get("OPENAI_MODEL", "llama3.2"),
     "base_url": os.environ.get("OPENAI_BASE_URL", "http://localhost:11434/v1"),
@@ -129,7 +105,7 @@ class _Script:
     def write(self) -> str:
         """The script."""
         body = "\n".join(self._lines())
-        imports = "\n".join(["import os", "import sys", *_list_imports(body)])
+        imports = "\n".join(["import os", "import sys", *list_imports(body)])
         return f"{_quote_docstring(self._document)}\n\n{_CELL}\n{imports}\n{body}\n"
 
     def _lines(self) -> Iterator[str]:
@@ -149,10 +125,11 @@ class _Script:
         by_agents = any(agent.documents for agent in self._document.agents)
         flow = self._document.flow
         asks = isinstance(flow, RetrieveChat) and flow.retrieve_config.vector_db == "collection"
-        return by_agents or asks
+        fixed = isinstance(flow, CitedAnswer | Research | FieldTable | Werewolf)
+        return by_agents or asks or fixed
 
     def _make(self, agent: AgentDocument) -> Iterator[str]:
-        if isinstance(self._flow, Plan):
+        if isinstance(self._flow, Plan | CitedAnswer | Research | FieldTable | Werewolf):
             return
         if isinstance(self._flow, Dialogue):
             yield self._assign(agent.name, "DictDialogAgent", _to_dialog_arguments(agent))
@@ -199,7 +176,7 @@ class _Script:
                 planner = self._document.agent(self._flow.planner)
                 yield from write_plan(self._flow, planner, self._document.agent(self._flow.solver))
             case _:
-                raise ConfigError(f"A team of the kind {self._flow.kind!r} has no script yet.")
+                yield from write_whole(self._document)
 
     def _play_single(self, flow: Single) -> Iterator[str]:
         arguments = {
@@ -247,7 +224,8 @@ class _Script:
         yield from _begin("user", "manager", None)
 
     def _to_group_arguments(self, flow: Group) -> dict[str, str]:
-        left_out = {"kind", "agents", "writer", "ends_on", "transitions", "allow_repeat_speaker"}
+        shown = {"transitions", "allow_repeat_speaker", "reads_results"}
+        left_out = {"kind", "agents", "writer", "ends_on", *shown}
         given = flow.model_dump(exclude=left_out, exclude_defaults=True)
         arguments = {name: repr(value) for name, value in given.items()}
         if flow.select_speaker_auto_llm_config:
@@ -257,7 +235,7 @@ class _Script:
             "agents": self._list(flow.agents),
             "messages": "[]",
             "max_round": repr(flow.max_round),
-            "speaker_selection_method": repr(flow.speaker_selection_method),
+            "speaker_selection_method": _write_method(flow),
         }
         if flow.transitions:
             pairs = [
@@ -350,11 +328,9 @@ class _Script:
         yield "print(said[-1].content)"
 
 
-def _list_imports(body: str) -> Iterator[str]:
-    """Those that the script needs, a line each."""
-    for module, name in sorted(_IMPORTS):
-        if re.search(rf"\b{name}\b", body):
-            yield f"from {module} import {name}"
+def _write_method(flow: Group) -> str:
+    method = repr(flow.speaker_selection_method)
+    return f"choose_speaker({method}, True)" if flow.reads_results else method
 
 
 def _begin(starts: str, answers: str, max_turns: int | None) -> Iterator[str]:

@@ -2,10 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from agentkit.teams.built.agents import AgentDocument, ModelChoice
+from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import Plan
+
+_IMPORTS: Sequence[tuple[str, str]] = (
+    ("agentkit", "ActionExecutor"),
+    ("agentkit", "CompressibleAgent"),
+    ("agentkit", "ConversableAgent"),
+    ("agentkit", "DictDialogAgent"),
+    ("agentkit", "GroupChat"),
+    ("agentkit", "GroupChatManager"),
+    ("agentkit", "MarkdownJsonDictParser"),
+    ("agentkit", "Msg"),
+    ("agentkit", "ReWOO"),
+    ("agentkit", "RetrieveUserProxyAgent"),
+    ("agentkit", "UserProxyAgent"),
+    ("agentkit", "Workspace"),
+    ("agentkit", "initiate_chats"),
+    ("agentkit", "load_settings"),
+    ("agentkit", "msghub"),
+    ("agentkit", "register_function"),
+    ("agentkit.llm", "Model"),
+    ("agentkit.llm.calls.openai_client", "OpenAIClient"),
+    ("agentkit.messages", "has_calls"),
+    ("agentkit.retrieval.types", "Scope"),
+    ("agentkit.teams", "Question"),
+    ("agentkit.teams", "Task"),
+    ("agentkit.teams.built.agents", "Ending"),
+    ("agentkit.teams.built.flows", "Plan"),
+    ("agentkit.teams.built.document", "read_document"),
+    ("agentkit.teams.built.members", "ends_with"),
+    ("agentkit.teams.built.planning", "Speakers"),
+    ("agentkit.teams.built.planning", "choose_prompts"),
+    ("agentkit.teams.built.planning", "make_actions"),
+    ("agentkit.teams.built.planning", "merge_limits"),
+    ("agentkit.teams.built.planning", "to_settings"),
+    ("agentkit.teams.built.talking", "CollectionProxy"),
+    ("agentkit.teams.built.talking", "choose_speaker"),
+    ("agentkit.teams.built.team", "build_team"),
+    ("agentkit.teams.built.tools", "BUILT_IN"),
+    ("agentkit.teams.findings", "Findings"),
+    ("agentkit.teams.own_tools", "load_tools"),
+    ("agentkit.teams.planning", "Material"),
+    ("agentkit.teams.planning", "PlanProtocol"),
+    ("agentkit.teams.planning", "Setup"),
+    ("agentkit.workspace.answering", "Stored"),
+    ("functools", "partial"),
+)
+
+
+def list_imports(body: str) -> Iterator[str]:
+    """Those that the script needs, a line each."""
+    for module, name in sorted(_IMPORTS):
+        if re.search(rf"\b{name}\b", body):
+            yield f"from {module} import {name}"
 
 
 def write_model(choice: ModelChoice | None) -> str:
@@ -69,3 +123,32 @@ def _to_material(flow: Plan, planner: AgentDocument) -> dict[str, str]:
     if flow.reads_results:
         arguments["read_out"] = f"models.read_out({flow.planner!r})"
     return arguments
+
+
+def write_whole(document: TeamDocument) -> Iterator[str]:
+    """Lines that ask a team whose agents follow a fixed order: its document is the script."""
+    yield f"team = build_team(read_document({document.to_json()!r}), 'script')"
+    yield _MODELS
+    arguments = {
+        "asked": "Question(question)",
+        "model": "make_model(MODEL['model'])",
+        "retrieve": "retrieve",
+        "find": "find",
+        "models": "make_model",
+        "documents": "lambda: documents",
+    }
+    yield f"task = {write_call('Task', arguments)}"
+    yield "print(team.work(task).text)"
+
+
+_MODELS = """client = OpenAIClient(MODEL["base_url"], MODEL["api_key"])
+documents = [
+    Stored(one.id, one.name, workspace.library, "local", Scope())
+    for one in workspace.library.documents_within("local", [COLLECTION], Scope())
+]
+
+
+def make_model(name):
+    return Model(name, name, client, name, MODEL["base_url"])
+
+"""

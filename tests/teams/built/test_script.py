@@ -124,6 +124,8 @@ WRONG_PLAN = Answer("Plan: ask around\n#E1 = web_search[Danube]")
 LOOKED_UP: dict[str, list[Answer]] = {
     "single": [tool_call("search_documents", query="Danube")],
     "retrieve_chat": [],
+    "cited_answer": [],
+    "research": [Answer("Danube\nVolga")],
     "plan": [WRONG_PLAN, PLANNED, Answer("2850")],
 }
 
