@@ -184,6 +184,18 @@ def format_arguments(arguments: Any) -> str | None:
     return json.dumps(given, ensure_ascii=False, indent=2)
 
 
+class Unasked(Approval):
+    """For scripts, whose person has read what they run: everything is agreed to."""
+
+    def of_call(self, tool: Callable[..., object] | None, name: str, arguments: str) -> Decision:
+        """The call as it is."""
+        return Decision(True, arguments)
+
+    def of_code(self, prompt: str, code: str, language: str) -> Decision:
+        """The code as it is."""
+        return Decision(True, code)
+
+
 _ASKS = "asks_itself"
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from agentkit import coding
 from agentkit.agents import AssistantAgent
@@ -88,21 +88,27 @@ class Runner(ConversableAgent):
     Code runs in isolation only.
     """
 
+    asks_by: type[Approval] = Approval
+
     def __init__(
         self,
         name: str,
         allowed: Allowed,
         cells: ChatCells | None = None,
         human_input_mode: InputMode = "NEVER",
+        *,
+        last_n_messages: int | Literal["auto"] = "auto",
+        timeout_s: float = CODE_S,
     ) -> None:
         super().__init__(
             name,
             is_termination_msg=_is_final,
             human_input_mode=human_input_mode,
-            code_execution_config={},
+            code_execution_config={"last_n_messages": last_n_messages},
             llm_config=False,
             max_consecutive_auto_reply=STEPS,
         )
+        self._timeout_s = timeout_s
         self.begin(allowed, cells)
 
     def begin(self, allowed: Allowed, cells: ChatCells | None) -> None:
@@ -110,7 +116,7 @@ class Runner(ConversableAgent):
         self.reset()
         self.notes: list[Note] = []
         """What the person should know, such as why no code was run."""
-        self._approval = Approval(self.name, allowed)
+        self._approval = self.asks_by(self.name, allowed)
         self._executor: Any = None
         self._cells = cells
 
@@ -221,7 +227,7 @@ class Runner(ConversableAgent):
         """
         if self._executor is None and not self.notes:
             try:
-                self._executor = coding.isolated_executor(timeout=CODE_S)
+                self._executor = coding.isolated_executor(timeout=self._timeout_s)
             except NoIsolation as error:
                 told = "Code was not run, because nothing on this machine can isolate it."
                 self.notes.append(Note(text=told, detail=str(error)))

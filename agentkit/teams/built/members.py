@@ -13,8 +13,10 @@ from agentkit.conversation.compression.shape import Messages
 from agentkit.errors import ConfigError
 from agentkit.llm.model import Model
 from agentkit.messages import AnyMessage, has_calls, text_of
+from agentkit.teams.approval import Unasked
 from agentkit.teams.built.agents import (
     AgentDocument,
+    Code,
     CompressConfig,
     Documents,
     Ending,
@@ -163,7 +165,15 @@ class Members:
         mode = known.human_input_mode
         if mode == "NEVER":  # then as the chat is set
             mode = self._task.human_input
-        runner = Runner(known.name, self._task.allowed, find_cells(self._task), mode)
+        code = known.code or Code()
+        runner = Runner(
+            known.name,
+            self._task.allowed,
+            find_cells(self._task),
+            mode,
+            last_n_messages=code.last_n_messages,
+            timeout_s=code.timeout,
+        )
         if known.max_consecutive_auto_reply is not None:
             runner.update_max_consecutive_auto_reply(known.max_consecutive_auto_reply)
         self.runners.append(runner)
@@ -207,6 +217,12 @@ class Members:
                 " of your own stand in the files that AGENTKIT_TOOLS names."
             )
         return known[name]
+
+
+class LoneRunner(Runner):
+    """For scripts: it asks nobody, and runs code in isolation only."""
+
+    asks_by = Unasked
 
 
 def ends_with(ending: Ending) -> Callable[[AnyMessage], bool]:

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agentkit.errors import ConfigError
-from agentkit.teams.built.agents import AgentDocument, ModelChoice
+from agentkit.teams.built.agents import AgentDocument, Code, CompressConfig, ModelChoice
 from agentkit.teams.built.dialogue import HOST, list_names, to_schema
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
@@ -39,6 +38,7 @@ from agentkit.teams.built.writing import (
     write_whole,
 )
 from agentkit.teams.conversing import USER
+from agentkit.teams.tools import explain_code
 
 _CELL = "# %%"
 _TAKEN = (
@@ -112,7 +112,7 @@ class _Script:
         yield f"\n{_MODEL}\n{_QUESTION}"
         if self._looks_up:
             yield f"\n{_DOCUMENTS}"
-        if any(agent.tools for agent in self._document.agents):
+        if any(agent.tools or agent.own_tools for agent in self._document.agents):
             yield f"\n{_TOOLS}"
         yield f"\n{_CELL}"
         for agent in self._document.agents:
@@ -134,9 +134,15 @@ class _Script:
         if isinstance(self._flow, Dialogue):
             yield self._assign(agent.name, "DictDialogAgent", _to_dialog_arguments(agent))
         elif agent.code is not None:
-            yield self._assign(agent.name, "UserProxyAgent", _to_runner_arguments(agent))
+            yield self._assign(agent.name, "LoneRunner", _to_runner_arguments(agent))
+            if agent.max_consecutive_auto_reply is not None:
+                most = agent.max_consecutive_auto_reply
+                variable = self._names[agent.name]
+                yield f"{variable}.update_max_consecutive_auto_reply({most})"
         elif agent.compress_config is not None:
-            yield self._assign(agent.name, "CompressibleAgent", _to_arguments(agent))
+            config = _write_compress_config(agent.compress_config, self._names[agent.name])
+            arguments = {**_to_arguments(agent), "compress_config": config}
+            yield self._assign(agent.name, "CompressibleAgent", arguments)
         else:
             yield self._assign(agent.name, "ConversableAgent", _to_arguments(agent))
 
@@ -154,9 +160,14 @@ class _Script:
                 "caller": variable,
                 "executor": executor,
                 "name": repr(use.name),
-                "description": f"tools[{use.name!r}].__doc__",
+                "description": f"getdoc(tools[{use.name!r}])",
             }
             yield write_call("register_function", given, f"tools[{use.name!r}]")
+        if agent.own_tools:
+            named = [use.name for use in agent.tools]
+            yield f"for tool in [tool for tool in own if tool.__name__ not in {named!r}]:"
+            given = f"caller={variable}, executor={executor}, description=getdoc(tool)"
+            yield f"    register_function(tool, {given})"
 
     def _play(self) -> Iterator[str]:
         match self._flow:
@@ -346,7 +357,7 @@ def _to_arguments(agent: AgentDocument) -> dict[str, str]:
     ending = agent.is_termination_msg
     given = {
         "name": repr(agent.name),
-        "system_message": repr(agent.system_message or DEFAULT_PROMPT),
+        "system_message": repr(explain_code(agent.system_message, None) or DEFAULT_PROMPT),
         "llm_config": write_model(agent.llm),
         "human_input_mode": repr(agent.human_input_mode),
         "is_termination_msg": _write_ending(ending.text, ending.where),
@@ -362,30 +373,28 @@ def _to_arguments(agent: AgentDocument) -> dict[str, str]:
         exclude_defaults=True,
     )
     given |= {name: repr(value) for name, value in optional.items()}
-    if agent.compress_config is not None:
-        given["compress_config"] = repr(_to_compress_config(agent))
     return given
 
 
-def _to_compress_config(agent: AgentDocument) -> dict[str, Any]:
-    config = agent.compress_config
-    if config is None or config.mode == "CUSTOMIZED":
-        raise ConfigError(
-            f"{agent.name}: a team whose history is shortened by a strategy has no script yet;"
-            " choose the mode COMPRESS."
-        )
+def _write_compress_config(config: CompressConfig, variable: str) -> str:
     given = config.model_dump(by_alias=True, exclude={"strategy"})
     if config.trigger_count > 1:
         given["trigger_count"] = int(config.trigger_count)
-    return given
+    if config.mode != "CUSTOMIZED":
+        return repr(given)
+    strategy = {"strategy": config.strategy, **given}
+    made = f"make_shortener(CompressConfig(**{strategy!r}), lambda: {variable})"
+    return f"{{**{given!r}, 'compress_function': {made}}}"
 
 
 def _to_runner_arguments(agent: AgentDocument) -> dict[str, str]:
-    timeout = agent.code.timeout if agent.code else 60
+    code = agent.code or Code()
     return {
         "name": repr(agent.name),
+        "allowed": "set()",
         "human_input_mode": repr(agent.human_input_mode),
-        "code_execution_config": repr({"executor": "sandbox", "sandbox": {"timeout": timeout}}),
+        "last_n_messages": repr(code.last_n_messages),
+        "timeout_s": repr(code.timeout),
     }
 
 

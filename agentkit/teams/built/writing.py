@@ -20,7 +20,6 @@ _IMPORTS: Sequence[tuple[str, str]] = (
     ("agentkit", "Msg"),
     ("agentkit", "ReWOO"),
     ("agentkit", "RetrieveUserProxyAgent"),
-    ("agentkit", "UserProxyAgent"),
     ("agentkit", "Workspace"),
     ("agentkit", "initiate_chats"),
     ("agentkit", "load_settings"),
@@ -35,7 +34,10 @@ _IMPORTS: Sequence[tuple[str, str]] = (
     ("agentkit.teams.built.agents", "Ending"),
     ("agentkit.teams.built.flows", "Plan"),
     ("agentkit.teams.built.document", "read_document"),
+    ("agentkit.teams.built.agents", "CompressConfig"),
+    ("agentkit.teams.built.members", "LoneRunner"),
     ("agentkit.teams.built.members", "ends_with"),
+    ("agentkit.teams.built.members", "make_shortener"),
     ("agentkit.teams.built.planning", "Speakers"),
     ("agentkit.teams.built.planning", "choose_prompts"),
     ("agentkit.teams.built.planning", "make_actions"),
@@ -52,6 +54,7 @@ _IMPORTS: Sequence[tuple[str, str]] = (
     ("agentkit.teams.planning", "Setup"),
     ("agentkit.workspace.answering", "Stored"),
     ("functools", "partial"),
+    ("inspect", "getdoc"),
 )
 
 
@@ -93,7 +96,9 @@ def write_plan(flow: Plan, planner: AgentDocument, solver: AgentDocument) -> Ite
     yield "prompts = choose_prompts(flow, question)"
     yield f"material = {write_call('Material', _to_material(flow, planner))}"
     used = "".join(f"{use.name!r}: tools[{use.name!r}], " for use in planner.tools)
-    yield f"actions = make_actions(material, {{{used.removesuffix(', ')}}})"
+    own = ", **{tool.__name__: tool for tool in own}" if planner.own_tools else ""
+    used = used.removesuffix(", ") + own
+    yield f"actions = make_actions(material, {{{used.removeprefix(', ')}}})"
     yield "setup = Setup(prompts, merge_limits(flow, None), actions, **to_settings(flow))"
     arguments = {
         "llm": "models",
