@@ -166,8 +166,8 @@ class _Script:
         if agent.own_tools:
             named = [use.name for use in agent.tools]
             yield f"for tool in [tool for tool in own if tool.__name__ not in {named!r}]:"
-            given = f"caller={variable}, executor={executor}, description=getdoc(tool)"
-            yield f"    register_function(tool, {given})"
+            told = f"caller={variable}, executor={executor}, description=getdoc(tool)"
+            yield f"    register_function(tool, {told})"
 
     def _play(self) -> Iterator[str]:
         match self._flow:
