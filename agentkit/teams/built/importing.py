@@ -8,10 +8,18 @@ import ast
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agentkit.errors import ConfigError
-from agentkit.teams.built.document import LONGEST, MOST_AGENTS, TeamDocument, read_document
+from agentkit.teams.built.document import (
+    LONGEST,
+    MOST_AGENTS,
+    TeamDocument,
+    describe_errors,
+    read_document,
+)
 
 LONGEST_SCRIPT = 200_000
 """Characters of a script."""
@@ -41,6 +49,7 @@ _OF_GROUP: Mapping[str, type] = {
 }
 """Arguments of groups that a document has under the same name."""
 _OF_MODEL = ("temperature", "max_tokens", "seed")
+_NONE = ast.dump(ast.Constant(None))
 _MOST = {"max_consecutive_auto_reply": 1_000, "max_round": 200, "max_turns": 200}
 _SILENT = ("name", "llm_config", "code_execution_config", "agents", "messages", "groupchat")
 """Arguments that are read elsewhere, or that say nothing of a team."""
@@ -158,13 +167,15 @@ class _Taken:
         """Parameters of a model; which one it was is told, its keys are left alone."""
         if not config:
             return None
-        given = config if isinstance(config, Mapping) else {}
-        listed = given.get("config_list")
-        first = listed[0] if isinstance(listed, list) and listed else given
-        named = first.get("model") if isinstance(first, Mapping) else None
-        if named:
-            self.remark(place, f"its model was {str(named)[:80]!r}; it speaks with the chat's")
-        return {key: given[key] for key in _OF_MODEL if isinstance(given.get(key), int | float)}
+        try:
+            given = _Model.model_validate({} if config is True else config)
+        except ValidationError:
+            self.remark(place, "llm_config was not taken; it speaks with the chat's model")
+            return {}
+        for named in given.config_list[:1]:
+            text = f"its model was {named.model[:80]!r}; it speaks with the chat's"
+            self.remark(place, text)
+        return given.model_dump(include=set(_OF_MODEL), exclude_none=True)
 
 
 def _runs_code(config: object, is_user: bool) -> bool:
@@ -184,92 +195,123 @@ def import_studio(data: object) -> Imported:
     """A workflow as AutoGen Studio 0.1 exports it; of a whole set of defaults the first one."""
     taken = _Taken()
     flow = _find_workflow(data, taken)
-    name = str(flow.get("name") or "Imported team")[:64]
-    about = str(flow.get("description") or "")
-    linked = _list_linked(flow)
-    in_turn = [one for role, one in linked if role == "sequential"]
+    linked = sorted(flow.agents, key=lambda one: one.link.sequence_id)
+    in_turn = [one.agent for one in linked if one.link.agent_type == "sequential"]
     if in_turn:
-        return taken.finish(name, about, _take_sequence(in_turn, taken))
-    ends = dict(linked)
-    if not {"sender", "receiver"} <= ends.keys():
+        made = _take_sequence(in_turn, taken)
+        return taken.finish(flow.name, flow.description, made)
+    ends = {"sender": flow.sender, "receiver": flow.receiver}
+    ends |= {one.link.agent_type: one.agent for one in linked}
+    sender, receiver = ends["sender"], ends["receiver"]
+    if sender is None or receiver is None:
         raise ConfigError("It has no workflow with a sender and a receiver, and none in sequence.")
-    starts = _take_studio_agent(ends["sender"], taken)
-    receiver = ends["receiver"]
-    if _type_of(receiver) != "groupchat":
-        answers = _take_studio_agent(receiver, taken)
-        pair = {"kind": "two_agents", "starts": starts, "answers": answers}
-        return taken.finish(name, about, pair)
-    settings = {**_part(receiver, "config"), **_part(receiver, "groupchat_config")}
-    own = {key: value for key, value in settings.items() if key in _OF_GROUP}
-    members = _parts(settings.get("agents") or receiver.get("agents"))
-    names = [_take_studio_agent(one, taken) for one in members]
-    return taken.finish(name, about, taken.group(own, names, starts))
+    starts = _take_studio_agent(sender, taken)
+    made = _take_receiver(receiver, starts, taken)
+    return taken.finish(flow.name, flow.description, made)
 
 
-def _find_workflow(data: object, taken: _Taken) -> Mapping[str, Any]:
-    if not isinstance(data, Mapping):
-        raise ConfigError("It is no JSON object with a workflow.")
-    flows = _parts(data.get("workflows"))
-    if not flows:
-        return data
-    for other in flows[1:]:
-        taken.remark(str(other.get("name")), "this workflow was not taken; import it by itself")
-    return flows[0]
+M = TypeVar("M", bound=BaseModel)
 
 
-def _list_linked(flow: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The agents of a workflow with what they are in it, in their order."""
-    linked = sorted(_parts(flow.get("agents")), key=_find_place)
-    roles = [(str(_part(one, "link").get("agent_type")), _part(one, "agent")) for one in linked]
-    ends = [(end, _part(flow, end)) for end in ("sender", "receiver") if _part(flow, end)]
-    return [*roles, *ends]
+class _Loose(BaseModel):
+    """What is read of others: keys that are not known here are left alone."""
+
+    model_config = ConfigDict(extra="ignore")
 
 
-def _find_place(linked: Mapping[str, Any]) -> int:
-    place = _part(linked, "link").get("sequence_id")
-    return place if isinstance(place, int) else 0
+class _Skill(_Loose):
+    name: str = ""
+    title: str = ""
 
 
-def _take_sequence(agents: list[Mapping[str, Any]], taken: _Taken) -> dict[str, Any]:
+class _StudioAgent(_Loose):
+    type: str = ""
+    config: dict[str, Any] = {}
+    groupchat_config: dict[str, Any] = {}
+    skills: Annotated[list[_Skill], Field(max_length=MOST_AGENTS)] = []
+    agents: Annotated[list[_StudioAgent], Field(max_length=MOST_AGENTS)] = []
+    task_instruction: str | None = None
+
+
+class _Link(_Loose):
+    agent_type: str = ""
+    sequence_id: int = 0
+
+
+class _Linked(_Loose):
+    agent: _StudioAgent
+    link: _Link = _Link()
+
+
+class _Workflow(_Loose):
+    name: str = "Imported team"
+    description: str = ""
+    agents: Annotated[list[_Linked], Field(max_length=MOST_AGENTS)] = []
+    sender: _StudioAgent | None = None
+    receiver: _StudioAgent | None = None
+
+
+class _Defaults(_Loose):
+    workflows: list[_Workflow] = []
+
+
+class _Named(_Loose):
+    model: str = ""
+
+
+class _Model(_Named):
+    config_list: list[_Named] = []
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+
+
+def _read(model: type[M], data: object) -> M:
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError(f"The workflow cannot be read. {describe_errors(error)}") from error
+
+
+def _find_workflow(data: object, taken: _Taken) -> _Workflow:
+    first, *others = _read(_Defaults, data).workflows or [_read(_Workflow, data)]
+    for other in others:
+        taken.remark(other.name, "this workflow was not taken; import it by itself")
+    return first
+
+
+def _take_sequence(agents: list[_StudioAgent], taken: _Taken) -> dict[str, Any]:
     """A queue: each agent is asked in turn, and knows what came before."""
     lead = taken.agent("UserProxyAgent", {"name": "Lead", "human_input_mode": "NEVER"})
     chats = []
     for one in agents:
-        told = str(one.get("task_instruction") or "")
-        message = f"{told}\n{{question}}" if told else "{question}"
+        message = f"{one.task_instruction or ''}\n{{question}}".lstrip()
         recipient = _take_studio_agent(one, taken)
         chats.append({"sender": lead, "recipient": recipient, "message": message})
     return {"kind": "queue", "chats": chats}
 
 
-def _take_studio_agent(agent: Mapping[str, Any], taken: _Taken) -> str:
-    kind = _OF_TYPE.get(_type_of(agent), "ConversableAgent")
-    config = _part(agent, "config")
-    usual = {key for key in _OF_GROUP if _type_of(agent) != "groupchat"}
-    own = {key: value for key, value in config.items() if key not in usual}
-    name = taken.agent(kind, own)
-    for skill in _parts(agent.get("skills")):
-        called = str(skill.get("name") or skill.get("title"))[:60]
-        text = (
-            f"the skill {called!r} was not taken; put its functions into a file of AGENTKIT_TOOLS"
-        )
+def _take_receiver(receiver: _StudioAgent, starts: str, taken: _Taken) -> dict[str, Any]:
+    """The flow of a chat with this agent, or with the group that it leads."""
+    if receiver.type != "groupchat":
+        answers = _take_studio_agent(receiver, taken)
+        return {"kind": "two_agents", "starts": starts, "answers": answers}
+    settings = {**receiver.config, **receiver.groupchat_config}
+    within = _read(_StudioAgent, {"agents": settings.get("agents", [])})
+    names = [_take_studio_agent(one, taken) for one in (*within.agents, *receiver.agents)]
+    shared = settings.keys() & _OF_GROUP.keys()
+    return taken.group({key: settings[key] for key in sorted(shared)}, names, starts)
+
+
+def _take_studio_agent(agent: _StudioAgent, taken: _Taken) -> str:
+    own = agent.config.keys() - _OF_GROUP.keys()
+    kind = _OF_TYPE.get(agent.type, "ConversableAgent")
+    name = taken.agent(kind, {key: agent.config[key] for key in sorted(own)})
+    for skill in agent.skills:
+        called = f"{skill.name}{skill.title}"[:60]
+        text = f"the skill {called!r} was not taken; AGENTKIT_TOOLS names files with functions"
         taken.remark(name, text)
     return name
-
-
-def _type_of(agent: Mapping[str, Any]) -> str:
-    return str(agent.get("type"))
-
-
-def _part(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = data.get(key)
-    return found if isinstance(found, Mapping) else {}
-
-
-def _parts(found: object) -> list[Mapping[str, Any]]:
-    """The objects of a list; anything else is none."""
-    listed = found if isinstance(found, list) else []
-    return [one for one in listed[: 2 * MOST_AGENTS] if isinstance(one, Mapping)]
 
 
 def import_script(text: str) -> Imported:
@@ -337,20 +379,22 @@ class _Reader:
         self, target: str, call: ast.Call
     ) -> tuple[dict[str, Any], dict[str, ast.expr]]:
         """What stands there as it is, and all of it as it is written."""
-        nodes = {word.arg: word.value for word in call.keywords if word.arg}
         first = "name" if _name_of(call.func) in _AGENTS else "agents"
-        nodes.update(zip((first, "system_message"), call.args, strict=False))
-        given = {}
-        for key, node in nodes.items():
-            value = self._evaluate(node)
-            is_usual = key == "is_termination_msg" and "TERMINATE" in ast.dump(node)
-            if value is not None:
-                given[key] = value
-            elif not (is_usual or key in _SILENT or isinstance(node, ast.Constant)):
-                self._taken.remark(target, f"{key} is computed, so it was not taken")
+        nodes = dict(zip((first, "system_message"), call.args, strict=False))
+        nodes |= {str(word.arg): word.value for word in call.keywords}
+        values = {key: self._evaluate(node) for key, node in nodes.items()}
+        given = {key: value for key, value in values.items() if value is not None}
+        for key in nodes.keys() - given.keys() - set(_SILENT):
+            self._note_computed(target, key, nodes[key])
         if "llm_config" in nodes:
             given.setdefault("llm_config", True)
         return given, nodes
+
+    def _note_computed(self, target: str, key: str, node: ast.expr) -> None:
+        written = ast.dump(node)
+        if written == _NONE or (key == "is_termination_msg" and "TERMINATE" in written):
+            return
+        self._taken.remark(target, f"{key} is computed, so it was not taken")
 
     def _evaluate(self, node: ast.expr) -> Any:
         """The value that is written there, or that a variable was given; None for any other."""
@@ -371,11 +415,10 @@ class _Reader:
             return {"kind": "two_agents", **pair, **turns}
         names = list(self._names.values())
         self._taken.remark("script", "no chat is begun there, so its agents talk as they come")
-        if len(names) == 1:
-            return {"kind": "single", "agent": names[0]}
-        if len(names) == 2:
-            return {"kind": "two_agents", "starts": names[0], "answers": names[1]}
-        return self._taken.group({}, names, "")
+        first, last = names[0], names[-1]
+        alone = {"kind": "single", "agent": first}
+        by_count = {1: alone, 2: {"kind": "two_agents", "starts": first, "answers": last}}
+        return by_count.get(len(names)) or self._taken.group({}, names, "")
 
     def _find_group(self, manager: _Made, starts: str) -> dict[str, Any]:
         node = manager.nodes.get("groupchat") or manager.nodes.get("agents")

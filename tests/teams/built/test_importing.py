@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -18,7 +19,7 @@ from tests.teams.built import drafts
 from tests.teams.stage import play
 
 MODEL = {"config_list": [{"model": "gpt-4", "api_key": "sk-secret"}], "temperature": 0.1}
-USER = {
+USER: dict[str, Any] = {
     "type": "userproxy",
     "config": {
         "name": "userproxy",
@@ -31,9 +32,16 @@ USER = {
 }
 
 
+DEEP = {"type": "groupchat", "config": {"agents": [{"config": 3}]}}
+
+
 def assistant(name: str, **settings: Any) -> dict[str, Any]:
     config = {"name": name, "llm_config": MODEL, "system_message": f"You are {name}."}
     return {"type": "assistant", "config": config, **settings}
+
+
+def flow_of(imported: Imported) -> Any:
+    return imported.document.flow
 
 
 def told(imported: Imported) -> str:
@@ -48,7 +56,7 @@ def test_two_agents_of_studio() -> None:
     skill = {"title": "find_papers", "content": "import os\nos.remove('x')"}
     found = studio(sender=USER, receiver=assistant("planner", skills=[skill]), type="twoagents")
     assert find_problems(found.document) == []
-    assert (found.document.name, found.document.flow.kind) == ("Trip", "two_agents")
+    assert (found.document.name, flow_of(found).kind) == ("Trip", "two_agents")
     user, planner = found.document.agents
     assert (user.role, user.max_consecutive_auto_reply, user.llm) == ("runner", 5, None)
     assert planner.llm is not None
@@ -72,7 +80,7 @@ def test_a_group_of_studio_works() -> None:
     ]
     found = studio(agents=linked)
     assert find_problems(found.document) == []
-    flow = found.document.flow
+    flow = flow_of(found)
     assert (flow.kind, flow.agents, flow.writer, flow.max_round) == (
         "group",
         ["ann", "bob"],
@@ -93,8 +101,8 @@ def test_a_sequence_of_studio_is_a_queue() -> None:
         },
     ]
     found = studio(agents=linked, type="sequential")
-    assert [chat.recipient for chat in found.document.flow.chats] == ["one", "two"]
-    assert found.document.flow.chats[0].message == "Find.\n{question}"
+    assert [chat.recipient for chat in flow_of(found).chats] == ["one", "two"]
+    assert flow_of(found).chats[0].message == "Find.\n{question}"
     assert find_problems(found.document) == []
 
 
@@ -126,7 +134,7 @@ user.initiate_chat(manager, message="Hello")
 
 def test_a_script_with_two_agents() -> None:
     found = import_team(SCRIPT + "user.initiate_chat(writer, message='Hi', max_turns=3)")
-    flow = found.document.flow
+    flow = flow_of(found)
     assert (flow.kind, flow.starts, flow.answers, flow.max_turns) == (
         "two_agents",
         "user",
@@ -145,7 +153,7 @@ def test_a_script_with_two_agents() -> None:
 
 
 def test_a_script_with_a_group() -> None:
-    flow = import_team(SCRIPT + GROUPED).document.flow
+    flow = flow_of(import_team(SCRIPT + GROUPED))
     assert (flow.kind, flow.agents, flow.max_round, flow.writer) == (
         "group",
         ["user", "writer", "critic"],
@@ -156,7 +164,7 @@ def test_a_script_with_a_group() -> None:
 
 def test_a_script_that_begins_nothing() -> None:
     found = import_team("from agentkit import AssistantAgent\na = AssistantAgent('solo')")
-    assert found.document.flow.agent == "solo"
+    assert flow_of(found).agent == "solo"
     assert "no chat is begun" in told(found)
 
 
@@ -177,11 +185,12 @@ def test_a_document_of_ours_is_itself() -> None:
         ('{"a": ', "no JSON"),
         ('{"a":' * 100_000, "no JSON"),
         ('{"name": "x"}', "no workflow"),
-        ('{"workflows": [3], "sender": 3}', "no workflow"),
+        ('{"workflows": [3], "sender": 3}', "cannot be read"),
         ('{"sender": {"type": []}, "receiver": {"config": {"name": "a\\nb"}}}', "cannot be read"),
+        (json.dumps({"sender": USER, "receiver": DEEP}), "cannot be read"),
         ("\n".join(f"a{n} = AssistantAgent('a{n}')" for n in range(51)), "more than 50 agents"),
     ],
-    ids=str,
+    ids=lambda text: text[:12],
 )
 def test_what_cannot_be_taken_is_told(text: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
@@ -218,7 +227,5 @@ ANYTHING = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(["sender", "receiver", "agents", "workflows"]), ANYTHING))
 def test_any_json_is_a_team_or_told(data: dict[str, Any]) -> None:
-    try:
+    with contextlib.suppress(ConfigError):
         assert import_team(json.dumps(data)).document.agents
-    except ConfigError as error:
-        assert str(error)
