@@ -4,8 +4,9 @@ sentence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from agentkit.conversation.ends import stop_reason
 from agentkit.core import bus, stopping
@@ -14,7 +15,7 @@ from agentkit.events import MessageStatus, Noted
 from agentkit.llm.calls.client import call
 from agentkit.llm.calls.ends import cut_by
 from agentkit.llm.calls.room import shortened
-from agentkit.llm.model import Reply
+from agentkit.llm.model import Model, Reply
 from agentkit.llm.offline.passages import format_passages
 from agentkit.messages import Message, message, text_of
 from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED, EndKind, EndReason
@@ -63,6 +64,29 @@ says it.
 
 
 @dataclass(frozen=True, slots=True)
+class Voice:
+    """Who answers from passages: what they are told, and the model that speaks for them."""
+
+    instructions: str = INSTRUCTIONS
+    """Before the passages."""
+    nothing: str = NOTHING
+    """Where no passage was found."""
+    rewrite: str = REWRITE
+    """How a follow-up becomes a question of its own."""
+    model: Model | None = None
+    """None for the task's."""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """What is sent beside the messages."""
+
+    def of(self, task: Task) -> Model:
+        """The model that speaks."""
+        return self.model or task.model
+
+
+USUAL = Voice()
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """What a tool or a program gave: the call or the code, and its result."""
 
@@ -72,8 +96,15 @@ class Result:
 
 def work(task: Task) -> Answer:
     """Retrieve, answer, cite."""
-    hits = task.retrieve(complete_question(task))
-    return answer_from(task, hits, AGENT)
+    return look_up_and_answer(task, task.retrieve, AGENT)
+
+
+def look_up_and_answer(
+    task: Task, retrieve: Callable[[str], list[Hit]], agent: str, voice: Voice = USUAL
+) -> Answer:
+    """Retrieve, answer, cite, in the name of an agent."""
+    hits = retrieve(complete_question(task, voice))
+    return answer_from(task, hits, agent, voice=voice)
 
 
 def answer_from(
@@ -82,6 +113,7 @@ def answer_from(
     agent: str,
     ended: EndReason | None = None,
     results: Sequence[Result] = (),
+    voice: Voice = USUAL,
 ) -> Answer:
     """Let the model answer from the hits and send the final message, also when it was stopped on
     the way.
@@ -89,12 +121,12 @@ def answer_from(
     `ended` says what ended the work before, if that is worth telling; `results` are what
     tools and code gave until then.
     """
-    reply, hits = _ask(task, hits, agent, results)
+    reply, hits = _ask(task, hits, agent, results, voice)
     text = reply.text
     if not text.strip() and not reply.stopped:
         raise explain_no_answer(agent, ended)
     # Whoever goes on with a stopped answer knows the numbers as they were given.
-    if not task.model.is_language_model and not reply.stopped:
+    if not voice.of(task).is_language_model and not reply.stopped:
         text, hits = renumber_by_use(text, hits)
     found = task.evidence(text, hits, [one.gave for one in results])
     return task.conclude(
@@ -110,13 +142,14 @@ def answer_from(
 
 
 def _ask(
-    task: Task, hits: Sequence[Hit], agent: str, results: Sequence[Result]
+    task: Task, hits: Sequence[Hit], agent: str, results: Sequence[Result], voice: Voice
 ) -> tuple[Reply, Sequence[Hit]]:
     """The reply, and the hits that it was made from: the best ones where not all fit."""
     given = hits
     while True:
         try:
-            reply = call(task.model, _prompt(task, given, results), agent=agent)
+            asked = _prompt(task, given, results, voice)
+            reply = call(voice.of(task), asked, agent=agent, params=voice.params)
         except ContextTooLong:
             if len(given) < 2:
                 raise
@@ -128,12 +161,16 @@ def _ask(
         return reply, given
 
 
-def _prompt(task: Task, hits: Sequence[Hit], results: Sequence[Result]) -> list[Message]:
-    material = NOTHING
+def _prompt(
+    task: Task, hits: Sequence[Hit], results: Sequence[Result], voice: Voice
+) -> list[Message]:
+    material = voice.nothing
     if results:
         material = _format_results(results)
     if hits:
-        material = INSTRUCTIONS + format_passages(to_passages(hits)) + _format_results(results)
+        material = (
+            voice.instructions + format_passages(to_passages(hits)) + _format_results(results)
+        )
     return [
         message("system", material),
         *tell_turns(task),
@@ -157,16 +194,17 @@ def shorten_result(text: str, longest: int) -> str:
     return text if len(text) <= longest else shortened(text, longest)
 
 
-def complete_question(task: Task) -> str:
+def complete_question(task: Task, voice: Voice = USUAL) -> str:
     """The question as it is searched for: a follow-up is completed from the conversation."""
     if not task.history:
         return task.question
-    if not task.model.is_language_model:
+    if not voice.of(task).is_language_model:
         return _with_subject(task.question, task.history)
     reply = call(
-        task.model,
-        [message("system", REWRITE), *tell_turns(task), message("user", task.question)],
+        voice.of(task),
+        [message("system", voice.rewrite), *tell_turns(task), message("user", task.question)],
         agent="Query writer",
+        params=voice.params,
     )
     stopping.check()
     return reply.text.strip() or task.question

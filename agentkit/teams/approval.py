@@ -182,3 +182,29 @@ def format_arguments(arguments: Any) -> str | None:
     except WrongArgument:
         return None
     return json.dumps(given, ensure_ascii=False, indent=2)
+
+
+class Unasked(Approval):
+    """For scripts, whose person has read what they run: everything is agreed to."""
+
+    def of_call(self, tool: Callable[..., object] | None, name: str, arguments: str) -> Decision:
+        """The call as it is."""
+        return Decision(True, arguments)
+
+    def of_code(self, prompt: str, code: str, language: str) -> Decision:
+        """The code as it is."""
+        return Decision(True, code)
+
+
+_ASKS = "asks_itself"
+
+
+def mark_asking(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function that asks the person itself, as far as that is wanted."""
+    function.__dict__[_ASKS] = True
+    return function
+
+
+def asks_itself(function: Callable[..., Any]) -> bool:
+    """Whether nobody else has to ask before it runs."""
+    return _ASKS in getattr(function, "__dict__", {})

@@ -118,6 +118,11 @@ class Findings:
         other._retrieve, other._find = retrieve, find
         return other
 
+    @property
+    def finds_exact(self) -> bool:
+        """Whether exact words can be looked up."""
+        return self._find is not None
+
     def without_exact(self) -> Findings:
         """Without the tool for exact words."""
         return self.elsewhere(self._retrieve, None)

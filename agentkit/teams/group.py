@@ -30,6 +30,7 @@ RESEARCHER, CRITIC, WRITER = "Researcher", "Critic", "Writer"
 GROUP = "Group"
 ROUNDS = 16
 """Messages that one discussion may have, the question and the results of searches included."""
+ABOUT_USER = "The person who asked. Speaks when only they can say what is meant, wanted or enough."
 PASSES = "Go on."
 """What the others hear of a person who has the floor and says nothing."""
 METHODS = {
@@ -40,7 +41,7 @@ METHODS = {
 }
 """How the next speaker is chosen, and its name for people; the usual one first."""
 
-_TOGETHER = """A researcher, a critic and a writer answer a question about the user's documents \
+TOGETHER = """A researcher, a critic and a writer answer a question about the user's documents \
 together; you are the {role}.
 Speak for yourself only. Keep passage numbers such as [1] as they are. Answer in the language of \
 the question.
@@ -96,7 +97,7 @@ def _member(task: Task, name: str) -> AssistantAgent:
     description, instructions = ROLES[name]
     return AssistantAgent(
         name,
-        _TOGETHER.format(role=name.lower()) + instructions,
+        TOGETHER.format(role=name.lower()) + instructions,
         task.llm_config,
         is_termination_msg=lambda message: False,  # the group decides when it is over
         description=description,
@@ -157,9 +158,7 @@ def _make_user(mode: InputMode) -> ConversableAgent:
         human_input_mode=mode,
         llm_config=False,
         default_auto_reply=PASSES,
-        description=(
-            "The person who asked. Speaks when only they can say what is meant, wanted or enough."
-        ),
+        description=ABOUT_USER,
     )
 
 

@@ -5,8 +5,9 @@ answer from its evidence.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
-from typing import Annotated
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 from agentkit.agents.rewoo import (
     ActionExecutor,
@@ -20,6 +21,7 @@ from agentkit.agents.rewoo import (
     execute,
 )
 from agentkit.agents.rewoo.calling import ActionCall
+from agentkit.agents.rewoo.executor import Action
 from agentkit.agents.rewoo.graph import Approve
 from agentkit.agents.rewoo.inputs import Arguments
 from agentkit.agents.rewoo.mistakes import Mistake
@@ -30,7 +32,7 @@ from agentkit.errors import AgentkitError, ResponseParsingError, Stopped
 from agentkit.events import Noted, PlanMade, ReplyEnd, Thinking
 from agentkit.llm.calls.client import call
 from agentkit.llm.calls.ends import cut_by
-from agentkit.llm.model import Reply
+from agentkit.llm.model import Model, Reply
 from agentkit.llm.offline import question as questions
 from agentkit.llm.tokens.counting import count_text
 from agentkit.messages import Message, message, new_id, text_of
@@ -42,82 +44,181 @@ from agentkit.teams.memory.long_memory import tell_turns
 from agentkit.teams.planning_calculator import calculate
 from agentkit.teams.planning_prompts import CALCULATE, PROMPTS, Prompts
 from agentkit.teams.planning_review import ONE_PLAN, OPTIONS, Review, find_excess
-from agentkit.teams.planning_settings import READ, READER
+from agentkit.teams.planning_settings import READ, READER, Planning
 from agentkit.teams.task import Answer, Computed, Note, Task, Team
-
-
-def build_tools(task: Task, found: Findings) -> list[BaseAction]:
-    """The tools for plans of this task; without a language model there is none to read results
-    with.
-    """
-    told = _find_prompts(task)
-    tools: list[BaseAction] = [FunctionAction(found.search_documents, SEARCH, told.search)]
-    if task.find is not None:
-        tools.append(FunctionAction(found.find_exact, FIND, told.find))
-    if task.model.is_language_model:
-        tools.append(FunctionAction(_make_reader(task), READ, told.read))
-    return [*tools, FunctionAction(calculate, CALCULATE, told.calculate)]
-
-
-def _find_prompts(task: Task) -> Prompts:
-    """In the language of the question, or the one that was chosen."""
-    return PROMPTS[task.planning.speaks(task.question)]
-
-
-def _make_reader(task: Task) -> Callable[[str], str]:
-    reading = _find_prompts(task).reading
-
-    @effects("none")
-    def read_result(
-        question: Annotated[str, "What to read out, and the results to read it from."],
-    ) -> str:
-        reply = call(
-            task.model, [message("system", reading), message("user", question)], agent=READER
-        )
-        if reply.stopped:
-            raise Stopped("stopped by the user")
-        return reply.text.strip()
-
-    return read_result
-
 
 PLANNER, SOLVER = "Planner", "Solver"
 TRIES = 2
 STEP_S = 120.0
+ReadOut = Callable[[list[Message]], str]
+"""Asks a model for what stands in results."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Who plans and answers, with what, and how long."""
+
+    prompts: Prompts
+    planning: Planning
+    actions: Sequence[Action]
+    """What the steps of plans may use."""
+    planner: str = PLANNER
+    solver: str = SOLVER
+    max_turn: int = TRIES
+    """How often a plan that can run is asked for."""
+    at_once: int = 10
+    timeout_s: float = STEP_S
+    retries: int = 0
+    policies: Mapping[str, str] = field(default_factory=dict)
+    """When the person is asked about a tool, by its name: never, first, or always."""
+    models: Mapping[str, tuple[Model, dict[str, Any]]] = field(default_factory=dict)
+    """Models with their parameters by the name of who speaks; others speak with the task's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What tools of plans look into, read with and are told as."""
+
+    prompts: Prompts
+    found: Findings | None = None
+    exact: bool = False
+    """Whether exact words can be found, too."""
+    read_out: ReadOut | None = None
+
+
+def make_material(task: Task, found: Findings, prompts: Prompts) -> Material:
+    """Of the task; without a language model there is none to read results with."""
+    read_out = make_asker(task.model) if task.model.is_language_model else None
+    return Material(prompts, found, task.find is not None, read_out)
+
+
+def build_tools(material: Material) -> list[BaseAction]:
+    """The tools of the ready-made team for plans."""
+    told = material.prompts
+    return [*build_lookups(material), FunctionAction(calculate, CALCULATE, told.calculate)]
+
+
+def build_lookups(material: Material) -> list[BaseAction]:
+    """The tools that look up, and that read out what was found."""
+    told, tools = material.prompts, list[BaseAction]()
+    if found := material.found:
+        tools.append(FunctionAction(found.search_documents, SEARCH, told.search))
+        if material.exact:
+            tools.append(FunctionAction(found.find_exact, FIND, told.find))
+    if material.read_out:
+        tools.append(FunctionAction(_make_reader(material.read_out, told), READ, told.read))
+    return tools
+
+
+def make_asker(model: Model, params: Mapping[str, Any] | None = None) -> ReadOut:
+    """Asks this model, in the name of the reader."""
+
+    def read_out(messages: list[Message]) -> str:
+        reply = call(model, messages, agent=READER, params=params)
+        if reply.stopped:
+            raise Stopped("stopped by the user")
+        return reply.text
+
+    return read_out
+
+
+def _make_reader(read_out: ReadOut, told: Prompts) -> Callable[[str], str]:
+    @effects("none")
+    def read_result(
+        question: Annotated[str, "What to read out, and the results to read it from."],
+    ) -> str:
+        asked = [message("system", told.reading), message("user", question)]
+        return read_out(asked).strip()
+
+    return read_result
+
+
+def look_up(label: str, thought: str, query: str) -> Step:
+    """A step that looks something up."""
+    arguments = json.dumps({"query": query}, ensure_ascii=False)
+    return Step(
+        label, thought, SEARCH, arguments.replace("#", "\\u0023")
+    )  # a question that says #E2 means no step
+
+
+class PlanProtocol(ReWOOProtocol):
+    """Where no plan can run, the question is looked up as it stands, and the person is told."""
+
+    def __init__(self, setup: Setup, question: str) -> None:
+        told = setup.prompts
+        planner = told.plan_within(setup.planning)
+        super().__init__(
+            planner, told.worker, told.solver, told.reformat, replan_prompt=told.replan
+        )
+        self.notes: list[Note] = []
+        self._question, self._setup, self._left = question, setup, setup.max_turn
+
+    def parse_plan(
+        self, message: str, tools: Collection[str] | None = None, known: Collection[str] = ()
+    ) -> Plan:
+        """The plan in the reply; the last wrong one gives way to a single look-up. Raises
+        ResponseParsingError before, and where nothing can be looked up.
+        """
+        try:
+            return self._read_within_limits(message, tools, known)
+        except ResponseParsingError as error:
+            self._left -= 1
+            if self._left or known or SEARCH not in (tools or [SEARCH]):
+                raise
+            told = "No plan could be made, so the question was looked up as it stands."
+            self.notes.append(Note(text=told, detail=error.message))
+            bus.emit(Noted(self._setup.planner, **self.notes[-1]))
+            return Plan((look_up("#E1", "Look the question up as it stands", self._question),))
+
+    def _read_within_limits(
+        self, message: str, tools: Collection[str] | None, known: Collection[str]
+    ) -> Plan:
+        plan = super().parse_plan(message, tools, known)
+        limits = self._setup.planning
+        if problems := find_excess(plan, limits.most_steps, limits.most_lookups):
+            raise ResponseParsingError(Mistake.join_all(problems), message)
+        return plan
 
 
 def work(task: Task) -> Answer:
-    """Plan, gather the evidence, answer from it. Without a language model: see `_quoted`."""
+    """Plan, gather the evidence, answer from it, as the ready-made team does it."""
     found = Findings(task)
-    executor = ActionExecutor([*build_tools(task, found), *task.tools])
-    return (
-        _solve(task, found, executor)
-        if task.model.is_language_model
-        else _quote(task, found, executor)
-    )
+    prompts = PROMPTS[task.planning.speaks(task.question)]
+    material = make_material(task, found, prompts)
+    actions: list[Action] = [*build_tools(material), *task.tools]
+    return carry_out(task, found, Setup(prompts, task.planning, actions))
 
 
-def _quote(task: Task, found: Findings, executor: ActionExecutor) -> Answer:
+def carry_out(task: Task, found: Findings, setup: Setup) -> Answer:
+    """Plan, gather the evidence, answer from it. Without a language model: see `_quote`."""
+    executor = ActionExecutor(list(setup.actions))
+    if task.model.is_language_model:
+        return _solve(task, found, executor, setup)
+    return _quote(task, found, executor, setup)
+
+
+def _quote(task: Task, found: Findings, executor: ActionExecutor, setup: Setup) -> Answer:
     """Look each part of the question up on its own, one after the other, and quote from all that
     was found.
     """
-    plan, plan_id = _propose_lookups(task, executor), new_id()
-    bus.emit(PlanMade(PLANNER, plan_id, 1, [step.to_json() for step in plan.steps]))
+    planner = setup.planner
+    plan, plan_id = _propose_lookups(task, executor, setup), new_id()
+    bus.emit(PlanMade(planner, plan_id, 1, [step.to_json() for step in plan.steps]))
     evidence = execute(
-        plan, ActionCall(executor, PLANNER), at_once=1, agent=PLANNER, plan_id=plan_id
+        plan, ActionCall(executor, planner), at_once=1, agent=planner, plan_id=plan_id
     )
     failed = [each.error for each in evidence.values() if not each.ok]
     if failed and not found.hits:
         raise AgentkitError(f"Nothing could be looked up: {failed[0]}")
-    return answer_from(task, found.hits, SOLVER)
+    return answer_from(task, found.hits, setup.solver)
 
 
-def _propose_lookups(task: Task, executor: ActionExecutor) -> Plan:
+def _propose_lookups(task: Task, executor: ActionExecutor, setup: Setup) -> Plan:
     """The plan without a language model, as the person wants it; there is no other one."""
     plan = plan_lookups(complete_question(task))
-    if not task.planning.seen_first:
+    if not setup.planning.seen_first:
         return plan
-    wanted = _make_review(task, executor).ask(plan)
+    wanted = _make_review(task, executor, setup).ask(plan)
     if isinstance(wanted, Refusal):
         raise AgentkitError(
             "Without a language model there is no other plan, so nothing was looked up. Ask again"
@@ -126,16 +227,16 @@ def _propose_lookups(task: Task, executor: ActionExecutor) -> Plan:
     return wanted
 
 
-def _make_review(task: Task, executor: ActionExecutor) -> Review:
+def _make_review(task: Task, executor: ActionExecutor, setup: Setup) -> Review:
     """What puts plans to the person, with what is known of what they take."""
-    told = [_find_prompts(task).solver, *(text_of(turn.get("content")) for turn in task.history)]
+    told = [setup.prompts.solver, *(text_of(turn.get("content")) for turn in task.history)]
     asked = "\n".join([*told, task.question, task.question])
     tokens = {
         "look_up": task.look_up_tokens,
         "answer": count_text(asked, task.model.name)[0],
     }
     options = OPTIONS if task.model.is_language_model else ONE_PLAN
-    return Review(PLANNER, executor.tool_names(), task.planning, tokens, options)
+    return Review(setup.planner, executor.tool_names(), setup.planning, tokens, options)
 
 
 def plan_lookups(question: str) -> Plan:
@@ -146,31 +247,27 @@ def plan_lookups(question: str) -> Plan:
     query = ""
     for number, part in enumerate(questions.parse(question), start=1):
         query = f"{query} {part.text}" if part.borrowed else part.text
-        steps.append(_look_up(f"#E{number}", part.text, query))
+        steps.append(look_up(f"#E{number}", part.text, query))
     return Plan(tuple(steps))
 
 
-def _look_up(label: str, thought: str, query: str) -> Step:
-    arguments = json.dumps({"query": query}, ensure_ascii=False)
-    return Step(
-        label, thought, SEARCH, arguments.replace("#", "\\u0023")
-    )  # a question that says #E2 means no step
-
-
-def _solve(task: Task, found: Findings, executor: ActionExecutor) -> Answer:
-    model, protocol, computed = _TaskModel(task), _Protocol(task), Computed()
-    review = _make_review(task, executor)
+def _solve(task: Task, found: Findings, executor: ActionExecutor, setup: Setup) -> Answer:
+    model, computed = _TaskModel(task, setup), Computed()
+    protocol = PlanProtocol(setup, task.question)
+    review = _make_review(task, executor, setup)
     planner = ReWOO(
         model,
         executor,
         protocol,
-        TRIES,
-        name=PLANNER,
-        timeout_s=STEP_S,
-        replans=task.planning.replans,
-        on_plan=review.ask if task.planning.seen_first else None,
-        approve=_ask_before(task),
-        names={"planner": PLANNER, "solver": SOLVER},
+        setup.max_turn,
+        name=setup.planner,
+        at_once=setup.at_once,
+        timeout_s=setup.timeout_s,
+        retries=setup.retries,
+        replans=setup.planning.replans,
+        on_plan=review.ask if setup.planning.seen_first else None,
+        approve=_ask_before(task, setup),
+        names={"planner": setup.planner, "solver": setup.solver},
     )
     try:
         with bus.listening(computed, review):
@@ -184,16 +281,21 @@ def _solve(task: Task, found: Findings, executor: ActionExecutor) -> Answer:
     return _conclude(task, returned.response, found, ANSWERED, protocol.notes, model, computed)
 
 
-def _ask_before(task: Task) -> Approve:
-    """Ask the person about a step's call before it is made."""
-    approval = Approval(PLANNER, task.allowed)
+def _ask_before(task: Task, setup: Setup) -> Approve:
+    """Ask the person about a step's call before it is made, as often as the tool's policy says."""
+    approval = Approval(setup.planner, task.allowed)
+    agreed = {name for name, policy in setup.policies.items() if policy == "never"}
 
     def approve(tool: str, arguments: Arguments) -> Arguments | Refusal:
-        shown = arguments if isinstance(arguments, str) else to_text(arguments)
-        decision = approval.of_call(None, tool, shown)
-        if not decision.approved:
-            return Refusal(describe_rejection("this call", decision))
-        made = fill(decision.draft, {}) if decision.changed else arguments
+        made = arguments
+        if tool not in agreed:
+            shown = arguments if isinstance(arguments, str) else to_text(arguments)
+            decision = approval.of_call(None, tool, shown)
+            if not decision.approved:
+                return Refusal(describe_rejection("this call", decision))
+            made = fill(decision.draft, {}) if decision.changed else arguments
+            if setup.policies.get(tool) == "first":
+                agreed.add(tool)
         if not approval.may_repeat(None, tool, to_text(made)):
             return Refusal(NOT_REPEATED)
         return made
@@ -212,7 +314,7 @@ def _conclude(
 ) -> Answer:
     evidence = task.evidence(text, found.hits, computed.results)
     return task.conclude(
-        SOLVER,
+        model.solver,
         text,
         evidence,
         end,
@@ -228,19 +330,22 @@ class _TaskModel:
     OpenAIWrapper by.
     """
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, setup: Setup) -> None:
         self.answer = ""
         """What the solver wrote, or had written when it was stopped."""
         self.cut: ReplyEnd | None = None
         """What cut it."""
         self.thinking: Thinking | None = None
         """What the model thought before it."""
-        self._model = task.model
+        self.solver = setup.solver
+        self._chosen = (task.model, dict[str, Any]())
+        self._speaks = setup.models
 
     def create(self, *, messages: list[Message], agent: str) -> Reply:
         """The reply; raises what the model raises, and Stopped."""
-        solves = agent == SOLVER
-        reply = call(self._model, messages, agent=agent)
+        solves = agent == self.solver
+        model, params = self._speaks.get(agent, self._chosen)
+        reply = call(model, messages, agent=agent, params=params)
         self.answer, self.cut = (reply.text, cut_by(reply.end)) if solves else ("", None)
         self.thinking = reply.thinking if solves else None
         if reply.stopped:
@@ -250,45 +355,6 @@ class _TaskModel:
     def extract_text_or_completion_object(self, reply: Reply) -> list[str]:
         """Its text."""
         return [reply.text]
-
-
-class _Protocol(ReWOOProtocol):
-    """Where no plan can run, the question is looked up as it stands, and the person is told."""
-
-    def __init__(self, task: Task) -> None:
-        told = _find_prompts(task)
-        planner = told.plan_within(task.planning)
-        super().__init__(
-            planner, told.worker, told.solver, told.reformat, replan_prompt=told.replan
-        )
-        self.notes: list[Note] = []
-        self._question, self._limits, self._left = task.question, task.planning, TRIES
-
-    def parse_plan(
-        self, message: str, tools: Collection[str] | None = None, known: Collection[str] = ()
-    ) -> Plan:
-        """The plan in the reply; the last wrong one gives way to a single look-up. Raises
-        ResponseParsingError before.
-        """
-        try:
-            return self._read_within_limits(message, tools, known)
-        except ResponseParsingError as error:
-            self._left -= 1
-            if self._left or known:
-                raise
-            told = "No plan could be made, so the question was looked up as it stands."
-            self.notes.append(Note(text=told, detail=error.message))
-            bus.emit(Noted(PLANNER, **self.notes[-1]))
-            return Plan((_look_up("#E1", "Look the question up as it stands", self._question),))
-
-    def _read_within_limits(
-        self, message: str, tools: Collection[str] | None, known: Collection[str]
-    ) -> Plan:
-        plan = super().parse_plan(message, tools, known)
-        limits = self._limits
-        if problems := find_excess(plan, limits.most_steps, limits.most_lookups):
-            raise ResponseParsingError(Mistake.join_all(problems), message)
-        return plan
 
 
 TEAM = Team(

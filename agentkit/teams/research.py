@@ -5,13 +5,15 @@ from what was found.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from agentkit.core import stopping
 from agentkit.llm.calls.client import call
 from agentkit.messages import message
 from agentkit.retrieval import Hit
-from agentkit.teams.answer import answer_from, complete_question
+from agentkit.teams.answer import USUAL, Voice, answer_from, complete_question
 from agentkit.teams.memory.long_memory import tell_turns
 from agentkit.teams.task import Answer, Task, Team, covers
 
@@ -32,32 +34,57 @@ _BORDER = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Who looks up and who writes, and how much."""
+
+    researcher: str = RESEARCHER
+    writer: str = WRITER
+    parts: int = PARTS
+    """Parts of a question at most."""
+    per_part: int = PER_PART
+    """Passages for each of several parts."""
+    passages: int = PASSAGES
+    """Passages in all."""
+    plan: str = PLAN
+    """How the researcher is told to split the question."""
+    looks_up: Voice = USUAL
+    writes: Voice = USUAL
+
+
 def work(task: Task) -> Answer:
     """Split, look up, hand over, write."""
-    parts = find_parts(task)
-    most = PER_PART if len(parts) > 1 else None
-    found = [task.retrieve(part)[:most] for part in parts]
-    hits = merge(found)
-    lines = [f"{part} ({len(some)} passages)" for part, some in zip(parts, found, strict=True)]
-    task.say(RESEARCHER, WRITER, "Looked up:\n" + "\n".join(f"- {line}" for line in lines))
+    return carry_out(task, task.retrieve, Setup())
+
+
+def carry_out(task: Task, retrieve: Callable[[str], list[Hit]], setup: Setup) -> Answer:
+    """Split, look up, hand over, write, as it is set up."""
+    parts = find_parts(task, setup)
+    most = setup.per_part if len(parts) > 1 else None
+    found = [retrieve(part)[:most] for part in parts]
+    hits = merge(found, setup.passages)
+    lines = [f"- {part} ({len(some)} passages)" for part, some in zip(parts, found, strict=True)]
+    task.say(setup.researcher, setup.writer, "\n".join(["Looked up:", *lines]))
     stopping.check()
-    return answer_from(task, hits, WRITER)
+    return answer_from(task, hits, setup.writer, voice=setup.writes)
 
 
-def find_parts(task: Task) -> list[str]:
-    """The separate questions to look up, at most four."""
-    question = complete_question(task)
-    if not task.model.is_language_model:
+def find_parts(task: Task, setup: Setup) -> list[str]:
+    """The separate questions to look up, at most as many as is set up."""
+    voice = setup.looks_up
+    question = complete_question(task, voice)
+    if not voice.of(task).is_language_model:
         return split_question(question)
     reply = call(
-        task.model,
-        [message("system", PLAN), *tell_turns(task), message("user", question)],
-        agent=RESEARCHER,
+        voice.of(task),
+        [message("system", setup.plan), *tell_turns(task), message("user", question)],
+        agent=setup.researcher,
         stream=False,
+        params=voice.params,
     )
     stopping.check()
     parts = (_BULLET.sub("", line).strip() for line in reply.text.splitlines())
-    return list(filter(None, parts))[:PARTS] or [question]
+    return list(filter(None, parts))[: setup.parts] or [question]
 
 
 def split_question(question: str) -> list[str]:
@@ -66,14 +93,14 @@ def split_question(question: str) -> list[str]:
     return parts[:PARTS] or [question]
 
 
-def merge(found: list[list[Hit]]) -> list[Hit]:
+def merge(found: list[list[Hit]], most: int = PASSAGES) -> list[Hit]:
     """The hits of all parts, best of each part first; what stands in another one is left out."""
     merged: list[Hit] = []
     by_rank = chain.from_iterable(zip_longest(*found))
     for hit in filter(None, by_rank):
         if not any(covers(known, hit) for known in merged):
             merged.append(hit)
-    return merged[:PASSAGES]
+    return merged[:most]
 
 
 TEAM = Team(

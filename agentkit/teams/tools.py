@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from agentkit import coding
 from agentkit.agents import AssistantAgent
@@ -28,6 +28,7 @@ from agentkit.teams.approval import (
     NOT_REPEATED,
     Allowed,
     Approval,
+    asks_itself,
     describe_rejection,
     format_arguments,
 )
@@ -60,11 +61,12 @@ python (or sh), and print
 that is only meant to be read
   into a block marked text."""
 """What is told of code where no kernel keeps what it made."""
+CODE = "{code}"
 INSTRUCTIONS = f"""You are an assistant who solves tasks with tools and code. The user has a \
 collection of documents.
 - What may stand in the documents you look up with {findings.SEARCH}, once for each thing that is \
 asked.
-{{code}}
+{CODE}
 - The user sees code, and tools that may change something, before they run, and may change or
   reject them. Take a rejection as it is: do not ask for the same
   again, use the reason, or go on without.
@@ -76,7 +78,7 @@ Be brief and exact. Answer in the language of the question."""
 
 @effects("none")
 def todays_date() -> str:
-    """Weekday, date and local time."""
+    """The date of today with weekday and local time."""
     return datetime.now().astimezone().strftime("%A, %Y-%m-%d %H:%M %Z")
 
 
@@ -87,21 +89,27 @@ class Runner(ConversableAgent):
     Code runs in isolation only.
     """
 
+    asks_by: type[Approval] = Approval
+
     def __init__(
         self,
         name: str,
         allowed: Allowed,
         cells: ChatCells | None = None,
         human_input_mode: InputMode = "NEVER",
+        *,
+        last_n_messages: int | Literal["auto"] = "auto",
+        timeout_s: float = CODE_S,
     ) -> None:
         super().__init__(
             name,
             is_termination_msg=_is_final,
             human_input_mode=human_input_mode,
-            code_execution_config={},
+            code_execution_config={"last_n_messages": last_n_messages},
             llm_config=False,
             max_consecutive_auto_reply=STEPS,
         )
+        self._timeout_s = timeout_s
         self.begin(allowed, cells)
 
     def begin(self, allowed: Allowed, cells: ChatCells | None) -> None:
@@ -109,7 +117,7 @@ class Runner(ConversableAgent):
         self.reset()
         self.notes: list[Note] = []
         """What the person should know, such as why no code was run."""
-        self._approval = Approval(self.name, allowed)
+        self._approval = self.asks_by(self.name, allowed)
         self._executor: Any = None
         self._cells = cells
 
@@ -127,6 +135,8 @@ class Runner(ConversableAgent):
             return super().execute_function(
                 func_call, verbose
             )  # an error for the model to read; nothing runs
+        if asks_itself(self._function_map[name]):
+            return super().execute_function(func_call, verbose)
         decision = self._approval.of_call(self._function_map.get(name), name, arguments)
         if not decision.approved:
             return False, {
@@ -218,7 +228,7 @@ class Runner(ConversableAgent):
         """
         if self._executor is None and not self.notes:
             try:
-                self._executor = coding.isolated_executor(timeout=CODE_S)
+                self._executor = coding.isolated_executor(timeout=self._timeout_s)
             except NoIsolation as error:
                 told = "Code was not run, because nothing on this machine can isolate it."
                 self.notes.append(Note(text=told, detail=str(error)))
@@ -233,12 +243,12 @@ class Runner(ConversableAgent):
 
 def work(task: Task) -> Answer:
     """Let the assistant and the runner work until there is an answer."""
-    cells = task.cells if task.cells and is_available() else None
+    cells = find_cells(task)
     made_of = (*task.made_of, *task.tools)
     with task.session.crew(TEAM.id, made_of, partial(_gather, task)) as (assistant, runner, found):
         found.begin(task)
         runner.begin(task.allowed, cells)
-        assistant.update_system_message(_instruct(cells))
+        assistant.update_system_message(explain_code(INSTRUCTIONS, cells))
         remember(assistant, runner, recall_talk(task), ASSISTANT)
         try:
             return converse(
@@ -261,22 +271,23 @@ def _gather(task: Task) -> tuple[AssistantAgent, Runner, Findings]:
     runner = Runner(RUNNER, task.allowed, human_input_mode=task.human_input)
     found.offer(assistant, runner)
     long_memory.keep_short(assistant, task.model)
-    description = "The date of today with weekday and local time."
-    register_function(
-        todays_date, caller=assistant, executor=runner, name="todays_date", description=description
-    )
-    for tool in task.tools:
+    for tool in (todays_date, *task.tools):
         register_function(
             tool, caller=assistant, executor=runner, description=str(inspect.getdoc(tool))
         )
     return assistant, runner, found
 
 
-def _instruct(cells: ChatCells | None) -> str:
-    """The instructions, with what is to be known of where code runs."""
+def find_cells(task: Task) -> ChatCells | None:
+    """The chat's kernel, where it can run."""
+    return task.cells if task.cells and is_available() else None
+
+
+def explain_code(instructions: str, cells: ChatCells | None) -> str:
+    """The instructions with what is to be known of where code runs in place of {code}."""
     if cells is None:
-        return INSTRUCTIONS.format(code=PROGRAMS)
-    told = INSTRUCTIONS.format(code=explain_cells())
+        return instructions.replace(CODE, PROGRAMS)
+    told = instructions.replace(CODE, explain_cells())
     return f"{told}\n{state}" if (state := cells.describe()) else told
 
 

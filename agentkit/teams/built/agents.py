@@ -170,7 +170,9 @@ class AgentDocument(Part):
     role: Literal["assistant", "person", "runner"] = "assistant"
     """An assistant thinks; a person asks and is asked; a runner does what others call for."""
     system_message: str = ""
-    """What its model is told before every conversation."""
+    """What its model is told before every conversation; {code} stands for what there is to know of
+    code, where the team runs some.
+    """
     description: str = ""
     """What others are told of it, such as who chooses the next speaker."""
     llm: ModelChoice | None = ModelChoice()
@@ -179,6 +181,8 @@ class AgentDocument(Part):
     """What it can look up; nothing when empty."""
     tools: list[ToolUse] = Field(default_factory=list)
     """What it may call."""
+    own_tools: bool = False
+    """Whether it may call all functions of AGENTKIT_TOOLS, too, each asked about first."""
     code: Code | None = None
     """Whether it runs code that others send."""
     human_input_mode: InputMode = "NEVER"

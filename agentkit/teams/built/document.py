@@ -58,7 +58,7 @@ def read_document(given: str | bytes | Mapping[str, Any]) -> TeamDocument:
     try:
         return TeamDocument.model_validate(data)
     except ValidationError as error:
-        raise ConfigError(f"The team cannot be read. {_describe(error)}") from error
+        raise ConfigError(f"The team cannot be read. {describe_errors(error)}") from error
 
 
 def _parse(text: str | bytes) -> Any:
@@ -88,7 +88,7 @@ def _check_form(data: object) -> None:
         )
 
 
-def _describe(error: ValidationError) -> str:
+def describe_errors(error: ValidationError) -> str:
     """The problems in words, each with its place in the document."""
     problems = [f"{_place(one['loc'])}: {one['msg']}" for one in error.errors(include_url=False)]
     shown = "; ".join(problems[:_SHOWN])

@@ -59,6 +59,8 @@ class Group(Part):
     """So many messages there may be."""
     allow_repeat_speaker: bool | list[Name] | None = None
     """Whether who spoke may go on, or which agents may."""
+    reads_results: bool = False
+    """Whether who has called a tool speaks next, to say what it gave."""
     transitions: list[Transition] = Field(default_factory=list)
     """Who may speak after whom; all may when it is empty."""
     speaker_transitions_type: Literal["allowed", "disallowed"] = "allowed"
@@ -137,7 +139,7 @@ class Plan(Part):
 
     kind: Literal["plan"] = "plan"
     planner: Name = "Planner"
-    """Who plans."""
+    """Who plans; its documents and tools are what the steps may use."""
     solver: Name = "Solver"
     """Who answers from what the steps gave."""
     prompts: Literal["ours", "english", "chinese", "own"] = "ours"
@@ -162,6 +164,70 @@ class Plan(Part):
     """So often a failed step is tried again."""
     replans: Annotated[int, Field(ge=0, le=5)] = 1
     """So often may be planned anew when steps have failed."""
+    most_steps: Annotated[int, Field(ge=1)] | None = None
+    """Steps of a plan at most; empty for as many as can be read."""
+    most_lookups: Annotated[int, Field(ge=1)] | None = None
+    """Steps of a plan that look something up at most; empty for any number."""
+    reads_results: bool = True
+    """Whether a step may let the model read a value out of what others gave."""
+
+
+class CitedAnswer(Part):
+    """One agent looks the question up once, and answers from the passages."""
+
+    kind: Literal["answer"] = "answer"
+    agent: Name = "Assistant"
+    """Who answers; its instructions stand before the passages, ours when they are empty."""
+    nothing_prompt: str = ""
+    """What it is told where no passage was found; empty for ours."""
+    rewrite_prompt: str = ""
+    """How a follow-up becomes a question that can be looked up by itself; empty for ours."""
+
+
+class Research(Part):
+    """One agent looks each part of the question up, another writes the answer."""
+
+    kind: Literal["research"] = "research"
+    researcher: Name = "Researcher"
+    """Who splits the question and looks up; its instructions say how to split, else ours do."""
+    writer: Name = "Writer"
+    """Who answers; its instructions stand before the passages, ours when they are empty."""
+    parts: Annotated[int, Field(ge=1, le=20)] = 4
+    """Parts of a question at most."""
+    per_part: Annotated[int, Field(ge=1, le=200)] = 4
+    """Passages for each of several parts."""
+    passages: Annotated[int, Field(ge=1, le=200)] = 12
+    """Passages in all."""
+    nothing_prompt: str = ""
+    """What the writer is told where no passage was found; empty for ours."""
+    rewrite_prompt: str = ""
+    """How a follow-up becomes a question that can be looked up by itself; empty for ours."""
+
+
+class FieldTable(Part):
+    """The same fields are read out of each document, with a citation for every value."""
+
+    kind: Literal["table"] = "table"
+    planner: Literal["Planner"] = "Planner"
+    """Who reads out of the question which fields are wanted; it is called so."""
+    reader: Literal["Extractor"] = "Extractor"
+    """Who reads the documents; it is called so."""
+    fields: str = ""
+    """The fields, as `invoice number, date (date)`; empty for those that the question names."""
+
+
+class Werewolf(Part):
+    """Six players, two of them werewolves, by the rules of the game."""
+
+    kind: Literal["werewolf"] = "werewolf"
+    players: Annotated[list[Name], Field(min_length=6, max_length=6)]
+    """Who plays; what stands in an agent's instructions is told to it beside the rules."""
+    seat: bool = False
+    """Whether the person is one of them, by chance."""
+    max_days: Annotated[int, Field(ge=1, le=50)] = 6
+    """After so many days it is a draw."""
+    rules_prompt: str = ""
+    """What players are told, with {name}, {others} and {role}; empty for ours."""
 
 
 class ReplyField(Part):
@@ -222,6 +288,16 @@ class Dialogue(Part):
 
 TwoAgents.model_rebuild()
 Flow = Annotated[
-    Single | TwoAgents | Group | Queue | RetrieveChat | Plan | Dialogue,
+    Single
+    | TwoAgents
+    | Group
+    | Queue
+    | RetrieveChat
+    | Plan
+    | Dialogue
+    | CitedAnswer
+    | Research
+    | FieldTable
+    | Werewolf,
     Field(discriminator="kind"),
 ]

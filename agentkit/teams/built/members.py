@@ -11,9 +11,12 @@ from agentkit.agents.dialog.agents import DictDialogAgent
 from agentkit.conversation import ConversableAgent, compression, register_function
 from agentkit.conversation.compression.shape import Messages
 from agentkit.errors import ConfigError
+from agentkit.llm.model import Model
 from agentkit.messages import AnyMessage, has_calls, text_of
+from agentkit.teams.approval import Unasked
 from agentkit.teams.built.agents import (
     AgentDocument,
+    Code,
     CompressConfig,
     Documents,
     Ending,
@@ -22,16 +25,24 @@ from agentkit.teams.built.agents import (
 )
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.tools import BUILT_IN, guard
+from agentkit.teams.ending import is_ending
 from agentkit.teams.findings import Findings
 from agentkit.teams.memory.long_memory import keep_short
-from agentkit.teams.task import Note, Task
-from agentkit.teams.tools import Runner
+from agentkit.teams.task import LookUp, Note, Task
+from agentkit.teams.tools import CODE, Runner, explain_code, find_cells
 
 _ENDS: Mapping[str, Callable[[str, str], bool]] = {
     "is": lambda said, text: said.strip() == text,
-    "ends": lambda said, text: said.rstrip().rstrip(".").endswith(text),
+    "ends": lambda said, text: said.rstrip().rstrip(".").endswith(text) or _is_done(said, text),
     "holds": lambda said, text: text in said,
 }
+
+
+def _is_done(said: str, text: str) -> bool:
+    """Whether TERMINATE ends it in whatever dress."""
+    return text == "TERMINATE" and is_ending(said)
+
+
 DEFAULT_PROMPT = "You are a helpful AI Assistant."
 """AutoGen's, for an agent that is told nothing of its own."""
 Strategy = compression.Strategy
@@ -84,13 +95,22 @@ class Members:
             return
         self._executors[name] = executor
         if known.documents:
-            self._shelf(known.documents).offer(caller, executor)
-        for use in known.tools:
-            tool = guard(self._tool(use), executor.name, self._task.allowed, use.approval)
+            self.shelf(known.documents).offer(caller, executor)
+        for use in self.list_uses(known):
+            tool = guard(self.tool(use.name), executor.name, self._task.allowed, use.approval)
             about = str(inspect.getdoc(tool))
             register_function(
                 tool, caller=caller, executor=executor, name=use.name, description=about
             )
+
+    def list_uses(self, known: AgentDocument) -> list[ToolUse]:
+        """What an agent may call: the named tools, then the person's own where it may."""
+        if not known.own_tools:
+            return known.tools
+        named = {use.name for use in known.tools}
+        own = {tool.__name__ for tool in self._task.tools} - named
+        names = [tool.__name__ for tool in self._task.tools if tool.__name__ in own]
+        return [*known.tools, *(ToolUse(name=name) for name in names)]
 
     def close(self) -> None:
         """Let go of the places where code ran."""
@@ -105,10 +125,13 @@ class Members:
         """For agents that the chat's model speaks for."""
         return self._task.llm_config
 
+    def model(self, choice: ModelChoice) -> Model:
+        """The model that speaks for an agent; raises NotFound for one that is not connected."""
+        return self._task.model_of(choice.model) if choice.model else self._task.model
+
     def llm_config(self, choice: ModelChoice) -> dict[str, Any]:
         """For the model that speaks for an agent; raises NotFound for one that is not connected."""
-        model = self._task.model_of(choice.model) if choice.model else self._task.model
-        given = {**self._task.llm_config, "config_list": [{"model": model}]}
+        given = {**self._task.llm_config, "config_list": [{"model": self.model(choice)}]}
         return given | choice.to_parameters()
 
     def _make(self, known: AgentDocument) -> ConversableAgent:
@@ -124,7 +147,7 @@ class Members:
             "context_variables": dict(known.context_variables),
             "silent": known.silent or None,
         }
-        shared["system_message"] = known.system_message or DEFAULT_PROMPT
+        shared["system_message"] = self._instruct(known) or DEFAULT_PROMPT
         if known.compress_config is not None and known.llm is not None:
             return self._make_compressible(known.name, shared, known.compress_config)
         agent = ConversableAgent(known.name, **shared)
@@ -132,9 +155,25 @@ class Members:
             keep_short(agent, self._task.model)
         return agent
 
+    def _instruct(self, known: AgentDocument) -> str:
+        if CODE not in known.system_message:
+            return known.system_message
+        return explain_code(known.system_message, find_cells(self._task))
+
     def _make_runner(self, known: AgentDocument) -> ConversableAgent:
         """Who runs code, in the chat's kernel where it has one."""
-        runner = Runner(known.name, self._task.allowed, self._task.cells, known.human_input_mode)
+        mode = known.human_input_mode
+        if mode == "NEVER":  # then as the chat is set
+            mode = self._task.human_input
+        code = known.code or Code()
+        runner = Runner(
+            known.name,
+            self._task.allowed,
+            find_cells(self._task),
+            mode,
+            last_n_messages=code.last_n_messages,
+            timeout_s=code.timeout,
+        )
         if known.max_consecutive_auto_reply is not None:
             runner.update_max_consecutive_auto_reply(known.max_consecutive_auto_reply)
         self.runners.append(runner)
@@ -150,21 +189,40 @@ class Members:
             given["compress_function"] = make_shortener(config, lambda: self[name])
         return CompressibleAgent(name, compress_config=given, **shared)
 
-    def _shelf(self, documents: Documents) -> Findings:
+    def model_of(self, name: str) -> Model:
+        """The model that speaks for the agent of that name; raises NotFound."""
+        return self.model(self.document.agent(name).llm or ModelChoice())
+
+    def look_up(self, name: str) -> LookUp:
+        """What gives the agent of that name passages by meaning."""
+        documents = self.document.agent(name).documents
+        if documents is None or not documents.collection:
+            return self._task.retrieve
+        return self._task.look_into(documents.collection)[0]
+
+    def shelf(self, documents: Documents) -> Findings:
+        """Where an agent looks things up."""
         found = self._found
         if documents.collection:
             found = found.elsewhere(*self._task.look_into(documents.collection))
         return found if documents.exact else found.without_exact()
 
-    def _tool(self, use: ToolUse) -> Callable[..., Any]:
+    def tool(self, name: str) -> Callable[..., Any]:
+        """The function of that name; raises ConfigError."""
         own = {tool.__name__: tool for tool in self._task.tools}
         known = {**own, **BUILT_IN}
-        if use.name not in known:
+        if name not in known:
             raise ConfigError(
-                f"There is no tool {use.name!r}; there are {', '.join(sorted(known))}. Functions"
+                f"There is no tool {name!r}; there are {', '.join(sorted(known))}. Functions"
                 " of your own stand in the files that AGENTKIT_TOOLS names."
             )
-        return known[use.name]
+        return known[name]
+
+
+class LoneRunner(Runner):
+    """For scripts: it asks nobody, and runs code in isolation only."""
+
+    asks_by = Unasked
 
 
 def ends_with(ending: Ending) -> Callable[[AnyMessage], bool]:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentkit.agents.retrieve_chat.prompts import fill_prompt
+from agentkit.agents.rewoo import ReWOOProtocol
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.teams.built.agents import AgentDocument
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
+    CitedAnswer,
     Dialogue,
+    FieldTable,
     Group,
     Plan,
     Queue,
     Queued,
+    Research,
     RetrieveChat,
     Single,
     Stage,
     TwoAgents,
+    Werewolf,
 )
 
 
@@ -56,40 +61,56 @@ def find_problems(
     return [*problems, *_check_flow(document)]
 
 
+def _when(is_wrong: object, place: str, text: str) -> list[Problem]:
+    """The problem, where it is one."""
+    return [Problem(place, text)] if is_wrong else []
+
+
 def _find_doubles(document: TeamDocument) -> Iterator[Problem]:
     counts = Counter(agent.name for agent in document.agents)
     for name, count in counts.items():
-        if count > 1:
-            yield Problem("agents", f"{count} agents are called {name!r}; give each its own name")
+        yield from _when(
+            count > 1, "agents", f"{count} agents are called {name!r}; give each its own name"
+        )
 
 
 def _find_unknown_names(document: TeamDocument) -> Iterator[Problem]:
     known = {agent.name for agent in document.agents}
     for place, name in _list_names(document):
-        if name not in known:
-            yield Problem(place, f"there is no agent {name!r}; choose one of {_name(known)}")
+        yield from _when(
+            name not in known, place, f"there is no agent {name!r}; choose one of {_name(known)}"
+        )
+
+
+_NAMING: Mapping[type, Sequence[str]] = {
+    Single: ["agent"],
+    TwoAgents: ["starts", "answers"],
+    Group: ["writer"],
+    RetrieveChat: ["assistant"],
+    Plan: ["planner", "solver"],
+    CitedAnswer: ["agent"],
+    Research: ["researcher", "writer"],
+    FieldTable: ["planner", "reader"],
+}
+"""The fields of flows that name one agent."""
 
 
 def _list_names(document: TeamDocument) -> Iterator[tuple[str, str]]:
     """The agents that the flow names, with where."""
     flow = document.flow
+    for field in _NAMING.get(type(flow), ()):
+        yield f"flow.{field}", getattr(flow, field)
     match flow:
-        case Single():
-            yield "flow.agent", flow.agent
         case TwoAgents():
-            yield "flow.starts", flow.starts
-            yield "flow.answers", flow.answers
             yield from _name_queued("flow.nested", flow.nested)
         case Group():
-            yield "flow.writer", flow.writer
             yield from (("flow.agents", name) for name in flow.agents)
             for one in flow.transitions:
-                yield "flow.transitions", one.after
-                yield from (("flow.transitions", name) for name in one.speakers)
+                yield from (("flow.transitions", name) for name in (one.after, *one.speakers))
         case Queue():
             yield from _name_queued("flow.chats", flow.chats)
-        case RetrieveChat():
-            yield "flow.assistant", flow.assistant
+        case Werewolf():
+            yield from (("flow.players", name) for name in flow.players)
         case Dialogue():
             yield from (("flow.agents", name) for name in flow.agents)
             for stage in flow.stages:
@@ -109,19 +130,25 @@ def _check_agent(
     tools: Collection[str] | None,
 ) -> Iterator[Problem]:
     chosen = agent.llm.model if agent.llm else ""
-    if models is not None and chosen and chosen not in models:
-        text = f"the model {chosen!r} is not connected; choose one of {_name(models)}"
-        yield Problem(f"{place}.llm.model", text)
+    text = f"the model {chosen!r} is not connected; choose one of {_name(models)}"
+    yield from _when(
+        models is not None and chosen and chosen not in models, f"{place}.llm.model", text
+    )
     for use in agent.tools:
-        if tools is not None and use.name not in tools:
-            text = f"there is no tool {use.name!r}; choose one of {_name(tools)}"
-            yield Problem(f"{place}.tools", text)
-    if agent.llm is None and (agent.tools or agent.documents):
-        yield Problem(f"{place}.llm", "without a model it cannot call tools; choose a model")
+        text = f"there is no tool {use.name!r}; choose one of {_name(tools)}"
+        yield from _when(tools is not None and use.name not in tools, f"{place}.tools", text)
+    yield from _when(
+        agent.llm is None and (agent.tools or agent.documents),
+        f"{place}.llm",
+        "without a model it cannot call tools; choose a model",
+    )
     compress = agent.compress_config
-    if compress and compress.leave_last_n and compress.mode == "TERMINATE":
-        text = "nothing is shortened in mode TERMINATE, so no messages can be left"
-        yield Problem(f"{place}.compress_config.leave_last_n", text)
+    text = "nothing is shortened in mode TERMINATE, so no messages can be left"
+    yield from _when(
+        compress and compress.leave_last_n and compress.mode == "TERMINATE",
+        f"{place}.compress_config.leave_last_n",
+        text,
+    )
 
 
 def _check_flow(document: TeamDocument) -> Iterator[Problem]:
@@ -137,53 +164,77 @@ def _check_flow(document: TeamDocument) -> Iterator[Problem]:
             yield from _check_retrieve_chat(flow, document)
         case Dialogue():
             yield from _check_dialogue(flow, document)
-        case Plan() if flow.prompts == "own" and not flow.planner_prompt:
-            yield Problem("flow.planner_prompt", "own prompts need one for the planner")
+        case Plan():
+            yield from _check_plan(flow, document)
+        case Research():
+            text = "researcher and writer need a name each"
+            yield from _when(flow.researcher == flow.writer, "flow.writer", text)
+        case Werewolf():
+            text = "six different players are needed"
+            yield from _when(len(set(flow.players)) < len(flow.players), "flow.players", text)
 
 
 def _check_pair(flow: TwoAgents, document: TeamDocument) -> Iterator[Problem]:
-    if flow.starts == flow.answers:
-        yield Problem("flow.answers", "an agent cannot talk with itself; choose two")
-    if not _has_model(document, flow.answers):
-        yield Problem("flow.answers", f"{flow.answers} has no model to answer with")
+    yield from _when(
+        flow.starts == flow.answers, "flow.answers", "an agent cannot talk with itself; choose two"
+    )
+    yield from _when(
+        not _has_model(document, flow.answers),
+        "flow.answers",
+        f"{flow.answers} has no model to answer with",
+    )
     yield from _check_chats("flow.nested", flow.nested)
     within = {chat.sender for chat in flow.nested} - {flow.answers}
-    if within:
-        yield Problem("flow.nested", f"they begin with {flow.answers}, not with {_name(within)}")
-    if any(chat.recipient == flow.starts for chat in flow.nested):
-        text = f"a conversation within one cannot be with {flow.starts}: that would be a circle"
-        yield Problem("flow.nested", text)
+    yield from _when(
+        within, "flow.nested", f"they begin with {flow.answers}, not with {_name(within)}"
+    )
+    text = f"a conversation within one cannot be with {flow.starts}: that would be a circle"
+    yield from _when(
+        any(chat.recipient == flow.starts for chat in flow.nested), "flow.nested", text
+    )
 
 
 def _check_group(flow: Group, document: TeamDocument) -> Iterator[Problem]:
-    if flow.writer not in flow.agents:
-        yield Problem("flow.writer", f"{flow.writer} is not in the group")
+    yield from _when(
+        flow.writer not in flow.agents, "flow.writer", f"{flow.writer} is not in the group"
+    )
     outside = {one.after for one in flow.transitions} - set(flow.agents)
-    if outside:
-        yield Problem("flow.transitions", f"{_name(outside)} is not in the group")
-    if flow.transitions and flow.allow_repeat_speaker is not None:
-        text = "give either transitions, or who may speak again"
-        yield Problem("flow.allow_repeat_speaker", text)
+    yield from _when(outside, "flow.transitions", f"{_name(outside)} is not in the group")
+    text = "give either transitions, or who may speak again"
+    yield from _when(
+        flow.transitions and flow.allow_repeat_speaker is not None,
+        "flow.allow_repeat_speaker",
+        text,
+    )
     thinking = [name for name in flow.agents if _has_model(document, name)]
-    if not thinking:
-        yield Problem("flow.agents", "nobody in the group has a model")
+    yield from _when(not thinking, "flow.agents", "nobody in the group has a model")
 
 
 def _check_chats(place: str, chats: list[Queued]) -> Iterator[Problem]:
     for number, chat in enumerate(chats, start=1):
-        if chat.sender == chat.recipient:
-            yield Problem(f"{place}[{number}]", f"{chat.sender} cannot talk with itself")
+        yield from _when(
+            chat.sender == chat.recipient,
+            f"{place}[{number}]",
+            f"{chat.sender} cannot talk with itself",
+        )
 
 
 def _check_retrieve_chat(flow: RetrieveChat, document: TeamDocument) -> Iterator[Problem]:
-    if flow.proxy == flow.assistant:
-        yield Problem("flow.proxy", "the one who looks up needs a name of its own")
-    if not _has_model(document, flow.assistant):
-        yield Problem("flow.assistant", f"{flow.assistant} has no model to answer with")
+    yield from _when(
+        flow.proxy == flow.assistant, "flow.proxy", "the one who looks up needs a name of its own"
+    )
+    yield from _when(
+        not _has_model(document, flow.assistant),
+        "flow.assistant",
+        f"{flow.assistant} has no model to answer with",
+    )
     config = flow.retrieve_config
-    if config.vector_db != "collection" and not (config.docs_path or config.get_or_create):
-        text = "a store of its own needs documents, or a collection that is there already"
-        yield Problem("flow.retrieve_config.docs_path", text)
+    text = "a store of its own needs documents, or a collection that is there already"
+    yield from _when(
+        config.vector_db != "collection" and not (config.docs_path or config.get_or_create),
+        "flow.retrieve_config.docs_path",
+        text,
+    )
     if config.customized_prompt:
         try:
             fill_prompt(config.customized_prompt, "", "", [])
@@ -191,10 +242,55 @@ def _check_retrieve_chat(flow: RetrieveChat, document: TeamDocument) -> Iterator
             yield Problem("flow.retrieve_config.customized_prompt", str(error))
 
 
+_MUST_HOLD: Mapping[str, Sequence[str]] = {
+    "planner_prompt": ["{tool_description}"],
+    "worker_prompt": ["{thought}", "{action_resp}"],
+    "solver_prompt": ["{question}", "{worker_log}"],
+    "reformat_prompt": ["{err_msg}"],
+    "replan_prompt": ["{worker_log}"],
+}
+"""What own prompts of a plan have to hold, as nothing else tells it."""
+
+
+def _check_plan(flow: Plan, document: TeamDocument) -> Iterator[Problem]:
+    yield from _when(
+        flow.planner == flow.solver, "flow.solver", "planner and solver need a name each"
+    )
+    speaks = {"flow.planner": flow.planner, "flow.solver": flow.solver}
+    told = {agent.name for agent in document.agents if agent.system_message}
+    for place, name in speaks.items():
+        text = f"what {name} is told stands in the prompts; leave its own instructions empty"
+        yield from _when(name in told, place, text)
+        yield from _when(
+            not _has_model(document, name), place, f"{name} has no model to speak with"
+        )
+    yield from _when(
+        flow.prompts == "own" and not flow.planner_prompt,
+        "flow.planner_prompt",
+        "own prompts need one for the planner",
+    )
+    for name, wanted in _MUST_HOLD.items():
+        yield from _check_prompt(name, getattr(flow, name), wanted)
+
+
+def _check_prompt(name: str, prompt: str, wanted: Sequence[str]) -> Iterator[Problem]:
+    """Whether it can be filled in, and holds what nothing else tells."""
+    if not prompt:
+        return
+    try:
+        ReWOOProtocol(**{name: prompt})
+    except AgentkitError as error:
+        yield Problem(f"flow.{name}", str(error))
+        return
+    if missing := [one for one in wanted if one not in prompt]:
+        yield Problem(f"flow.{name}", f"it has to hold {_name(missing)}")
+
+
 def _check_dialogue(flow: Dialogue, document: TeamDocument) -> Iterator[Problem]:
     for name in flow.agents:
-        if not _has_model(document, name):
-            yield Problem("flow.agents", f"{name} has no model to answer with")
+        yield from _when(
+            not _has_model(document, name), "flow.agents", f"{name} has no model to answer with"
+        )
     for number, stage in enumerate(flow.stages, start=1):
         yield from _check_stage(stage, f"flow.stages[{number}]")
 
@@ -202,15 +298,14 @@ def _check_dialogue(flow: Dialogue, document: TeamDocument) -> Iterator[Problem]
 def _check_stage(stage: Stage, place: str) -> Iterator[Problem]:
     names = [one.name for one in stage.fields]
     doubles = [name for name, count in Counter(names).items() if count > 1]
-    if doubles:
-        yield Problem(f"{place}.fields", f"{_name(doubles)} stands there twice")
+    yield from _when(doubles, f"{place}.fields", f"{_name(doubles)} stands there twice")
     told = {one.name: one.type for one in stage.fields if one.told}
-    if stage.kind == "vote" and stage.counted not in told:
-        text = "a vote needs a field that is counted, and that the program is told"
-        yield Problem(f"{place}.counted", text)
-    if stage.ends_when and told.get(stage.ends_when) != "yes or no":
-        text = "what ends a talk must be a yes-or-no field that the program is told"
-        yield Problem(f"{place}.ends_when", text)
+    text = "a vote needs a field that is counted, and that the program is told"
+    yield from _when(stage.kind == "vote" and stage.counted not in told, f"{place}.counted", text)
+    text = "what ends a talk must be a yes-or-no field that the program is told"
+    yield from _when(
+        stage.ends_when and told.get(stage.ends_when) != "yes or no", f"{place}.ends_when", text
+    )
 
 
 def _has_model(document: TeamDocument, name: str) -> bool:
@@ -218,5 +313,5 @@ def _has_model(document: TeamDocument, name: str) -> bool:
     return all(agent.llm is not None for agent in document.agents if agent.name == name)
 
 
-def _name(names: Collection[str]) -> str:
-    return ", ".join(sorted(names))
+def _name(names: Collection[str] | None) -> str:
+    return ", ".join(sorted(names or ()))

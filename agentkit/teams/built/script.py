@@ -8,24 +8,37 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agentkit.errors import ConfigError
-from agentkit.teams.built.agents import AgentDocument, ModelChoice
+from agentkit.teams.built.agents import AgentDocument, Code, CompressConfig, ModelChoice
 from agentkit.teams.built.dialogue import HOST, list_names, to_schema
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
+    CitedAnswer,
     Dialogue,
+    FieldTable,
     Group,
+    Plan,
     Queue,
     Queued,
+    Research,
     RetrieveChat,
     Single,
     Stage,
     TwoAgents,
+    Werewolf,
 )
 from agentkit.teams.built.members import DEFAULT_PROMPT
 from agentkit.teams.built.problems import check_document
 from agentkit.teams.built.talking import LIBRARY, to_retrieve_config
+from agentkit.teams.built.writing import (
+    list_imports,
+    write_call,
+    write_dict,
+    write_model,
+    write_plan,
+    write_whole,
+)
 from agentkit.teams.conversing import USER
+from agentkit.teams.tools import explain_code
 
 _CELL = "# %%"
 _TAKEN = (
@@ -33,30 +46,6 @@ _TAKEN = (
     " question result results retrieve said speakers tools user votes workspace"
 )
 """Names of variables that a script has."""
-_IMPORTS: Sequence[tuple[str, str]] = (
-    ("agentkit", "CompressibleAgent"),
-    ("agentkit", "ConversableAgent"),
-    ("agentkit", "DictDialogAgent"),
-    ("agentkit", "GroupChat"),
-    ("agentkit", "GroupChatManager"),
-    ("agentkit", "MarkdownJsonDictParser"),
-    ("agentkit", "Msg"),
-    ("agentkit", "RetrieveUserProxyAgent"),
-    ("agentkit", "UserProxyAgent"),
-    ("agentkit", "Workspace"),
-    ("agentkit", "initiate_chats"),
-    ("agentkit", "load_settings"),
-    ("agentkit", "msghub"),
-    ("agentkit", "register_function"),
-    ("agentkit.messages", "has_calls"),
-    ("agentkit.teams.built.agents", "Ending"),
-    ("agentkit.teams.built.members", "ends_with"),
-    ("agentkit.teams.built.talking", "CollectionProxy"),
-    ("agentkit.teams.built.tools", "BUILT_IN"),
-    ("agentkit.teams.findings", "Findings"),
-    ("agentkit.teams.own_tools", "load_tools"),
-    ("functools", "partial"),
-)
 _MODEL = """MODEL = {
     "model": os.environ.get("OPENAI_MODEL", "llama3.2"),
     "base_url": os.environ.get("OPENAI_BASE_URL", "http://localhost:11434/v1"),
@@ -116,14 +105,14 @@ class _Script:
     def write(self) -> str:
         """The script."""
         body = "\n".join(self._lines())
-        imports = "\n".join(["import os", "import sys", *_list_imports(body)])
+        imports = "\n".join(["import os", "import sys", *list_imports(body)])
         return f"{_quote_docstring(self._document)}\n\n{_CELL}\n{imports}\n{body}\n"
 
     def _lines(self) -> Iterator[str]:
         yield f"\n{_MODEL}\n{_QUESTION}"
         if self._looks_up:
             yield f"\n{_DOCUMENTS}"
-        if any(agent.tools for agent in self._document.agents):
+        if any(agent.tools or agent.own_tools for agent in self._document.agents):
             yield f"\n{_TOOLS}"
         yield f"\n{_CELL}"
         for agent in self._document.agents:
@@ -136,20 +125,29 @@ class _Script:
         by_agents = any(agent.documents for agent in self._document.agents)
         flow = self._document.flow
         asks = isinstance(flow, RetrieveChat) and flow.retrieve_config.vector_db == "collection"
-        return by_agents or asks
+        fixed = isinstance(flow, CitedAnswer | Research | FieldTable | Werewolf)
+        return by_agents or asks or fixed
 
     def _make(self, agent: AgentDocument) -> Iterator[str]:
+        if isinstance(self._flow, Plan | CitedAnswer | Research | FieldTable | Werewolf):
+            return
         if isinstance(self._flow, Dialogue):
             yield self._assign(agent.name, "DictDialogAgent", _to_dialog_arguments(agent))
         elif agent.code is not None:
-            yield self._assign(agent.name, "UserProxyAgent", _to_runner_arguments(agent))
+            yield self._assign(agent.name, "LoneRunner", _to_runner_arguments(agent))
+            if agent.max_consecutive_auto_reply is not None:
+                most = agent.max_consecutive_auto_reply
+                variable = self._names[agent.name]
+                yield f"{variable}.update_max_consecutive_auto_reply({most})"
         elif agent.compress_config is not None:
-            yield self._assign(agent.name, "CompressibleAgent", _to_arguments(agent))
+            config = _write_compress_config(agent.compress_config, self._names[agent.name])
+            arguments = {**_to_arguments(agent), "compress_config": config}
+            yield self._assign(agent.name, "CompressibleAgent", arguments)
         else:
             yield self._assign(agent.name, "ConversableAgent", _to_arguments(agent))
 
     def _assign(self, name: str, kind: str, arguments: Mapping[str, str]) -> str:
-        return f"{self._names[name]} = {_write_call(kind, arguments)}"
+        return f"{self._names[name]} = {write_call(kind, arguments)}"
 
     def _offer(self, caller: str, executor: str) -> Iterator[str]:
         """What the agent may call; `executor` is a variable."""
@@ -162,9 +160,14 @@ class _Script:
                 "caller": variable,
                 "executor": executor,
                 "name": repr(use.name),
-                "description": f"tools[{use.name!r}].__doc__",
+                "description": f"getdoc(tools[{use.name!r}])",
             }
-            yield _write_call("register_function", given, f"tools[{use.name!r}]")
+            yield write_call("register_function", given, f"tools[{use.name!r}]")
+        if agent.own_tools:
+            named = [use.name for use in agent.tools]
+            yield f"for tool in [tool for tool in own if tool.__name__ not in {named!r}]:"
+            told = f"caller={variable}, executor={executor}, description=getdoc(tool)"
+            yield f"    register_function(tool, {told})"
 
     def _play(self) -> Iterator[str]:
         match self._flow:
@@ -180,8 +183,11 @@ class _Script:
                 yield from self._play_retrieve_chat(self._flow)
             case Dialogue():
                 yield from self._play_dialogue(self._flow)
+            case Plan():
+                planner = self._document.agent(self._flow.planner)
+                yield from write_plan(self._flow, planner, self._document.agent(self._flow.solver))
             case _:
-                raise ConfigError(f"A team of the kind {self._flow.kind!r} has no script yet.")
+                yield from write_whole(self._document)
 
     def _play_single(self, flow: Single) -> Iterator[str]:
         arguments = {
@@ -191,7 +197,7 @@ class _Script:
             "max_consecutive_auto_reply": repr(flow.max_turns),
             "is_termination_msg": "lambda message: not has_calls(message)",
         }
-        yield f"library = {_write_call('ConversableAgent', arguments)}"
+        yield f"library = {write_call('ConversableAgent', arguments)}"
         yield from self._offer(flow.agent, "library")
         yield from _begin("library", self._names[flow.agent], None)
 
@@ -210,7 +216,7 @@ class _Script:
     def _play_group(self, flow: Group) -> Iterator[str]:
         for name in flow.agents:
             yield from self._offer(name, self._names[name])
-        yield f"group = {_write_call('GroupChat', self._to_group_arguments(flow))}"
+        yield f"group = {write_call('GroupChat', self._to_group_arguments(flow))}"
         ends = _write_ending(flow.ends_on.text, flow.ends_on.where)
         yield f"ends = {ends}"
         arguments = {
@@ -219,27 +225,28 @@ class _Script:
             "is_termination_msg": f"lambda message: message.get('name') == {flow.writer!r}"
             " and ends(message)",
         }
-        yield f"manager = {_write_call('GroupChatManager', arguments)}"
+        yield f"manager = {write_call('GroupChatManager', arguments)}"
         persons = [name for name in flow.agents if self._document.agent(name).role == "person"]
         if persons:
             yield f"user = {self._names[persons[0]]}"
         else:
             given = {"name": repr(USER), "human_input_mode": "'NEVER'", "llm_config": "False"}
-            yield f"user = {_write_call('ConversableAgent', given)}"
+            yield f"user = {write_call('ConversableAgent', given)}"
         yield from _begin("user", "manager", None)
 
     def _to_group_arguments(self, flow: Group) -> dict[str, str]:
-        left_out = {"kind", "agents", "writer", "ends_on", "transitions", "allow_repeat_speaker"}
+        shown = {"transitions", "allow_repeat_speaker", "reads_results"}
+        left_out = {"kind", "agents", "writer", "ends_on", *shown}
         given = flow.model_dump(exclude=left_out, exclude_defaults=True)
         arguments = {name: repr(value) for name, value in given.items()}
         if flow.select_speaker_auto_llm_config:
             choice = flow.select_speaker_auto_llm_config
-            arguments["select_speaker_auto_llm_config"] = _write_model(choice)
+            arguments["select_speaker_auto_llm_config"] = write_model(choice)
         arguments |= {
             "agents": self._list(flow.agents),
             "messages": "[]",
             "max_round": repr(flow.max_round),
-            "speaker_selection_method": repr(flow.speaker_selection_method),
+            "speaker_selection_method": _write_method(flow),
         }
         if flow.transitions:
             pairs = [
@@ -284,19 +291,19 @@ class _Script:
         arguments = {
             "human_input_mode": "'NEVER'",
             "max_consecutive_auto_reply": repr(flow.max_turns),
-            "retrieve_config": _write_dict(written),
+            "retrieve_config": write_dict(written),
         }
         own = config.vector_db != "collection"
         kind = "RetrieveUserProxyAgent" if own else "CollectionProxy"
         before = repr(flow.proxy) if own else f"{flow.proxy!r}, found, retrieve"
-        yield f"proxy = {_write_call(kind, arguments, before)}"
+        yield f"proxy = {write_call(kind, arguments, before)}"
         yield from self._offer(flow.assistant, "proxy")
         begun = {
             "message": "proxy.message_generator",
             "problem": "question",
             "n_results": repr(config.n_results),
         }
-        call = _write_call("proxy.initiate_chat", begun, self._names[flow.assistant])
+        call = write_call("proxy.initiate_chat", begun, self._names[flow.assistant])
         yield f"result = {call}\nprint(result.summary)"
 
     def _play_dialogue(self, flow: Dialogue) -> Iterator[str]:
@@ -332,18 +339,16 @@ class _Script:
         yield "print(said[-1].content)"
 
 
-def _list_imports(body: str) -> Iterator[str]:
-    """Those that the script needs, a line each."""
-    for module, name in sorted(_IMPORTS):
-        if re.search(rf"\b{name}\b", body):
-            yield f"from {module} import {name}"
+def _write_method(flow: Group) -> str:
+    method = repr(flow.speaker_selection_method)
+    return f"choose_speaker({method}, True)" if flow.reads_results else method
 
 
 def _begin(starts: str, answers: str, max_turns: int | None) -> Iterator[str]:
     given = {"message": f'{{"content": question, "name": {USER!r}}}'}
     if max_turns is not None:
         given["max_turns"] = repr(max_turns)
-    yield f"result = {_write_call(f'{starts}.initiate_chat', given, answers)}"
+    yield f"result = {write_call(f'{starts}.initiate_chat', given, answers)}"
     yield "print(result.summary)"
 
 
@@ -352,8 +357,8 @@ def _to_arguments(agent: AgentDocument) -> dict[str, str]:
     ending = agent.is_termination_msg
     given = {
         "name": repr(agent.name),
-        "system_message": repr(agent.system_message or DEFAULT_PROMPT),
-        "llm_config": _write_model(agent.llm),
+        "system_message": repr(explain_code(agent.system_message, None) or DEFAULT_PROMPT),
+        "llm_config": write_model(agent.llm),
         "human_input_mode": repr(agent.human_input_mode),
         "is_termination_msg": _write_ending(ending.text, ending.where),
     }
@@ -368,30 +373,28 @@ def _to_arguments(agent: AgentDocument) -> dict[str, str]:
         exclude_defaults=True,
     )
     given |= {name: repr(value) for name, value in optional.items()}
-    if agent.compress_config is not None:
-        given["compress_config"] = repr(_to_compress_config(agent))
     return given
 
 
-def _to_compress_config(agent: AgentDocument) -> dict[str, Any]:
-    config = agent.compress_config
-    if config is None or config.mode == "CUSTOMIZED":
-        raise ConfigError(
-            f"{agent.name}: a team whose history is shortened by a strategy has no script yet;"
-            " choose the mode COMPRESS."
-        )
+def _write_compress_config(config: CompressConfig, variable: str) -> str:
     given = config.model_dump(by_alias=True, exclude={"strategy"})
     if config.trigger_count > 1:
         given["trigger_count"] = int(config.trigger_count)
-    return given
+    if config.mode != "CUSTOMIZED":
+        return repr(given)
+    strategy = {"strategy": config.strategy, **given}
+    made = f"make_shortener(CompressConfig(**{strategy!r}), lambda: {variable})"
+    return f"{{**{given!r}, 'compress_function': {made}}}"
 
 
 def _to_runner_arguments(agent: AgentDocument) -> dict[str, str]:
-    timeout = agent.code.timeout if agent.code else 60
+    code = agent.code or Code()
     return {
         "name": repr(agent.name),
+        "allowed": "set()",
         "human_input_mode": repr(agent.human_input_mode),
-        "code_execution_config": repr({"executor": "sandbox", "sandbox": {"timeout": timeout}}),
+        "last_n_messages": repr(code.last_n_messages),
+        "timeout_s": repr(code.timeout),
     }
 
 
@@ -401,17 +404,8 @@ def _to_dialog_arguments(agent: AgentDocument) -> dict[str, str]:
         "sys_prompt": repr(agent.system_message or None),
         "use_memory": repr(agent.dialog.use_memory),
         "max_retries": repr(agent.dialog.max_retries),
-        "llm_config": _write_model(agent.llm or ModelChoice()),
+        "llm_config": write_model(agent.llm or ModelChoice()),
     }
-
-
-def _write_model(choice: ModelChoice | None) -> str:
-    if choice is None:
-        return "False"
-    given = choice.to_parameters()
-    if choice.model:
-        return f"{{**LLM, 'config_list': [{{**MODEL, 'model': {choice.model!r}}}], **{given!r}}}"
-    return f"{{**LLM, **{given!r}}}" if given else "{**LLM}"
 
 
 def _write_ending(text: str, where: str) -> str:
@@ -439,18 +433,7 @@ def _write_parser(stage: Stage) -> str:
         "keys_to_metadata": repr([one.name for one in fields if one.told]),
         "json_schema": repr(schema),
     }
-    return _write_call("MarkdownJsonDictParser", arguments)
-
-
-def _write_call(name: str, arguments: Mapping[str, str], before: str = "") -> str:
-    first = f"    {before},\n" if before else ""
-    rest = "".join(f"    {key}={value},\n" for key, value in arguments.items())
-    return f"{name}(\n{first}{rest})"
-
-
-def _write_dict(values: Mapping[str, str]) -> str:
-    inner = "".join(f"        {name!r}: {value},\n" for name, value in values.items())
-    return f"{{\n{inner}    }}"
+    return write_call("MarkdownJsonDictParser", arguments)
 
 
 def _quote_docstring(document: TeamDocument) -> str:

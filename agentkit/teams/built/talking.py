@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
-from agentkit.agents import GroupChatManager, RetrieveUserProxyAgent
+from agentkit.agents import GroupChat, GroupChatManager, RetrieveUserProxyAgent
 from agentkit.conversation import Agent, ChatResult, ConversableAgent, initiate_chats
 from agentkit.llm.offline.passages import Passage, format_passages
 from agentkit.messages import AnyMessage, has_calls, text_of
 from agentkit.retrieval import Hit
-from agentkit.teams.answer import complete_question
+from agentkit.teams.answer import complete_question, look_up_and_answer
 from agentkit.teams.built.agents import RetrieveConfig
 from agentkit.teams.built.flows import Group, Queue, Queued, RetrieveChat, Single, TwoAgents
 from agentkit.teams.built.members import Members, ends_with
-from agentkit.teams.conversing import USER, converse, make_opening, recall_talk, remember
+from agentkit.teams.conversing import (
+    USER,
+    as_told,
+    converse,
+    make_opening,
+    recall_talk,
+    remember,
+)
 from agentkit.teams.findings import Findings
-from agentkit.teams.group import WatchedGroup
+from agentkit.teams.group import GROUP, WatchedGroup
 from agentkit.teams.task import Answer, Task, describe_source
 
 LIBRARY = "Library"
@@ -30,7 +37,12 @@ _TEMPLATES = (
 
 
 def answer_alone(flow: Single, members: Members, task: Task, found: Findings) -> Answer:
-    """One agent; whoever puts the question also carries out what it calls."""
+    """One agent; whoever puts the question also carries out what it calls.
+
+    Without a language model it answers from the passages at once.
+    """
+    if not members.model_of(flow.agent).is_language_model:
+        return look_up_and_answer(task, members.look_up(flow.agent), flow.agent)
     library = ConversableAgent(
         LIBRARY,
         human_input_mode=task.human_input,
@@ -80,14 +92,16 @@ def talk_in_group(flow: Group, members: Members, task: Task, found: Findings) ->
     agents: list[Agent] = [members[name] for name in flow.agents]
     for name in flow.agents:
         members.offer(name, members[name], members[name])
-    group = WatchedGroup(agents, [], **_to_settings(flow, members))
+    talk = recall_talk(task)
+    told = as_told(talk, GROUP, flow.writer)
+    group = WatchedGroup(agents, told, **_to_settings(flow, members))
     manager = GroupChatManager(
         group,
+        GROUP,
         llm_config=members.chat_config(),
         is_termination_msg=partial(_is_writers_end, flow.writer, ends_with(flow.ends_on)),
     )
     user = _find_person(flow, members)
-    talk = recall_talk(task)
     for name in flow.agents:
         remember(members[name], manager, talk, flow.writer)
 
@@ -117,7 +131,9 @@ def _to_settings(flow: Group, members: Members) -> dict[str, Any]:
         "max_round": flow.max_round,
         "admin_name": flow.admin_name,
         "func_call_filter": flow.func_call_filter,
-        "speaker_selection_method": flow.speaker_selection_method,
+        "speaker_selection_method": choose_speaker(
+            flow.speaker_selection_method, flow.reads_results
+        ),
         "max_retries_for_selecting_speaker": flow.max_retries_for_selecting_speaker,
         "enable_clear_history": flow.enable_clear_history,
         "send_introductions": flow.send_introductions,
@@ -138,6 +154,23 @@ def _to_settings(flow: Group, members: Members) -> dict[str, Any]:
     else:
         settings["allow_repeat_speaker"] = _to_repeating(flow.allow_repeat_speaker, members)
     return settings
+
+
+Method = Literal["auto", "round_robin", "random", "manual"]
+
+
+def choose_speaker(
+    method: Method, reads_results: bool
+) -> Method | Callable[[Agent, GroupChat], Agent | Method]:
+    """The method, or one by which whoever has called a tool goes on."""
+    if not reads_results:
+        return method
+
+    def choose(last_speaker: Agent, group: GroupChat) -> Agent | Method:
+        is_result = group.messages[-1].get("role") == "tool"
+        return last_speaker if is_result else method
+
+    return choose
 
 
 def _to_repeating(allowed: bool | list[str] | None, members: Members) -> bool | list[Agent] | None:

@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentkit.teams.built import dialogue, talking
+from agentkit.teams.built import dialogue, fixed, planning, talking
+from agentkit.teams.built.agents import AgentDocument
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
+    CitedAnswer,
     Dialogue,
+    FieldTable,
     Group,
+    Plan,
     Queue,
+    Research,
     RetrieveChat,
     Single,
     TwoAgents,
+    Werewolf,
 )
 from agentkit.teams.built.members import Members
 from agentkit.teams.built.problems import check_document
 from agentkit.teams.findings import Findings
 from agentkit.teams.task import Answer, Task, Team
+from agentkit.teams.werewolf.game import MODERATOR
 
 Play = Callable[[Any, Members, Task, Findings], Answer]
 _PLAY: Mapping[type, Play] = {
@@ -27,6 +34,11 @@ _PLAY: Mapping[type, Play] = {
     Group: talking.talk_in_group,
     Queue: talking.talk_in_queue,
     RetrieveChat: talking.look_up_and_ask,
+    Plan: planning.plan_first,
+    CitedAnswer: fixed.answer_from_passages,
+    Research: fixed.look_up_parts,
+    FieldTable: fixed.fill_table,
+    Werewolf: fixed.play_werewolf,
     Dialogue: dialogue.discuss,
 }
 
@@ -38,6 +50,7 @@ def build_team(document: TeamDocument, team_id: str) -> Team:
     version.
     """
     check_document(document)
+    flow = document.flow
 
     def work(task: Task) -> Answer:
         found = Findings(task)
@@ -53,11 +66,25 @@ def build_team(document: TeamDocument, team_id: str) -> Team:
         document.description or "A team of your own.",
         find_speakers(document),
         work,
-        needs_language_model=True,
-        calls_tools=any(agent.tools for agent in document.agents),
-        takes_part=not isinstance(document.flow, Queue | Dialogue),
-        speaks_in_fields=isinstance(document.flow, Dialogue),
+        answers_at_once=isinstance(flow, CitedAnswer | Research),
+        needs_language_model=_needs_model(document),
+        calls_tools=isinstance(flow, Plan) or any(map(_calls_tools, document.agents)),
+        takes_part=isinstance(flow, Single | TwoAgents | Group | RetrieveChat),
+        plans=isinstance(flow, Plan),
+        speaks_in_fields=isinstance(flow, Dialogue | FieldTable | Werewolf),
+        keeps_secrets=isinstance(flow, Werewolf) and flow.seat,
     )
+
+
+def _needs_model(document: TeamDocument) -> bool:
+    """Whether it can do nothing without a language model."""
+    if isinstance(document.flow, Single):
+        return document.agent(document.flow.agent).documents is None
+    return not isinstance(document.flow, Plan | CitedAnswer | Research | FieldTable)
+
+
+def _calls_tools(agent: AgentDocument) -> bool:
+    return bool(agent.tools or agent.own_tools or agent.code)
 
 
 def find_speakers(document: TeamDocument) -> tuple[str, ...]:
@@ -71,7 +98,11 @@ def _find_writer(document: TeamDocument) -> str:
     match document.flow:
         case Single(agent=name) | TwoAgents(answers=name) | Group(writer=name):
             return name
-        case RetrieveChat(assistant=name):
+        case CitedAnswer(agent=name) | Research(writer=name) | FieldTable(reader=name):
+            return name
+        case Werewolf():
+            return MODERATOR
+        case RetrieveChat(assistant=name) | Plan(solver=name):
             return name
         case Queue(chats=chats):
             return chats[-1].recipient

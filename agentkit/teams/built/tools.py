@@ -8,7 +8,13 @@ from functools import wraps
 from typing import Any, Literal
 
 from agentkit.core.tools import effects_of, parse_arguments, to_text
-from agentkit.teams.approval import NOT_REPEATED, Allowed, Approval, describe_rejection
+from agentkit.teams.approval import (
+    NOT_REPEATED,
+    Allowed,
+    Approval,
+    describe_rejection,
+    mark_asking,
+)
 from agentkit.teams.planning_calculator import calculate
 from agentkit.teams.tools import todays_date
 
@@ -24,7 +30,7 @@ def guard(tool: Callable[..., Any], agent: str, allowed: Allowed, policy: Policy
 
     Sync or async as the tool is. What was rejected is told to the model in place of a result.
     """
-    if policy == "never" or effects_of(tool) == "none":
+    if effects_of(tool) == "none":
         return tool
     ask = _Asker(tool, agent, allowed, policy)
     if inspect.iscoroutinefunction(tool):
@@ -34,14 +40,14 @@ def guard(tool: Callable[..., Any], agent: str, allowed: Allowed, policy: Policy
             given = ask(args, kwargs)
             return given if isinstance(given, str) else await tool(**given)
 
-        return guarded_async
+        return mark_asking(guarded_async)
 
     @wraps(tool)
     def guarded(*args: Any, **kwargs: Any) -> Any:
         given = ask(args, kwargs)
         return given if isinstance(given, str) else tool(**given)
 
-    return guarded
+    return mark_asking(guarded)
 
 
 class _Asker:
@@ -52,7 +58,7 @@ class _Asker:
     ) -> None:
         self._tool, self._policy = tool, policy
         self._approval = Approval(agent, allowed)
-        self._agreed = False
+        self._agreed = policy == "never"
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | str:
         name = self._tool.__name__

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from agentkit.errors import Stopped
 from agentkit.events import MessageStatus
+from agentkit.llm.model import Model
 from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED
 from agentkit.teams.extraction.ask import AGENT
 from agentkit.teams.extraction.extract import extract
@@ -27,10 +29,27 @@ _SIGNS = re.compile(r"[\[\]|`$\\]|:(?=[\w/+-]+:)")
 _EMPHASIS = re.compile(r"([*_~<>#])")
 
 
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What is read, and by which models."""
+
+    fields: str = ""
+    """The fields as a question names them; empty for those that the question asks for."""
+    planner: Model | None = None
+    """The model that reads fields out of the question; None for the task's."""
+    reader: Model | None = None
+    """The model that reads documents; None for the task's."""
+
+
 def work(task: Task) -> Answer:
     """Find out which fields are wanted, read them out of the documents, answer with the table."""
+    return carry_out(task, Setup())
+
+
+def carry_out(task: Task, setup: Setup) -> Answer:
+    """`work`, as it is set up."""
     documents = task.documents() if task.documents else ()
-    schema = find_schema(task.question, task.model)
+    schema = find_schema(setup.fields or task.question, setup.planner or task.model)
     if schema is None:
         return _say(task, f"The question names no fields. {HOW}")
     if not documents:
@@ -39,7 +58,7 @@ def work(task: Task) -> Answer:
             "There are no documents to make a table of. Take some in, or choose others to look"
             " into.",
         )
-    table = extract(schema, documents, task.model)
+    table = extract(schema, documents, setup.reader or task.model)
     if table.stopped and not table.rows:
         raise Stopped("stopped by the user")
     return _answer(task, table, len(documents))

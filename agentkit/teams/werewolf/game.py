@@ -49,10 +49,17 @@ class Game:
     """The players around a village, and the moderator who leads them through it."""
 
     def __init__(
-        self, village: Village, llm_config: Mapping[str, object], person: str | None = None
+        self,
+        village: Village,
+        llm_config: Mapping[str, object],
+        person: str | None = None,
+        told: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """`person`: the player whom a person plays, who hears no more than that player does."""
+        """`person`: the player whom a person plays, who hears no more than that player does;
+        `told`: the parts of what each player is told, by default the rules alone.
+        """
         self.village = village
+        self._told = told or {}
         self.person = person
         self.moderator = AgentBase(MODERATOR, use_memory=False)
         self._said_last = ""
@@ -210,7 +217,7 @@ class Game:
 
         player = DictDialogAgent(
             name,
-            prompts.system(name, self.village),
+            prompts.system(name, self.village, self._told.get(name, [prompts.GAME])),
             max_retries=RETRIES,
             llm_config=llm_config,
             fault_handler=passes,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agentkit.teams.werewolf.rules import Ballot, Role, Village, Winner
 
-_GAME = """You are {name}. You play the game of werewolf with {others}.
+GAME = """You are {name}. You play the game of werewolf with {others}.
 
 Two players are werewolves, two are villagers, one is the seer and one is the witch. Each night \
 the werewolves kill one player,
@@ -53,11 +53,15 @@ _WINNERS: dict[Winner, str] = {
 }
 
 
-def system(name: str, village: Village) -> str:
-    """Who a player is, and the rules."""
+def system(name: str, village: Village, parts: Sequence[str] = (GAME,)) -> str:
+    """Who a player is, and the rules, from parts that name {name}, {others} and {role}."""
     role, partner = village.roles[name], _find_partner(name, village)
     others = _names([other for other in village.roles if other != name])
-    return _GAME.format(name=name, others=others, role=_ROLES[role].format(partner=partner))
+    told = {"name": name, "others": others, "role": _ROLES[role].format(partner=partner)}
+    filled = "\n\n".join(parts).strip()
+    for key, value in told.items():
+        filled = filled.replace(f"{{{key}}}", value)
+    return filled
 
 
 def seat(name: str, village: Village) -> str:

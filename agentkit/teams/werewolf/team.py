@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -28,17 +29,41 @@ from agentkit.teams.werewolf.rules import (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Who plays, and how."""
+
+    players: Sequence[str] = PLAYERS
+    seat: bool = False
+    """Whether the person is one of the players, by chance."""
+    max_days: int = MAX_DAYS
+    """After so many days it is a draw."""
+    told: str = prompts.GAME
+    """What players are told, with {name}, {others} and {role}."""
+    characters: Mapping[str, str] = field(default_factory=dict)
+    """What single players are told beside that."""
+    llm_configs: Mapping[str, Any] = field(default_factory=dict)
+    """Of each player; empty for the task's."""
+
+
 def work(task: Task, *, seat: bool = False) -> Answer:
     """Play a game; whatever was asked is what begins it. Stopped, it tells how far it came, if
     anything happened.
 
     With a `seat` the person is one of the players, by chance.
     """
+    return carry_out(task, Setup(seat=seat))
+
+
+def carry_out(task: Task, setup: Setup) -> Answer:
+    """`work`, as it is set up."""
     chance = replay.chance()
-    village = Village(deal(PLAYERS, chance))
-    person = chance.choice(PLAYERS) if seat else None
+    village = Village(deal(setup.players, chance), setup.max_days)
+    person = chance.choice(setup.players) if setup.seat else None
+    configs = setup.llm_configs or task.llm_config
+    told = {name: [setup.told, setup.characters.get(name, "")] for name in setup.players}
     try:
-        winner = _play(task, Game(village, task.llm_config, person))
+        winner = _play(task, Game(village, configs, person, told))
     except (Stopped, LimitReached) as error:
         if not village.ballots:
             raise

@@ -60,6 +60,31 @@ def retrieve_chat(**flow: Any) -> dict[str, Any]:
     }
 
 
+def plan(**flow: Any) -> dict[str, Any]:
+    tools = [{"name": "calculate"}]
+    return {
+        "name": "Plan",
+        "agents": [agent("Thinker", documents={}, tools=tools), agent("Teller")],
+        "flow": {"kind": "plan", "planner": "Thinker", "solver": "Teller", **flow},
+    }
+
+
+def cited_answer() -> dict[str, Any]:
+    return {
+        "name": "Answer",
+        "agents": [agent("Teller", system_message="Answer from these.")],
+        "flow": {"kind": "answer", "agent": "Teller"},
+    }
+
+
+def research() -> dict[str, Any]:
+    return {
+        "name": "Research",
+        "agents": [agent("Finder"), agent("Writer")],
+        "flow": {"kind": "research", "researcher": "Finder", "writer": "Writer", "per_part": 1},
+    }
+
+
 def field(name: str, **settings: Any) -> dict[str, Any]:
     return {"name": name, **settings}
 

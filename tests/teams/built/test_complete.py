@@ -16,6 +16,7 @@ from agentkit.agents.retrieve_chat.config import RetrieveConfig as KnownConfig
 from agentkit.agentscope import DictDialogAgent
 from agentkit.lagent import ReWOO, ReWOOProtocol
 from agentkit.teams.built import agents, flows
+from tests.teams.built.fields import PAGE, write_page
 
 MADE_FOR_IT = "made for each agent from its other fields"
 IN_PYTHON = "an object or function of Python; a script can give it"
@@ -102,3 +103,8 @@ def _list_silent(model: type[agents.Part]) -> list[str]:
     """The fields without a word; `kind` only tells models apart."""
     said = {key: field.description for key, field in model.model_fields.items()}
     return [key for key, about in said.items() if not about and key != "kind"]
+
+
+def test_the_page_tells_every_field() -> None:
+    """After a change: `.venv/bin/python -m tests.teams.built.fields`."""
+    assert PAGE.read_text(encoding="utf-8") == write_page()

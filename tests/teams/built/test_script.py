@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from agentkit import Settings, Workspace, sources_from_paths
-from agentkit.errors import ConfigError
 from agentkit.llm import Model
 from agentkit.llm.calls.openai_client import OpenAIClient
 from agentkit.retrieval import Hit
@@ -64,6 +63,22 @@ def _compressed_pair() -> dict[str, Any]:
     return draft
 
 
+def _shortened_pair() -> dict[str, Any]:
+    draft = _compressed_pair()
+    config = {"mode": "CUSTOMIZED", "strategy": "SlidingWindow", "trigger_count": 150}
+    draft["agents"][1]["compress_config"] = config
+    return draft
+
+
+def _running_pair() -> dict[str, Any]:
+    runner = drafts.agent("Runner", role="runner", llm=None, code={"last_n_messages": 1})
+    coder = drafts.agent("Coder", system_message="Compute.\n{code}", tools=[{"name": "calculate"}])
+    flow = {"kind": "two_agents", "starts": "Runner", "answers": "Coder"}
+    return {"name": "Code", "agents": [runner, coder], "flow": flow}
+
+
+PROGRAM = Answer("Let me see.\n```python\nprint(6 * 7)\n```")
+COMPUTED = PROGRAM, tool_call("calculate", expression="6*7"), Answer("It is 42. TERMINATE")
 SAID = Answer("One."), Answer("Two."), Answer("Three."), Answer("Done. TERMINATE")
 TALKED = [reply(thought="t", speak="Soup!", agreed=True)] * 3
 VOTED = [reply(thought="t", vote=vote) for vote in ("soup", "salad", "soup")]
@@ -75,6 +90,8 @@ ORDER = [
 CASES: dict[str, tuple[dict[str, Any], Replies]] = {
     "two agents, one within": (_talking_pair(), Replies(*SAID)),
     "compressed": (_compressed_pair(), Replies(Answer("A river. " * 40), *SAID[:2], SAID[3])),
+    "shortened": (_shortened_pair(), Replies(Answer("A river. " * 40), *SAID[:2], SAID[3])),
+    "code": (_running_pair(), Replies(*COMPUTED)),
     "group": (drafts.group(transitions=ORDER), Replies(*SAID[:2], *SAID[2:])),
     "queue": (drafts.queue(), Replies(*SAID)),
     "dialogue": (drafts.discussion(), Replies(*TALKED, *VOTED)),
@@ -107,7 +124,7 @@ def _take_requests(server: OpenAIServer) -> list[Any]:
 def test_the_script_asks_what_the_team_asks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     draft, replies = CASES[name]
     with OpenAIServer(replies) as server:
-        _play_in_app(draft, server)
+        _play_in_app(draft, server, answers=["approve"] if name == "code" else [])
         in_app = _take_requests(server)
         replies.begin_anew()
         _run_script(draft, server, monkeypatch)
@@ -115,7 +132,22 @@ def test_the_script_asks_what_the_team_asks(name: str, monkeypatch: pytest.Monke
     assert len(in_app) >= 2
 
 
-@pytest.mark.parametrize("kind", ["single", "retrieve_chat"])
+PLANNED = Answer(
+    "Plan: find it\n#E1 = search_documents[Danube]\n"
+    "Plan: read it\n#E2 = read_result[How long, as a number? #E1]\n"
+    "Plan: halve it\n#E3 = calculate[#E2 / 2]"
+)
+WRONG_PLAN = Answer("Plan: ask around\n#E1 = web_search[Danube]")
+LOOKED_UP: dict[str, list[Answer]] = {
+    "single": [tool_call("search_documents", query="Danube")],
+    "retrieve_chat": [],
+    "cited_answer": [],
+    "research": [Answer("Danube\nVolga")],
+    "plan": [WRONG_PLAN, PLANNED, Answer("2850")],
+}
+
+
+@pytest.mark.parametrize("kind", LOOKED_UP)
 def test_the_script_looks_into_the_same_documents(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,8 +155,7 @@ def test_the_script_looks_into_the_same_documents(
     (tmp_path / "rivers.txt").write_text(RIVERS)
     draft = getattr(drafts, kind)()
     cited = Answer("It is 2,850 kilometres long [1].")
-    looked = [tool_call("search_documents", query="Danube")] if kind == "single" else []
-    replies = Replies(*looked, cited)
+    replies = Replies(*LOOKED_UP[kind], cited)
     workspace = Workspace(Settings(data=tmp_path / "data"))
     sources = sources_from_paths([tmp_path / "rivers.txt"])
     workspace.ingest("local", "Documents", sources).result()
@@ -158,10 +189,3 @@ def test_a_notebook_has_the_same_code() -> None:
     assert kinds == ["markdown", "code", "code", "code"]
     for cell in notebook["cells"][1:]:
         compile(cell["source"], "cell", "exec")
-
-
-def test_what_has_no_script_is_told() -> None:
-    draft = drafts.pair()
-    draft["agents"][1]["compress_config"] = {"mode": "CUSTOMIZED"}
-    with pytest.raises(ConfigError, match="choose the mode COMPRESS"):
-        write_script(read_document(draft))

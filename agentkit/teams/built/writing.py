@@ -1,0 +1,159 @@
+"""Pieces of Python in scripts of teams: models, calls, dicts, and a team that plans first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from agentkit.teams.built.agents import AgentDocument, ModelChoice
+from agentkit.teams.built.document import TeamDocument
+from agentkit.teams.built.flows import Plan
+
+_IMPORTS: Sequence[tuple[str, str]] = (
+    ("agentkit", "ActionExecutor"),
+    ("agentkit", "CompressibleAgent"),
+    ("agentkit", "ConversableAgent"),
+    ("agentkit", "DictDialogAgent"),
+    ("agentkit", "GroupChat"),
+    ("agentkit", "GroupChatManager"),
+    ("agentkit", "MarkdownJsonDictParser"),
+    ("agentkit", "Msg"),
+    ("agentkit", "ReWOO"),
+    ("agentkit", "RetrieveUserProxyAgent"),
+    ("agentkit", "Workspace"),
+    ("agentkit", "initiate_chats"),
+    ("agentkit", "load_settings"),
+    ("agentkit", "msghub"),
+    ("agentkit", "register_function"),
+    ("agentkit.llm", "Model"),
+    ("agentkit.llm.calls.openai_client", "OpenAIClient"),
+    ("agentkit.messages", "has_calls"),
+    ("agentkit.retrieval.types", "Scope"),
+    ("agentkit.teams", "Question"),
+    ("agentkit.teams", "Task"),
+    ("agentkit.teams.built.agents", "Ending"),
+    ("agentkit.teams.built.flows", "Plan"),
+    ("agentkit.teams.built.document", "read_document"),
+    ("agentkit.teams.built.agents", "CompressConfig"),
+    ("agentkit.teams.built.members", "LoneRunner"),
+    ("agentkit.teams.built.members", "ends_with"),
+    ("agentkit.teams.built.members", "make_shortener"),
+    ("agentkit.teams.built.planning", "Speakers"),
+    ("agentkit.teams.built.planning", "choose_prompts"),
+    ("agentkit.teams.built.planning", "make_actions"),
+    ("agentkit.teams.built.planning", "merge_limits"),
+    ("agentkit.teams.built.planning", "to_settings"),
+    ("agentkit.teams.built.talking", "CollectionProxy"),
+    ("agentkit.teams.built.talking", "choose_speaker"),
+    ("agentkit.teams.built.team", "build_team"),
+    ("agentkit.teams.built.tools", "BUILT_IN"),
+    ("agentkit.teams.findings", "Findings"),
+    ("agentkit.teams.own_tools", "load_tools"),
+    ("agentkit.teams.planning", "Material"),
+    ("agentkit.teams.planning", "PlanProtocol"),
+    ("agentkit.teams.planning", "Setup"),
+    ("agentkit.workspace.answering", "Stored"),
+    ("functools", "partial"),
+    ("inspect", "getdoc"),
+)
+
+
+def list_imports(body: str) -> Iterator[str]:
+    """Those that the script needs, a line each."""
+    for module, name in sorted(_IMPORTS):
+        if re.search(rf"\b{name}\b", body):
+            yield f"from {module} import {name}"
+
+
+def write_model(choice: ModelChoice | None) -> str:
+    """The `llm_config` of a choice."""
+    if choice is None:
+        return "False"
+    given = choice.to_parameters()
+    if choice.model:
+        return f"{{**LLM, 'config_list': [{{**MODEL, 'model': {choice.model!r}}}], **{given!r}}}"
+    return f"{{**LLM, **{given!r}}}" if given else "{**LLM}"
+
+
+def write_call(name: str, arguments: Mapping[str, str], before: str = "") -> str:
+    """A call with an argument in each line; `before` are those without a name."""
+    first = f"    {before},\n" if before else ""
+    rest = "".join(f"    {key}={value},\n" for key, value in arguments.items())
+    return f"{name}(\n{first}{rest})"
+
+
+def write_dict(values: Mapping[str, str]) -> str:
+    """A dict with a value in each line."""
+    inner = "".join(f"        {name!r}: {value},\n" for name, value in values.items())
+    return f"{{\n{inner}    }}"
+
+
+def write_plan(flow: Plan, planner: AgentDocument, solver: AgentDocument) -> Iterator[str]:
+    """Lines that make planner, tools and solver, and ask them."""
+    configs = {one.name: write_model(one.llm or ModelChoice()) for one in (planner, solver)}
+    yield f"models = Speakers({write_dict(configs)})"
+    yield write_call("flow = Plan", _to_changed(flow))
+    yield "prompts = choose_prompts(flow, question)"
+    yield f"material = {write_call('Material', _to_material(flow, planner))}"
+    used = "".join(f"{use.name!r}: tools[{use.name!r}], " for use in planner.tools)
+    own = ", **{tool.__name__: tool for tool in own}" if planner.own_tools else ""
+    used = used.removesuffix(", ") + own
+    yield f"actions = make_actions(material, {{{used.removeprefix(', ')}}})"
+    yield "setup = Setup(prompts, merge_limits(flow, None), actions, **to_settings(flow))"
+    arguments = {
+        "llm": "models",
+        "action_executor": "ActionExecutor(actions)",
+        "protocol": "PlanProtocol(setup, question)",
+        "max_turn": "setup.max_turn",
+        "at_once": "setup.at_once",
+        "timeout_s": "setup.timeout_s",
+        "retries": "setup.retries",
+        "replans": "setup.planning.replans",
+        "names": "{'planner': setup.planner, 'solver': setup.solver}",
+    }
+    yield f"planner = {write_call('ReWOO', arguments)}"
+    yield "print(planner.answer(question).response)"
+
+
+def _to_changed(flow: Plan) -> dict[str, str]:
+    """The settings that are not as they are by default."""
+    given = flow.model_dump(exclude={"kind"}, exclude_defaults=True)
+    return {name: repr(value) for name, value in given.items()}
+
+
+def _to_material(flow: Plan, planner: AgentDocument) -> dict[str, str]:
+    arguments = {"prompts": "prompts"}
+    if planner.documents:
+        arguments |= {"found": "found", "exact": repr(planner.documents.exact)}
+    if flow.reads_results:
+        arguments["read_out"] = f"models.read_out({flow.planner!r})"
+    return arguments
+
+
+def write_whole(document: TeamDocument) -> Iterator[str]:
+    """Lines that ask a team whose agents follow a fixed order: its document is the script."""
+    yield f"team = build_team(read_document({document.to_json()!r}), 'script')"
+    yield _MODELS
+    arguments = {
+        "asked": "Question(question)",
+        "model": "make_model(MODEL['model'])",
+        "retrieve": "retrieve",
+        "find": "find",
+        "models": "make_model",
+        "documents": "lambda: documents",
+    }
+    yield f"task = {write_call('Task', arguments)}"
+    yield "print(team.work(task).text)"
+
+
+_MODELS = """client = OpenAIClient(MODEL["base_url"], MODEL["api_key"])
+documents = [
+    Stored(one.id, one.name, workspace.library, "local", Scope())
+    for one in workspace.library.documents_within("local", [COLLECTION], Scope())
+]
+
+
+def make_model(name):
+    return Model(name, name, client, name, MODEL["base_url"])
+
+"""
