@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentkit.teams.built import dialogue, talking
-from agentkit.teams.built.document import TeamDocument
+from agentkit.teams.built.document import TeamDocument, read_document
 from agentkit.teams.built.flows import (
     Dialogue,
     Group,
@@ -58,6 +58,13 @@ def build_team(document: TeamDocument, team_id: str) -> Team:
         takes_part=not isinstance(document.flow, Queue | Dialogue),
         speaks_in_fields=isinstance(document.flow, Dialogue),
     )
+
+
+def team_from_json(given: str | bytes | Mapping[str, Any], team_id: str = "my-team") -> Team:
+    """The team of a document as it is kept and exported; raises ConfigError with what is wrong in
+    it. Nothing of it runs before it is asked.
+    """
+    return build_team(read_document(given), team_id)
 
 
 def find_speakers(document: TeamDocument) -> tuple[str, ...]:

@@ -12,15 +12,16 @@ from typing import Any
 import streamlit as st
 
 from agentkit import runs
-from agentkit.errors import AgentkitError, NotFound
+from agentkit.errors import AgentkitError
 from agentkit.events import DocumentDone, HumanInputRequested, MessageSent
 from agentkit.ledger import Chat, StoredMessage, queries
 from agentkit.reasons import end_from_json
 from agentkit.runs import Run
-from agentkit.teams import Question, team
+from agentkit.teams import Question
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
 from agentkit.ui.chat import (
+    choices,
     composer,
     doubts,
     followups,
@@ -105,7 +106,7 @@ def draw_chat(
             of_turn = took.get(turn.answer.id if turn.answer else "", stored.NOTHING)
             _draw_stored(turn, of_turn, labels, again)
     if run:
-        live.draw_live(run, team(chat.team), asked)
+        live.draw_live(run, choices.find_at_work(chat.team), asked)
     else:
         if turns:
             followups.draw_followups(chat, turns[-1])
@@ -154,7 +155,7 @@ def _draw_head(chat: Chat, chosen: Question, first: str) -> None:
     is_said = " ".join(first.split()).startswith(chat.title.removesuffix("…"))
     with st.container(key="head-unseen" if is_said else "head"):
         asks = (
-            f"{markdown.literal(team(chosen.team_id).title)}, over"
+            f"{markdown.literal(state.team(chosen.team_id).title)}, over"
             f" {markdown.literal(chosen.collection)}"
         )
         state.page_head(markdown.literal(chat.title), asks)
@@ -455,9 +456,8 @@ def _can_go_on(chosen: Question, turn: Turn) -> bool:
     """Whether there is something to go on from, and a language model that can."""
     if turn.question is None:
         return False
-    try:
-        asked = team(Question.asked_by(turn.question, chosen.team_id).team_id)
-    except NotFound:
+    asked = state.find_team(Question.asked_by(turn.question, chosen.team_id).team_id)
+    if asked is None:
         return False
     written = bool(turn.answer and turn.answer.content) or bool(turn.inner)
     return written and asked.goes_on and state.workspace().model(chosen.model_id).is_language_model
