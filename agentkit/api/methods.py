@@ -8,6 +8,7 @@ from typing import Any
 from agentkit.api.wire import Method
 from agentkit.ledger import Ledger
 from agentkit.ledger.figures import Figures
+from agentkit.ledger.kept_teams import KeptTeams
 from agentkit.ledger.prompts import Prompts
 from agentkit.retrieval import Library
 from agentkit.retrieval.ingest.versions import Versions
@@ -26,6 +27,7 @@ PARTS: dict[str, type[Any]] = {
     "figures": Figures,
     "sharing": Sharing,
     "prompts": Prompts,
+    "kept_teams": KeptTeams,
 }
 """The parts by where they are in a workspace."""
 
@@ -136,6 +138,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "write_calls",
     ),
     "sharing": ("export", "load"),
+    "kept_teams": ("delete", "find", "newest", "restore", "save", "versions"),
     "prompts": ("all", "bring_back", "change", "create", "delete", "versions"),
 }
 

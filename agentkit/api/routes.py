@@ -69,7 +69,9 @@ class Service:
     def __init__(self, workspace: Workspace, largest: int = LARGEST) -> None:
         """`largest` is how many bytes a request may have."""
         self._workspace, self._largest = workspace, largest
-        self._attendance = Attendance(partial(interrupt, workspace.ledger))
+        self._attendance = Attendance(
+            partial(interrupt, workspace.ledger, find_team=workspace.team)
+        )
         self._calls: dict[str, Call] = {}
         self._changed = threading.Condition()
         self._closing = False

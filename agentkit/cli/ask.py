@@ -148,7 +148,6 @@ def ask(
     with them.
     """
     from agentkit.teams import Question
-    from agentkit.teams import team as find_team
     from agentkit.teams.planning_settings import Planning
 
     with open_workspace(context) as workspace:
@@ -172,7 +171,8 @@ def ask(
         )
         asked = settings.ask(replace(asked, scope=_find_scope(workspace, searched, document)))
         run = workspace.ask(workspace.settings.owner, asked)
-        answer = _Following(run, find_team(team), silent=as_json).follow()
+        at_work = workspace.team(workspace.settings.owner, team)
+        answer = _Following(run, at_work, silent=as_json).follow()
         usage = _find_usage(workspace, run)
     if as_json:
         put_json(_to_json(answer, usage, run))

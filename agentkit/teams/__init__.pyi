@@ -1,5 +1,6 @@
+from .built.team import team_from_json
 from .question import Question
 from .registry import team, teams, variants
 from .task import Answer, Citation, Task, Team
 
-__all__ = ["Answer", "Citation", "Question", "Task", "Team", "team", "teams", "variants"]
+__all__ = ["Answer", "Citation", "Question", "Task", "Team", "team", "team_from_json", "teams", "variants"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from agentkit.errors import ConfigError, NotFound
 from agentkit.events import MessageSent
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.retrieval import Library, Source, StoredDocument
-from agentkit.teams import Question, Team, team
+from agentkit.teams import Question, Team
 from agentkit.teams.continuing import Begun, find_talk
 from agentkit.teams.drafts import drop_broken_word, find_passages
 
@@ -73,15 +74,17 @@ def find_begun(ledger: Ledger, owner: str, question: StoredMessage) -> Begun:
     return found
 
 
-def find_writer(question: Question, team_id: str) -> tuple[Team, str]:
+def find_writer(
+    find_team: Callable[[str], Team], question: Question, team_id: str
+) -> tuple[Team, str]:
     """The team that a question was asked, else that of `team_id`, and who of it writes the answer.
 
     Raises ConfigError for one whose answers nobody can go on with.
     """
     try:
-        asked = team(question.team_id)
+        asked = find_team(question.team_id)
     except NotFound:
-        asked = team(team_id)
+        asked = find_team(team_id)
     if not asked.goes_on:
         raise ConfigError(f"Answers of the team “{asked.name}” cannot be gone on with; ask again.")
     return asked, asked.agents[-1]

@@ -13,6 +13,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, filterfalse
 from typing import Any
 
@@ -110,6 +111,16 @@ def make_lookups(
         return [Stored(one.id, one.name, library, owner, within) for one in found]
 
     return serving(look_up), serving(find, exact=True), documents
+
+
+def look_elsewhere(library: Library, owner: str, name: str) -> tuple[LookUp, LookUp]:
+    """The ways to look into another collection than the chat's: by meaning and words, and word for
+    word; raises NotFound.
+    """
+    library.collection(owner, name)
+    look_up = partial(library.retrieve, owner, [name])
+    find = partial(library.find_passages, owner, [name])
+    return serving(look_up), serving(find, exact=True)
 
 
 def estimate_look_up(library: Library, collection: Searched, question: Question) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
-from agentkit.errors import NotFound
+from agentkit.errors import ConfigError, NotFound
 from agentkit.events import (
     Event,
     MessageSent,
@@ -17,13 +18,16 @@ from agentkit.ledger import Ledger, RunKey, queries
 from agentkit.llm.calls.usage import estimate_usage
 from agentkit.llm.prices import price
 from agentkit.messages import new_id
-from agentkit.teams import team
+from agentkit.teams import Team
 from agentkit.teams.drafts import find_citations, is_audible, read_unfinished
 
 log = logging.getLogger(__name__)
 
 
-def interrupt(ledger: Ledger, run_id: str) -> None:
+FindTeam = Callable[[str, str], Team]
+
+
+def interrupt(ledger: Ledger, run_id: str, find_team: FindTeam) -> None:
     """Mark a run whose process has died, if it has not ended before.
 
     Replies that were being written count as calls, with tokens by estimate; what there is of an
@@ -34,14 +38,14 @@ def interrupt(ledger: Ledger, run_id: str) -> None:
         return
     try:
         with ledger.database.transaction():
-            _keep_begun(ledger, run)
+            _keep_begun(ledger, run, find_team)
             ledger.interrupt(run_id)
     except Exception:  # whatever it is, the folder is to open
         log.exception("what the run %s had begun could not be kept", run_id)
         ledger.interrupt(run_id)
 
 
-def _keep_begun(ledger: Ledger, run: RunKey) -> None:
+def _keep_begun(ledger: Ledger, run: RunKey, find_team: FindTeam) -> None:
     begun = ledger.begun(run.id)
     if run.chat_id is None and not begun:
         return
@@ -49,7 +53,7 @@ def _keep_begun(ledger: Ledger, run: RunKey) -> None:
     replies = [_reply(one, heard) for one in begun]
     in_order: list[Recorded] = sorted([*heard, *begun], key=lambda one: one.seq)
     events = [one.event for one in in_order]
-    said = _messages(ledger, run, [*events, *replies])
+    said = _messages(ledger, run, [*events, *replies], find_team)
     at = begun[-1].at if begun else in_order[-1].at
     added: list[Event] = [*replies, *said]
     after = in_order[-1].seq + 1
@@ -89,7 +93,9 @@ def _unknown_call(delta: TokenDelta) -> ModelCalled:
     return ModelCalled(delta.call_id, delta.agent, "", "")
 
 
-def _messages(ledger: Ledger, run: RunKey, events: list[Event]) -> list[MessageSent]:
+def _messages(
+    ledger: Ledger, run: RunKey, events: list[Event], find_team: FindTeam
+) -> list[MessageSent]:
     """What was being said in a chat: the answer, or what one agent was saying to the others."""
     messages = [event for event in events if isinstance(event, MessageSent)]
     said = list(filter(is_audible, messages))
@@ -98,8 +104,8 @@ def _messages(ledger: Ledger, run: RunKey, events: list[Event]) -> list[MessageS
         return []
     try:
         chat = ledger.chat(run.owner, run.chat_id)
-        asked = team(chat.team)
-    except NotFound:
+        asked = find_team(run.owner, chat.team)
+    except (NotFound, ConfigError):
         return []
     agent = asked.agents[-1]
     last = said[-1].id

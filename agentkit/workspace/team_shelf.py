@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from agentkit.errors import ConfigError, NotFound
@@ -27,7 +29,7 @@ class TeamShelf:
             return team(team_id)
         name, _, version = team_id.partition(":")
         kept = self.kept.find(owner, name, _to_version(version))
-        return build_team(read_document(kept.document), kept.key)
+        return _build(kept)
 
     def all(self, owner: str) -> list[Team]:
         """Those that come with the app, then the person's own that can work, by name."""
@@ -40,6 +42,15 @@ class TeamShelf:
         document = given if isinstance(given, TeamDocument) else read_document(given)
         check_document(document)
         return self.kept.save(owner, document.name, document.to_json(), team_id)
+
+    def keep(self, owner: str, given: TeamDocument | Mapping[str, Any]) -> KeptTeam:
+        """The team that is as this document; a new one where there is none yet. Raises ConfigError
+        that names every problem.
+        """
+        document = given if isinstance(given, TeamDocument) else read_document(given)
+        whole = document.to_json()
+        same = [one for one in self.kept.newest(owner) if one.document == whole]
+        return same[0] if same else self.save(owner, document)
 
     def roll_back(self, owner: str, team_id: str, version: int) -> KeptTeam:
         """Make a version the newest again, as a version of its own; raises NotFound."""
@@ -59,10 +70,20 @@ class TeamShelf:
         built = []
         for kept in self.kept.newest(owner):
             try:
-                built.append(build_team(read_document(kept.document), kept.key))
+                built.append(_build(kept))
             except ConfigError:  # the page of teams says what is wrong with it
                 continue
         return built
+
+
+def _build(kept: KeptTeam) -> Team:
+    """The team of a version; it is made once, as a version never changes."""
+    return _build_once(kept.key, json.dumps(kept.document, sort_keys=True))
+
+
+@lru_cache(maxsize=256)
+def _build_once(key: str, text: str) -> Team:
+    return build_team(read_document(text), key)
 
 
 def find_free_name(name: str, is_taken: Callable[[str], bool]) -> str:

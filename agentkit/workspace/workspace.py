@@ -9,12 +9,12 @@ from __future__ import annotations
 import copy
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 from agentkit import private, runs
 from agentkit.core import bus
@@ -24,6 +24,7 @@ from agentkit.events import Purpose
 from agentkit.ledger import CallWriter, Chat, Ledger, RunKey, StoredMessage, queries
 from agentkit.ledger.figures import Figures
 from agentkit.ledger.forecasts import find_forecast
+from agentkit.ledger.kept_teams import KeptTeam, KeptTeams
 from agentkit.ledger.prompts import Prompts
 from agentkit.llm import Model, available_models, model_by_id
 from agentkit.llm.calls.limits import Limit, Used, limited
@@ -37,8 +38,9 @@ from agentkit.retrieval import (
 )
 from agentkit.runs import Run
 from agentkit.settings import Settings
-from agentkit.teams import Answer, Question, Task, continuing, team
+from agentkit.teams import Answer, Question, Task, Team, continuing
 from agentkit.teams.allowed import AllowedTools
+from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.own_tools import load_tools
 from agentkit.teams.question import Facts, Whom
 from agentkit.teams.repeating import Repeat
@@ -56,6 +58,7 @@ from agentkit.workspace.answering import (
     Asking,
     estimate_look_up,
     find_places,
+    look_elsewhere,
     make_lookups,
     make_wishes,
     say_question,
@@ -67,6 +70,7 @@ from agentkit.workspace.document_runs import DocumentRuns
 from agentkit.workspace.interrupted import interrupt
 from agentkit.workspace.sessions import Sessions
 from agentkit.workspace.sharing.sharing import Sharing
+from agentkit.workspace.team_shelf import TeamShelf
 
 DEFAULT_COLLECTION = "Documents"
 TITLE = 60
@@ -86,6 +90,7 @@ class Workspace(DocumentRuns):
         self.figures = Figures(self.ledger)
         self.sharing = Sharing(settings.data, self.ledger)
         self.prompts = Prompts(self.ledger)
+        self.kept_teams = KeptTeams(self.database)
         self.sessions = Sessions(self.ledger)
         self.embedder: Embedder = embedder or MiniLMEmbedder(settings.models)
         self.library = Library(
@@ -97,7 +102,7 @@ class Workspace(DocumentRuns):
             if resuming.is_waiting(self.ledger, run):
                 self.ledger.interrupt(run.id, "waiting")
             else:
-                interrupt(self.ledger, run.id)
+                interrupt(self.ledger, run.id, self.team)
         self.library.interrupt_orphans()
 
     def with_settings(self, settings: Settings) -> Workspace:
@@ -168,7 +173,35 @@ class Workspace(DocumentRuns):
         """The model of that id, else the chosen or first configured one; raises NotFound."""
         return model_by_id(self.settings, model_id, self.library.similarity)
 
-    def ask(self, owner: str, question: Question | str, **facts: Unpack[Facts]) -> Run[Answer]:
+    @property
+    def team_shelf(self) -> TeamShelf:
+        """The teams that can be asked here, and the versions of those that people built."""
+        return TeamShelf(self.kept_teams)
+
+    def team(self, owner: str, team_id: str) -> Team:
+        """The team of that id; raises NotFound, and ConfigError for one that cannot work."""
+        return self.team_shelf.find(owner, team_id)
+
+    def teams(self, owner: str) -> list[Team]:
+        """Those that come with the app, then the person's own that can work."""
+        return self.team_shelf.all(owner)
+
+    def save_team(
+        self, owner: str, document: TeamDocument | Mapping[str, Any] | str, team_id: str = ""
+    ) -> KeptTeam:
+        """Keep a team, or a new version of the one with this id, whose `key` a question is asked
+        of as its `team_id`; raises ConfigError that names every problem, and NotFound.
+        """
+        return self.team_shelf.save(owner, document, team_id)
+
+    def ask(
+        self,
+        owner: str,
+        question: Question | str,
+        *,
+        team: TeamDocument | Mapping[str, Any] | None = None,
+        **facts: Unpack[Facts],
+    ) -> Run[Answer]:
         """Ask a team, in a new chat or in one that is there; the run's `chat_id` says which.
 
         What a question consists of, its fields say; those of one that is given as a text, and
@@ -180,7 +213,12 @@ class Workspace(DocumentRuns):
         collection, whatever the chat has come to since. With `go_on` its answer begins with what
         there is of the first one, and with what the agents had found and said for it; the same
         team's writer goes on then.
+
+        A `team` given as a document is kept first, where it is not yet, so that the chat can tell
+        later who answered.
         """
+        if team is not None:
+            facts["team_id"] = self.team_shelf.keep(owner, team).key
         given = Question(question) if isinstance(question, str) else question
         asked = replace(given, **facts)
         model, limits = self.model(asked.model_id), self._limits(asked.max_tokens)
@@ -258,7 +296,7 @@ class Workspace(DocumentRuns):
     def _first(self, owner: str, question: Question, model: Model) -> Asking:
         if not question.text.strip():
             raise ConfigError("The question is empty; type what you want to know.")
-        chosen = team(question.team_id)
+        chosen = self.team(owner, question.team_id)
         if chosen.calls_tools:
             load_tools(self.settings.tools)
         for name in question.collections:
@@ -275,11 +313,11 @@ class Workspace(DocumentRuns):
         chat = self.ledger.chat(owner, question.chat_id or "")
         *thread, said = self.sessions.of(owner, chat.id).thread(question.again)
         again = find_earlier(self.library, said, chat, intake.attachment_collection(chat.id))
-        first, chosen = again.question, team(question.team_id)
+        first, chosen = again.question, self.team(owner, question.team_id)
         work: Callable[[Task], Answer] = chosen.work
         text = ""
         if question.go_on:
-            chosen, writer = find_writer(first, chat.team)
+            chosen, writer = find_writer(partial(self.team, owner), first, chat.team)
             found = find_begun(self.ledger, owner, said)
             work, text = partial(continuing.go_on, begun=found, agent=writer), found.text
         asked = replace(
@@ -314,7 +352,6 @@ class Workspace(DocumentRuns):
         near = self.embedder.embed if self._is_at_hand(searched) else None
         broken, kept = asking.goes_on_with, self.sessions.of(owner, chat.id)
         recording = repeating.find_recording(self.ledger, owner, question, broken, model.name)
-        given = estimate_look_up(self.library, searched, question)
 
         def work() -> Answer:
             run = runs.current()
@@ -348,7 +385,9 @@ class Workspace(DocumentRuns):
                 earlier=kept.earlier(thread, chosen.kind),
                 cells=cells,
                 session=kept.agents,
-                look_up_tokens=given,
+                look_up_tokens=estimate_look_up(self.library, searched, question),
+                models=self.model,
+                look_ups=partial(look_elsewhere, self.library, owner),
             )
             wishes = make_wishes(self.ledger, owner, thread, task, chosen.agents)
             with limited(*limits, before), wished(wishes), bus.listening(task.hear):

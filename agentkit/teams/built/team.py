@@ -7,7 +7,7 @@ from typing import Any
 
 from agentkit.teams.built import dialogue, fixed, planning, talking
 from agentkit.teams.built.agents import AgentDocument
-from agentkit.teams.built.document import TeamDocument
+from agentkit.teams.built.document import TeamDocument, read_document
 from agentkit.teams.built.flows import (
     CitedAnswer,
     Dialogue,
@@ -85,6 +85,13 @@ def _needs_model(document: TeamDocument) -> bool:
 
 def _calls_tools(agent: AgentDocument) -> bool:
     return bool(agent.tools or agent.own_tools or agent.code)
+
+
+def team_from_json(given: str | bytes | Mapping[str, Any], team_id: str = "my-team") -> Team:
+    """The team of a document as it is kept and exported; raises ConfigError with what is wrong in
+    it. Nothing of it runs before it is asked.
+    """
+    return build_team(read_document(given), team_id)
 
 
 def find_speakers(document: TeamDocument) -> tuple[str, ...]:

@@ -12,12 +12,12 @@ from typing import Any
 import streamlit as st
 
 from agentkit import runs
-from agentkit.errors import AgentkitError, NotFound
+from agentkit.errors import AgentkitError
 from agentkit.events import DocumentDone, HumanInputRequested, MessageSent
 from agentkit.ledger import Chat, StoredMessage, queries
 from agentkit.reasons import end_from_json
 from agentkit.runs import Run
-from agentkit.teams import Question, Team, team
+from agentkit.teams import Question, Team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
 from agentkit.ui.chat import actions, branches, doubts, followups, kernel, live, source, stored
@@ -115,7 +115,8 @@ def _read_thread(chat: Chat, run: Run[Any] | None) -> list[StoredMessage]:
 def _find_team(chat: Chat, run: Run[Any]) -> Team:
     """The team at work, which need not be the one that the chat asks next."""
     asks = next(_messages(run), None)
-    return team(Question.asked_by(asks, chat.team).team_id if asks else chat.team)
+    team_id = Question.asked_by(asks, chat.team).team_id if asks else chat.team
+    return choices.find_at_work(team_id)
 
 
 def warm_up() -> None:
@@ -143,7 +144,7 @@ def _draw_head(chat: Chat, chosen: Question, first: str) -> None:
     is_said = " ".join(first.split()).startswith(chat.title.removesuffix("…"))
     with st.container(key="head-unseen" if is_said else "head"):
         asks = (
-            f"{markdown.literal(team(chosen.team_id).title)}, over"
+            f"{markdown.literal(state.team(chosen.team_id).title)}, over"
             f" {markdown.literal(chosen.collection)}"
         )
         state.page_head(markdown.literal(chat.title), asks)
@@ -435,9 +436,8 @@ def _can_go_on(chosen: Question, turn: Turn) -> bool:
     """Whether there is something to go on from, and a language model that can."""
     if turn.question is None:
         return False
-    try:
-        asked = team(Question.asked_by(turn.question, chosen.team_id).team_id)
-    except NotFound:
+    asked = state.find_team(Question.asked_by(turn.question, chosen.team_id).team_id)
+    if asked is None:
         return False
     written = bool(turn.answer and turn.answer.content) or bool(turn.inner)
     return written and asked.goes_on and state.workspace().model(chosen.model_id).is_language_model

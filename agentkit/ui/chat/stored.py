@@ -10,7 +10,6 @@ import streamlit as st
 from agentkit.errors import NotFound
 from agentkit.ledger import StoredMessage, queries
 from agentkit.ledger.queries import Totals
-from agentkit.teams import team
 from agentkit.ui.composer import choices
 from agentkit.ui.shared import state
 from agentkit.ui.steps import stepping
@@ -116,7 +115,5 @@ def _read_steps(run_id: str) -> tuple[list[Step], Flow]:
 
 def _find_members(team_id: str) -> tuple[str, ...]:
     """The agents of a team; none of one that is no more."""
-    try:
-        return team(team_id).agents
-    except NotFound:
-        return ()
+    found = state.find_team(team_id)
+    return found.agents if found else ()

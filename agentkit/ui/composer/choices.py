@@ -13,7 +13,7 @@ import streamlit as st
 from agentkit.errors import WrongArgument
 from agentkit.ledger import Chat
 from agentkit.options import InputMode
-from agentkit.teams import Question, team, teams, variants
+from agentkit.teams import Question, Team, teams, variants
 from agentkit.ui.composer import plan_choices, settings
 from agentkit.ui.shared import kept, state
 from agentkit.ui.steps.step import Level
@@ -49,8 +49,9 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
     the latest one, and always the first team: one that takes long or asks back is chosen each time.
     """
     latest = chat or next(iter(state.workspace().ledger.chats(state.owner(), limit=1)), None)
-    by_name, models = _teams(), list(_models())
     default = state.workspace().settings.default_model
+    own = getattr(chat, "team", ""), getattr(chat, "model", default)
+    by_name, models = _teams(own[0]), list(_models())
     fullest = max(known, key=known.__getitem__, default=DEFAULT_COLLECTION)
 
     def first_known(what: str, options: Sequence[str], otherwise: str, *before: str | None) -> str:
@@ -58,16 +59,16 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
         return next((str(value) for value in candidates if value in options), otherwise)
 
     before = getattr(latest, "collection", None), getattr(latest, "model", None)
-    own = getattr(chat, "team", None), getattr(chat, "model", default)
     team_id = by_name[first_known("team", list(by_name), teams()[0].id, own[0])]
+    asked = state.team(team_id)
     now = Question(
         "",
         first_known("collection", list(known), fullest, before[0]),
         team_id,
         first_known("model", models, models[0], own[1], before[1]),
         chat.id if chat else None,
-        human_input=_human_input(chat) if team(team_id).takes_part else None,
-        planning=plan_choices.chosen(chat.id if chat else None) if team(team_id).plans else None,
+        human_input=_human_input(chat) if asked.takes_part else None,
+        planning=plan_choices.chosen(chat.id if chat else None) if asked.plans else None,
     )
     return settings.ask(now, known)
 
@@ -89,7 +90,7 @@ def renewed(question: Question) -> Question:
     if question.also:
         there = collections()
         question = replace(question, also=tuple(name for name in question.also if name in there))
-    if question.team_id in _teams() and question.model_id in _models():
+    if question.team_id in _teams(question.team_id) and question.model_id in _models():
         return question
     chat_id = question.chat_id
     chat = state.workspace().ledger.chat(state.owner(), chat_id) if chat_id else None
@@ -101,7 +102,7 @@ def draw_gone(chat: Chat, now: Question) -> None:
     """Says that the team or the model which the chat asked is gone, and who is asked instead."""
     models = _models()
     gone = {
-        "team": (chat.team, _teams(), team(now.team_id).title),
+        "team": (chat.team, _teams(chat.team), state.team(now.team_id).title),
         "model": (chat.model, models, models[now.model_id]),
     }
     for what, (before, there, instead) in gone.items():
@@ -113,9 +114,22 @@ def draw_gone(chat: Chat, now: Question) -> None:
             )
 
 
-def _teams() -> dict[str, str]:
-    """The ids of the teams that there are, by themselves and by kinds alone."""
-    return {name: team(name).id for one in teams() for name in (one.id, one.kind)}
+def find_at_work(team_id: str) -> Team:
+    """The team that answers in a chat; of one that was deleted meanwhile, what is to be known."""
+    return state.find_team(team_id) or Team(team_id, team_id, "", ("",), teams()[0].work)
+
+
+def _teams(asked: str = "") -> dict[str, str]:
+    """The ids of the teams that there are, by themselves and by kinds alone; with the version that
+    is `asked`, which need not be the newest.
+    """
+    known: dict[str, str] = {}
+    for one in state.workspace().teams(state.owner()):
+        known[one.id] = one.id
+        known.setdefault(one.kind, one.id)
+    if asked and asked not in known and state.find_team(asked):
+        known[asked] = asked
+    return known
 
 
 def _models() -> dict[str, str]:
@@ -139,7 +153,7 @@ def collections() -> dict[str, int]:
 def draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
     """The choices in short, to unfold."""
     now, models = choice(chat, known), _models()
-    chosen = team(now.team_id)
+    chosen = state.team(now.team_id)
     parts = (now.collection, chosen.title, models[now.model_id])
     label = " · ".join(map(markdown.literal, parts))
     with st.popover(label, icon=":material/tune:", type="tertiary", key="choice"):
@@ -168,27 +182,31 @@ def _draw_team(chat: Chat | None, now: Question, *, only_offline: bool) -> None:
 
     While there is `only_offline` to choose, teams that need a language model say so.
     """
-    chosen = team(now.team_id)
-    kinds = [
-        chosen.id if known.kind == chosen.kind else known.id
-        for known in teams()
-        if team(known.kind) is known
-    ]
+    chosen = state.team(now.team_id)
+    by_kind: dict[str, Team] = {}
+    for known in state.workspace().teams(state.owner()):
+        by_kind.setdefault(known.kind, known)
+    newest = by_kind.get(chosen.kind, chosen)
+    by_kind[chosen.kind] = chosen
+    by_id = {known.id: known for known in by_kind.values()}
+    kinds = list(by_id)
 
     def named(team_id: str) -> str:
         # The same whatever the chosen model is: a browser knows the chosen option by its text.
-        needs = only_offline and team(team_id).needs_language_model
-        return team(team_id).name + (" (needs a language model)" if needs else "")
+        needs = only_offline and by_id[team_id].needs_language_model
+        return by_id[team_id].name + (" (needs a language model)" if needs else "")
 
     _select("Team", "team", chat, kinds, named)
-    st.caption(chosen.description)
+    st.caption(markdown.literal(chosen.description))
+    if newest.id != chosen.id and not chosen.variant:
+        _offer_newer(chat, chosen, newest)
     if chosen.variant:
         st.session_state[_key("variant", chat)] = chosen.id
         others = [known.id for known in variants(chosen.kind)]
         st.selectbox(
             _VARIANTS.get(chosen.kind, "Variant"),
             others,
-            format_func=lambda team_id: team(team_id).variant,
+            format_func=lambda team_id: state.team(team_id).variant,
             key=_key("variant", chat),
             on_change=_keep_variant,
             args=(chat,),
@@ -203,6 +221,25 @@ def _draw_team(chat: Chat | None, now: Question, *, only_offline: bool) -> None:
             icon=":material/warning:",
         )
         st.page_link(state.PAGES / "settings.py", label="Connect a model", icon=":material/tune:")
+
+
+def _offer_newer(chat: Chat | None, chosen: Team, newest: Team) -> None:
+    """This chat goes on with the version that it used, until the person takes the newer one."""
+    _, _, used = chosen.id.partition(":")
+    _, _, version = newest.id.partition(":")
+    st.caption(f"This chat uses version {used} of the team; there is version {version}.")
+    st.button(
+        f"Use version {version}",
+        key="newer-team",
+        icon=":material/upgrade:",
+        on_click=_take_newer,
+        args=(chat, newest.id),
+    )
+
+
+def _take_newer(chat: Chat | None, team_id: str) -> None:
+    st.session_state[_key("team", chat)] = team_id
+    _keep("team", chat)
 
 
 def follow(chat_id: str) -> None:

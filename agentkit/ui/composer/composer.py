@@ -19,7 +19,7 @@ from agentkit.ledger import Chat, queries
 from agentkit.messages import new_id, without_keys
 from agentkit.retrieval import Source
 from agentkit.runs import Run
-from agentkit.teams import Question, team
+from agentkit.teams import Question
 from agentkit.ui.composer import (
     address,
     choices,
@@ -354,7 +354,10 @@ def _find_listening(chat_id: str | None) -> Run[Any] | None:
         return None
     workspace, owner = state.workspace(), state.owner()
     run = next(iter(runs.live(owner, chat_id=chat_id)), None)
-    return run if run and team(workspace.ledger.chat(owner, chat_id).team).hears else None
+    if run is None:
+        return None
+    asked = state.find_team(workspace.ledger.chat(owner, chat_id).team)
+    return run if asked and asked.hears else None
 
 
 def _say_now(chat_id: str, run: Run[Any], queued: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from agentkit.ledger.kept_teams import PREFIX
 from agentkit.teams import team, teams
 from agentkit.ui.text import figures
 from agentkit.ui.text.results import Result, read_results
@@ -61,7 +62,8 @@ def describe_chat(file: ChatFile) -> str:
     """Whom the chat asks, over what, and when it began, in plain text."""
     chat = file.chat
     names = {one.id for one in teams()}
-    asked = team(chat.team).title if chat.team in names else chat.team
+    own = "A team of one's own" if chat.team.startswith(PREFIX) else chat.team
+    asked = team(chat.team).title if chat.team in names else own
     began = f"begun {chat.created_at.day} {chat.created_at:%b %Y, %H:%M} UTC"
     return " · ".join([f"{asked}, over {chat.collection}", chat.model, began])
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentkit.errors import NotFound
 from agentkit.events import LimitTold
 from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.run_list import RunSort
 from agentkit.ledger.spans import Problem, ProblemKind, Span, SpanKind, SpanStatus, Trace
 from agentkit.reasons import end_from_json
-from agentkit.teams import team
+from agentkit.ui.shared import state
 from agentkit.ui.steps import wording
 from agentkit.ui.text import figures
 
@@ -90,12 +89,8 @@ def of_state(state: str) -> str:
 
 def of_team(team_id: str) -> str:
     """The name of a team; of one that is no more its id."""
-    if not team_id:
-        return ""
-    try:
-        return team(team_id).title
-    except NotFound:
-        return team_id
+    found = state.find_team(team_id) if team_id else None
+    return found.title if found else team_id
 
 
 def why_ended(run: RunTotals, end: Mapping[str, Any] | None) -> str:

@@ -4,7 +4,8 @@ What is waiting to be asked, what the next question is narrowed to, how much of 
 what was being typed, which turns are told word for word, when the person is asked, how plans are
 made and how one was changed that has not run yet, what all its questions are asked with, which
 documents the next one is about, what may be asked next, and with which questions chats over a
-collection begin. A chat that has not begun yet has the empty id.
+collection begin. A chat that has not begun yet has the empty id; so have teams that are being
+built.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ Name = Literal[
     "starters",
     "planning",
     "plan",
+    "teams",
 ]
 
 

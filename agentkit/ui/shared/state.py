@@ -10,8 +10,10 @@ from typing import TypeVar
 import streamlit as st
 from streamlit.runtime.scriptrunner import RerunException
 
+from agentkit.errors import ConfigError, NotFound
 from agentkit.places import SHIPPED
 from agentkit.settings import Settings, load_settings
+from agentkit.teams import Team
 from agentkit.workspace import Workspace
 
 PAGES = SHIPPED / "pages"
@@ -61,6 +63,19 @@ def close() -> None:
 def owner() -> str:
     """Whose session this is."""
     return workspace().settings.owner
+
+
+def team(team_id: str) -> Team:
+    """The team of that id; raises NotFound, and ConfigError for one that cannot work."""
+    return workspace().team(owner(), team_id)
+
+
+def find_team(team_id: str) -> Team | None:
+    """The team of that id; None when it is no more, or cannot work."""
+    try:
+        return team(team_id)
+    except (NotFound, ConfigError):
+        return None
 
 
 def turn_to(page: str) -> None:

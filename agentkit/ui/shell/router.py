@@ -46,6 +46,7 @@ page = st.navigation(
         st.Page(PAGES / "chat.py", title="Chat", icon=":material/forum:", default=True),
         st.Page(PAGES / "documents.py", title="Documents", icon=":material/description:"),
         st.Page(PAGES / "retrieval_lab.py", title="Retrieval lab", icon=":material/science:"),
+        st.Page(PAGES / "teams.py", title="Teams", icon=":material/groups:"),
         st.Page(PAGES / "runs.py", title="Runs", icon=":material/timeline:"),
         st.Page(PAGES / "usage.py", title="Usage", icon=":material/monitoring:"),
         st.Page(PAGES / "settings.py", title="Settings", icon=":material/tune:"),

@@ -1,0 +1,105 @@
+"""A stand-in for every model of a team: what it says shows the way that a question takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
+from typing import Any
+
+from agentkit.llm.calls.scripted import scripted_model
+from agentkit.llm.model import Model
+from agentkit.messages import text_of
+from agentkit.teams.built.agents import AgentDocument
+from agentkit.teams.built.document import TeamDocument
+from agentkit.teams.built.flows import Dialogue, Group, ReplyField, Stage, TwoAgents
+from agentkit.teams.built.members import DEFAULT_PROMPT
+
+SAID = "(dry run) Here {name} would answer."
+"""What an agent says, so that nobody takes it for an answer."""
+_VALUES: Mapping[str, Any] = {
+    "text": "(dry run)",
+    "number": 1.0,
+    "integer": 1,
+    "yes or no": True,
+    "list": ["(dry run)"],
+}
+Request = Mapping[str, Any]
+
+
+def make_stand_in(document: TeamDocument) -> Model:
+    """A model that answers any request of this team in the form that it has to have."""
+    return scripted_model(_StandIn(document).reply)
+
+
+class _StandIn:
+    """Knows the team, and from a request which of its agents is to speak."""
+
+    def __init__(self, document: TeamDocument) -> None:
+        self._document = document
+        self._names: Iterator[str] = cycle(_list_speakers(document))
+
+    def reply(self, request: Request) -> str:
+        """What is said to this request."""
+        messages = request["messages"]
+        flow = self._document.flow
+        if isinstance(flow, Dialogue):
+            return self._fill_in(flow, _read(messages))
+        agent = self._find_agent(messages)
+        if agent is None:  # the question who speaks next
+            return next(self._names)
+        return f"{SAID.format(name=agent.name)} {self._find_ending(agent.name)}".strip()
+
+    def _find_agent(self, messages: Sequence[Mapping[str, Any]]) -> AgentDocument | None:
+        """Whose system message the request begins with."""
+        told = text_of(messages[0].get("content")) if messages else ""
+        for agent in self._document.agents:
+            if told.startswith(agent.system_message or DEFAULT_PROMPT):
+                return agent
+        return None
+
+    def _find_ending(self, name: str) -> str:
+        """What ends the chat when this agent says it."""
+        flow = self._document.flow
+        if isinstance(flow, Group) and flow.writer == name:
+            return flow.ends_on.text
+        if isinstance(flow, TwoAgents) and flow.answers == name:
+            return self._document.agent(flow.starts).is_termination_msg.text
+        return ""
+
+    def _fill_in(self, flow: Dialogue, asked: str) -> str:
+        """The fields of the stage that is asked for."""
+        stage = _find_stage(flow, asked)
+        values = {one.name: self._find_value(one, stage) for one in stage.fields}
+        if flow.parser == "json":
+            return f"```json\n{json.dumps(values, ensure_ascii=False)}\n```"
+        return "\n".join(_to_tag(one, values[one.name]) for one in stage.fields)
+
+    def _find_value(self, field: ReplyField, stage: Stage) -> Any:
+        if field.name == stage.counted and field.type == "text":
+            return next(self._names)
+        return _VALUES[field.type]
+
+
+def _list_speakers(document: TeamDocument) -> list[str]:
+    """Who takes part, in order; all where the flow does not say."""
+    named = getattr(document.flow, "agents", None)
+    return list(named or [agent.name for agent in document.agents])
+
+
+def _find_stage(flow: Dialogue, asked: str) -> Stage:
+    """The last stage all of whose fields are asked for."""
+    for stage in reversed(flow.stages):
+        if all(f'"{one.name}"' in asked or f"[{one.name}]" in asked for one in stage.fields):
+            return stage
+    return flow.stages[0]
+
+
+def _read(messages: Sequence[Mapping[str, Any]]) -> str:
+    """What the last message says: there stands in which form the reply is to be."""
+    return text_of(messages[-1].get("content")) if messages else ""
+
+
+def _to_tag(field: ReplyField, value: Any) -> str:
+    written = value if field.type == "text" else json.dumps(value)
+    return f"[{field.name}]{written}[/{field.name}]"

@@ -1,0 +1,225 @@
+"""One team in its form, with its picture beside it, and what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from agentkit.errors import AgentkitError, NotFound
+from agentkit.ledger.kept_teams import KeptTeam
+from agentkit.teams.built.agents import Part
+from agentkit.teams.built.document import TeamDocument
+from agentkit.teams.built.flows import (
+    Dialogue,
+    Group,
+    Plan,
+    Queue,
+    RetrieveChat,
+    Single,
+    TwoAgents,
+)
+from agentkit.teams.built.tools import BUILT_IN
+from agentkit.teams.own_tools import load_tools
+from agentkit.ui.shared import state
+from agentkit.ui.teams import checking, drafts, picture, sharing, trying, versions
+from agentkit.ui.teams.checking import Checked
+from agentkit.ui.teams.drafts import Draft
+from agentkit.ui.teams.fields import list_fields
+from agentkit.ui.teams.forms import Field, Form, draw_field, draw_part
+from agentkit.ui.teams.overview import open_team
+from agentkit.ui.teams.rows import make_row
+from agentkit.ui.teams.templates import TEMPLATES
+from agentkit.ui.text import figures, markdown
+
+FLOWS: Mapping[str, type[Part]] = {
+    "single": Single,
+    "two_agents": TwoAgents,
+    "group": Group,
+    "queue": Queue,
+    "retrieve_chat": RetrieveChat,
+    "dialogue": Dialogue,
+    "plan": Plan,
+}
+_SAVED = "team-saved"
+_MOST_PROBLEMS = 12
+
+
+def draw_editor(team_id: str) -> None:
+    """The form at the left; the picture and a place to try it at the right."""
+    st.button(
+        "All teams", icon=":material/arrow_back:", type="tertiary", on_click=open_team, args=(None,)
+    )
+    try:
+        draft = drafts.open_draft(team_id)
+    except NotFound as error:
+        st.warning(markdown.literal(str(error)), icon=":material/warning:")
+        return
+    models = {model.id: model.label for model in state.workspace().models()}
+    tools = find_tools()
+    checked = checking.check(draft.document, models, tools)
+    form = Form(draft, checked, _list_agents(draft), _list_offers(models, tools))
+    state.page_head(markdown.literal(draft.name), _describe(draft))
+    _draw_bar(draft, checked)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        _draw_form(form)
+    with right:
+        _draw_picture(checked)
+        trying.draw_trying(draft, checked, models)
+
+
+def find_tools() -> list[str]:
+    """The names of all tools that an agent can be given."""
+    try:
+        own = load_tools(state.workspace().settings.tools)
+    except AgentkitError as error:
+        st.warning(markdown.literal(str(error)), icon=":material/warning:")
+        own = ()
+    return [*BUILT_IN, *(tool.__name__ for tool in own)]
+
+
+def _list_agents(draft: Draft) -> list[str]:
+    names = [str(agent.get("name", "")) for agent in draft.document.get("agents", [])]
+    return list(dict.fromkeys(filter(None, names)))
+
+
+def _list_offers(
+    models: Mapping[str, str], tools: list[str]
+) -> Mapping[tuple[str, str], Mapping[str, str]]:
+    found = state.workspace().library.collections(state.owner())
+    collections = {one.name: one.name for one in found}
+    return {
+        ("ModelChoice", "model"): {"": "The chat's model", **models},
+        ("ToolUse", "name"): {name: name for name in tools},
+        ("Documents", "collection"): {"": "The chat's collection", **collections},
+    }
+
+
+def _describe(draft: Draft) -> str:
+    if draft.is_new:
+        return "Not saved yet; what you change is kept, also when you leave the page."
+    changed = "; changed since, not saved yet" if drafts.is_changed(draft) else ""
+    return f"Version {draft.base}{changed}."
+
+
+def _draw_bar(draft: Draft, checked: Checked) -> None:
+    """Save, use, take away, versions, discard."""
+    is_wrong = bool(checked.problems)
+    with st.container(horizontal=True, gap="small", key="team-bar"):
+        st.button(
+            "Save",
+            key="save-team",
+            type="primary",
+            icon=":material/save:",
+            disabled=is_wrong or not drafts.is_changed(draft),
+            on_click=_save,
+            args=(draft,),
+        )
+        use = st.button(
+            "Use in a chat",
+            key="use-team",
+            icon=":material/forum:",
+            disabled=is_wrong,
+        )
+        sharing.draw_export(checked.document, draft.id)
+        if not draft.is_new:
+            versions.draw_versions(draft, _note)
+        if drafts.is_changed(draft):
+            st.button(
+                "Discard changes",
+                key="discard-team",
+                icon=":material/undo:",
+                on_click=_discard,
+                args=(draft,),
+            )
+    _tell(draft, checked)
+    if use and (kept := _save(draft)):
+        st.switch_page(state.PAGES / "chat.py", query_params={"team": kept.key})
+
+
+def _tell(draft: Draft, checked: Checked) -> None:
+    """What was just done, what another window did, and what is wrong."""
+    if saved := st.session_state.pop(_SAVED, ""):
+        st.success(saved, icon=":material/check:")
+    if not draft.is_new and (newest := _newest(draft)) and newest.version > draft.base:
+        st.warning(
+            f"Version {newest.version} was saved meanwhile, in another window. Saving makes yours"
+            " the newest; that one stays among the versions.",
+            icon=":material/warning:",
+        )
+    wrong = [f"{place}: {text}" for place, texts in checked.problems.items() for text in texts]
+    if wrong:
+        shown = "".join(f"\n- {markdown.literal(one)}" for one in wrong[:_MOST_PROBLEMS])
+        count = figures.count(len(wrong), "problem")
+        st.error(f"{count} to put right before it can be saved:{shown}", icon=":material/error:")
+
+
+def _newest(draft: Draft) -> KeptTeam | None:
+    try:
+        return state.workspace().kept_teams.find(state.owner(), draft.id)
+    except NotFound:
+        return None
+
+
+def _save(draft: Draft) -> KeptTeam | None:
+    """Make a version of what stands in the form; a team that was deleted meanwhile is a new one."""
+    document = drafts.open_draft(draft.id).document
+    known = "" if draft.is_new or _newest(draft) is None else draft.id
+    try:
+        kept = state.workspace().save_team(state.owner(), document, known)
+    except AgentkitError as error:
+        st.toast(markdown.literal(str(error)), icon=":material/error:")
+        return None
+    drafts.drop(draft.id)
+    open_team(kept.id)
+    _note(f"Saved as version {kept.version}.")
+    return kept
+
+
+def _note(text: str) -> None:
+    """Say it once, when the page is drawn next."""
+    st.session_state[_SAVED] = text
+
+
+def _discard(draft: Draft) -> None:
+    drafts.drop(draft.id)
+    if draft.is_new:
+        open_team(None)
+
+
+def _draw_form(form: Form) -> None:
+    """The team itself, how they work together, and its agents."""
+    draw_part(form, TeamDocument, (), leave_out=("agents", "flow"))
+    kind = str(form.value(("flow",))["kind"])
+    st.subheader("How they work together", anchor=False)
+    key = form.draft.key("kind")
+    st.selectbox(
+        "Way of working",
+        list(FLOWS),
+        list(FLOWS).index(kind),
+        format_func=lambda one: TEMPLATES[one].name,
+        key=key,
+        on_change=_change_kind,
+        args=(form, key),
+    )
+    st.caption(TEMPLATES[kind].about)
+    draw_part(form, FLOWS[kind], ("flow",))
+    st.subheader("Agents", anchor=False)
+    agents = next(one for one in list_fields(TeamDocument) if one.key == "agents")
+    draw_field(Field(form, TeamDocument, agents, ("agents",)))
+
+
+def _change_kind(form: Form, key: str) -> None:
+    kind = st.session_state[key]
+    if kind != form.value(("flow",))["kind"]:
+        drafts.put(form.draft.id, ("flow",), make_row(FLOWS[kind], form.agents))
+        drafts.renew()
+
+
+def _draw_picture(checked: Checked) -> None:
+    st.subheader("As a picture", anchor=False)
+    if checked.document is None:
+        st.caption("The picture comes back once the form is right.")
+        return
+    picture.draw_picture(checked.document)

@@ -1,0 +1,363 @@
+"""Forms made from the models of a team's document: a widget for each field, and what is wrong
+below it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from agentkit.teams.built.agents import Part
+from agentkit.ui.teams import drafts
+from agentkit.ui.teams.checking import Checked, find_place
+from agentkit.ui.teams.drafts import Draft, Path
+from agentkit.ui.teams.fields import Kind, Known, list_fields
+from agentkit.ui.teams.rows import ADD, describe_row, make_default, make_row
+from agentkit.ui.text import figures, markdown
+
+_SHORT: frozenset[Kind] = frozenset(["number", "number or word", "switch", "choice"])
+_WIDTH = 230  # pixels of a field that needs not much
+_FOLDED = ("AgentDocument", "Stage")
+"""Rows that are drawn when they are opened: there may be many, and each has much."""
+_REPEAT = {None: "As the library does", True: "Yes", False: "No", "list": "Only these"}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A draft, what is wrong with it, and what its fields may be chosen from."""
+
+    draft: Draft
+    checked: Checked
+    agents: Sequence[str]
+    offers: Mapping[tuple[str, str], Mapping[str, str]]
+    """By part and field, the values with what they are called."""
+
+    def value(self, path: Path) -> Any:
+        """What stands in the draft."""
+        at: Any = self.draft.document
+        for part in path:
+            at = at.get(part) if isinstance(at, dict) else at[part]
+        return at
+
+    def keep(self, path: Path, key: str, read: Callable[[Any], Any]) -> None:
+        """Take over what a widget holds."""
+        drafts.put(self.draft.id, path, read(st.session_state[key]))
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field at its place."""
+
+    form: Form
+    part: type[Part]
+    known: Known
+    path: Path
+
+    @property
+    def value(self) -> Any:
+        """What stands in the draft."""
+        return self.form.value(self.path)
+
+    @property
+    def place(self) -> str:
+        """Where it is, as problems name it."""
+        return find_place(_numbered(self.path))
+
+    def widget(self, read: Callable[[Any], Any] = lambda value: value) -> dict[str, Any]:
+        """What all widgets are given: key, help, and who takes over what is typed."""
+        key = self.form.draft.key(*self.path)
+        return {
+            "key": key,
+            "help": markdown.literal(self.known.about),
+            "on_change": self.form.keep,
+            "args": (self.path, key, read),
+        }
+
+
+def draw_part(form: Form, part: type[Part], path: Path, leave_out: Sequence[str] = ()) -> None:
+    """All fields of a part: those that are often changed, and the others folded."""
+    fields = [
+        Field(form, part, known, (*path, known.key))
+        for known in list_fields(part)
+        if known.shape.kind not in ("fixed", "flow") and known.key not in leave_out
+    ]
+    _draw_fields([one for one in fields if not one.known.rare])
+    rare = [one for one in fields if one.known.rare]
+    if not rare:
+        return
+    wrong = sum(len(list(form.checked.within(one.place))) for one in rare)
+    label = f"More ({figures.count(wrong, 'problem')})" if wrong else "More"
+    folded = st.expander(
+        label, key=form.draft.spot("more", *path), type="compact", on_change="rerun"
+    )
+    if folded.open:
+        with folded:
+            _draw_fields(rare)
+
+
+def draw_rows(field: Field) -> None:
+    """A list of parts: rows that can be changed, moved, taken out, and put in."""
+    rows, part = field.value or [], field.known.shape.part
+    assert part is not None  # so a list of parts is read
+    st.markdown(f"**{field.known.label}**", help=markdown.literal(field.known.about))
+    _draw_problems(field)
+    for place, row in enumerate(rows):
+        _draw_row(field, part, place, describe_row(row))
+    _draw_add(field, part, rows)
+
+
+def _draw_add(field: Field, part: type[Part], rows: Sequence[Any]) -> None:
+    form = field.form
+    taken = [str(row.get("name")) for row in rows]
+
+    def added(old: list[Any]) -> list[Any]:
+        st.session_state[form.draft.spot("row", *field.path, len(old))] = True
+        return [*old, make_row(part, form.agents, taken)]
+
+    st.button(
+        ADD.get(part.__name__, "Add"),
+        key=form.draft.key("add", *field.path),
+        icon=":material/add:",
+        on_click=drafts.change_list,
+        args=(form.draft.id, field.path, added),
+    )
+
+
+def _draw_row(field: Field, part: type[Part], place: int, title: str) -> None:
+    form, path = field.form, (*field.path, place)
+    label = markdown.literal(title)
+    if part.__name__ not in _FOLDED:
+        with st.container(border=True, gap="xsmall", key=form.draft.key("row", *path)):
+            _draw_moves(field, place, title)
+            draw_part(form, part, path)
+        return
+    wrong = len(list(form.checked.within(find_place(_numbered(path)))))
+    told = f"{label} · :red[{figures.count(wrong, 'problem')}]" if wrong else label
+    folded = st.expander(told, key=form.draft.spot("row", *path), on_change="rerun")
+    if folded.open:
+        with folded:
+            _draw_moves(field, place, title)
+            draw_part(form, part, path)
+
+
+def _draw_moves(field: Field, place: int, title: str) -> None:
+    """Up, down, and out."""
+    last = len(field.value) - 1
+    name = markdown.literal(title)
+    ways = (
+        ("up", f"Move {name} up", ":material/arrow_upward:", place == 0, _move, -1),
+        ("down", f"Move {name} down", ":material/arrow_downward:", place == last, _move, 1),
+        ("drop", f"Take {name} out", ":material/delete:", False, _take_out, 0),
+    )
+    with st.container(horizontal=True, gap=None, horizontal_alignment="right"):
+        for what, about, icon, disabled, change, by in ways:
+            st.button(
+                about,
+                key=field.form.draft.key("plan-" + what, *field.path, place),
+                icon=icon,
+                type="tertiary",
+                disabled=disabled,
+                on_click=drafts.change_list,
+                args=(field.form.draft.id, field.path, partial(change, place=place, by=by)),
+            )
+
+
+def _move(rows: list[Any], *, place: int, by: int) -> list[Any]:
+    rows.insert(place + by, rows.pop(place))
+    return rows
+
+
+def _take_out(rows: list[Any], *, place: int, by: int) -> list[Any]:
+    return rows[:place] + rows[place + 1 :]
+
+
+def _draw_fields(fields: Sequence[Field]) -> None:
+    """Long fields below one another, and before them the short ones, side by side."""
+    short = [one for one in fields if one.known.shape.kind in _SHORT]
+    for field in fields:
+        if field.known.shape.kind in ("text", "long text"):
+            draw_field(field)
+    if short:
+        with st.container(horizontal=True, gap="small"):
+            for field in short:
+                with st.container(width=_WIDTH, gap=None):
+                    draw_field(field)
+    for field in fields:
+        if field not in short and field.known.shape.kind not in ("text", "long text"):
+            draw_field(field)
+
+
+def draw_field(field: Field) -> None:
+    """The widget of a field, and below it what is wrong with it."""
+    if field.known.shape.kind == "parts":
+        draw_rows(field)
+        return
+    offered = field.form.offers.get((field.part.__name__, field.known.key))
+    if offered is not None:
+        _draw_offer(field, offered)
+    else:
+        _DRAW[field.known.shape.kind](field)
+    _draw_problems(field)
+
+
+def _draw_problems(field: Field) -> None:
+    for text in field.form.checked.problems.get(field.place, ()):
+        st.caption(f":red[:material/error: {markdown.literal(text)}]")
+
+
+def _draw_offer(field: Field, offered: Mapping[str, str]) -> None:
+    value = str(field.value or "")
+    options = list(dict.fromkeys([*offered, value]))
+    st.selectbox(
+        field.known.label,
+        options,
+        options.index(value),
+        format_func=lambda one: offered.get(one, one),
+        **field.widget(),
+    )
+
+
+def _draw_text(field: Field) -> None:
+    st.text_input(field.known.label, str(field.value or ""), **field.widget())
+
+
+def _draw_long(field: Field) -> None:
+    st.text_area(field.known.label, str(field.value or ""), height=120, **field.widget())
+
+
+def _draw_number(field: Field) -> None:
+    shape, kind = field.known.shape, int if field.known.shape.whole else float
+    value = field.value
+    st.number_input(
+        field.known.label,
+        value=None if value is None else kind(value),
+        min_value=None if shape.least is None else kind(shape.least),
+        max_value=None if shape.most is None else kind(shape.most),
+        step=1 if shape.whole else 0.1,
+        placeholder="by default",
+        **field.widget(),
+    )
+
+
+def _draw_number_or_word(field: Field) -> None:
+    st.text_input(field.known.label, str(field.value), **field.widget(_to_number))
+
+
+def _to_number(text: str) -> int | str:
+    return int(text) if text.strip().isdecimal() else text.strip()
+
+
+def _draw_switch(field: Field) -> None:
+    if field.known.shape.optional:
+        options = {None: "As the library does", True: "Yes", False: "No"}
+        _draw_select(field, options)
+        return
+    st.toggle(field.known.label, bool(field.value), **field.widget())
+
+
+def _draw_choice(field: Field) -> None:
+    shape = field.known.shape
+    names = shape.options or tuple(field.form.agents)
+    empty: dict[Any, str] = {None: "By default"} if shape.optional else {}
+    known = {**empty, **{one: str(one) for one in names}}
+    _draw_select(field, {**known, field.value: known.get(field.value, str(field.value))})
+
+
+def _draw_select(field: Field, options: Mapping[Any, str]) -> None:
+    st.selectbox(
+        field.known.label,
+        list(options),
+        list(options).index(field.value),
+        format_func=lambda one: options.get(one, str(one)),
+        **field.widget(),
+    )
+
+
+def _draw_lines(field: Field) -> None:
+    text = "\n".join(map(str, field.value or []))
+    label = f"{field.known.label} (one in a line)"
+    st.text_area(label, text, height=90, **field.widget(_to_lines))
+
+
+def _to_lines(text: str) -> list[str]:
+    return list(filter(None, map(str.strip, text.splitlines())))
+
+
+def _draw_names(field: Field) -> None:
+    chosen = [str(one) for one in field.value or []]
+    options = list(dict.fromkeys([*field.form.agents, *chosen]))
+    st.multiselect(field.known.label, options, chosen, **field.widget(list))
+
+
+def _draw_repeat(field: Field) -> None:
+    value = field.value
+    now = "list" if isinstance(value, list) else value
+    agents = list(field.form.agents)
+    st.selectbox(
+        field.known.label,
+        list(_REPEAT),
+        list(_REPEAT).index(now),
+        format_func=_REPEAT.__getitem__,
+        **field.widget(lambda chosen: agents if chosen == "list" else chosen),
+    )
+    if isinstance(value, list):
+        widget = field.widget(list)
+        key = f"{widget['key']}-names"
+        given = {**widget, "key": key, "args": (field.path, key, list)}
+        st.multiselect("Who may", list(dict.fromkeys([*agents, *value])), value, **given)
+
+
+def _draw_values(field: Field) -> None:
+    """Values by name, as JSON; what is none stays a text, and is told."""
+    value = field.value
+    text = value if isinstance(value, str) else json.dumps(value or {}, ensure_ascii=False)
+    st.text_area(f"{field.known.label} (JSON)", text, height=90, **field.widget(_to_values))
+
+
+def _to_values(text: str) -> Any:
+    try:
+        return json.loads(text or "{}")
+    except ValueError:
+        return text
+
+
+def _draw_nested(field: Field) -> None:
+    part, label = field.known.shape.part, field.known.label
+    assert part is not None  # so a part is read
+    if field.known.shape.optional:
+        default = make_default(part)
+        st.toggle(
+            label,
+            field.value is not None,
+            **field.widget(lambda on: default if on else None),
+        )
+    else:
+        st.markdown(f"**{label}**", help=markdown.literal(field.known.about))
+    if field.value is not None:
+        with st.container(border=True, gap="small", key=field.form.draft.key("in", *field.path)):
+            draw_part(field.form, part, field.path)
+
+
+def _numbered(path: Path) -> Path:
+    """As the check of the form names it: its kind follows `flow`."""
+    return ("flow", "", *path[1:]) if path[:1] == ("flow",) else path
+
+
+_DRAW: Mapping[Kind, Callable[[Field], None]] = {
+    "text": _draw_text,
+    "long text": _draw_long,
+    "number": _draw_number,
+    "number or word": _draw_number_or_word,
+    "switch": _draw_switch,
+    "choice": _draw_choice,
+    "lines": _draw_lines,
+    "names": _draw_names,
+    "repeat": _draw_repeat,
+    "values": _draw_values,
+    "part": _draw_nested,
+}

@@ -1,0 +1,86 @@
+"""A team that is tried as it stands, before it is kept: a run that belongs to no chat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from agentkit import runs
+from agentkit.core import bus
+from agentkit.llm import Model
+from agentkit.llm.calls.limits import Limit, Used, limited
+from agentkit.messages import new_id
+from agentkit.runs import Run
+from agentkit.teams import Answer, Question, Task
+from agentkit.teams.allowed import AllowedTools
+from agentkit.teams.built.document import TeamDocument, read_document
+from agentkit.teams.built.dry import make_stand_in
+from agentkit.teams.built.team import build_team
+from agentkit.teams.own_tools import load_tools
+from agentkit.workspace.answering import look_elsewhere, say_end, say_question
+
+if TYPE_CHECKING:
+    from agentkit.workspace.workspace import Workspace
+
+KIND = "try"
+"""The kind of such a run."""
+_TITLE = 60
+
+
+def try_team(
+    workspace: Workspace,
+    owner: str,
+    given: TeamDocument | Mapping[str, Any],
+    question: Question,
+    *,
+    dry: bool = False,
+) -> Run[Answer]:
+    """Let the team answer; with `dry` a stand-in speaks for every model, which costs nothing.
+
+    Raises ConfigError for a team that cannot work, and NotFound for a model or a collection that
+    is not there.
+    """
+    document = given if isinstance(given, TeamDocument) else read_document(given)
+    asked_team = build_team(document, KIND)
+    stand_in = make_stand_in(document) if dry else None
+    model = stand_in or workspace.model(question.model_id)
+    asked_team.check(model)
+    tools = load_tools(workspace.settings.tools) if asked_team.calls_tools else ()
+    look_up, find = look_elsewhere(workspace.library, owner, question.collection)
+    settings = workspace.settings
+    limit = Limit(settings.run_tokens, settings.run_dollars)
+
+    def find_model(model_id: str) -> Model:
+        return stand_in or workspace.model(model_id)
+
+    def work() -> Answer:
+        run = runs.current()
+        assert run is not None  # started below
+        run.answer_s = settings.answer_s
+        task = Task(
+            question,
+            model,
+            look_up,
+            answer_id=run.message_id or new_id(),
+            parent_id=say_question(question, (), {}),
+            find=find,
+            tools=tools,
+            allowed=AllowedTools(settings.data),
+            models=find_model,
+            look_ups=partial(look_elsewhere, workspace.library, owner),
+        )
+        with limited(limit, Limit(), Used()), bus.listening(task.hear):
+            try:
+                return asked_team.work(task)
+            except Exception as error:
+                say_end(run, task, asked_team, error)
+                raise
+
+    return runs.start(
+        work,
+        kind=KIND,
+        title=question.text[:_TITLE],
+        owner=owner,
+        ledger=workspace.ledger,
+    )
