@@ -6,6 +6,7 @@ import math
 
 from agentkit.events import Fallback, LimitTold, MessageStatus, ParameterRefused, ReplyEnd
 from agentkit.llm.calls.limits import amount
+from agentkit.llm.calls.pictures import PARAMETER as PICTURES
 from agentkit.options import key_of
 from agentkit.reasons import EndKind, EndReason
 
@@ -159,6 +160,11 @@ PARAMETERS = {
 
 def of_refusal(told: ParameterRefused) -> str:
     """What a ParameterRefused says, as plain text."""
+    if told.parameter == PICTURES:
+        return (
+            f"The model {told.model} does not see pictures: it was told only that there is"
+            f" {told.wished}. Choose a model that sees."
+        )
     name = PARAMETERS.get(told.parameter, told.parameter)
     value = f" {told.value}" if told.value else ""
     return f"The model {told.model} refuses the {name}{value}: it is asked without it."
