@@ -66,7 +66,7 @@ def test_what_a_picture_takes_is_told_before_it_is_sent_and_it_goes_with_one_que
     choose(workspace, tmp_path)
     app = open_page("chat")
     shown = texts(app)
-    assert "1 picture with the next question, about 765 tokens by estimate" in shown
+    assert "1 picture with the next question: about 765 tokens (estimate)" in shown
     assert "Seeing sees pictures." in shown
     app.chat_input[0].set_value("What is this?").run()
     settle(app)

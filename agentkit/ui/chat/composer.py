@@ -194,7 +194,6 @@ def draw_composer(
             choices.draw_choice(chat, known)
             narrowing.draw_button(chat_id, now.collection)
             mentions.draw_button(now)
-            pictures.draw_button()
             settings.draw_button(now, known)
             prompts.draw_button()
             st.toggle(
@@ -222,7 +221,9 @@ def draw_composer(
             on_submit=_submit,
             args=(chat, run, asked),
         )
-        context.draw_meter(chat, now)
+        with st.container(horizontal=True, key="under", vertical_alignment="center"):
+            context.draw_meter(chat, now)
+            pictures.draw_button()
         if sent and not st.session_state.pop(_TAKEN, False):
             # A server that has just begun knows no callback of a page that was open before.
             _submit(chat, run, asked)

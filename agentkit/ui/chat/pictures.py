@@ -19,7 +19,7 @@ from agentkit.llm.sight import Sight, find_sight
 from agentkit.messages import new_id
 from agentkit.teams import Question
 from agentkit.ui.shared import kept, state, uploads
-from agentkit.ui.steps.pictures import draw_picture
+from agentkit.ui.steps.pictures import TINY_PX, draw_picture
 from agentkit.ui.text import figures, markdown
 from agentkit.workspace import pictures
 
@@ -119,7 +119,7 @@ def describe(now: Question) -> str:
         return ""
     tokens = count_tokens(now)
     many = figures.count(len(shown), "picture")
-    return f"{many} with the next question, about {figures.count(tokens, 'token')} by estimate"
+    return f"{many} with the next question: about {figures.count(tokens, 'token')} (estimate)"
 
 
 def count_tokens(now: Question) -> int:
@@ -163,10 +163,10 @@ def _take(key: str) -> None:
 
 
 def _draw_next(chat_id: str | None, number: int, picture: Picture) -> None:
-    with st.container(width="content", gap=None):
-        draw_picture(picture, f"next-{number}")
+    with st.container(width="content", horizontal=True, vertical_alignment="center", gap="small"):
+        draw_picture(picture, f"next-{number}", TINY_PX)
         st.button(
-            "Remove",
+            f"Remove {markdown.literal(picture.name)}",
             key=f"picture-remove-{number}",
             icon=":material/close:",
             type="tertiary",

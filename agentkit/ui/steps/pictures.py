@@ -14,6 +14,7 @@ from agentkit.ui.text import markdown
 from agentkit.workspace import pictures
 
 _SMALL_PX = 144
+TINY_PX = 56
 
 
 def draw_pictures(shown: Sequence[Picture], key: str) -> None:
@@ -22,23 +23,24 @@ def draw_pictures(shown: Sequence[Picture], key: str) -> None:
         return
     with st.container(horizontal=True, gap="small", key=f"pictures-{key}"):
         for number, picture in enumerate(shown):
-            draw_picture(picture, f"{key}-{number}")
+            with st.container(width="content", gap=None):
+                draw_picture(picture, f"{key}-{number}", _SMALL_PX)
+                st.caption(markdown.literal(picture.name))
 
 
-def draw_picture(picture: Picture, key: str) -> None:
-    """One of them; what is gone is told."""
+def draw_picture(picture: Picture, key: str, width: int) -> None:
+    """One of them, so many pixels wide; what is gone is told."""
     name = markdown.literal(picture.name)
     try:
         content = _read(state.workspace().settings.data, picture)
     except NotFound:
         st.caption(f":material/image_not_supported: {name} is not there any more")
         return
-    with st.container(key=f"picture-{key}", width=_SMALL_PX, gap=None):
-        st.image(content, alt=picture.name, width=_SMALL_PX)
+    with st.container(key=f"picture-{key}", width=width, gap=None):
+        st.image(content, alt=picture.name, width=width)
         with st.popover(f"Show {name} whole", key=f"whole-{key}", type="tertiary"):
             st.image(content, alt=f"{picture.name}, whole", width="stretch")
             st.caption(f"{name}, {picture.width:,} x {picture.height:,} pixels")
-        st.caption(name)
 
 
 @st.cache_data(max_entries=50, show_spinner=False)

@@ -149,6 +149,7 @@ def of_silence(seconds: float) -> str:
     return f"No word for {int(seconds)} s; Stop ends the wait and keeps what there is"
 
 
+_WHO = {"offline": "The offline model"}
 PARAMETERS = {
     "temperature": "temperature",
     "max_tokens": "most tokens of a reply",
@@ -161,8 +162,9 @@ PARAMETERS = {
 def of_refusal(told: ParameterRefused) -> str:
     """What a ParameterRefused says, as plain text."""
     if told.parameter == PICTURES:
+        who = _WHO.get(told.model_id, f"The model {told.model}")
         return (
-            f"The model {told.model} does not see pictures: it was told only that there is"
+            f"{who} does not see pictures: it was told only that there is"
             f" {told.wished}. Choose a model that sees."
         )
     name = PARAMETERS.get(told.parameter, told.parameter)
