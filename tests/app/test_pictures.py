@@ -12,7 +12,6 @@ from PIL import Image
 from agentkit.llm import Model
 from agentkit.llm.calls.pictures import Picture
 from agentkit.llm.calls.scripted import ScriptedClient
-from agentkit.messages import Message
 from agentkit.teams import Question
 from agentkit.ui.chat import pictures as chosen
 from agentkit.workspace import pictures
@@ -33,10 +32,9 @@ class Seeing(ScriptedClient):
         return "A red field."
 
     @property
-    def last(self) -> Message:
+    def last(self) -> Any:
         """What was asked last."""
-        said: Message = self.asked[-1]["messages"][-1]
-        return said
+        return self.asked[-1]["messages"][-1]["content"]
 
 
 def add(workspace: ScriptableWorkspace, name: str) -> Seeing:
@@ -66,15 +64,15 @@ def test_what_a_picture_takes_is_told_before_it_is_sent_and_it_goes_with_one_que
     choose(workspace, tmp_path)
     app = open_page("chat")
     shown = texts(app)
-    assert "1 picture with the next question: about 765 tokens (estimate)" in shown
+    assert "1 picture: about 765 tokens (estimate)" in shown
     assert "Seeing sees pictures." in shown
     app.chat_input[0].set_value("What is this?").run()
     settle(app)
-    assert isinstance(client.last["content"], list)
-    assert "with the next question" not in texts(app)
+    assert isinstance(client.last, list)
+    assert "1 picture:" not in texts(app)
     app.chat_input[0].set_value("And now?").run()
     settle(app)
-    assert client.last["content"] == "And now?"
+    assert client.last == "And now?"
     assert "chart.png" in str(client.asked[-1]["messages"])
 
 
@@ -90,7 +88,7 @@ def test_a_model_that_does_not_see_is_told_of_before_and_after(
     assert "Seeing does not see pictures" in texts(app)
     app.chat_input[0].set_value("What is this?").run()
     settle(app)
-    assert "you cannot see them: chart.png" in str(client.last["content"])
+    assert "you cannot see them: chart.png" in str(client.last)
     assert "The model gpt-3.5-turbo does not see pictures" in texts(app)
 
 
@@ -98,7 +96,7 @@ def test_a_picture_can_be_taken_away_again(workspace: ScriptableWorkspace, tmp_p
     choose(workspace, tmp_path)
     app = open_page("chat")
     app.button(key="picture-remove-0").click().run()
-    assert "with the next question" not in texts(app)
+    assert "1 picture:" not in texts(app)
     assert workspace.ledger.settings(OWNER, "").get("pictures") is None
 
 

@@ -77,7 +77,8 @@ def count_most(model: str) -> int:
     """About how many tokens a picture has at most for a model, of the sizes that are sent."""
     largest = map(Picture, repeat(""), repeat("0" * 64 + ".png"), repeat(2048), _HEIGHTS)
     counted = map(Picture.count_tokens, largest, repeat(model))
-    return max(map(itemgetter(0), counted))
+    most: int = max(map(itemgetter(0), counted))
+    return most
 
 
 @dataclass(frozen=True, slots=True)

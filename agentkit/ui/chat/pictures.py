@@ -109,7 +109,7 @@ def draw_line(now: Question) -> None:
         for number, picture in enumerate(shown):
             _draw_next(now.chat_id, number, picture)
     model = state.workspace().model(now.model_id)
-    st.caption(f":material/image: {describe(now)}. {_describe_sight(model)}")
+    st.caption(f":material/image: {describe(now)} (estimate). {_describe_sight(model)}")
 
 
 def describe(now: Question) -> str:
@@ -117,9 +117,9 @@ def describe(now: Question) -> str:
     shown = chosen(now.chat_id)
     if not shown:
         return ""
-    tokens = count_tokens(now)
+    tokens = figures.count(count_tokens(now), "token")
     many = figures.count(len(shown), "picture")
-    return f"{many} with the next question: about {figures.count(tokens, 'token')} (estimate)"
+    return f"{many}: about {tokens}"
 
 
 def count_tokens(now: Question) -> int:
