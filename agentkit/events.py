@@ -285,7 +285,10 @@ class SpeakerSelected:
 
 @dataclass(frozen=True, slots=True)
 class ParameterRefused:
-    """A parameter that the person wished for is not sent: the model's server refuses it."""
+    """A parameter that the person wished for is not sent: the model's server refuses it.
+
+    By the name `pictures` it tells that the model does not see those of the question.
+    """
 
     agent: str
     model: str

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import filterfalse
 from operator import attrgetter, methodcaller
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,6 +36,7 @@ from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED
 
 if TYPE_CHECKING:
     from agentkit.ledger.queries import Totals
+    from agentkit.llm.calls.pictures import Picture
     from agentkit.llm.support.checking import Checked
     from agentkit.retrieval.types import Scope
     from agentkit.runs import Run
@@ -123,6 +125,13 @@ def ask(
         list[str] | None,
         typer.Option(help="Look only into the document of this name; may be given several times."),
     ] = None,
+    picture: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A picture that the model is shown (PNG, JPEG, WebP or GIF); may be given several"
+            " times."
+        ),
+    ] = None,
     see_plan: Annotated[
         bool,
         typer.Option(
@@ -168,6 +177,7 @@ def ask(
             max_tokens=max_tokens,
             human_input=human_input,
             planning=Planning(see_plan, max_steps, max_lookups, replans),
+            pictures=_prepare(workspace, picture or []),
         )
         asked = settings.ask(replace(asked, scope=_find_scope(workspace, searched, document)))
         run = workspace.ask(workspace.settings.owner, asked)
@@ -218,6 +228,13 @@ def _find_settings(
     if chat and now != before:
         chat_settings.keep(ledger, owner, chat, now)
     return now
+
+
+def _prepare(workspace: Workspace, files: list[Path]) -> tuple[Picture, ...]:
+    """The pictures in these files; raises a DocumentError for what is none."""
+    from agentkit.workspace import pictures
+
+    return tuple(pictures.prepare(workspace.settings, file, file.name) for file in files)
 
 
 def _find_scope(workspace: Workspace, collections: list[str], names: list[str] | None) -> Scope:
@@ -287,6 +304,11 @@ class _Following:
 
     def _note_refusal(self, told: ParameterRefused) -> None:
         self._screen.end_line()
+        if told.parameter == "pictures":
+            note(
+                f"The model {told.model} does not see pictures, so it was told {told.wished} only."
+            )
+            return
         note(f"The model {told.model} refuses {told.parameter} {told.value}".rstrip() + _WITHOUT)
 
     def _show_message(self, message: MessageSent) -> None:

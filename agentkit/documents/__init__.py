@@ -4,7 +4,8 @@ splitter.
 
 from agentkit.documents.decoding import title_from
 from agentkit.documents.document import DocumentText, Limits, Section
-from agentkit.documents.jail import Jail, read_document, render_page
+from agentkit.documents.jail import Jail, prepare_picture, read_document, render_page
+from agentkit.documents.picturing import ENDINGS as PICTURES
 from agentkit.documents.readers import FORMATS
 from agentkit.documents.split import Piece, Tokenizer, split
 from agentkit.documents.starting import confinement_works
@@ -15,6 +16,7 @@ text.
 """
 
 __all__ = [
+    "PICTURES",
     "SUPPORTED",
     "DocumentText",
     "Jail",
@@ -23,6 +25,7 @@ __all__ = [
     "Section",
     "Tokenizer",
     "confinement_works",
+    "prepare_picture",
     "read_document",
     "render_page",
     "split",

@@ -22,6 +22,7 @@ from agentkit.documents.assembly import Reading, assemble
 from agentkit.documents.decoding import title_from
 from agentkit.documents.detection import detect
 from agentkit.documents.document import DocumentText, Limits
+from agentkit.documents.picturing import make_picture
 from agentkit.documents.readers import FORMATS
 from agentkit.documents.readers.pdf import Mark, render_pdf
 from agentkit.documents.refusals import AGAIN
@@ -83,6 +84,10 @@ def _answer(request: dict[str, Any], data: bytes, limits: Limits) -> tuple[dict[
     name = request["name"]
     if request["do"] == "read":
         return wire.pack(read_here(data, name, limits))
+    if request["do"] == "picture":
+        with _explain_failures(name):
+            content, kind, size = make_picture(data, name)
+        return {"kind": kind, "size": size}, content
     marks = [(request["highlight"], False), *zip(request["strongly"], repeat(True))]
     known = [(span[0], span[1], strong) for span, strong in marks if span]
     return {}, render_here(data, name, request["page"], known, request["width"])

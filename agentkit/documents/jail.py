@@ -9,7 +9,7 @@ import signal
 import stat
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,18 @@ Span = tuple[int, int]
 _FILES_PER_CHILD = 200
 _PICTURE_BYTES = 2**27
 _MESSAGE_CHARS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A picture as models are shown it."""
+
+    content: bytes
+    kind: str
+    """`png` or `jpg`."""
+    width: int
+    height: int
+    """In pixels."""
 
 
 class Jail:
@@ -77,6 +89,12 @@ class Jail:
         """
         marks = {"highlight": highlight, "strongly": list(strongly)}
         return self._ask({"do": "render", "page": page, "width": width, **marks}, path, name)[1]
+
+    def picture(self, path: Path, name: str) -> Prepared:
+        """The picture in the file at `path`, as models are shown it; see `picturing`."""
+        header, content = self._ask({"do": "picture"}, path, name)
+        width, height = header["size"]
+        return Prepared(content, str(header["kind"]), int(width), int(height))
 
     def stop(self) -> None:
         """Kill the child, from any thread; a read under way and all later ones raise Stopped."""
@@ -182,6 +200,12 @@ def render_page(
     """PNG of a PDF's page (from 1) with places marked; see `Jail.render`."""
     with Jail(limits or Limits()) as jail:
         return jail.render(path, name, page, highlight, width, strongly)
+
+
+def prepare_picture(path: Path, name: str, limits: Limits) -> Prepared:
+    """A picture as models are shown it; raises a DocumentError, see `picturing`."""
+    with Jail(limits) as jail:
+        return jail.picture(path, name)
 
 
 def content_of(path: Path, name: str, limits: Limits) -> bytes:

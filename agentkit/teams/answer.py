@@ -39,6 +39,10 @@ NOTHING = """No passage was found for this question. Say in one sentence that th
 answer it, and cite nothing.
 
 """
+LOOK = """The question comes with pictures. Answer from what you see in them, too; that needs no \
+number, and where they answer it, lacking passages do not matter.
+
+"""
 REWRITE = """Rewrite the user's last question so that it can be understood without the conversation.
 Reply with the question alone, in the same language."""
 
@@ -171,6 +175,8 @@ def _prompt(
         material = (
             voice.instructions + format_passages(to_passages(hits)) + _format_results(results)
         )
+    if task.asked.pictures and task.model.is_language_model:
+        material = LOOK + material
     return [
         message("system", material),
         *tell_turns(task),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, get_args
 from agentkit.errors import WrongArgument
 from agentkit.events import MessageSent
 from agentkit.ledger import StoredMessage
+from agentkit.llm.calls.pictures import Picture
 from agentkit.llm.calls.wishes import NOTHING, Parameters, check_instructions
 from agentkit.options import InputMode
 from agentkit.retrieval import Source
@@ -47,6 +48,7 @@ class Facts(Whom, total=False):
     parent_id: str | None
     attachments: Sequence[Source]
     keep_attachments: bool
+    pictures: tuple[Picture, ...]
     also: tuple[str, ...]
     instructions: str
     parameters: Parameters
@@ -100,6 +102,8 @@ class Question:
     """
     repeat: Repeat | None = None
     """The finished run that its work begins from; None to begin at the beginning."""
+    pictures: tuple[Picture, ...] = ()
+    """What the model that answers is shown beside it."""
 
     def __post_init__(self) -> None:
         """Raises WrongArgument for a mode that there is not, and for instructions that are too

@@ -28,6 +28,7 @@ from agentkit.ledger.kept_teams import KeptTeam, KeptTeams
 from agentkit.ledger.prompts import Prompts
 from agentkit.llm import Model, available_models, model_by_id
 from agentkit.llm.calls.limits import Limit, Used, limited
+from agentkit.llm.calls.pictures import showing
 from agentkit.llm.calls.wishes import wished
 from agentkit.llm.tokens.counting import count_text
 from agentkit.retrieval import (
@@ -50,6 +51,7 @@ from agentkit.workspace import (
     intake,
     kernels,
     offers,
+    pictures,
     repeating,
     resuming,
 )
@@ -104,6 +106,7 @@ class Workspace(DocumentRuns):
             else:
                 interrupt(self.ledger, run.id, self.team)
         self.library.interrupt_orphans()
+        pictures.remove_old(settings.data)
 
     def with_settings(self, settings: Settings) -> Workspace:
         """This workspace under another's limits and with their models and tools.
@@ -305,7 +308,9 @@ class Workspace(DocumentRuns):
         thread: list[StoredMessage] = []
         if chat_id and parent_id != "":
             thread = self.sessions.of(owner, chat_id).thread(parent_id)
+        pictures.check(self.settings.data, question.pictures)
         chat = self._chat(owner, question, model)
+        question = pictures.keep(self.settings.data, chat.id, question)
         attach = partial(intake.attach, self.library, chat, question, question.attachments)
         return Asking(chat, question, chosen, chosen.work, thread, attach, {})
 
@@ -327,6 +332,7 @@ class Workspace(DocumentRuns):
             team_id=chosen.id,
             attachments=first.attachments,
             keep_attachments=first.keep_attachments,
+            pictures=first.pictures,
             also=first.also,
             instructions=first.instructions,
             parameters=first.parameters,
@@ -390,7 +396,8 @@ class Workspace(DocumentRuns):
                 look_ups=partial(look_elsewhere, self.library, owner),
             )
             wishes = make_wishes(self.ledger, owner, thread, task, chosen.agents)
-            with limited(*limits, before), wished(wishes), bus.listening(task.hear):
+            shown = pictures.show(self.settings.data, self.ledger, asking, task)
+            with limited(*limits, before), wished(wishes), showing(shown), bus.listening(task.hear):
                 return work_on(asking, task, run, self.ledger)
 
         return runs.start(

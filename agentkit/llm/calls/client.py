@@ -13,7 +13,7 @@ from typing import Any, cast
 from agentkit.core import bus, replay, stopping
 from agentkit.errors import BadModelReply, ModelError, Stopped
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, ReplyEnd, Thinking, Usage
-from agentkit.llm.calls import limits, room, templates, wishes
+from agentkit.llm.calls import limits, pictures, room, templates, wishes
 from agentkit.llm.calls.ends import cut_by, end_of, find_half_call
 from agentkit.llm.calls.retrieved import read_thinking, to_message
 from agentkit.llm.calls.stream import Streamed, streaming
@@ -56,7 +56,8 @@ def call(
 
     A server whose chat template refuses the order of the messages is asked again in the order that
     templates demand, see `templates`; the model is asked so from then on. So it is without a
-    parameter that somebody wished for and the server refuses, see `wishes`.
+    parameter that somebody wished for and the server refuses, see `wishes`, and without the
+    pictures of a question, see `pictures`.
 
     Emits ModelCalled, TokenDelta and ThinkingDelta for what is streamed, and one ModelReplied per
     attempt. Stopped on the way, it returns the part that had come; stopped before or between
@@ -66,6 +67,7 @@ def call(
     """
     options = wishes.with_parameters(dict(params or {}), agent)
     plain = wishes.with_instructions([without_thinking(each) for each in messages], agent)
+    plain = pictures.with_pictures(plain, agent)
     whole = {"model": model.name, "messages": plain, "stream": stream, **options}
     whole["model"] = replay.name_of(whole["model"])
     fingerprint = replay.hash_of(whole) if bus.heard() else ""
@@ -73,7 +75,8 @@ def call(
 
     def prepare(told: list[Message]) -> tuple[list[Message], _Call]:
         """What is sent of these messages, and the call that sends it."""
-        fitting = room.fit_messages(model, told, find_tools(options), options, agent)
+        seen = pictures.to_seen(told, model, agent)
+        fitting = room.fit_messages(model, seen, find_tools(options), options, agent)
         sent = templates.to_form(fitting, form)
         request = _make_request(model, sent, stream, options)
         return fitting, _Call(
@@ -86,7 +89,8 @@ def call(
     ):
         return asked.replay(known)
     if (revised := replay.revise(agent, plain)) is not plain:
-        fitting, asked = prepare(revised)
+        plain = revised
+        fitting, asked = prepare(plain)
     asked = asked.with_options(wishes.to_sendable(model, options, agent))
     attempt = 1
     while True:
@@ -94,11 +98,13 @@ def call(
         try:
             reply = asked.attempt(attempt)
         except ModelError as error:
-            if stricter := templates.find_stricter(form, error, fitting):
+            if _learn_refusal(error, model, fitting, asked, agent):
+                fitting = pictures.to_seen(fitting, model, agent)
+                asked = asked.with_messages(templates.to_form(fitting, form))
+                asked = asked.with_options(wishes.to_sendable(model, options, agent))
+            elif stricter := templates.find_stricter(form, error, fitting):
                 form = stricter
                 asked = asked.with_messages(templates.to_form(fitting, form))
-            elif wishes.learn_refusal(error, model, asked.params, agent):
-                asked = asked.with_options(wishes.to_sendable(model, options, agent))
             elif (wait := asked.wait_s(error, attempt)) is None:
                 raise
             else:
@@ -108,6 +114,15 @@ def call(
         if form != templates.find_form(model):
             templates.learn(model, form)
         return reply
+
+
+def _learn_refusal(
+    error: ModelError, model: Model, fitting: Sequence[Message], asked: _Call, agent: str
+) -> bool:
+    """Whether pictures or a wished parameter were refused, which are not sent again."""
+    if pictures.learn_blindness(error, model, fitting):
+        return True
+    return wishes.learn_refusal(error, model, asked.params, agent)
 
 
 def _make_request(
@@ -246,7 +261,7 @@ class _Call:
     def _report_call(self, sent: Mapping[str, Any]) -> None:
         if not bus.heard():
             return
-        messages = [dict(message) for message in sent.get("messages", self.messages)]
+        messages = pictures.to_kept([dict(one) for one in sent.get("messages", self.messages)])
         bus.emit(
             ModelCalled(
                 self.id,
@@ -264,7 +279,7 @@ class _Call:
         if not getattr(self.model.client, "says_what_it_sends", False):
             streamed.send(self.params)
         try:
-            return self.model.client.create(self.params)
+            return self.model.client.create(pictures.to_sent(self.params))
         finally:
             if not streamed.is_told:  # it failed before it sent anything
                 streamed.send(self.params)

@@ -180,7 +180,8 @@ def learn_refusal(error: ModelError, model: Model, sent: Mapping[str, Any], agen
 
 def recall_refusals(told: Sequence[ParameterRefused], model: Model) -> set[tuple[str, str]]:
     """What was told before of this model's refusals: it is known again, and not told again."""
-    own = [one for one in told if one.model_id == model.id]
+    names = Parameters.__dataclass_fields__  # pictures are refused by an event of this kind, too
+    own = [one for one in told if one.model_id == model.id and one.parameter in names]
     for one in own:
         _refused.setdefault((_key(model), one.parameter), one.value)
     return {(model.id, one.parameter) for one in own}

@@ -23,6 +23,7 @@ Size = tuple[int, int]
 _PHOTO: Size = (3072, 2048)  # what a picture is taken for when its size is not known
 _HEAD = 1 << 16  # base64 characters that nearly always hold the size
 _DATA_URL = re.compile("data:[^,]*+,")
+_PLACE = re.compile(r"^agentkit-picture:[^#]{1,100}#(\d{1,6})x(\d{1,6})$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,11 @@ def _find_rule(model: str) -> tuple[Tiles | Patches | Area, bool]:
 
 @lru_cache(maxsize=256)
 def read_image_size(url: str) -> Size | None:
-    """Width and height of a PNG, JPEG, GIF or WebP in a `data:` URL; None for anything else."""
+    """Width and height of a PNG, JPEG, GIF or WebP in a `data:` URL, and of a picture whose place
+    an address keeps (`llm.calls.pictures`); None for anything else.
+    """
+    if place := _PLACE.search(url):
+        return int(place[1]), int(place[2])
     head = _DATA_URL.match(url)
     if head is None:
         return None

@@ -12,7 +12,7 @@ from agentkit.errors import AgentkitError, NotFound
 from agentkit.ledger.tree import delete_branch
 from agentkit.retrieval.store.questions import Question as Measured
 from agentkit.retrieval.store.questions import QuestionSet
-from agentkit.teams import Question, team, teams
+from agentkit.teams import Question
 from agentkit.ui.chat import comparing
 from agentkit.ui.chat.actions import (
     AGAIN,
@@ -90,8 +90,9 @@ def _draw_consequence(told: str, rows: Rows) -> None:
 
 def _draw_whom(chosen: Question, turn: Turn, rows: Rows) -> tuple[str, str]:
     """The team and the model to ask, at first those of the turn, where they are still there."""
-    known = {one.id: one.title for one in teams()}
-    before = _find_team(turn.asked.team_id, chosen.team_id)
+    asked = state.find_team(turn.asked.team_id) or state.team(chosen.team_id)
+    there = [*state.workspace().teams(state.owner()), asked]  # a version need not be the newest
+    known, before = {one.id: one.title for one in there}, asked.id
     models = dict(rows.models)
     named = turn.asked.model_id or str(turn.extra.get("model", ""))
     model = named if named in models else chosen.model_id
@@ -111,14 +112,6 @@ def _draw_whom(chosen: Question, turn: Turn, rows: Rows) -> tuple[str, str]:
         key=f"whom-model-{turn.run_id}",
     )
     return team_id, model_id
-
-
-def _find_team(team_id: str, otherwise: str) -> str:
-    """The id of a team that is there."""
-    try:
-        return team(team_id).id
-    except NotFound:
-        return team(otherwise).id
 
 
 def _send(turn: Turn, rows: Rows, asks: tuple[str, str], text: str) -> None:

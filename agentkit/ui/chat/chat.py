@@ -21,7 +21,7 @@ from agentkit.teams import Question, Team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
 from agentkit.ui.chat import actions, branches, doubts, followups, kernel, live, source, stored
-from agentkit.ui.composer import composer, requests, settings
+from agentkit.ui.composer import choices, composer, requests, settings
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps import again as repeating
 from agentkit.ui.steps import cells, draw, wording

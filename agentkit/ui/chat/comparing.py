@@ -13,10 +13,8 @@ from itertools import pairwise, zip_longest
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from agentkit.errors import NotFound
 from agentkit.ledger import queries
 from agentkit.ledger.queries import Totals
-from agentkit.teams import team
 from agentkit.ui.chat.actions import Rows
 from agentkit.ui.shared import dialogs, state
 from agentkit.ui.steps.turns import Turn, stored_turns
@@ -151,10 +149,8 @@ def _draw_side(
 
 def _describe_whom(rows: Rows, turn: Turn) -> str:
     """The team and the model that answered."""
-    try:
-        title = team(turn.asked.team_id).title
-    except NotFound:
-        title = turn.asked.team_id
+    found = state.find_team(turn.asked.team_id)
+    title = found.title if found else turn.asked.team_id
     model = rows.models.get(str(turn.extra.get("model", "")), "")
     return markdown.literal(" · ".join(filter(None, (title, model))))
 

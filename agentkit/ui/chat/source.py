@@ -14,6 +14,7 @@ from agentkit.documents import Limits, render_page
 from agentkit.errors import AgentkitError, NotFound
 from agentkit.retrieval import StoredDocument
 from agentkit.retrieval.names import file_name
+from agentkit.ui.composer import pictures
 from agentkit.ui.shared import components, state
 from agentkit.ui.shared.passage import Place, find_place, heading_at, page_span, unwrapped
 from agentkit.ui.text import markdown
@@ -165,6 +166,27 @@ def _draw_page(document: StoredDocument, citation: dict[str, Any], place: Place)
     marked = ", the passage marked" if marks else ""
     st.image(picture, alt=f"Page {page} of {document.name}{marked}", width="stretch")
     _draw_page_buttons(key, page, document.pages or page)
+    plain = (original, f"{document.name}, p. {page}", page)
+    st.button(
+        "Ask about this page",
+        key=f"{key}-ask",
+        icon=":material/image_search:",
+        type="tertiary",
+        help="The next question goes with a picture of this page, for models that see.",
+        on_click=_ask_about,
+        args=plain,
+    )
+
+
+def _ask_about(original: Path, name: str, page: int) -> None:
+    """Let the page go with the next question, without marks."""
+    limits = Limits.from_settings(state.workspace().settings)
+    try:
+        content = _picture(original, name, page, None, limits)
+    except AgentkitError as error:
+        st.toast(markdown.literal(str(error)), icon=":material/error:")
+        return
+    pictures.add_page(st.query_params.get("chat"), content, name)
 
 
 def _draw_page_buttons(key: str, page: int, pages: int) -> None:

@@ -4,9 +4,11 @@ files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import filterfalse
+from operator import attrgetter
 from typing import Any
 
 import streamlit as st
@@ -16,6 +18,7 @@ from agentkit.documents import SUPPORTED
 from agentkit.errors import AgentkitError, NotFound, StoreError
 from agentkit.events import HumanInputRequested
 from agentkit.ledger import Chat, queries
+from agentkit.llm.calls.pictures import Picture
 from agentkit.messages import new_id, without_keys
 from agentkit.retrieval import Source
 from agentkit.runs import Run
@@ -26,6 +29,7 @@ from agentkit.ui.composer import (
     context,
     mentions,
     narrowing,
+    pictures,
     prompts,
     requests,
     settings,
@@ -146,7 +150,7 @@ def _draw_waiting(chat_id: str | None, number: int, queued: dict[str, Any]) -> N
                 on_click=_ask_now,
                 args=(chat_id, queued),
             )
-        elif (run := _find_listening(chat_id)) and not queued.get("attachments"):
+        elif (run := _find_listening(chat_id)) and _is_words_alone(queued):
             st.button(
                 "Say it now",
                 key=f"say-now-{number}",
@@ -164,6 +168,10 @@ def _draw_waiting(chat_id: str | None, number: int, queued: dict[str, Any]) -> N
             on_click=_take_back,
             args=(chat_id, queued),
         )
+
+
+def _is_words_alone(queued: Mapping[str, Any]) -> bool:
+    return not any(map(queued.get, ("attachments", "pictures")))
 
 
 def draw_composer(
@@ -198,6 +206,7 @@ def draw_composer(
             settings.draw_line(now, known)
             narrowing.draw_line(chat_id, now.collection)
             mentions.draw_line(chat_id)
+            pictures.draw_line(now)
             if chat:
                 choices.draw_gone(chat, now)
         does = _does(run, asked)
@@ -207,12 +216,14 @@ def draw_composer(
             does,
             key="composer",
             accept_file="multiple",
-            file_type=sorted(SUPPORTED),
+            file_type=sorted(SUPPORTED | pictures.ENDINGS),
             max_upload_size=most_mb,
             on_submit=_submit,
             args=(chat, run, asked),
         )
-        context.draw_meter(chat, now)
+        with st.container(horizontal=True, key="under", vertical_alignment="center"):
+            context.draw_meter(chat, now)
+            pictures.draw_button()
         if sent and not st.session_state.pop(_TAKEN, False):
             # A server that has just begun knows no callback of a page that was open before.
             _submit(chat, run, asked)
@@ -231,17 +242,24 @@ def _submit(chat: Chat | None, run: Run[Any] | None, asked: HumanInputRequested 
         value = undisturbed(_take)
         if not value or not (value.text.strip() or value.files):
             return
+        documents = filterfalse(_is_looked_at, value.files)
+        shown, problems = undisturbed(lambda: pictures.prepare(filter(_is_looked_at, value.files)))
         try:
-            files = tuple(uploads.to_disk(value.files, state.workspace().settings))
+            files = tuple(uploads.to_disk(documents, state.workspace().settings))
         except StoreError as error:
             st.toast(markdown.literal(str(error)), icon=":material/error:", duration="infinite")
             return
-        question = undisturbed(lambda: _write(chat, value.text, files))
+        question = undisturbed(lambda: _write(chat, value.text, files, shown))
         kept.put(question.chat_id, "draft", None)
-        if run and asked and not files:  # only questions come with files
+        if run and asked and not value.files:  # only questions come with files
             undisturbed(partial(_answer, run, asked, question))
             return
         mentions.forget(question.chat_id)
+        pictures.forget(question.chat_id)
+        if problems:  # asked without them only if the person says so
+            told = {**question.to_json(), "problem": " ".join(problems)}
+            kept.put(question.chat_id, "not_asked", told)
+            return
         send(question, undisturbed(address.way))
 
 
@@ -251,12 +269,21 @@ def _take() -> Any:
     return st.session_state["composer"]
 
 
-def _write(chat: Chat | None, text: str, files: tuple[Source, ...]) -> Question:
-    """The question as it stands in the composer."""
+def _is_looked_at(file: uploads.Uploaded) -> bool:
+    return pictures.is_picture(file.name)
+
+
+def _write(
+    chat: Chat | None, text: str, files: tuple[Source, ...], attached: Sequence[Picture] = ()
+) -> Question:
+    """The question as it stands in the composer, with the pictures that were chosen before."""
     now = choices.choice(chat, choices.collections())
+    shown = (*pictures.chosen(now.chat_id), *attached)
+    names = map(attrgetter("name"), (*files, *shown))
     return replace(
         now,
-        text=text.strip() or f"What is in {', '.join(source.name for source in files)}?",
+        text=text.strip() or f"What is in {', '.join(names)}?",
+        pictures=shown,
         attachments=files,
         keep_attachments=bool(st.session_state.get("keep-files")),
         scope=mentions.narrow(now.chat_id, narrowing.chosen(now.chat_id, now.collection)),

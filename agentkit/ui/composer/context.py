@@ -15,7 +15,7 @@ from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import count_text
 from agentkit.llm.tokens.windows import window_of
 from agentkit.teams import Question
-from agentkit.ui.composer import forecast
+from agentkit.ui.composer import forecast, pictures
 from agentkit.ui.shared import kept, state
 from agentkit.ui.text import figures, markdown
 from agentkit.ui.text.listing import draw_text
@@ -53,12 +53,14 @@ def draw_meter(chat: Chat | None, now: Question) -> None:
         return
     found = _measure(chat, now.model_id) if chat else None
     expected = forecast.read(now, chat.head_id if chat else None)
-    parts = filter(None, (_in_short(found) if found else "", _expect(expected)))
+    shown = pictures.describe(now)
+    parts = filter(None, (_in_short(found) if found else "", shown, _expect(expected)))
     label = " · ".join(parts) or "Forecast not known yet"
     with st.popover(label, icon=":material/data_usage:", type="tertiary", key="context"):
         if found:
             _draw_window(found)
         st.caption(_describe_request(found, expected, now))
+        st.caption(pictures.describe_most(now))
         st.caption(markdown.literal(forecast.describe(expected)))
         if chat and found and found.covered:
             _draw_shortened(chat, found)
@@ -75,6 +77,7 @@ def _describe_request(found: Context | None, expected: Forecast | None, now: Que
     """
     name = state.workspace().model(now.model_id).name
     written, _ = count_text(str(kept.get(now.chat_id, "draft") or ""), name)
+    written += pictures.count_tokens(now)
     if found:
         tokens = figures.count(found.tokens + found.answer + written, "token")
         return f"The next request: about {tokens}, with what is written and without new passages."

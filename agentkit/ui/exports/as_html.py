@@ -79,6 +79,7 @@ def _write_exchange(exchange: Exchange, number: int) -> str:
 def _write_parts(exchange: Exchange, number: int) -> Iterator[str]:
     if exchange.question:
         yield f'<div class="question">\n<h2>You</h2>\n{_format(exchange.question)}</div>'
+    yield from map(_write_result, exchange.shown)
     yield "<h2>Answer</h2>"
     yield from map(_write_result, exchange.results)
     if exchange.answer:

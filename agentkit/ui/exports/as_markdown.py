@@ -57,6 +57,7 @@ def _write_exchange(exchange: Exchange, page: _Page) -> Iterable[str]:
     if exchange.question:
         yield "## You"
         yield markdown.footnoted(exchange.question, {})
+    yield from (_write_result(picture, page) for picture in exchange.shown)
     yield "## Answer"
     yield from (_write_result(result, page) for result in exchange.results)
     if exchange.answer:

@@ -11,7 +11,7 @@ from typing import Any
 from agentkit.ledger.kept_teams import PREFIX
 from agentkit.teams import team, teams
 from agentkit.ui.text import figures
-from agentkit.ui.text.results import Result, read_results
+from agentkit.ui.text.results import Picture, Remark, Result, read_results
 from agentkit.workspace.sharing.form import CallPart, ChatFile, MessagePart
 
 _ENDS = {
@@ -38,6 +38,8 @@ class Exchange:
     results: list[Result] = field(default_factory=list)
     """What cells gave."""
     took: str = ""
+    shown: list[Result] = field(default_factory=list)
+    """The pictures that went along with the question."""
 
 
 def list_exchanges(file: ChatFile) -> list[Exchange]:
@@ -51,6 +53,9 @@ def list_exchanges(file: ChatFile) -> list[Exchange]:
             continue
         if said.role == "user" or not found:
             found.append(Exchange(said.content if said.role == "user" else "", said.created_at))
+            found[-1].shown = [
+                _read_picture(one, file) for one in _list(said.extra.get("pictures"))
+            ]
         if said.role != "user":
             _put_answer(found[-1], said)
             found[-1].took = took.get(said.id, "")
@@ -97,6 +102,19 @@ def _put_answer(exchange: Exchange, said: MessagePart) -> None:
     exchange.citations = [one for one in _list(said.extra.get("citations")) if one.get("text")]
     end = _ENDS.get(said.status, "")
     exchange.end = " ".join(filter(None, [end, str(said.extra.get("error") or "")]))
+
+
+def _read_pictures(said: MessagePart, file: ChatFile) -> list[Result]:
+    return [_read_picture(one, file) for one in _list(said.extra.get("pictures"))]
+
+
+def _read_picture(told: dict[str, Any], file: ChatFile) -> Result:
+    """A picture that was asked about; its name alone where its bytes are not in the file."""
+    name, kept = str(told.get("name", "")), str(told.get("kept", ""))
+    content = file.kept.get(kept)
+    if content is None:
+        return Remark(f"Picture: {name}")
+    return Picture(name, "image/png" if kept.endswith(".png") else "image/jpeg", content)
 
 
 def _list(value: object) -> list[Citation]:

@@ -26,6 +26,10 @@ class Uploaded(Protocol):
         """Go to a place in the bytes."""
         ...
 
+    def read(self, size: int = -1, /) -> bytes:
+        """The bytes from there on."""
+        ...
+
 
 def to_disk(files: Iterable[Uploaded], settings: Settings) -> list[Source]:
     """Copy the files under `<data>/uploads` and name them as sources.

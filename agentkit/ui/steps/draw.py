@@ -13,6 +13,7 @@ from agentkit.teams import Question
 from agentkit.ui.shared import filters
 from agentkit.ui.steps.cells import describe_again
 from agentkit.ui.steps.model import thought
+from agentkit.ui.steps.pictures import draw_pictures
 from agentkit.ui.steps.registry import kind_of
 from agentkit.ui.steps.step import Level, Said, Step
 from agentkit.ui.steps.turns import Turn
@@ -49,6 +50,7 @@ def draw_turn(turn: Turn, answer: Callable[[], None]) -> None:
         ):  # by another name than "user": its grey ground fits no theme
             asks = describe_again(turn.question) or markdown.prose(turn.question.content)
             st.markdown(asks)
+            draw_pictures(turn.asked.pictures, turn.run_id)
             _draw_asked_with(turn.question)
     with st.chat_message("assistant", avatar=AGENT):
         answer()

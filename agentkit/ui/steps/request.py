@@ -12,6 +12,7 @@ import streamlit as st
 from agentkit.errors import NotFound
 from agentkit.events import ModelCalled, ModelReplied
 from agentkit.ledger import Ledger, Request
+from agentkit.llm.calls.pictures import PLACE
 from agentkit.messages import text_of
 from agentkit.ui.shared import downloads, state
 from agentkit.ui.text import figures, markdown
@@ -20,6 +21,10 @@ from agentkit.ui.text.listing import draw_text
 MOST_MESSAGES = 60
 MOST_CHARACTERS = 20_000
 """More of a request is in its file."""
+_PLACES = (
+    ":material/image: Sent with pictures. Their bytes are not kept here a second time: an address"
+    " with the hash of each stands in their place."
+)
 
 
 def draw_folded(call: ModelCalled | ModelReplied) -> None:
@@ -77,6 +82,8 @@ def draw_message(message: dict[str, Any], note: str = "") -> None:
     beside = {key: value for key, value in message.items() if key not in told}
     with st.container(gap="xsmall"):
         st.caption(f"**{markdown.literal(str(message.get('role', '')))}**{name} {note}".rstrip())
+        if PLACE in str(message.get("content")):
+            st.caption(_PLACES)
         if text := text_of(message.get("content")):
             draw_cut(text)
         if beside:

@@ -6,6 +6,7 @@ import math
 
 from agentkit.events import Fallback, LimitTold, MessageStatus, ParameterRefused, ReplyEnd
 from agentkit.llm.calls.limits import amount
+from agentkit.llm.calls.pictures import PARAMETER as PICTURES
 from agentkit.options import key_of
 from agentkit.reasons import EndKind, EndReason
 
@@ -148,6 +149,7 @@ def of_silence(seconds: float) -> str:
     return f"No word for {int(seconds)} s; Stop ends the wait and keeps what there is"
 
 
+_WHO = {"offline": "The offline model"}
 PARAMETERS = {
     "temperature": "temperature",
     "max_tokens": "most tokens of a reply",
@@ -159,6 +161,12 @@ PARAMETERS = {
 
 def of_refusal(told: ParameterRefused) -> str:
     """What a ParameterRefused says, as plain text."""
+    if told.parameter == PICTURES:
+        who = _WHO.get(told.model_id, f"The model {told.model}")
+        return (
+            f"{who} does not see pictures: it was told only that there is"
+            f" {told.wished}. Choose a model that sees."
+        )
     name = PARAMETERS.get(told.parameter, told.parameter)
     value = f" {told.value}" if told.value else ""
     return f"The model {told.model} refuses the {name}{value}: it is asked without it."

@@ -80,8 +80,8 @@ class MessagePart(_Part):
     content: str
     status: MessageStatus
     extra: Values
-    """Of a question whom it asked and how it was narrowed; of an answer its `citations`; `inner`
-    is true for what agents said among themselves.
+    """Of a question whom it asked, how it was narrowed and its `pictures`; of an answer its
+    `citations`; `inner` is true for what agents said among themselves.
     """
     created_at: Time
     thinking: ThinkingPart | None
@@ -154,7 +154,9 @@ class ChatFile(_Part):
     the events `ModelCalled` name them under `sent`.
     """
     kept: dict[Annotated[str, Field(pattern=NAME)], str]
-    """What the chat keeps of its cells (pictures, tables, files) in base64, by its sha256."""
+    """What the chat keeps of its cells (pictures, tables, files), and the pictures of its
+    questions, in base64, by its sha256.
+    """
     left_out: dict[Annotated[str, Field(pattern=NAME)], Count]
     """What of that was too much to be in the file, and its bytes."""
 

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,7 @@ def _find_problems(file: ChatFile, ids: set[str]) -> Iterator[str]:
     """What each check finds, empty where all is well; a later one needs what an earlier finds."""
     yield _find_lost(file, ids)
     yield _find_circle(file.messages)
-    yield from map(_check_message, file.messages)
+    yield from map(_check_message, file.messages, repeat(file.chat.id))
     yield from (_check_run(run, file.chat.id) for run in file.runs)
     yield _check_requests(file)
     yield from (_check_kept(name, content) for name, content in file.kept.items())
@@ -162,14 +163,16 @@ def _find_circle(messages: Sequence[MessagePart]) -> str:
     return ""
 
 
-def _check_message(one: MessagePart) -> str:
-    """Whether what travels with a message can be read as others read it."""
+def _check_message(one: MessagePart, chat_id: str) -> str:
+    """Whether what travels with a message can be read as others read it, and is of this chat."""
     said = MessageSent(one.id, None, one.sender, "", one.role, one.content, extra=dict(one.extra))
     try:
-        Question.asked_by(said)
+        shown = Question.asked_by(said).pictures
         _citations().validate_python(one.extra.get("citations", []))
     except (ValueError, TypeError, AttributeError, AgentkitError):
         return f"what goes with the message {one.id} cannot be read"
+    if {picture.chat_id for picture in shown} - {chat_id}:
+        return f"the message {one.id} names pictures of another chat"
     return ""
 
 

@@ -6,7 +6,7 @@ import base64
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from agentkit.workspace.sharing.form import FORMAT, VERSION, ChatFile
 
 KEPT_BYTES = 64 << 20
 """What goes along of pictures, tables and files; more than that is told, and left out."""
-OF_THIS_PLACE = ("queue", "draft", "not_asked")
+OF_THIS_PLACE = ("queue", "draft", "not_asked", "pictures")
 """What is set in a chat for the person at this place: what waits, and what is being typed."""
 _ENDS = ("finished", "failed", "stopped", "continued")
 
@@ -31,8 +31,9 @@ def to_file(whole: WholeChat, kept: Kept) -> ChatFile:
     events = {
         run_id: list(rows) for run_id, rows in groupby(whole.events, key=itemgetter("run_id"))
     }
-    names = sorted(_find_kept(event["data"] for event in whole.events))
-    contents, left_out = _read_kept(kept, names)
+    names = _find_kept(event["data"] for event in whole.events)
+    names |= _find_pictures(message["extra"] for message in whole.messages)
+    contents, left_out = _read_kept(kept, sorted(names))
     return ChatFile.model_validate(
         {
             "format": FORMAT,
@@ -133,6 +134,12 @@ def _find_kept(events: Iterable[Mapping[str, Any]]) -> set[str]:
         told = [*cell.get("outputs", ()), *cell.get("files", ())]
         found.update(str(one["kept"]) for one in told if "kept" in one)
     return found
+
+
+def _find_pictures(extras: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The names under which the chat keeps the pictures of its questions."""
+    pictures = chain.from_iterable(extra.get("pictures", ()) for extra in extras)
+    return {str(one["kept"]) for one in pictures}
 
 
 def _read_kept(kept: Kept, names: Iterable[str]) -> tuple[dict[str, str], dict[str, int]]:
