@@ -175,7 +175,7 @@ def shown() -> Iterator[str]:
 
 
 def test_documented_names_are_those_of_the_list() -> None:
-    files = {"agentkit.duckdb", "agentkit.duckdb.backups", "agentkit.zip"}
+    files = {"agentkit.duckdb", "agentkit.duckdb.backups", "agentkit.zip", "agentkit.team"}
     assert_same(set(shown()) - files, held("documented")["names"], "README.md and docs/")
 
 

@@ -25,6 +25,7 @@ from agentkit.cli import (
     runs,
     search,
     serve,
+    teams,
     transfer,
 )
 from agentkit.cli.output import note, put_json, tolerate_any_character
@@ -53,6 +54,7 @@ app.command("eval")(evaluate.evaluate)
 app.command()(chats.export)
 app.command("import")(chats.load)
 app.add_typer(transfer.app, name="collection")
+app.add_typer(teams.app, name="team")
 app.command()(port.port)
 app.command()(doctor.doctor)
 

@@ -66,6 +66,7 @@ def written(cli: Cli, papers: Path, judged: Path) -> Iterator[tuple[str, list[An
         ("runs", ["runs"]),
         ("eval DIR", ["eval", judged]),
         ("eval --set", ["eval", "--set", "Ours"]),
+        ("team list", ["team", "list"]),
         ("collection list", ["collection", "list"]),
         ("collection export", ["collection", "export", "Documents", bundle]),
         ("collection import", ["collection", "import", bundle, "--name", "Copy"]),

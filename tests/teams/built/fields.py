@@ -42,7 +42,8 @@ def write_page() -> str:
 
 
 def _write_models() -> Iterator[str]:
-    for model in (document.TeamDocument, *_list_parts(agents), *_list_parts(flows)):
+    models: list[type[agents.Part]] = [document.TeamDocument]
+    for model in [*models, *_list_parts(agents), *_list_parts(flows)]:
         kind = model.model_fields.get("kind")
         title = model.__name__ if kind is None or model is flows.Stage else f"Flow `{kind.default}`"
         yield f"## {title}\n\n{_flatten(model.__doc__)}\n"
