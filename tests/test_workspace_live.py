@@ -18,7 +18,7 @@ from agentkit import runs
 from agentkit.core import stopping
 from agentkit.errors import AgentkitError, BadModelReply
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
-from agentkit.teams.memory.live import Session
+from agentkit.teams.live import Session
 from agentkit.workspace.sessions import Sessions
 from tests.soak import TIMES
 from tests.test_workspace_sessions import OWNER, Scripted, ask, looks_once

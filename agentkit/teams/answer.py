@@ -20,8 +20,9 @@ from agentkit.llm.offline.passages import format_passages
 from agentkit.messages import Message, message, text_of
 from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED, EndKind, EndReason
 from agentkit.retrieval import Hit
+from agentkit.teams.citing import Citation, renumber_by_use, to_passages
 from agentkit.teams.memory.long_memory import tell_turns
-from agentkit.teams.task import Answer, Citation, Task, Team, renumber_by_use, to_passages
+from agentkit.teams.task import Answer, Task, Team
 
 AGENT = "Assistant"
 

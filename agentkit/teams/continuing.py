@@ -13,10 +13,11 @@ from agentkit.llm.calls.ends import cut_by
 from agentkit.llm.offline.passages import Passage, format_passages
 from agentkit.messages import Message, message
 from agentkit.teams.answer import INSTRUCTIONS, NOTHING, find_end, to_status
+from agentkit.teams.citing import Evidence
 from agentkit.teams.drafts import cite_passages, is_audible, join_parts
 from agentkit.teams.ending import without_ending
 from agentkit.teams.memory.long_memory import tell_turns
-from agentkit.teams.task import Answer, Evidence, Task
+from agentkit.teams.task import Answer, Task
 
 EARLIER = "earlier"
 """The mode of a Retrieved that only takes over what was found before."""

@@ -31,7 +31,7 @@ from agentkit.teams.answer import Result, answer_from, explain_no_answer
 from agentkit.teams.drafts import is_audible
 from agentkit.teams.ending import without_ending
 from agentkit.teams.findings import FIND, SEARCH, Findings
-from agentkit.teams.memory.live import Said
+from agentkit.teams.live import Said
 from agentkit.teams.memory.long_memory import recall_turns
 from agentkit.teams.memory.session import as_history, restore
 from agentkit.teams.task import Answer, Note, Task

@@ -20,8 +20,9 @@ from agentkit.events import (
 )
 from agentkit.llm.offline.passages import Passage, parse_passages
 from agentkit.messages import has_calls, text_of
+from agentkit.teams.citing import Citation, find_markers
 from agentkit.teams.ending import without_ending
-from agentkit.teams.task import Citation, Team, find_markers
+from agentkit.teams.task import Team
 
 _REPEATED, _LEAST = 400, 12  # characters that may stand twice where a text was gone on with
 _LONGEST_WORD = 40

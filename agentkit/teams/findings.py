@@ -13,7 +13,8 @@ from agentkit.core import replay, stopping
 from agentkit.core.tools import effects, give
 from agentkit.llm.offline.passages import Passage, format_passages
 from agentkit.retrieval import Hit
-from agentkit.teams.task import Task, covers, describe_source
+from agentkit.teams.citing import covers, describe_source
+from agentkit.teams.task import Task
 
 if TYPE_CHECKING:
     from agentkit.conversation import ConversableAgent

@@ -14,8 +14,9 @@ from agentkit.llm.calls.client import call
 from agentkit.messages import message
 from agentkit.retrieval import Hit
 from agentkit.teams.answer import USUAL, Voice, answer_from, complete_question
+from agentkit.teams.citing import covers
 from agentkit.teams.memory.long_memory import tell_turns
-from agentkit.teams.task import Answer, Task, Team, covers
+from agentkit.teams.task import Answer, Task, Team
 
 RESEARCHER, WRITER = "Researcher", "Writer"
 PARTS, PER_PART, PASSAGES = 4, 4, 12

@@ -31,9 +31,10 @@ from agentkit.retrieval.several import retrieve_each
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.teams import Answer, Question, Task, Team
+from agentkit.teams.citing import Citation
 from agentkit.teams.drafts import find_citations, read_unfinished
-from agentkit.teams.memory.live import Said
-from agentkit.teams.task import LOOK_UP_TOKENS, Citation, Readable, Work
+from agentkit.teams.live import Said
+from agentkit.teams.task import LOOK_UP_TOKENS, Readable, Work
 from agentkit.workspace import intake
 from agentkit.workspace.resuming import BrokenOff, LookUp, serving
 

@@ -16,7 +16,7 @@ from functools import partial
 
 from agentkit.events import Compressed
 from agentkit.ledger import Ledger, StoredMessage
-from agentkit.teams.memory.live import Session
+from agentkit.teams.live import Session
 from agentkit.teams.task import Work
 from agentkit.workspace.answering import find_shortenings, find_work
 

@@ -37,7 +37,7 @@ from agentkit.messages import message
 from agentkit.retrieval import Library, MiniLMEmbedder, sources_from_paths
 from agentkit.retrieval.embedding.embed import InProcess
 from agentkit.settings import Settings
-from agentkit.teams.task import to_passages
+from agentkit.teams.citing import to_passages
 
 FOLDER = Path(__file__).with_name("offline")
 ROOT = Path(__file__).parents[2]

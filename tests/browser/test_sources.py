@@ -16,7 +16,7 @@ from agentkit.ledger.store import utc_now
 from agentkit.messages import new_id
 from agentkit.retrieval import FakeEmbedder, sources_from_paths
 from agentkit.settings import Settings
-from agentkit.teams.task import cite_hits
+from agentkit.teams.citing import cite_hits
 from agentkit.workspace import Workspace
 from tests.browser import driver
 from tests.browser.conftest import PATIENCE_MS

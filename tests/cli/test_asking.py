@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentkit import runs
-from agentkit.cli.ask import ask_person
+from agentkit.cli.asking import ask_person
 from agentkit.cli.words import OPTIONS
 from agentkit.events import HumanInputRequested
 from tests.cli.conftest import Cli

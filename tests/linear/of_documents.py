@@ -16,7 +16,7 @@ from agentkit.retrieval.evaluation import question_files
 from agentkit.retrieval.index import languages, terms
 from agentkit.retrieval.search import merging
 from agentkit.retrieval.store import exact_search
-from agentkit.teams import ending, research, task
+from agentkit.teams import ending, research, citing
 from agentkit.teams.extraction import forms, labels, literal, quoting, team, values
 from agentkit.teams.extraction import question as table_question
 from agentkit.teams.extraction.ask import _cut_pieces
@@ -268,8 +268,8 @@ EATERS = [
         worst=["*", " ", "TERMINATE ", "\n", Worst("*", "TERMINATE")],
     ),
     Eater(
-        "teams.task.cited",
-        lambda text: task.cite_hits(text, ()),
+        "teams.citing.cited",
+        lambda text: citing.cite_hits(text, ()),
         ["[1", ",", " ", "1", "]", "[1, "],
     ),
     Eater("teams.research.split", research.split_question, QUESTIONS, worst=[" ", "and ", ", "]),

@@ -17,8 +17,8 @@ from agentkit.llm.connections.config import offline_model
 from agentkit.messages import message
 from agentkit.retrieval import Hit
 from agentkit.teams import Answer, Question, Task, answer, research, team, teams
+from agentkit.teams.citing import cite_hits, describe_source, renumber_by_use
 from agentkit.teams.findings import Findings
-from agentkit.teams.task import cite_hits, describe_source, renumber_by_use
 from tests.teams.stage import play
 
 DANUBE = "The Danube is 2,850 kilometres long."

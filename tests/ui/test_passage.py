@@ -13,7 +13,7 @@ from agentkit.documents import Limits, read_document
 from agentkit.retrieval import FakeEmbedder, Hit, Library, sources_from_paths
 from agentkit.settings import Settings
 from agentkit.teams import Citation
-from agentkit.teams.task import cite_hits
+from agentkit.teams.citing import cite_hits
 from agentkit.ui.shared.passage import find_place, heading_at, leaning, mark, page_span, quoted
 
 OWNER = "local"

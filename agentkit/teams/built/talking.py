@@ -15,6 +15,7 @@ from agentkit.teams.answer import complete_question, look_up_and_answer
 from agentkit.teams.built.agents import RetrieveConfig
 from agentkit.teams.built.flows import Group, Queue, Queued, RetrieveChat, Single, TwoAgents
 from agentkit.teams.built.members import Members, ends_with
+from agentkit.teams.citing import describe_source
 from agentkit.teams.conversing import (
     USER,
     as_told,
@@ -25,7 +26,7 @@ from agentkit.teams.conversing import (
 )
 from agentkit.teams.findings import Findings
 from agentkit.teams.group import GROUP, WatchedGroup
-from agentkit.teams.task import Answer, Task, describe_source
+from agentkit.teams.task import Answer, Task
 
 LIBRARY = "Library"
 _TEMPLATES = (

@@ -13,13 +13,14 @@ from agentkit.errors import Stopped
 from agentkit.events import MessageStatus
 from agentkit.llm.model import Model
 from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED
+from agentkit.teams.citing import Citation
 from agentkit.teams.extraction.ask import AGENT
 from agentkit.teams.extraction.extract import extract
 from agentkit.teams.extraction.question import AGENT as PLANNER
 from agentkit.teams.extraction.question import HOW, find_schema
 from agentkit.teams.extraction.quoting import Quotation
 from agentkit.teams.extraction.table import Cell, Table, format_value
-from agentkit.teams.task import Answer, Citation, Task, Team
+from agentkit.teams.task import Answer, Task, Team
 
 ROWS = 30
 """Rows that the answer shows; all of them travel with the message under `table`."""

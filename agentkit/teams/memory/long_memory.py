@@ -19,7 +19,8 @@ from agentkit.llm.calls.room import room_in
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.windows import window_of
 from agentkit.messages import Message, sendable_form, text_of
-from agentkit.teams.task import MARKER, Task
+from agentkit.teams.citing import MARKER
+from agentkit.teams.task import Task
 
 if TYPE_CHECKING:  # loaded when there is something to shorten
     from agentkit.conversation import ConversableAgent

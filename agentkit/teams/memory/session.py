@@ -21,16 +21,10 @@ from agentkit.messages import (
     is_result,
     joined_responses,
 )
+from agentkit.teams.citing import MARKER, Citation, describe_source, read_markers
 from agentkit.teams.ending import without_ending
-from agentkit.teams.memory.live import Said, Told
-from agentkit.teams.task import (
-    MARKER,
-    Citation,
-    Task,
-    Work,
-    describe_source,
-    read_markers,
-)
+from agentkit.teams.live import Said, Told
+from agentkit.teams.task import Task, Work
 
 FIRST = 101
 """The number of the first passage that was found for an earlier question; new ones begin at 1."""

@@ -17,7 +17,7 @@ from agentkit.llm.offline.words import stems, words
 from agentkit.retrieval import Hit
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.types import Scope
-from agentkit.teams.task import describe_source
+from agentkit.teams.citing import describe_source
 from agentkit.ui.lab import parts as lab
 from agentkit.ui.shared import components, passage
 from agentkit.ui.shared.components import Part

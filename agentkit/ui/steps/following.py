@@ -20,9 +20,9 @@ from agentkit.events import (
     ToolReturned,
 )
 from agentkit.runs import Run
+from agentkit.teams.citing import Citation
 from agentkit.teams.drafts import Draft
 from agentkit.teams.ending import without_ending
-from agentkit.teams.task import Citation
 from agentkit.ui.steps import wording
 from agentkit.ui.steps.flow import Flow
 from agentkit.ui.steps.registry import kind_of

@@ -16,10 +16,11 @@ from agentkit.llm import Model
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.connections.config import offline_model
 from agentkit.teams import Answer, Question, Task
+from agentkit.teams.citing import MARKER
 from agentkit.teams.extraction import TEAM
 from agentkit.teams.extraction.question import find_schema
 from agentkit.teams.extraction.team import escape_cell
-from agentkit.teams.task import MARKER, Readable
+from agentkit.teams.task import Readable
 from agentkit.ui.text import markdown
 from tests.teams.extraction.papers import Broken, Typed
 
