@@ -1,4 +1,4 @@
-"""Retrieval's tables, as numbered migrations.
+"""Retrieval's tables, as numbered migrations, and documents as rows of theirs.
 
 A chunk's id comes from the same sequence as the numbers of deletions, so it is also the number of
 the change that added it:
@@ -10,7 +10,16 @@ memory.
 
 from __future__ import annotations
 
-from agentkit.database import Database
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from agentkit.database import Database, columns
+from agentkit.retrieval.types import IndexVersion, StoredDocument
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 def create_tables(database: Database) -> None:
@@ -25,6 +34,25 @@ def add_versions_and_questions(database: Database) -> None:
     """
     for statement in _ADDITIONS:
         database.execute(statement)
+
+
+def document_table(
+    version: IndexVersion, documents: Sequence[StoredDocument], answers: Sequence[str]
+) -> pyarrow.Table:
+    """The rows of documents whose contents `answers`; that of its `sha256` is the one last given
+    to each.
+    """
+    import pyarrow
+
+    given = {name: list(map(attrgetter(name), documents)) for name in FIELDS}
+    given["pending_sha256"], given["sha256"] = given["sha256"], list(answers)
+    given["version_id"] = [version.id] * len(documents)
+    return pyarrow.table({name: _make_column(name, values) for name, values in given.items()})
+
+
+def _make_column(name: str, values: Sequence[Any]) -> pyarrow.Array:
+    make = _COLUMNS.get(name)
+    return make(values) if make else columns.texts(values)
 
 
 MIGRATIONS = (create_tables, add_versions_and_questions)
@@ -76,3 +104,15 @@ _ADDITIONS = (
         version_id varchar not null,
         settings json not null, figures json not null, created_at timestamp not null)""",
 )
+FIELDS = [field.name for field in dataclasses.fields(StoredDocument)]
+_COLUMNS: Mapping[str, Callable[[Any], pyarrow.Array]] = {
+    "bytes": columns.whole_numbers,
+    "chunks": columns.whole_numbers,
+    "tokens": columns.whole_numbers,
+    "pages": columns.whole_numbers,
+    "seconds": columns.numbers,
+    "created_at": columns.times,
+    "updated_at": columns.times,
+    "tags": columns.lists_of_texts,
+}
+"""Of the fields of a document, those that are no texts."""

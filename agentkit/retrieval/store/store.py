@@ -7,10 +7,9 @@ Methods that take an owner see nothing of others; the rest take ids that such a 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentkit.database import Database, Row, columns
 from agentkit.documents import Piece
@@ -18,7 +17,7 @@ from agentkit.errors import NotFound
 from agentkit.messages import new_id
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.store.chunk_table import CHANGES, LISTED, ChunkTable, marks
-from agentkit.retrieval.store.schema import MIGRATIONS
+from agentkit.retrieval.store.schema import FIELDS, MIGRATIONS, document_table
 from agentkit.retrieval.store.scoping import document_condition
 from agentkit.retrieval.store.tag_table import TagTable
 from agentkit.retrieval.store.version_table import LACKED, VERSIONS, VersionTable, as_version
@@ -26,7 +25,6 @@ from agentkit.retrieval.types import Collection, IndexVersion, Scope, StoredDocu
 
 if TYPE_CHECKING:
     import numpy as np
-    import pyarrow
 
 UNFINISHED = ("waiting", "parse", "split", "prepare", "embed", "commit", "index")
 KEPT = "Answers still come from the version that was taken in before."
@@ -271,7 +269,7 @@ class Store:
             raise NotFound(_DELETED)
         if new:
             self.database.insert_arrow(
-                "documents", _document_table(version, new, answers=[""] * len(new))
+                "documents", document_table(version, new, answers=[""] * len(new))
             )
         for document in again:
             self.database.execute(
@@ -423,7 +421,7 @@ class Store:
 
         documents = [finished.document for finished in group]
         answers = [document.sha256 for document in documents]
-        self.database.insert_arrow("documents", _document_table(version, documents, answers))
+        self.database.insert_arrow("documents", document_table(version, documents, answers))
         texts = {
             "document_id": columns.texts([document.id for document in documents]),
             "text": columns.texts([finished.text for finished in group]),
@@ -460,20 +458,6 @@ class Store:
         return sorted(contents - self._collect_contents(self.database.rows(used, [given, given])))
 
 
-def _document_table(
-    version: IndexVersion, documents: Sequence[StoredDocument], answers: Sequence[str]
-) -> pyarrow.Table:
-    """The rows of documents whose contents `answers`; that of its `sha256` is the one last given
-    to each.
-    """
-    import pyarrow
-
-    given = {name: list(map(attrgetter(name), documents)) for name in _FIELDS}
-    given["pending_sha256"], given["sha256"] = given["sha256"], list(answers)
-    given["version_id"] = [version.id] * len(documents)
-    return pyarrow.table({name: _COLUMNS.get(name, columns.texts)(given[name]) for name in given})
-
-
 def _to_document(row: Row) -> StoredDocument:
     return StoredDocument(**{**row, "tags": tuple(row["tags"])})
 
@@ -485,19 +469,7 @@ _COLLECTIONS = """select c.id, c.owner, c.name, c.created_at, c.hidden,
     (select v.embedder from index_versions v where v.collection_id = c.id and v.state = 'active')
     as embedder
     from collections c where c.owner = ?"""
-_FIELDS = [field.name for field in dataclasses.fields(StoredDocument)]
-_COLUMNS: Mapping[str, Callable[[Any], pyarrow.Array]] = {
-    "bytes": columns.whole_numbers,
-    "chunks": columns.whole_numbers,
-    "tokens": columns.whole_numbers,
-    "pages": columns.whole_numbers,
-    "seconds": columns.numbers,
-    "created_at": columns.times,
-    "updated_at": columns.times,
-    "tags": columns.lists_of_texts,
-}
-"""Of the fields of a document, those that are no texts."""
-_DOCUMENT = ", ".join(f"d.{name}" for name in _FIELDS)
+_DOCUMENT = ", ".join(f"d.{name}" for name in FIELDS)
 _DOCUMENTS = f"select {_DOCUMENT} from documents d"
 _OWNED = "join collections c on c.id = d.collection_id where c.owner = ?"
 _FOUND = "contains(lower(d.name), ?) or contains(lower(d.title), ?) or contains(lower(d.source), ?)"
