@@ -49,7 +49,9 @@ def test_every_step_stands_in_one_row(
     rows = align_twice(first, second)
     assert places(rows, 0) == list(range(len(first)))
     assert places(rows, 1) == list(range(len(second)))
-    both = [(first[one], second[other]) for one, other in rows if None not in (one, other)]
+    both = [
+        (first[one], second[other]) for one, other in rows if one is not None and other is not None
+    ]
     assert all(one[0] == other[0] or one[1] == other[1] for one, other in both)
 
 

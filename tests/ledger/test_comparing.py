@@ -70,7 +70,8 @@ def test_a_run_is_equal_to_itself() -> None:
     found = Comparison(one, one)
     assert found.first_difference is None
     assert all(fact.is_same for fact in [*found.settings, *found.took, *found.plan])
-    assert all(pair.is_same for pair in [*found.passages, *found.steps])
+    assert all(pair.is_same for pair in found.passages)
+    assert all(pair.is_same for pair in found.steps)
     assert [piece.how for piece in found.answer] == ["same"]
 
 
@@ -145,8 +146,9 @@ def test_a_group_from_its_second_call_on_differs_there() -> None:
     assert [fact.name for fact in pair.differs] == ["model", "reply"]
     assert (found.steps[2].first, found.steps[2].differs) == (None, ())
     assert found.difference_too_early is None
-    served = [replace(one, model="big") for one in call(1, "80")]
-    served[1] = replace(served[1], replayed=True)
+    called, replied = call(1, "80", model="big")
+    assert isinstance(replied, ModelReplied)
+    served = called, replace(replied, replayed=True)
     assert Comparison(first, side(again, *served, run_id="second")).steps[0].is_same
     early = Comparison(first, side(again, *call(1, "95"), *later, run_id="second"))
     assert early.difference_too_early is early.steps[0]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import streamlit as st
 
@@ -47,7 +48,7 @@ class Stepping:
 
     def answer(self, moment: int) -> str:
         """What had been answered then; empty before that."""
-        heard = [one.event for one in self.heard[: self.moments[moment - 1]]]
+        heard = map(attrgetter("event"), self.heard[: self.moments[moment - 1]])
         said = [one for one in heard if isinstance(one, events.MessageSent)]
         own = [
             one.content for one in said if one.role == "assistant" and not one.extra.get("inner")
