@@ -16,7 +16,7 @@ from agentkit.retrieval.evaluation import question_files
 from agentkit.retrieval.index import languages, terms
 from agentkit.retrieval.search import merging
 from agentkit.retrieval.store import exact_search
-from agentkit.teams import ending, research, citing
+from agentkit.teams import citing, ending, research
 from agentkit.teams.extraction import forms, labels, literal, quoting, team, values
 from agentkit.teams.extraction import question as table_question
 from agentkit.teams.extraction.ask import _cut_pieces
