@@ -69,7 +69,7 @@ def outcome(jail: Jail, path: Path, data: bytes) -> tuple[int, str]:
 def test_the_form_is_told_by_the_bytes(form: str, name: str) -> None:
     image = opened(encode(Image.new("RGB", (30, 20), "red"), form), name)
     assert image.size == (30, 20)
-    assert image.getchannel("R").getextrema()[0] > 250
+    assert min(image.getchannel("R").tobytes()) > 250
 
 
 @pytest.mark.parametrize(
