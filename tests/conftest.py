@@ -18,7 +18,7 @@ from agentkit.database import Database
 from agentkit.ledger import Ledger
 from agentkit.messages import new_id
 from agentkit.settings import Settings
-from tests.servers.openai_server import OpenAIServer
+from tests.servers.openai_server import OpenAIServer, answer_from_passages
 from tests.servers.postgres import postgres
 
 BROWSER = "tests/browser/"
@@ -75,6 +75,14 @@ def shared_server() -> Iterator[OpenAIServer]:
     """A model's server; each test says what it answers."""
     with OpenAIServer() as server:
         yield server
+
+
+@pytest.fixture
+def server(shared_server: OpenAIServer) -> OpenAIServer:
+    """It answers from the passages that it is sent, and has been asked nothing yet."""
+    shared_server.script = answer_from_passages
+    shared_server.requests.clear()
+    return shared_server
 
 
 @pytest.fixture(scope="module")

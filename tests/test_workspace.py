@@ -30,13 +30,6 @@ PUMP = "The warranty of the pump lasts three years."
 
 
 @pytest.fixture
-def server(shared_server: OpenAIServer) -> OpenAIServer:
-    shared_server.script = answer_from_passages
-    shared_server.requests.clear()
-    return shared_server
-
-
-@pytest.fixture
 def settings(tmp_path: Path, owner: str, server: OpenAIServer) -> Settings:
     return Settings(
         data=tmp_path / "data",

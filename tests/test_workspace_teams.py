@@ -25,21 +25,16 @@ RIVER = "The Danube is 2,850 kilometres long and ends in the Black Sea."
 ASKED = "How long is the Danube?"
 
 
-@pytest.fixture
-def server(shared_server: OpenAIServer) -> OpenAIServer:
-    shared_server.script = answer_from_passages
-    shared_server.requests.clear()
-    return shared_server
-
-
 @pytest.fixture(params=WHERE)
 def workspace(
-    tmp_path: Path, owner: str, server: OpenAIServer, request: pytest.FixtureRequest
+    tmp_path: Path, owner: str, shared_server: OpenAIServer, request: pytest.FixtureRequest
 ) -> Iterator[Workspace]:
+    shared_server.script = answer_from_passages
+    shared_server.requests.clear()
     settings = Settings(
         data=tmp_path / "data",
         owner=owner,
-        openai_base_url=server.base_url,
+        openai_base_url=shared_server.base_url,
         openai_model="test-model",
     )
     with opened(settings, FakeEmbedder(), request.param) as workspace:
@@ -78,13 +73,13 @@ def test_a_document_is_asked_and_kept_once(workspace: Workspace, owner: str) -> 
 
 
 def test_agents_look_into_another_collection_with_another_model(
-    workspace: Workspace, owner: str, server: OpenAIServer
+    workspace: Workspace, owner: str, shared_server: OpenAIServer
 ) -> None:
     model = {"model": workspace.models()[0].id}
     document: dict[str, Any] = drafts.single(llm=model)
     document["agents"][0]["documents"] = {"collection": "Rivers"}
     workspace.ask(owner, ASKED, collection="Documents", team=document).result()
-    assert [one["model"] for one in server.chats] == ["test-model"]
+    assert [one["model"] for one in shared_server.chats] == ["test-model"]
     document["agents"][0]["llm"] = {"model": "gone/model"}
     with pytest.raises(NotFound, match="gone/model"):
         workspace.ask(owner, ASKED, collection="Documents", team=document).result()
@@ -95,15 +90,16 @@ def test_agents_look_into_another_collection_with_another_model(
     [drafts.single(), drafts.pair(), drafts.group(), drafts.queue(), drafts.retrieve_chat()],
 )
 def test_a_dry_run_shows_the_way_and_asks_nobody(
-    tmp_path: Path, owner: str, server: OpenAIServer, document: dict[str, Any]
+    tmp_path: Path, owner: str, shared_server: OpenAIServer, document: dict[str, Any]
 ) -> None:
+    shared_server.requests.clear()
     with opened(Settings(data=tmp_path / "data", owner=owner), FakeEmbedder(), "here") as workspace:
         ingest(workspace, owner, tmp_path / "rivers.txt", "Documents")
         run = try_team(workspace, owner, document, Question(ASKED, "Documents"), dry=True)
         assert SAID.partition("{")[0] in run.result().text
         assert queries.run_state(workspace.ledger, owner, run.id).state == "finished"
         assert workspace.ledger.chats(owner) == []
-    assert server.requests == []
+    assert shared_server.requests == []
 
 
 @pytest.mark.parametrize("parser", ["json", "tags"])

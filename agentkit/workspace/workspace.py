@@ -352,7 +352,8 @@ class Workspace(DocumentRuns):
         """
         chat, question, chosen, thread = asking.chat, asking.question, asking.team, asking.thread
         owner, searched = chat.owner, self.library.collection(chat.owner, question.collection)
-        also = [self.library.collection(owner, name).id for name in question.also]
+        ids = [self.library.collection(owner, name).id for name in question.also]
+        also = {"also_ids": ids} if ids else {}
         tools = load_tools(self.settings.tools) if chosen.calls_tools else ()
         before = Used() if limits[1] == Limit() else sum_usage(self.ledger, chat)
         near = self.embedder.embed if self._is_at_hand(searched) else None
@@ -365,9 +366,7 @@ class Workspace(DocumentRuns):
             run.answer_s = self.settings.answer_s
             cells = kernels.cells_of(self.settings.data, self.ledger, owner, chat, thread)
             cells.told = asking.kernel
-            facts = {"collection_id": searched.id, **asking.facts}
-            if also:
-                facts["also_ids"] = also
+            facts = {"collection_id": searched.id, **also, **asking.facts}
             if expected := find_forecast(self.ledger, owner, question.team_id, model.id):
                 facts["forecast"] = expected.to_json()
             if chosen.calls_tools and (state := cells.describe()):

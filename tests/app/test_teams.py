@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from agentkit.teams import Question
 from agentkit.teams.built.agents import Part
 from agentkit.teams.built.document import TeamDocument, read_document
 from agentkit.ui.teams import drafts as forms_drafts
@@ -180,11 +181,11 @@ def test_agents_are_renamed_added_moved_and_taken_out(workspace: ScriptableWorks
     assert document_of(workspace, team_id)["flow"]["agents"] == ["Zoe", "Bob", "Cid"]
     click(app, f"team-{team_id}-0-add-agents")
     unfold(app, team_id, 0)
-    click(app, f"team-{team_id}-1-plan-down-agents-0")
+    click(app, f"team-{team_id}-1-move-down-agents-0")
     names = [one["name"] for one in document_of(workspace, team_id)["agents"]]
     assert names == ["Bob", "Zoe", "Cid", "Agent4"]
     unfold(app, team_id, 3)
-    click(app, f"team-{team_id}-2-plan-drop-agents-3")
+    click(app, f"team-{team_id}-2-move-drop-agents-3")
     assert len(document_of(workspace, team_id)["agents"]) == 3
 
 
@@ -248,8 +249,7 @@ def test_a_chat_keeps_its_version_and_is_offered_the_newer_one(
 ) -> None:
     kitchen.script("Green tea is steeped at 80 degrees [1].")
     first = kitchen.save_team(OWNER, drafts.retrieve_chat())
-    asked = {"collection": "Kitchen", "team_id": first.key, "model_id": "scripted"}
-    made = kitchen.ask(OWNER, "How hot?", **asked)
+    made = kitchen.ask(OWNER, Question("How hot?", "Kitchen", first.key, "scripted"))
     made.wait(30)
     second = kitchen.save_team(OWNER, {**drafts.retrieve_chat(), "name": "Newer"}, first.id)
     app = open_page("chat", chat=str(made.chat_id))

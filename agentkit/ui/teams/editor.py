@@ -113,7 +113,7 @@ def _draw_bar(draft: Draft, checked: Checked) -> None:
             type="primary",
             icon=":material/save:",
             disabled=is_wrong or not drafts.is_changed(draft),
-            on_click=_save,
+            on_click=_save_it,
             args=(draft,),
         )
         use = st.button(
@@ -127,7 +127,7 @@ def _draw_bar(draft: Draft, checked: Checked) -> None:
             versions.draw_versions(draft, _note)
         if drafts.is_changed(draft):
             st.button(
-                "Discard changes",
+                "Discard" if draft.is_new else "Discard changes",
                 key="discard-team",
                 icon=":material/undo:",
                 on_click=_discard,
@@ -177,6 +177,10 @@ def _save(draft: Draft) -> KeptTeam | None:
     return kept
 
 
+def _save_it(draft: Draft) -> None:
+    _save(draft)
+
+
 def _note(text: str) -> None:
     """Say it once, when the page is drawn next."""
     st.session_state[_SAVED] = text
@@ -205,7 +209,6 @@ def _draw_form(form: Form) -> None:
     )
     st.caption(TEMPLATES[kind].about)
     draw_part(form, FLOWS[kind], ("flow",))
-    st.subheader("Agents", anchor=False)
     agents = next(one for one in list_fields(TeamDocument) if one.key == "agents")
     draw_field(Field(form, TeamDocument, agents, ("agents",)))
 

@@ -158,7 +158,7 @@ def _draw_moves(field: Field, place: int, title: str) -> None:
         for what, about, icon, disabled, change, by in ways:
             st.button(
                 about,
-                key=field.form.draft.key("plan-" + what, *field.path, place),
+                key=field.form.draft.key("move", what, *field.path, place),
                 icon=icon,
                 type="tertiary",
                 disabled=disabled,

@@ -95,14 +95,14 @@ def _draw_row(
     name = str(document.get("name") or "Unnamed team")
     with st.container(border=True, gap="xsmall", key=f"team-row-{team_id}"):
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
-            st.button(
-                f"**{markdown.literal(name)}**",
-                key=f"open-{team_id}",
-                type="tertiary",
-                on_click=open_team,
-                args=(team_id,),
-                width="stretch",
-            )
+            with st.container(gap=None):
+                st.button(
+                    f"**{markdown.literal(name)}**",
+                    key=f"open-{team_id}",
+                    type="tertiary",
+                    on_click=open_team,
+                    args=(team_id,),
+                )
             _draw_menu(team, name)
         st.markdown(markdown.literal(str(document.get("description", ""))))
         st.caption(markdown.literal(f"{way} · {_name(agents)} · {told}"))
@@ -116,7 +116,7 @@ def _draw_menu(team: KeptTeam | drafts.Draft, name: str) -> None:
         _DO[st.session_state[key]](team)
 
     st.menu_button(
-        "",
+        f"Change {markdown.literal(name)}",  # seen by screen readers only
         ways,
         key=key,
         type="tertiary",

@@ -37,7 +37,7 @@ def draw_trying(draft: Draft, checked: Checked, models: Mapping[str, str]) -> No
     st.subheader("Try it", anchor=False)
     key = draft.spot("try")
     with st.container(border=True, gap="small", key=draft.spot("trying")):
-        question = st.text_area("Question", _QUESTION, key=f"{key}-question", height=80)
+        st.text_area("Question", _QUESTION, key=f"{key}-question", height=80)
         options = {_DRY: "Dry run: a stand-in that costs nothing", **models}
         model = st.selectbox(
             "Who speaks", list(options), format_func=options.__getitem__, key=f"{key}-model"
@@ -61,7 +61,6 @@ def draw_trying(draft: Draft, checked: Checked, models: Mapping[str, str]) -> No
                 "No model is asked: each agent says that it is its turn, so that the way of a"
                 " question can be seen. The documents are looked up as always."
             )
-        del question
     if (tried := st.session_state.get(key)) is not None:
         _draw_tried(*tried)
 
@@ -104,7 +103,9 @@ def _draw_run(run: Run[Any], document: TeamDocument, dry: bool, looks: bool) -> 
             st.button(
                 "Stop", key=f"stop-{run.id}", icon=":material/stop_circle:", on_click=run.stop
             )
-        st.caption(markdown.literal(figures.so_far(following.flow.total)), width="stretch")
+        if not dry:
+            took = figures.so_far(following.flow.total)
+            st.caption(markdown.literal(took), width="stretch")
         draw_flow(following.flow, run.id, team.agents)
 
 
