@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentkit.errors import ConfigError, NotFound
 from agentkit.ledger.kept_teams import PREFIX, KeptTeam, KeptTeams
-from agentkit.teams import Team, team, teams
-from agentkit.teams.built.document import TeamDocument, read_document
-from agentkit.teams.built.problems import check_document
-from agentkit.teams.built.team import build_team
+from agentkit.teams import Team, built, team, teams
+
+if TYPE_CHECKING:
+    from agentkit.teams.built import TeamDocument
 
 
 class TeamShelf:
@@ -39,15 +39,15 @@ class TeamShelf:
         self, owner: str, given: TeamDocument | Mapping[str, Any] | str, team_id: str = ""
     ) -> KeptTeam:
         """Keep a team, or a new version of one; raises ConfigError that names every problem."""
-        document = given if isinstance(given, TeamDocument) else read_document(given)
-        check_document(document)
+        document = given if isinstance(given, built.TeamDocument) else built.read_document(given)
+        built.check_document(document)
         return self.kept.save(owner, document.name, document.to_json(), team_id)
 
     def keep(self, owner: str, given: TeamDocument | Mapping[str, Any]) -> KeptTeam:
         """The team that is as this document; a new one where there is none yet. Raises ConfigError
         that names every problem.
         """
-        document = given if isinstance(given, TeamDocument) else read_document(given)
+        document = given if isinstance(given, built.TeamDocument) else built.read_document(given)
         whole = document.to_json()
         same = [one for one in self.kept.newest(owner) if one.document == whole]
         return same[0] if same else self.save(owner, document)
@@ -67,13 +67,13 @@ class TeamShelf:
         return {one.name for one in self.kept.newest(owner)}
 
     def _build_own(self, owner: str) -> list[Team]:
-        built = []
+        own = []
         for kept in self.kept.newest(owner):
             try:
-                built.append(_build(kept))
+                own.append(_build(kept))
             except ConfigError:  # the page of teams says what is wrong with it
                 continue
-        return built
+        return own
 
 
 def _build(kept: KeptTeam) -> Team:
@@ -83,7 +83,7 @@ def _build(kept: KeptTeam) -> Team:
 
 @lru_cache(maxsize=256)
 def _build_once(key: str, text: str) -> Team:
-    return build_team(read_document(text), key)
+    return built.build_team(built.read_document(text), key)
 
 
 def find_free_name(name: str, is_taken: Callable[[str], bool]) -> str:

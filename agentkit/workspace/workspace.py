@@ -39,9 +39,8 @@ from agentkit.retrieval import (
 )
 from agentkit.runs import Run
 from agentkit.settings import Settings
-from agentkit.teams import Answer, Question, Task, Team, continuing
+from agentkit.teams import Answer, Question, Task, Team, built, continuing
 from agentkit.teams.allowed import AllowedTools
-from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.own_tools import load_tools
 from agentkit.teams.question import Facts, Whom
 from agentkit.teams.repeating import Repeat
@@ -190,7 +189,7 @@ class Workspace(DocumentRuns):
         return self.team_shelf.all(owner)
 
     def save_team(
-        self, owner: str, document: TeamDocument | Mapping[str, Any] | str, team_id: str = ""
+        self, owner: str, document: built.TeamDocument | Mapping[str, Any] | str, team_id: str = ""
     ) -> KeptTeam:
         """Keep a team, or a new version of the one with this id, whose `key` a question is asked
         of as its `team_id`; raises ConfigError that names every problem, and NotFound.
@@ -202,7 +201,7 @@ class Workspace(DocumentRuns):
         owner: str,
         question: Question | str,
         *,
-        team: TeamDocument | Mapping[str, Any] | None = None,
+        team: built.TeamDocument | Mapping[str, Any] | None = None,
         **facts: Unpack[Facts],
     ) -> Run[Answer]:
         """Ask a team, in a new chat or in one that is there; the run's `chat_id` says which.

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -92,12 +92,20 @@ def draw_part(form: Form, part: type[Part], path: Path, leave_out: Sequence[str]
         return
     wrong = sum(len(list(form.checked.within(one.place))) for one in rare)
     label = f"More ({figures.count(wrong, 'problem')})" if wrong else "More"
-    folded = st.expander(
-        label, key=form.draft.spot("more", *path), type="compact", on_change="rerun"
-    )
-    if folded.open:
+    if folded := _unfold(label, form.draft.spot("more", *path), "compact"):
         with folded:
             _draw_fields(rare)
+
+
+def _unfold(label: str, key: str, kind: Literal["default", "compact"]) -> Any:
+    """An expander that is open, else None; with another label it stays as it was, which Streamlit
+    takes for a new one.
+    """
+    was_open = f"{key}-open"
+    before = bool(st.session_state.get(was_open))
+    folded = st.expander(label, before, key=key, type=kind, on_change="rerun")
+    st.session_state[was_open] = bool(folded.open)
+    return folded if folded.open else None
 
 
 def draw_rows(field: Field) -> None:
@@ -138,8 +146,7 @@ def _draw_row(field: Field, part: type[Part], place: int, title: str) -> None:
         return
     wrong = len(list(form.checked.within(find_place(_numbered(path)))))
     told = f"{label} · :red[{figures.count(wrong, 'problem')}]" if wrong else label
-    folded = st.expander(told, key=form.draft.spot("row", *path), on_change="rerun")
-    if folded.open:
+    if folded := _unfold(told, form.draft.spot("row", *path), "default"):
         with folded:
             _draw_moves(field, place, title)
             draw_part(form, part, path)

@@ -128,8 +128,8 @@ def _discussion() -> Json:
 
 def _plan() -> Json:
     agents = [
-        _agent("Planner", "You plan what is to be looked up and computed.", documents={}),
-        _agent("Solver", f"You answer from what the steps gave.\n{CITE}"),
+        _agent("Planner", "", documents={}),
+        _agent("Solver", ""),
     ]
     return {"agents": agents, "flow": {"kind": "plan"}}
 
