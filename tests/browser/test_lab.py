@@ -102,7 +102,7 @@ def test_a_collection_is_exported_and_imported_under_another_name(
     expect(page.get_by_role("combobox", name="Collection")).to_have_value("Copies")
     page.get_by_role("link", name="Try it in the retrieval lab").click()
     page.get_by_role("textbox", name="Query").fill(QUESTION)
-    page.get_by_role("button", name="Search").click()
+    page.get_by_role("button", name="Search", exact=True).click()
     expect(page.locator("[class*='st-key-hit-A-']").first).to_contain_text(
         "employee-handbook.pdf, p. 2"
     )

@@ -125,7 +125,7 @@ def test_files_are_kept_by_a_switch_that_is_there_with_them(
     )
     expect(box.get_by_text("lid.txt")).to_be_visible()
     expect(switch).to_be_visible()
-    page.get_by_role("button", name="Narrow").focus()
+    page.get_by_role("button", name="Prompts").focus()
     page.keyboard.press("Tab")
     page.keyboard.press("Space")
     expect(switch.get_by_role("switch")).to_be_checked()

@@ -57,7 +57,8 @@ def fill(page: Page, label: str, text: str) -> None:
 
 
 def choose(page: Page, label: str, option: str) -> None:
-    page.get_by_role("combobox", name=re.compile(f"{label}$")).click()
+    box = page.get_by_role("combobox", name=re.compile(f"{label}$"))
+    box.press("ArrowDown")  # a click may scroll the page, and that closes the options
     page.get_by_role("option", name=option).click()
     driver.settled(page)
 

@@ -21,6 +21,7 @@ from agentkit.teams.built.flows import (
 )
 from agentkit.teams.built.tools import BUILT_IN
 from agentkit.teams.own_tools import load_tools
+from agentkit.ui.composer import address
 from agentkit.ui.shared import state
 from agentkit.ui.teams import checking, drafts, picture, sharing, trying, versions
 from agentkit.ui.teams.checking import Checked
@@ -135,6 +136,7 @@ def _draw_bar(draft: Draft, checked: Checked) -> None:
             )
     _tell(draft, checked)
     if use and (kept := _save(draft)):
+        address.remember(None)  # else the chat that was open last would be shown
         st.switch_page(state.PAGES / "chat.py", query_params={"team": kept.key})
 
 
