@@ -117,4 +117,4 @@ def _first_answer_is_copied(page: Page) -> None:
     expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
     copied = page.evaluate("navigator.clipboard.readText()")
     assert papers.WARRANTY in copied
-    assert "[1]" in copied
+    assert "[^1]: kettle.pdf, p. 3" in copied

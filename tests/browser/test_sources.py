@@ -223,13 +223,13 @@ def test_the_source_stays_in_sight_while_the_answer_is_read(chats: Chats, page: 
 def test_earlier_messages_keep_the_line(opened: Page) -> None:
     earlier = opened.get_by_role("button", name="Earlier messages")
     expect(earlier).to_be_visible()
-    question = opened.get_by_text(f"Question {QUESTIONS - 15}?")
+    question = opened.get_by_text(f"Question {QUESTIONS - 15}?", exact=True)
     before = _put(opened, earlier, 200)
     before = _top(question)
     earlier.click()
-    expect(opened.get_by_text("Question 0?")).to_be_attached()
+    expect(opened.get_by_text("Question 0?", exact=True)).to_be_attached()
     assert _top(question) == pytest.approx(before, abs=PIXEL)
-    first, last = opened.get_by_text("Question 0?").evaluate(TOP), before
+    first, last = opened.get_by_text("Question 0?", exact=True).evaluate(TOP), before
     assert first < last - 1000
 
 

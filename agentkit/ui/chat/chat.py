@@ -127,6 +127,9 @@ def warm_up() -> None:
     with st.container(key="warm-up"):
         st.markdown(_WARM)
         st.pills("Sources", ["1"], key="warm-sources", disabled=True)
+        st.feedback("thumbs", key="warm-thumbs", disabled=True)
+        st.menu_button("More", ["More"], key="warm-more", disabled=True)
+        st.page_link(state.PAGES / "runs.py", label="Run", disabled=True)
 
 
 def _first_words(shown: Sequence[Turn], run: Run[Any] | None) -> str:
