@@ -32,7 +32,7 @@ def many(ledger: Ledger) -> Ledger:
             select 'c' || i, 1, ?, null, null, null, '', 'openai', 'gpt',
         'chat', 'failed',
         '-' || repeat('why, ', 20), '', i, 0, 0, 0, 0, false, null, 1, null, '{}',
-        timestamp '2026-03-01' + interval (i) second, false from range(?) r(i)""",
+        timestamp '2026-03-01' + interval (i) second from range(?) r(i)""",
         [OWNER, MANY],
     )
     return ledger
