@@ -129,7 +129,7 @@ def warm_up() -> None:
         st.pills("Sources", ["1"], key="warm-sources", disabled=True)
         st.feedback("thumbs", key="warm-thumbs", disabled=True)
         st.menu_button("More", ["More"], key="warm-more", disabled=True)
-        st.page_link(state.PAGES / "runs.py", label="Run", disabled=True)
+        st.page_link(state.PAGES / "runs.py", label="Warm up", disabled=True)
 
 
 def _first_words(shown: Sequence[Turn], run: Run[Any] | None) -> str:
