@@ -23,6 +23,7 @@ from agentkit.ledger.whole import WholeChat, read_whole, store_whole
 from agentkit.messages import new_id
 from agentkit.retrieval import FakeEmbedder, Source
 from agentkit.settings import Settings
+from agentkit.teams import Question
 from agentkit.workspace import Workspace, kernels
 from agentkit.workspace.sharing import form, reading
 from agentkit.workspace.sharing.sharing import Sharing
@@ -158,8 +159,8 @@ def test_a_file_names_no_files_of_a_machine(
     secret = tmp_path / "secret.txt"
     secret.write_text("The code is 1234.")
     source = Source("secret.txt", secret, "upload:1")
-    asked = {"collection": "Kitchen", "chat_id": chat.id, "attachments": [source]}
-    workspace.ask(OWNER, "What is the code?", **asked).result()  # type: ignore[arg-type]
+    asked = Question("What is the code?", "Kitchen", chat_id=chat.id, attachments=[source])
+    workspace.ask(OWNER, asked).result()
     path = workspace.sharing.export(OWNER, chat.id, tmp_path / "chat.json")
     written = json.loads(path.read_text())
     assert str(secret) not in path.read_text()

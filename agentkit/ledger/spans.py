@@ -121,10 +121,6 @@ class Trace:
         known = (one for one in self.spans if step in (str(one.seq), one.key) and step)
         return next(known, None)
 
-    def of_event(self, seq: int) -> Span | None:
-        """The span that an event belongs to."""
-        return next((one for one in self.spans if seq in one.seqs), None)
-
     def events_of(self, span: Span) -> list[Event]:
         """The events of a span, in their order."""
         return [self.events[seq].event for seq in span.seqs]

@@ -129,5 +129,3 @@ _CHINESE = Prompts(
 )
 PROMPTS: Mapping[PlanLanguage, Prompts] = {"en": _ENGLISH, "zh": _CHINESE}
 """By language."""
-READING = _ENGLISH.reading
-"""What the reader is told in English."""

@@ -128,17 +128,26 @@ def test_a_link_says_whom_it_asks_and_what_it_is_narrowed_to(
     app.button(key="narrow").click().run()
     app.multiselect(key=f"narrow-new-{kitchen}-types").set_value(["text/markdown"]).run()
     app.button(key="narrow-done").click().run()
+    (tea,) = workspace.library.documents(OWNER, "Kitchen")
+    workspace.ledger.set(OWNER, "", "mentions", [tea.id])
+    app.run()
     link = address(app)
     workspace.ledger.set(OWNER, "", "narrowed", None)
+    workspace.ledger.set(OWNER, "", "mentions", None)
     again = open_page("chat", **link)
     assert "Only: MD" in texts(again)
+    assert f"Next question: {tea.name}" in texts(again).replace("\\", "")
     ask(again)
     (question,) = questions(workspace, again)
     assert (question.collection, question.team_id) == ("Kitchen", "research")
     assert question.scope.media_types == ["text/markdown"]
-    odd = open_page("chat", narrow='{"scope": {"tags": 3}}', team="nobody", model="<none>")
+    assert question.scope.document_ids == [tea.id]
+    odd = open_page(
+        "chat", narrow='{"scope": {"tags": 3}}', team="nobody", model="<none>", about="gone"
+    )
     told = " ".join(str(one.value) for one in odd.toast).replace("\\", "")
     assert "team nobody, model <none>, narrow" in told
+    assert "about gone" in told
 
 
 def test_a_collection_that_is_gone_is_told_and_the_chat_goes_on(

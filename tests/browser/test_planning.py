@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from agentkit.messages import text_of
-from agentkit.teams.planning_prompts import READING
+from agentkit.teams.planning_prompts import PROMPTS
 from tests.browser import driver, papers
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
@@ -32,7 +32,7 @@ AGAIN = (
 def _play(body: dict[str, Any]) -> Answer:
     """A planner that needs two tries and a second plan, a reader that halts, a solver."""
     first, last = (text_of(body["messages"][index]["content"]) for index in (0, -1))
-    if first == READING:
+    if first == PROMPTS["en"].reading:
         return Answer("1300", halt_after=0)
     if "Now answer the question." in last:
         return Answer(f"It leaves 140 minutes before midnight: {papers.FERRY} [1]")

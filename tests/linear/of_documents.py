@@ -25,7 +25,6 @@ from agentkit.teams.werewolf import parsers as game
 from agentkit.ui.shared import passage
 from agentkit.ui.steps import chat, kind, words
 from agentkit.ui.text import markdown
-from agentkit.ui.text import words as drawn_words
 from tests.linear.feeding import Eater, Worst
 from tests.linear.signs import (
     ASIAN,
@@ -363,7 +362,6 @@ EATERS = [
         ["\n\n", "```\n\n"],
     ),
     Eater("ui.markdown.literal", markdown.literal, MARKDOWN, ["*", " "]),
-    Eater("ui.words.breakable", drawn_words.breakable, ["a", " ", "x" * 999 + " "]),
     Eater(
         "ui.passage.leaning",
         lambda text: passage.leaning(text, 1),

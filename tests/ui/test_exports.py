@@ -67,11 +67,10 @@ def test_markdown_has_sources_as_footnotes_numbered_through() -> None:
     assert text.index("## You\n\nHow hot?") < text.index("## You\n\nWhy?")
 
 
-def test_one_turn_is_written_the_same_way() -> None:
-    turn = as_markdown.write_turn("How hot?", "At 80 degrees [1].", [cite(1, page=4)])
-    assert turn == (
-        "**How hot?**\n\nAt 80 degrees [^1].\n\n"
-        "[^1]: tea\\.txt, p\\. 4: “Steeped at 80 degrees\\.”\n"
+def test_one_answer_is_written_the_same_way() -> None:
+    answer = as_markdown.write_answer("At 80 degrees [1].", [cite(1, page=4)])
+    assert answer == (
+        "At 80 degrees [^1].\n\n[^1]: tea\\.txt, p\\. 4: “Steeped at 80 degrees\\.”\n"
     )
 
 

@@ -167,15 +167,6 @@ def test_code_with_blank_lines_stays_in_one_piece() -> None:
     assert markdown.finished("First.\n\n```\na\n\nb") == ("First.", "```\na\n\nb")
 
 
-def test_sources_become_footnotes_outside_of_code() -> None:
-    text = "Hot [1, 2], says [7].\n\n```\nrow[1]\n```\n`x[2]` is `y`."
-    made = markdown.with_footnotes(text, {1: "tea.txt, p. 3", 2: "pot.txt"})
-    assert made == (
-        "Hot [^1][^2], says [7].\n\n```\nrow[1]\n```\n`x[2]` is `y`.\n\n[^1]: tea.txt, p. 3\n\n"
-        "[^2]: pot.txt"
-    )
-
-
 def test_marked_words_are_shown_as_they_stand() -> None:
     shown = markdown.marked([("    It is ", False), ("*hot*\nnow", True), (".", False)])
     assert shown == "It is :primary-background[\\*hot\\*]  \n:primary-background[now]\\."

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -16,6 +15,7 @@ from agentkit.ledger.feedback import Rating, Thumb, find_ratings, rate
 from agentkit.ledger.tree import Tree, choose_head, read_stamp, read_tree
 from agentkit.ui.chat import stored
 from agentkit.ui.composer import forecast
+from agentkit.ui.exports import as_markdown
 from agentkit.ui.shared import components, dialogs, state
 from agentkit.ui.steps.flow import list_spent
 from agentkit.ui.steps.turns import Turn
@@ -127,14 +127,7 @@ def is_answering(chat_id: str) -> bool:
 
 def _write_copy(turn: Turn) -> str:
     """The answer as Markdown, its sources as footnotes."""
-    notes = {int(one["marker"]): _describe(one) for one in turn.citations}
-    return markdown.with_footnotes(turn.answer.content if turn.answer else "", notes)
-
-
-def _describe(citation: Mapping[str, Any]) -> str:
-    """Document, page or place, and heading."""
-    where = f"p. {citation['page']}" if citation["page"] else citation["place"]
-    return ", ".join(filter(None, (citation["document"], where, citation["heading"])))
+    return as_markdown.write_answer(turn.answer.content if turn.answer else "", turn.citations)
 
 
 def _list_actions(turn: Turn, beside: Sequence[str], *, is_last: bool) -> list[str]:

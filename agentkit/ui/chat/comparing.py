@@ -4,16 +4,15 @@ what they took.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from agentkit.ledger import queries
+from agentkit.ledger.aligning import How, Piece, compare_texts
 from agentkit.ledger.queries import Totals
 from agentkit.ui.chat.actions import Rows
 from agentkit.ui.shared import dialogs, state
@@ -23,11 +22,6 @@ from agentkit.ui.text import figures, markdown
 _TURNS = 10  # of a branch that are compared
 Part = tuple[str, bool]
 """A piece of a text, and whether it differs from the other one."""
-
-_UNITS = (re.compile(r"\S+"), re.compile(r"[^\n.!?]*[\n.!?]+|[^\n.!?]+"))
-"""How a text is cut: into words, or where those are too many into sentences."""
-_MOST = 3_000
-"""Pieces of a text that are compared: more would take seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,25 +175,10 @@ _FIGURES: dict[str, Callable[[Side], str]] = {
 
 def find_differences(one: str, other: str) -> tuple[list[Part], list[Part]]:
     """Both texts in parts; too long ones differ as a whole."""
-    for unit in _UNITS:
-        pieces, others = _cut(one, unit), _cut(other, unit)
-        if max(len(pieces), len(others)) <= _MOST:
-            return _compare(pieces, others)
-    return [(one, one != other)], [(other, one != other)]
+    pieces = compare_texts(one, other)
+    return _take_parts(pieces, "removed"), _take_parts(pieces, "added")
 
 
-def _cut(text: str, unit: re.Pattern[str]) -> list[str]:
-    """The pieces of a text, which together are the text."""
-    ends = [0, *(match.end() for match in unit.finditer(text)), len(text)]
-    cut = [text[start:end] for start, end in pairwise(ends)]
-    return [piece for piece in cut if piece]
-
-
-def _compare(one: Sequence[str], other: Sequence[str]) -> tuple[list[Part], list[Part]]:
-    words, others = [piece.strip() for piece in one], [piece.strip() for piece in other]
-    left: list[Part] = []
-    right: list[Part] = []
-    for kind, start, end, first, last in SequenceMatcher(None, words, others).get_opcodes():
-        left.append(("".join(one[start:end]), kind != "equal"))
-        right.append(("".join(other[first:last]), kind != "equal"))
-    return [part for part in left if part[0]], [part for part in right if part[0]]
+def _take_parts(pieces: Sequence[Piece], own: How) -> list[Part]:
+    """What one of the two texts consists of."""
+    return [(piece.text, piece.how == own) for piece in pieces if piece.how in ("same", own)]

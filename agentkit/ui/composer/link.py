@@ -15,15 +15,15 @@ import streamlit as st
 from agentkit.errors import WrongArgument
 from agentkit.ledger import Chat
 from agentkit.llm.calls.wishes import check_instructions
-from agentkit.ui.composer import choices, narrowing, settings
+from agentkit.ui.composer import choices, mentions, narrowing, settings
 from agentkit.ui.shared import kept
 from agentkit.ui.text import markdown
 from agentkit.workspace.chat_settings import UNSET, ChatSettings
 
 _SETTINGS = ("instructions", "temperature", "max_tokens", "seed", "reasoning_effort", "also")
 _WHOM = ("collection", "team", "model")
-_NARROW = "narrow"
-_NAMES = (*_WHOM, *_SETTINGS, _NARROW)
+_NARROW, _ABOUT = "narrow", "about"
+_NAMES = (*_WHOM, *_SETTINGS, _NARROW, _ABOUT)
 _LONGEST = 2_000  # characters of what narrows; more is no address
 _WRITTEN = "settings-in-address"
 
@@ -76,6 +76,9 @@ def _take(
             collection = choices.choice(None, choices.collections()).collection
             narrowing.take_over(collection, json.loads(text))
             return found
+        case "about":
+            mentions.take_over(texts)
+            return found
         case "instructions":
             return replace(found, instructions=check_instructions(text.strip()))
         case "also":
@@ -95,6 +98,7 @@ def _find_values(there: Mapping[str, int]) -> dict[str, list[str]]:
     values |= {
         "also": list(now.also),
         "instructions": [now.instructions] if now.instructions else [],
+        _ABOUT: mentions.list_chosen(None),
         _NARROW: [narrowed] if len('""') < len(narrowed) <= _LONGEST else [],
     }
     if any(values.values()):

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from agentkit.errors import NotFound
+from agentkit.errors import NotFound, WrongArgument
 from agentkit.retrieval.types import Scope
 from agentkit.teams import Question
 from agentkit.ui.shared import kept, state
@@ -22,6 +22,20 @@ def narrow(chat_id: str | None, scope: Scope) -> Scope:
     """The scope for the next question: only the chosen documents, where some are."""
     chosen = _chosen(chat_id)
     return replace(scope, document_ids=chosen) if chosen else scope
+
+
+def list_chosen(chat_id: str | None) -> list[str]:
+    """The ids of the documents that the next question is only about."""
+    return [one for one in _chosen(chat_id) if _find_name(one)]
+
+
+def take_over(ids: Sequence[str]) -> None:
+    """Let the first question of a new chat be about these; raises WrongArgument for one that is
+    not there.
+    """
+    if gone := [one for one in ids if not _find_name(one)]:
+        raise WrongArgument(f"There is no document {gone[0]!r}.")
+    kept.put(None, "mentions", list(ids) or None)
 
 
 def forget(chat_id: str | None) -> None:

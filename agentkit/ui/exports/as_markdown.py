@@ -25,11 +25,10 @@ def write_chat(file: ChatFile) -> str:
     return _join([*parts, *page.notes, *page.pictures])
 
 
-def write_turn(question: str, answer: str, citations: Sequence[Mapping[str, Any]]) -> str:
-    """One question with its answer; without a question the answer alone."""
+def write_answer(answer: str, citations: Sequence[Mapping[str, Any]]) -> str:
+    """One answer with its sources."""
     page = _Page()
-    asked = [f"**{markdown.literal(question)}**"] if question else []
-    return _join([*asked, page.put_answer(answer, citations), *page.notes])
+    return _join([page.put_answer(answer, citations), *page.notes])
 
 
 class _Page:

@@ -133,25 +133,6 @@ def _link(number: int, message_id: str, linked: bool, doubtful: bool) -> str:
     return f"[{shown}](#cite-{message_id}-{number}{sign})" if linked else shown
 
 
-def with_footnotes(text: str, notes: Mapping[int, str]) -> str:
-    """An answer to be copied: its `[n]` outside of code are `[^n]` where there is a note, and the
-    notes stand below it.
-    """
-    text = _normal(text)
-    starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text)]
-    fences = [(starts[first], starts[last]) for kind, first, last in _blocks(text)]
-    code = [*fences, *_code(text)]
-
-    def noted(match: re.Match[str]) -> str:
-        if any(start <= match.start() < end for start, end in code):
-            return match[0]
-        numbers = map(int, match[0][1:-1].split(","))
-        return "".join(f"[^{n}]" if n in notes else f"[{n}]" for n in numbers)
-
-    listed = [f"[^{n}]: {note}" for n, note in sorted(notes.items())]
-    return "\n\n".join([_MARKER.sub(noted, text).rstrip(), *listed])
-
-
 def marked(parts: Sequence[tuple[str, bool]]) -> str:
     """Text as it stands, line by line, with a ground behind the parts that are marked."""
     shown = "".join(_ground(part) if mark else _lines(part) for part, mark in parts)
