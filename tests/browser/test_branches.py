@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser import driver, papers
+from tests.browser.axe import violations
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 
@@ -135,6 +136,11 @@ def _compare(page: Page) -> None:
     expect(dialog).to_contain_text(SUNDAY)
     expect(dialog).to_contain_text("This branch has no such turn.")
     driver.settled(page)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        driver.settled(page)
+        assert violations(page, f"two versions, {scheme}") == []
+    page.emulate_media(color_scheme="light")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
 

@@ -62,16 +62,14 @@ def test_markdown_has_sources_as_footnotes_numbered_through() -> None:
     assert text.startswith("# Tea \\*hot\\*\n\nAnswer with citations, over Kitchen · offline")
     assert "At 80 degrees [^1], or 90 [^2]\\[3\\]." in text
     assert "As `[1]` says: it is bitter [^3]." in text
-    assert "\n[^1]: tea\\.txt, p\\. 4: “Steeped at 80 degrees\\.”\n" in text
-    assert "\n[^3]: tea\\.txt, Taste: “" in text
+    assert "\n[^1]: tea.txt, p. 4: “Steeped at 80 degrees.”\n" in text
+    assert "\n[^3]: tea.txt, Taste: “" in text
     assert text.index("## You\n\nHow hot?") < text.index("## You\n\nWhy?")
 
 
 def test_one_answer_is_written_the_same_way() -> None:
     answer = as_markdown.write_answer("At 80 degrees [1].", [cite(1, page=4)])
-    assert answer == (
-        "At 80 degrees [^1].\n\n[^1]: tea\\.txt, p\\. 4: “Steeped at 80 degrees\\.”\n"
-    )
+    assert answer == ("At 80 degrees [^1].\n\n[^1]: tea.txt, p. 4: “Steeped at 80 degrees.”\n")
 
 
 def test_hostile_text_is_no_markup_of_markdown() -> None:
@@ -127,9 +125,9 @@ def test_what_cells_gave_is_in_both() -> None:
     turn = said("Plot it", "There it is.")
     file = chat_file(turn, events=[cell], kept={"0" * 64 + ".png": png})
     text, page = as_markdown.write_chat(file), as_html.write_page(file)
-    assert "![Plot\\: Fares by day][picture-1]" in text
+    assert "![Plot: Fares by day][picture-1]" in text
     assert f"[picture-1]: data:image/png;base64,{png}" in text
-    assert "| a \\(1\\) | a \\(2\\) |\n| --- | --- |\n| 1 | \\<b\\> |" in text
+    assert "| a (1) | a (2) |\n| --- | --- |\n| 1 | \\<b\\> |" in text
     assert "*Chart\\: Fares*\n\n| day | euros |\n| --- | --- |\n| 1 | 3 |\n| 2 |  |" in text
     assert f'<img alt="Plot: Fares by day" src="data:image/png;base64,{png}">' in page
     assert "<td>&lt;b&gt;</td>" in page
@@ -188,3 +186,12 @@ def test_what_an_answer_took_is_told() -> None:
     call: dict[str, Any] = {"input_tokens": 1_200, "output_tokens": 30, "cost": 0.25}
     page = as_html.write_page(chat_file(said("Why?", "So."), call=call))
     assert "small · 1,200 tokens in, 30 out · 2.0 s · $0.2500" in page
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["- a", "+ a", "1. a", "12) a", "=== a", "# a", "> a", "| a |", "*a*", "a\n- b", "![a](b)"],
+)
+def test_whatever_people_wrote_is_a_paragraph(text: str) -> None:
+    made = tags(MarkdownIt("commonmark").render(as_markdown.escape(text)))
+    assert {tag for tag, _ in made.found} == {"p"}

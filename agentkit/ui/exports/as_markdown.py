@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,11 +16,14 @@ from agentkit.ui.text import markdown
 from agentkit.ui.text.results import Picture, Remark, Result, Table
 from agentkit.workspace.sharing.form import ChatFile
 
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~$!&])")
+_BEGINS_LIST = re.compile(r"^(\d{0,9})([-+=.)])")
+
 
 def write_chat(file: ChatFile) -> str:
     """The open branch of a chat."""
     page = _Page()
-    parts = [f"# {markdown.literal(file.chat.title)}", markdown.literal(describe_chat(file))]
+    parts = [f"# {escape(file.chat.title)}", escape(describe_chat(file))]
     for exchange in list_exchanges(file):
         parts += _write_exchange(exchange, page)
     return _join([*parts, *page.notes, *page.pictures])
@@ -49,7 +53,7 @@ class _Page:
         """The sign of a picture, which itself stands at the end."""
         name = f"picture-{len(self.pictures) + 1}"
         self.pictures.append(f"[{name}]: data:{picture.mime};base64,{picture.content}")
-        return f"![{markdown.literal(picture.title)}][{name}]"
+        return f"![{escape(picture.title)}][{name}]"
 
 
 def _write_exchange(exchange: Exchange, page: _Page) -> Iterable[str]:
@@ -62,7 +66,7 @@ def _write_exchange(exchange: Exchange, page: _Page) -> Iterable[str]:
     if exchange.answer:
         yield page.put_answer(exchange.answer, exchange.citations)
     remarks = filter(None, [exchange.end, exchange.took])
-    yield from (f"*{markdown.literal(remark)}*" for remark in remarks)
+    yield from (f"*{escape(remark)}*" for remark in remarks)
 
 
 def _write_result(result: Result, page: _Page) -> str:
@@ -72,23 +76,28 @@ def _write_result(result: Result, page: _Page) -> str:
         case Table():
             return _write_table(result)
         case Remark(text):
-            return markdown.literal(text)
+            return escape(text)
 
 
 def _write_table(table: Table) -> str:
     rows = [table.columns, ["---"] * len(table.columns), *table.rows]
     head, rule, *body = rows
     lines = [_write_row(head), f"| {' | '.join(rule)} |", *map(_write_row, body)]
-    return "\n".join([f"*{markdown.literal(table.title)}*", "", *lines])
+    return "\n".join([f"*{escape(table.title)}*", "", *lines])
 
 
 def _write_row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(markdown.literal, cells))} |"
+    return f"| {' | '.join(map(escape, cells))} |"
 
 
 def _describe(citation: Mapping[str, Any]) -> str:
-    place = markdown.literal(describe_source(dict(citation)))
-    return f"{place}: “{markdown.literal(str(citation['text']))}”"
+    place = escape(describe_source(dict(citation)))
+    return f"{place}: “{escape(str(citation['text']))}”"
+
+
+def escape(text: str) -> str:
+    """The text on one line, in which nothing is markup; full stops stay as people read them."""
+    return _BEGINS_LIST.sub(r"\1\\\2", _MARKUP.sub(r"\\\1", " ".join(text.split())))
 
 
 def _join(parts: Iterable[str]) -> str:

@@ -155,12 +155,14 @@ function start({ data, setTriggerValue, parentElement }) {
             shown.setAttribute("aria-label", "Source");
             shown.focus({ preventScroll: true });
         }
-        if (version && document.activeElement === document.body) wayOn(version)?.focus({ preventScroll: true });
+        // A button that can no longer be pressed keeps the focus for a moment, and then nothing has it.
+        const at = document.activeElement, isLost = at === document.body || at?.disabled === true;
+        if (version && isLost) wayOn(version)?.focus({ preventScroll: true });
         if (!shown && open && document.activeElement === document.body) found(opener)?.focus({ preventScroll: true });
         open = shown !== null;
     };
     const watch = new MutationObserver(changed), sizes = new ResizeObserver(keep);
-    watch.observe(main, { childList: true, subtree: true });
+    watch.observe(main, { childList: true, subtree: true, attributeFilter: ["disabled"] });
     sizes.observe(main.querySelector('[data-testid="stMainBlockContainer"]') ?? main);
     changed();
 
