@@ -23,7 +23,7 @@ def test_a_chat_goes_out_in_three_forms_and_comes_back(cli: Cli, chat: str, tmp_
     path = tmp_path / "How long is the Danube.md"
     assert (out.code, out.err) == (0, "")
     assert out.out.startswith(f"How long is the Danube?: 2 messages in {path} (")
-    assert "[^1]: rivers\\.md" in path.read_text()
+    assert "[^1]: rivers.md" in path.read_text()
     page = tmp_path / "river.html"
     assert cli("export", chat, "--format", "html", "--out", page).code == 0
     assert '<a href="#source-1-1">[1]</a>' in page.read_text()
