@@ -30,6 +30,8 @@ _TOLD = 4_000  # characters of the answer that the model is shown
 _DOCUMENTS, _CHUNKS = 6, 30
 _STEM = 5  # characters of a word that its other forms have, too
 _MARK = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])?\s*")
+_NUMBER = re.compile(r"^\d{1,2}(?:\.\d{1,2})*\.\s+|^\d{1,2}(?:\.\d{1,2})+\s+")
+_CELLS = "|"  # between the names of a table's columns, which nobody asks about
 _WORD = re.compile(r"\w{3,}")
 _INSTRUCTIONS = (
     "Write the three questions that the person is likely to ask next about the same documents, in"
@@ -98,7 +100,7 @@ def _choose(passages: Iterable[tuple[str, str]], most: int) -> list[str]:
 
 def _is_spoken_of(heading: str, text: str) -> bool:
     """Whether a word of the heading comes again below it, so that a question about it finds it."""
-    if not _SHORTEST <= len(heading) <= _LONGEST:
+    if _CELLS in heading or not _SHORTEST <= len(heading) <= _LONGEST:
         return False
     below = text.replace(heading, " ", 1).lower()
     return any(word[:_STEM].removesuffix("s") in below for word in _words(heading))
@@ -110,8 +112,8 @@ def _take_turns(lists: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _last_part(heading: str) -> str:
-    """Without those above it."""
-    return " ".join(heading.rpartition(" > ")[2].split())
+    """Without those above it, and without its number."""
+    return _NUMBER.sub("", " ".join(heading.rpartition(" > ")[2].split()))
 
 
 def _words(text: str) -> set[str]:

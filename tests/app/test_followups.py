@@ -154,3 +154,15 @@ def test_a_heading_of_which_nothing_is_said_is_passed_over(
     text = "# Notes\n\nTea is green.\n\n# Cups\n\nA cup is small.\n"
     ingest("Kitchen", {"cups.md": text})
     assert followups.list_headings(workspace.library, OWNER, "Kitchen", 4) == ["Cups"]
+
+
+def test_a_heading_is_asked_about_without_its_number_and_columns_are_none(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
+    text = (
+        "# 3.1 Leave\n\nLeave is 27 days.\n\n# 12. Salaries\n\nSalaries come monthly.\n\n"
+        "# 10 rules\n\nRules are kept.\n\n# Article | Price\n\nThe price of an article.\n"
+    )
+    ingest("Kitchen", {"handbook.md": text})
+    found = followups.list_headings(workspace.library, OWNER, "Kitchen", 9)
+    assert found == ["Leave", "Salaries", "10 rules"]
