@@ -7,7 +7,7 @@ import streamlit as st
 from agentkit.errors import NotFound
 from agentkit.ui.chat import chat, chat_list, export, search, source, welcome
 from agentkit.ui.composer import address, choices, composer, link, prompts, requests
-from agentkit.ui.shared import components, state
+from agentkit.ui.shared import components
 
 address.follow()
 try:
@@ -20,14 +20,10 @@ export.draw_import()
 run, asked, known = None, None, choices.collections()
 link.follow(current, known)
 if problem:
-    state.page_head(
-        "Chat", "Ask your documents. Every answer cites its sources and shows what it took."
-    )
+    chat.draw_head_of_none()
     chat.draw_unknown(problem)
 elif current is None:
-    state.page_head(
-        "Chat", "Ask your documents. Every answer cites its sources and shows what it took."
-    )
+    chat.draw_head_of_none()
     welcome.draw_welcome(known)
 else:
     run = chat.live_run(current)

@@ -15,6 +15,12 @@ from tests.servers.openai_server import Answer, OpenAIServer, words
 
 BEGUN = "The last ferry leaves"
 ANSWER = f"{BEGUN} at 21:40 [1]."
+COUNT_TITLES = """() => {
+    const count = () => document.querySelectorAll('[data-testid="stMain"] h1').length;
+    window.mostTitles = count();
+    const look = () => { window.mostTitles = Math.max(window.mostTitles, count()); };
+    new MutationObserver(look).observe(document.body, {childList: true, subtree: true});
+}"""
 
 
 @pytest.fixture
@@ -92,12 +98,14 @@ def test_chat_in_the_navigation_leads_to_the_open_chat_and_back_leads_out_of_it(
     driver.settled(page)
     expect(heading).to_have_text(papers.FERRY_QUESTION)
     assert page.url == chat
+    page.evaluate(COUNT_TITLES)
     page.get_by_role("button", name="New chat").click()
     expect(heading).to_have_text("Chat")
     page.go_back()
     expect(heading).to_have_text(papers.FERRY_QUESTION)
     page.go_forward()
     expect(heading).to_have_text("Chat")
+    assert page.evaluate("window.mostTitles") == 1, "a title stands beside the one before it"
 
 
 def test_on_a_phone_the_sidebar_closes_after_a_choice(

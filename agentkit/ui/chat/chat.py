@@ -153,6 +153,15 @@ def _draw_head(chat: Chat, chosen: Question, first: str) -> None:
         state.page_head(markdown.literal(chat.title), asks)
 
 
+def draw_head_of_none() -> None:
+    """The title where no chat is open, at the place of a chat's title: there is never both."""
+    st.empty()
+    with st.container(key="head"):
+        state.page_head(
+            "Chat", "Ask your documents. Every answer cites its sources and shows what it took."
+        )
+
+
 def speak(chat: Chat | None, run: Run[Any] | None) -> None:
     """Tell a screen reader what goes on in the chat, and the answer once it is there."""
     request = run.waiting_for if run else None
