@@ -31,6 +31,9 @@ def runs(
     kind: _MANY = None,
     team: _MANY = None,
     model: _MANY = None,
+    document: Annotated[
+        str, typer.Option(help="The id of a document that it took in, found or cited.")
+    ] = "",
     since: _DAY = None,
     until: _DAY = None,
     sort: Annotated[
@@ -55,6 +58,7 @@ def runs(
             model or (),
             since,
             until and until + timedelta(days=1),
+            document,
         )
         found = workspace.figures.find_runs(chosen, sort, limit)
         is_narrowed = chosen != RunFilter(workspace.settings.owner)
