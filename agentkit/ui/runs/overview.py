@@ -265,7 +265,7 @@ def _filter(said: str) -> RunFilter:
         times.begin(since) if since else None,
         times.begin(until + timedelta(days=1)) if until else None,
         _get("document"),
-        _get("how") or HOWS,
+        hows=_get("how") or HOWS,
     )
 
 
