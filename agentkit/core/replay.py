@@ -121,6 +121,8 @@ class Recording:
         self._change, self._is_told = change, False
         self._on_live, self._read_request = on_live, read_request
         self._replies: dict[str, list[ModelReplied]] = defaultdict(list)
+        self._places: dict[str, int] = {}
+        """Which of the model calls each is, from 1, by its id."""
         self._unfinished: set[Key] = set()
         self._open: set[str] = set()
         self._within_tools: set[str] = set()
@@ -142,6 +144,7 @@ class Recording:
 
     def _add_call(self, event: ModelCalled) -> None:
         if event.purpose == "chat":
+            self._places.setdefault(event.call_id, len(self._places) + 1)
             self._unfinished.add((event.agent, event.asked))
 
     def _add_reply(self, event: ModelReplied) -> None:
@@ -319,15 +322,19 @@ class Recording:
         then, at = self._read_request(expected.call_id), 0
         while at < min(len(then), len(messages)) and hash_of(then[at]) == hash_of(messages[at]):
             at += 1
-        raise ReplayDiffers(
+        difference = ReplayDiffers(
             f"{expected.agent or 'The model'} would be asked something else now than"
-            f" {self._then}: {_describe_difference(then[at:], messages[at:], at)}. Nothing was"
-            f" asked. {self._advice}; what there was is kept."
+            f" {self._describe_then(expected.call_id)}:"
+            f" {_describe_difference(then[at:], messages[at:], at)}. Nothing was asked."
+            f" {self._advice}; what there was is kept."
         )
+        difference.call_id = expected.call_id
+        raise difference
 
-    @property
-    def _then(self) -> str:
-        return "in the answer before" if self.repeats else "before the app was closed"
+    def _describe_then(self, call_id: str) -> str:
+        if not self.repeats:
+            return "before the app was closed"
+        return f"in the answer before, at its model call {self._places.get(call_id, 1)}"
 
     @property
     def _advice(self) -> str:
@@ -364,6 +371,8 @@ def _way(exact: bool) -> str:
 
 
 def _describe_difference(then: Messages, now: Messages, at: int) -> str:
+    if not then and not now:
+        return "its messages are the same, but not the tools or the parameters"
     if not then or not now:
         return f"there are {'more' if now else 'fewer'} messages than {at}"
     old, new = (json.dumps(one[0], ensure_ascii=False, default=str) for one in (then, now))

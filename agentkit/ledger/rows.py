@@ -22,7 +22,7 @@ from agentkit.events import (
     Thinking,
     TokenDelta,
 )
-from agentkit.ledger import requests
+from agentkit.ledger import requests, run_documents
 from agentkit.ledger.finding import fold
 from agentkit.ledger.listing import CHATS
 from agentkit.ledger.requests import LastLists, Lists
@@ -69,6 +69,7 @@ def insert(
         _insert_events(database, run, new, lists)
         for one in new:
             _insert_what_follows(database, run, one, written.begun)
+            run_documents.keep_documents(database, run.id, one.event)
     if not database.in_transaction:  # else what is around it may still fail
         written.lists.settle(lists)
 

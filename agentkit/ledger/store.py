@@ -12,7 +12,7 @@ from typing import Any
 from agentkit.database import Database, Row
 from agentkit.errors import NotFound
 from agentkit.events import Recorded, Thinking, TokenDelta
-from agentkit.ledger import finding, listing, requests, rows
+from agentkit.ledger import finding, listing, requests, rows, run_documents
 from agentkit.ledger.finding import FoundMessage
 from agentkit.ledger.listing import CHATS, Shelf
 from agentkit.ledger.requests import Request
@@ -290,6 +290,7 @@ class Ledger:
                 " owner = ?)",
                 [chat_id, owner],
             )
+            run_documents.forget_chat(self.database, owner, chat_id)
             self.database.execute(
                 "update runs set title = 'deleted chat' where chat_id = ? and owner = ?",
                 [chat_id, owner],
