@@ -3,9 +3,12 @@
 import streamlit as st
 
 from agentkit.ui.shared import state
-from agentkit.ui.teams import editor, overview
+from agentkit.ui.teams import editor, looking, overview
 
-if opened := st.query_params.get("team"):
+opened = st.query_params.get("team", "")
+if ready := looking.find_ready(opened):
+    looking.draw_ready(ready)
+elif opened:
     editor.draw_editor(opened)
 else:
     state.page_head(
