@@ -27,6 +27,7 @@ SpanKind = Literal[
     "message",
     "speaker",
     "document",
+    "trial",
     "note",
     "unknown",
 ]
