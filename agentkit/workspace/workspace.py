@@ -22,6 +22,8 @@ from agentkit.database import Database
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import Purpose
 from agentkit.ledger import CallWriter, Chat, Ledger, RunKey, StoredMessage, queries
+from agentkit.ledger.evaluations.results import KIND as EVALUATION
+from agentkit.ledger.evaluations.results import Evaluation, Evaluations
 from agentkit.ledger.figures import Figures
 from agentkit.ledger.forecasts import find_forecast
 from agentkit.ledger.kept_teams import KeptTeam, KeptTeams
@@ -47,6 +49,7 @@ from agentkit.teams.repeating import Repeat
 from agentkit.workspace import (
     chat_settings,
     deleting,
+    evaluating,
     intake,
     kernels,
     offers,
@@ -92,6 +95,7 @@ class Workspace(DocumentRuns):
         self.sharing = Sharing(settings.data, self.ledger)
         self.prompts = Prompts(self.ledger)
         self.kept_teams = KeptTeams(self.database)
+        self.evaluations = Evaluations(self.ledger)
         self.sessions = Sessions(self.ledger)
         self.embedder: Embedder = embedder or MiniLMEmbedder(settings.models)
         self.library = Library(
@@ -138,10 +142,11 @@ class Workspace(DocumentRuns):
     def close(self) -> None:
         """Write the indexes and close the database; runs that go on end first.
 
-        Answers can be gone on with after the next start, and what waits for a person waits on.
+        Answers can be gone on with after the next start, and what waits for a person waits on;
+        evaluations are interrupted.
         """
         for run in runs.live(self.settings.owner):
-            run.leave() if run.kind == "chat" else run.stop()
+            run.leave() if run.kind in ("chat", EVALUATION) else run.stop()
             run.wait(10)
         kernels.remove(self.settings.data)
         try:
@@ -195,6 +200,32 @@ class Workspace(DocumentRuns):
         of as its `team_id`; raises ConfigError that names every problem, and NotFound.
         """
         return self.team_shelf.save(owner, document, team_id)
+
+    def evaluate_team(
+        self,
+        owner: str,
+        team_id: str,
+        set_name: str,
+        *,
+        collection: str = "",
+        model_id: str = "",
+        at_once: int = evaluating.AT_ONCE,
+    ) -> Run[Evaluation]:
+        """Put the questions of a set to a team, each in a run of its own, `at_once` at a time.
+
+        The collection is by default the one that the set was made for. A question that fails is
+        told in its result. Raises NotFound, ConfigError and WrongArgument at once.
+        """
+        setting = evaluating.prepare(
+            self,
+            owner,
+            team_id,
+            set_name,
+            collection=collection,
+            model_id=model_id,
+            at_once=at_once,
+        )
+        return evaluating.evaluate(self, owner, setting)
 
     def ask(
         self,

@@ -27,7 +27,7 @@ from agentkit.teams.built.tools import BUILT_IN
 from agentkit.teams.own_tools import load_tools
 from agentkit.ui.composer import address
 from agentkit.ui.shared import state
-from agentkit.ui.teams import checking, drafts, picture, sharing, trying, versions
+from agentkit.ui.teams import checking, drafts, picture, sharing, trying, versions, views
 from agentkit.ui.teams.checking import Checked
 from agentkit.ui.teams.drafts import Draft
 from agentkit.ui.teams.fields import list_fields
@@ -152,6 +152,8 @@ def _draw_bar(draft: Draft, checked: Checked) -> None:
         sharing.draw_export(checked.document, draft.id)
         if not draft.is_new:
             versions.draw_versions(draft, _note)
+        if checked.document is not None:
+            views.draw_way(draft)
         if drafts.is_changed(draft):
             st.button(
                 "Discard" if draft.is_new else "Discard changes",
