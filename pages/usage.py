@@ -5,7 +5,7 @@ import streamlit as st
 from agentkit.ledger import queries
 from agentkit.ui.shared import state
 from agentkit.ui.shared.state import PAGES
-from agentkit.ui.usage import tables, usage
+from agentkit.ui.usage import tabs, usage
 
 state.page_head(
     "Usage",
@@ -20,9 +20,7 @@ if not queries.totals(state.workspace().ledger, queries.CallFilter(state.owner()
     st.stop()
 chosen = usage.draw_filters()
 if usage.draw_totals(chosen).calls:
-    usage.draw_charts(chosen)
-    tables.draw_tables(chosen)
-    tables.draw_export(chosen)
+    tabs.draw_tabs(chosen)
 else:
     st.info(
         "No calls fit these filters. Choose more days, or clear the models and agents.",
