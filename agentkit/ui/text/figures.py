@@ -17,9 +17,11 @@ def count(number: int, noun: str = "") -> str:
 
 
 def short(number: int) -> str:
-    """`980`, `12.4k`, `1.05M`."""
+    """`980`, `12.4k`, `1.05M`, `17.86B`."""
     if number < 1_000:
         return str(number)
+    if number >= 999_995_000:
+        return f"{number / 1_000_000_000:,.2f}B"
     return f"{number / 1_000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.2f}M"
 
 
