@@ -7,7 +7,7 @@ import streamlit as st
 from agentkit.ledger.usage import sums
 from agentkit.ui.shared import state
 from agentkit.ui.shared.state import PAGES
-from agentkit.ui.usage import address, call_table, errors, filters, headline, overview, speed
+from agentkit.ui.usage import address, call_table, errors, filters, headline, overview, speed, work
 from agentkit.ui.usage.view import View, read_view
 
 TABS: dict[str, Callable[[View], None]] = {
@@ -15,6 +15,10 @@ TABS: dict[str, Callable[[View], None]] = {
     "Calls": call_table.draw_calls,
     "Speed": speed.draw_speed,
     "Errors": errors.draw_errors,
+    "Tools": work.draw_tools,
+    "Look-ups": work.draw_lookups,
+    "Compression": work.draw_compression,
+    "People": work.draw_people,
 }
 """Each with what draws it, given what is shown; `view.calls` is which calls are meant."""
 

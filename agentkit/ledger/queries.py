@@ -24,7 +24,19 @@ from agentkit.ledger.store import Ledger
 if TYPE_CHECKING:
     import pandas
 
-Group = Literal["day", "model", "agent", "chat", "run"]
+Group = Literal[
+    "day",
+    "model",
+    "agent",
+    "chat",
+    "run",
+    "team",
+    "purpose",
+    "owner",
+    "provider",
+    "collection",
+    "status",
+]
 E = TypeVar("E", bound=Event)
 
 
@@ -473,4 +485,10 @@ _KEYS: dict[Group, tuple[str, str]] = {
         ),
     ),
     "run": ("coalesce(c.run_id, '')", "coalesce(r.title, 'outside runs')"),
+    "team": ("coalesce(c.team, '')", "coalesce(c.team, '')"),
+    "purpose": ("c.purpose", "c.purpose"),
+    "owner": ("c.owner", "c.owner"),
+    "provider": ("c.provider", "c.provider"),
+    "collection": ("coalesce(c.collection, '')", "coalesce(c.collection, '')"),
+    "status": ("c.status", "c.status"),
 }

@@ -43,6 +43,13 @@ class RunFilter:
     until: datetime | None = None
     document_id: str = ""
     """A document that it took in."""
+    agents: Sequence[str] = ()
+    """Of whose calls of models it has one; as with servers and statuses."""
+    servers: Sequence[str] = ()
+    calls: Sequence[str] = ()
+    """How a call ended, such as `failed`."""
+    chats: Sequence[str] = ()
+    """The ids of those that it belongs to."""
 
     def where(self) -> tuple[str, list[Any]]:
         """The SQL condition over `r` (runs) and its values."""
@@ -54,6 +61,10 @@ class RunFilter:
             "r.started_at >= ?": self.since,
             "r.started_at < ?": self.until,
             _TOOK_IN: self.document_id,
+            _CALLED.replace("model", "agent"): list(self.agents),
+            _CALLED.replace("model", "provider"): list(self.servers),
+            _CALLED.replace("model", "status"): list(self.calls),
+            "list_contains(?, coalesce(r.chat_id, ''))": list(self.chats),
         }
         meant = [("r.owner = ?", [self.owner])]
         meant += [(sql, [value]) for sql, value in conditions.items() if value]

@@ -38,11 +38,12 @@ def fill(
     `first` is the first day (UTC without zone). Without `texts` there are no events of the calls
     themselves, so that a million take seconds.
     """
+    last = first + timedelta(days=days - 1)
     known = {
         "first": first,
         "days": days,
-        "dear": find_day(first, DEAR_DAY),
-        "failing": find_day(first, FAILING_DAY),
+        "dear": find_day(last, DEAR_DAY),
+        "failing": find_day(last, FAILING_DAY),
         "runs": max(1, calls // _PER_RUN),
         "calls": calls,
         "people": list(PEOPLE[:owners]),
@@ -62,9 +63,9 @@ def fill(
     database.execute("checkpoint")
 
 
-def find_day(first: datetime, number: int) -> datetime:
-    """The first day from then on that is the `number`th of its month."""
-    return next(day for ahead in range(62) if (day := first + timedelta(days=ahead)).day == number)
+def find_day(last: datetime, number: int) -> datetime:
+    """The latest day until then that is the `number`th of its month."""
+    return next(day for back in range(62) if (day := last - timedelta(days=back)).day == number)
 
 
 _CHANCE = "(hash(n * 31 + salt * 1000003) % 1000000 + 0.5) / 1000000"
@@ -160,6 +161,7 @@ _STATEMENTS = (
     f"""update llm_calls set id = '{SLOWEST}', seconds = {SLOW_S}, first_token_s = 290.25,
         status = 'ok', error = '', error_type = ''
         where id = (select 'call-' || min(n) from month_calls where purpose = 'chat'
+            and owner = '{PEOPLE[0]}'
             and model = 'gpt-5-mini' and n > getvariable('month_calls') // 2)""",
     """insert into runs (id, owner, chat_id, kind, title, state, reason, started_at, finished_at,
         message_id, team)

@@ -55,7 +55,7 @@ def failures(ledger: Ledger, calls: CallFilter) -> pandas.DataFrame:
         count(distinct f.model) as models, arg_max(f.model, f.finished_at) as model,
         min(f.finished_at) as first, max(f.finished_at) as last,
         arg_max(f.error, f.finished_at) as error, arg_max(f.id, f.finished_at) as id,
-        arg_max(f.run_id, f.finished_at) as run_id
+        arg_max(f.run_id, f.finished_at) as run_id, arg_max(f.owner, f.finished_at) as owner
         from meant f join asked a on a.provider = f.provider where f.status = 'failed'
         group by f.error_type, f.provider order by failed desc, last desc limit 200""",
         values,

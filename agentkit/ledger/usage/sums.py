@@ -4,6 +4,7 @@ of group. Costs are US dollars, times seconds; what is unknown is None, never 0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
@@ -184,6 +185,42 @@ def by_groups(
         order by {ordered} desc nulls last, calls desc, first limit {limit}""",
         values,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """The largest of the groups of one kind."""
+
+    by: By
+    key: str
+    share: float
+    """Of all that was measured, from 0 to 1."""
+    groups: int
+    """How many there are."""
+
+
+def find_leaders(
+    ledger: Ledger, calls: CallFilter, what: Measure, kinds: Sequence[By]
+) -> list[Leader]:
+    """The largest group of each kind that has more than one, the one with the largest share first;
+    none where nothing was measured.
+    """
+    where, values = calls.where()
+    keys = ", ".join(f"{KEYS[by]} as {by}" for by in kinds)
+    each = " union all ".join(
+        f"""(select '{by}' as "by", {by} as key, sum(value) as value, count(*) over () as groups
+        from cells group by {by} order by sum(value) desc, {by} limit 1)"""
+        for by in kinds
+    )
+    rows = ledger.database.rows(
+        f"""with cells as materialized (select {keys}, {MEASURES[what]} as value
+        from llm_calls c where {where} group by all)
+        select "by", key, groups,
+        (value / (select nullif(sum(value), 0) from cells))::double as share
+        from ({each}) where groups > 1 and value > 0 order by share desc, key""",
+        values,
+    )
+    return [Leader(**row) for row in rows]
 
 
 def name_chats(ledger: Ledger, chat_ids: list[str]) -> dict[str, str]:

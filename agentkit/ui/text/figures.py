@@ -26,7 +26,9 @@ def short(number: int) -> str:
 
 
 def seconds(value: float) -> str:
-    """`0.04 s`, `3.2 s`, `2 min 5 s`."""
+    """`0.04 s`, `3.2 s`, `2 min 5 s`, `6 h 4 min`."""
+    if value >= 3600:
+        return f"{int(value // 3600):,} h {int(value % 3600 // 60)} min"
     if value >= 60:
         return f"{int(value // 60)} min {int(value % 60)} s"
     return f"{value:.2f} s" if value < 1 else f"{value:.1f} s"

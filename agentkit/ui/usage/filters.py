@@ -58,8 +58,9 @@ def _draw_choices() -> None:
     for name in [*_OFFERED, "owner"] if every.everyone else _OFFERED:
         _several(name, known[name])
     today = times.today()
+    none: Any = ()
     picked: Any = st.date_input(
-        "From and to", value=(), max_value=today, key=_SPAN, on_change=_choose_picked
+        "From and to", value=none, max_value=today, key=_SPAN, on_change=_choose_picked
     )
     if len(picked) == 1:
         st.caption("Choose the last day, too.")
@@ -74,7 +75,7 @@ def _choose_picked() -> None:
 def _several(name: str, known: Sequence[str]) -> None:
     """Some of the values that there are; what an address names besides is offered, too."""
     st.multiselect(
-        words.GROUPS[name],  # type: ignore[index]
+        words.GROUPS[name],
         list(dict.fromkeys([*known, *address.get(name)])),
         format_func=lambda value: words.of_value(name, value),
         key=address.key(name),

@@ -41,7 +41,7 @@ def draw_headline(view: View) -> Sums:
     earlier = sums.before(view.calls)
     before = sums.measure(ledger, earlier) if earlier else Sums()
     courses = _read_courses(view) if now.calls > 1 else None
-    with st.grid(4, min_column_width=165, gap="small"):
+    with st.container(key="usage-figures"), st.grid(4, min_column_width=160, gap="small"):
         for figure in _figures(now):
             _draw(figure, now, before, courses)
     if now.unpriced:
@@ -102,7 +102,9 @@ def _course(courses: pandas.DataFrame | None, column: str) -> Any:
     """What a figure was in each step; None where that says nothing."""
     if courses is None or len(courses) < 3:
         return None
-    return courses[column].astype(float).fillna(0).round(6).tolist()
+    course = courses[column].astype(float)
+    known = course.dropna() if column.endswith("_s") else course.fillna(0)
+    return known.round(6).tolist()
 
 
 def _short(number: int) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from agentkit.ui.shared import state
 from agentkit.ui.shared.state import PAGES
 from agentkit.ui.text import times
 from agentkit.ui.usage.view import View
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import pandas
 
 _TIMES = "usage-opened"
+NO_RUN = "This call belongs to no run: it was made in the retrieval lab or the settings."
 
 
 def table_key(name: str) -> str:
@@ -27,17 +29,22 @@ def forget_choice() -> None:
     st.session_state[_TIMES] = st.session_state.get(_TIMES, 0) + 1
 
 
-def open_call(frame: pandas.DataFrame, shown: Any) -> None:
-    """Go to the call of the chosen row, where it is open in its run, with what was sent."""
+def open_call(frame: pandas.DataFrame, shown: Any, without: str = NO_RUN) -> None:
+    """Go to the call or step of the chosen row, where it is open in its run, with what was sent;
+    where there is none, `without` is said.
+    """
     rows = shown.selection.rows
     if not rows or rows[0] >= len(frame):
         return
     call = frame.iloc[rows[0]]
     forget_choice()
+    if "owner" in frame and call.owner not in (None, state.owner()):
+        st.toast(f"Only {call.owner} can look into this.")
+        return
     if isinstance(call.run_id, str) and call.run_id:
-        step = {"step": str(call.id)} if "id" in frame else {}
-        st.switch_page(PAGES / "runs.py", query_params={"run": call.run_id, **step})
-    st.toast("This call belongs to no run: it was made in the retrieval lab or the settings.")
+        place = {"run": call.run_id, "step": str(call.id)}
+        st.switch_page(PAGES / "runs.py", query_params=place)
+    st.toast(without)
 
 
 def draw_runs_link(view: View) -> None:

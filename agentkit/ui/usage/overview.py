@@ -11,7 +11,7 @@ import streamlit as st
 from agentkit.ledger.usage import sums
 from agentkit.ledger.usage.sums import OTHERS, By, Measure, Order
 from agentkit.ui.shared import state
-from agentkit.ui.text import figures
+from agentkit.ui.text import figures, markdown
 from agentkit.ui.usage import address, exporting, opening, plots, words
 from agentkit.ui.usage.view import View
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
 
 _LIMIT = 500
+_LEADING: tuple[By, ...] = ("chat", "team", "agent", "model", "owner", "provider")
 _ORDERS: dict[Measure, Order] = {
     "cost": "cost",
     "tokens": "tokens",
@@ -45,6 +46,8 @@ def draw_overview(view: View) -> None:
         week = sums.by_hour_of_week(state.workspace().ledger, view.calls, view.measure, view.zone)
         plots.draw_week(week, f"{named} by weekday and hour", unit, number)
     st.caption("Click a bar, or drag over some, to see only those days.")
+    if view.is_narrow:
+        _draw_leaders(view)
     _draw_groups(view)
     exporting.draw_export(view.calls)
 
@@ -70,7 +73,7 @@ def _draw_choice() -> None:
             width=160,
         )
         st.selectbox(
-            "and within by",
+            "and within that by",
             ["", *words.GROUPS],
             format_func=lambda group: words.GROUPS.get(group, "nothing"),
             key=address.key("within"),
@@ -79,11 +82,31 @@ def _draw_choice() -> None:
         )
 
 
+def _draw_leaders(view: View) -> None:
+    """What most of it belongs to, each a button that narrows to it."""
+    leaders = sums.find_leaders(state.workspace().ledger, view.calls, view.measure, list(_LEADING))
+    if not leaders:
+        return
+    titles = sums.name_chats(state.workspace().ledger, [one.key for one in leaders])
+    st.markdown(f"**Where most of the {words.MEASURES[view.measure].lower()} went**")
+    with st.container(horizontal=True, gap="small", key="usage-leaders"):
+        for one in leaders:
+            name = titles.get(one.key) or words.of_value(one.by, one.key)
+            share = f"{one.share:.0%}".replace("%", " %")
+            st.button(
+                f"{words.GROUPS[one.by]}: **{markdown.literal(name[:50])}** · {share}",
+                key=f"usage-leader-{one.by}",
+                help=f"The largest of {figures.count(one.groups)}; click to see only its calls.",
+                on_click=address.put,
+                args=(one.by, [one.key]),
+            )
+
+
 def _with_names(frame: pandas.DataFrame, by: By) -> pandas.DataFrame:
     """With names for people in place of keys; two of the same name are one bar."""
     names = _names(frame.key.unique().tolist(), by)
     named = frame.assign(key=frame.key.map(names))
-    return named.groupby(["hour", "key"], as_index=False).value.sum()
+    return named.groupby(["hour", "key"], as_index=False)[["value"]].sum()
 
 
 def _names(keys: list[str], by: By) -> dict[str, str]:
@@ -123,7 +146,9 @@ def _draw_groups(view: View) -> None:
 def _narrow(row: pandas.Series[Any], by: By, within: By | None) -> None:
     """Mean only the calls of this row."""
     opening.forget_choice()
-    chosen = {by: str(row["first"])} | ({within: str(row["second"])} if within else {})
+    chosen: dict[str, str] = {by: str(row["first"])}
+    if within:
+        chosen[within] = str(row["second"])
     address.narrow(chosen)
 
 
@@ -168,14 +193,16 @@ def _columns(by: By, within: By | None) -> dict[str, Any]:
     columns = st.column_config
     named = {
         "first": columns.TextColumn(words.GROUPS[by], width="medium"),
-        "cost": columns.NumberColumn("Cost", help="What is known of it, in US dollars."),
-        "share": columns.ProgressColumn(
-            "Share of it", format="percent", min_value=0, max_value=1, width="small"
+        "cost": columns.NumberColumn(
+            "Cost", help="What is known of it, in US dollars.", width="small"
         ),
-        "calls": columns.NumberColumn("Calls", format="localized"),
+        "share": columns.ProgressColumn(
+            "Share", format="percent", min_value=0, max_value=1, width="small"
+        ),
+        "calls": columns.NumberColumn("Calls", format="localized", width="small"),
         "prompt_tokens": columns.NumberColumn("Tokens in", format="localized"),
         "completion_tokens": columns.NumberColumn("Tokens out", format="localized"),
-        "failed": columns.NumberColumn("Failed", format="localized"),
+        "failed": columns.NumberColumn("Failed", format="localized", width="small"),
         "cached": columns.NumberColumn(
             "Cached", format="localized", help="Answered out of a cache, which costs nothing."
         ),

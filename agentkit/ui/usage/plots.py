@@ -103,7 +103,13 @@ def order_names(frame: pandas.DataFrame, others: str = "") -> list[str]:
     return [*named, others] if others in sizes.index else named
 
 
-def draw_lines(view: View, frame: pandas.DataFrame, lines: Mapping[str, str], title: str) -> None:
+def draw_lines(
+    view: View,
+    frame: pandas.DataFrame,
+    lines: Mapping[str, str],
+    title: str,
+    unit: str = "Seconds",
+) -> None:
     """A line for each of these columns, by its name, over the steps in which there is something."""
     import altair as alt
 
@@ -120,7 +126,7 @@ def draw_lines(view: View, frame: pandas.DataFrame, lines: Mapping[str, str], ti
         .mark_line(point=alt.OverlayMarkDef(size=40))
         .encode(
             _steps(list(labels.values())),
-            alt.Y("value:Q", title="Seconds"),
+            alt.Y("value:Q", title=unit),
             alt.Color(
                 "kind:N",
                 title=None,
@@ -172,7 +178,7 @@ def draw_week(frame: pandas.DataFrame, title: str, unit: str, number: str) -> No
             ],
         )
     )
-    top = named.loc[named.value.idxmax()] if len(named) else None
+    top = named.sort_values("value").iloc[-1] if len(named) else None
     most = f"most on {top.weekday} at {top['at']}:00" if top is not None else "nothing yet"
     charts.draw(chart, f"{title}: squares by weekday and hour, {most}.", "usage-week")
 

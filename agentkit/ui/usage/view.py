@@ -35,6 +35,11 @@ class View:
     zone: str
 
     @property
+    def is_narrow(self) -> bool:
+        """Whether it is about few days, or about some calls of them."""
+        return self.hours == 1 or any(address.get(name) for name in address.NARROWING)
+
+    @property
     def steps(self) -> list[int]:
         """All steps, by the hours from 1970 to their beginnings on the viewer's clocks."""
         ends = self.last - timedelta(seconds=1)

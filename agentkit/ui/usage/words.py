@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agentkit.ledger.usage.sums import OTHERS, By, Measure
+from agentkit.ledger.usage.sums import OTHERS, Measure
 from agentkit.ui.runs import words as run_words
 from agentkit.ui.steps import wording
 from agentkit.ui.text import figures
@@ -23,7 +23,7 @@ UNITS: dict[Measure, tuple[str, str]] = {
     "errors": ("Failed calls", ",.0f"),
 }
 """What each is counted in, and how a chart writes it."""
-GROUPS: dict[By, str] = {
+GROUPS: dict[str, str] = {
     "model": "Model",
     "agent": "Agent",
     "team": "Team",
@@ -76,6 +76,8 @@ def change(now: float | None, before: float | None) -> str | None:
     if not before or now is None:
         return None
     share = (now - before) / before
+    if abs(share) < 0.005:
+        return None
     return f"{share:+,.0%}".replace("%", " %") if abs(share) < 10 else f"× {now / before:,.0f}"
 
 
