@@ -135,6 +135,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "events",
         "find_runs",
         "groups",
+        "measure",
         "of_messages",
         "runs",
         "totals",

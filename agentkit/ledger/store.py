@@ -429,6 +429,8 @@ class Ledger:
                 "update llm_calls set run_id = ?, message_id = ? where run_id = ?",
                 [after.id, after.message_id, before.id],
             )
+            # What had been completed is told again by the run that goes on.
+            self.database.execute("delete from steps where run_id = ?", [before.id])
             self._remove_messages(before)
 
     def take_back(self, run: RunKey, head_id: str | None) -> None:
