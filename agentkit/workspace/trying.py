@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentkit import runs
 from agentkit.core import bus
 from agentkit.llm import Model
+from agentkit.llm.calls.budgets import budgeted
 from agentkit.llm.calls.limits import Limit, Used, limited
 from agentkit.messages import new_id
 from agentkit.runs import Run
@@ -70,7 +71,8 @@ def try_team(
             models=find_model,
             look_ups=partial(look_elsewhere, workspace.library, owner),
         )
-        with limited(limit, Limit(), Used()), bus.listening(task.hear):
+        purse = workspace.bill.purse(owner, run_id=run.id)
+        with limited(limit, Limit(), Used()), budgeted(purse), bus.listening(task.hear):
             try:
                 return asked_team.work(task)
             except Exception as error:
