@@ -5,7 +5,7 @@ import streamlit as st
 from agentkit.ledger import queries
 from agentkit.ui.shared import state
 from agentkit.ui.shared.state import PAGES
-from agentkit.ui.usage import tables, usage
+from agentkit.ui.usage import bill, budgets, tables, usage
 
 state.page_head(
     "Usage",
@@ -18,9 +18,11 @@ if not queries.totals(state.workspace().ledger, queries.CallFilter(state.owner()
     )
     st.page_link(PAGES / "chat.py", label="Ask a question", icon=":material/forum:")
     st.stop()
+budgets.draw_courses()
 chosen = usage.draw_filters()
 if usage.draw_totals(chosen).calls:
     usage.draw_charts(chosen)
+    bill.draw_bill(chosen)
     tables.draw_tables(chosen)
     tables.draw_export(chosen)
 else:

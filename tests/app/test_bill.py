@@ -177,6 +177,31 @@ def test_a_budget_that_is_nearly_used_up_is_told_below_the_answer(
     assert any("Budget of a chat: " in one.value for one in app.caption)
 
 
+def test_the_usage_page_tells_where_a_budget_goes_and_unfolds_the_bill(
+    workspace: ScriptableWorkspace,
+) -> None:
+    raw = '{"prompt_tokens": 120, "completion_tokens": 35, "total_tokens": 200}'
+    add_call(workspace, cost=86.0, raw_usage=raw)
+    add_call(workspace, cost=None, model="mystery", provider=GATEWAY)
+    workspace.bill.budgets.enter(Budget("month", "dollars", 120.0))
+    app = open_page("usage")
+    (bar,) = app.get("progress")
+    told = bar.proto.text.replace("\\", "")
+    assert "**A month**, all together: $86.00 of $120.00" in told
+    assert "1 call of unknown price not counted" in told
+    assert "A question" not in [one.label for one in app.metric], "nothing is summed up so far"
+    app.session_state["bill"] = True  # what a click on it does
+    app.run()
+    assert not app.exception
+    shown = {one.label: one.value for one in app.metric}
+    assert shown["A question"] == "none yet"
+    assert shown["From the provider's cache"] == "16.7%"
+    table = next(one.value for one in app.dataframe if "Tokens of" in one.value.columns)
+    assert table.Tokens.tolist() == [200, 40, 0, 60, 10, 0, 0, 310]
+    labels = [one.label for one in app.expander]
+    assert "1 call whose buckets do not add up" in labels
+
+
 def test_the_command_line_is_held_to_budgets(
     kitchen: ScriptableWorkspace, capsys: pytest.CaptureFixture[str]
 ) -> None:

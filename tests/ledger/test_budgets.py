@@ -5,6 +5,7 @@ jumps does.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -14,8 +15,10 @@ from agentkit.errors import NotFound, WrongArgument
 from agentkit.events import Usage
 from agentkit.ledger import Ledger
 from agentkit.ledger.bill.bill import Bill, Purse
-from agentkit.ledger.bill.budgets import Budget, find_period
+from agentkit.ledger.bill.budgets import Budget, Scope, Standing, find_period
+from agentkit.ledger.bill.course import find_courses
 from agentkit.ledger.bill.own_prices import OwnPrice
+from agentkit.ledger.spending import Window
 from tests.ledger.conftest import OWNER, call, record
 
 DEAR = Rates(10.0, 40.0, 1.0, 12.0)
@@ -105,8 +108,10 @@ def test_a_budget_takes_the_place_of_the_one_before_it(bill: Bill) -> None:
         ("month", "Europe/Berlin", "2026-02-28T23:00", 31 * 24 - 1),  # summer time begins
     ],
 )
-def test_days_and_months_are_those_of_a_zone(scope: str, zone: str, begin: str, hours: int) -> None:
-    budget = Budget(scope, "tokens", 1.0, zone=zone)  # type: ignore[arg-type]  # one of them
+def test_days_and_months_are_those_of_a_zone(
+    scope: Scope, zone: str, begin: str, hours: int
+) -> None:
+    budget = Budget(scope, "tokens", 1.0, zone=zone)
     since, until = find_period(budget, NOON)
     assert since.isoformat(timespec="minutes") == begin
     assert until - since == timedelta(hours=hours)
@@ -205,3 +210,28 @@ def test_free_and_unpriced_calls_go_on_when_the_money_is_used_up(bill: Bill) -> 
     assert purse.reserve("2", 1, 0.0).refused is None
     assert purse.reserve("3", 1, None).refused is None
     assert purse.reserve("4", 1, 0.01).refused is not None
+
+
+@pytest.mark.parametrize(
+    ("scope", "passed", "used", "forecast"),
+    [
+        ("month", timedelta(days=15, hours=12), 60.0, 120.0),
+        ("month", timedelta(hours=3), 60.0, None),  # too early to say
+        ("day", timedelta(hours=6), 30.0, 120.0),
+        ("day", timedelta(minutes=5), 30.0, None),
+        ("month", timedelta(days=31), 60.0, 60.0),
+        ("chat", timedelta(0), 60.0, None),
+    ],
+)
+def test_a_budget_is_on_course_for_what_it_would_come_to(
+    scope: Scope, passed: timedelta, used: float, forecast: float | None
+) -> None:
+    budget = Budget(scope, "dollars", 100.0)
+    since, until = find_period(budget, NOON)
+    standing = Standing(budget, 100.0, Window(since=since, until=until), used)
+    now = NOON if scope == "chat" else since + passed
+    (course,) = find_courses([standing], now)
+    assert course.forecast == (None if forecast is None else pytest.approx(forecast))
+    assert course.is_warned == (forecast is not None and forecast > 100)
+    (late,) = find_courses([replace(standing, used=80.0)], now)
+    assert late.is_warned

@@ -92,7 +92,7 @@ def _set_budget() -> None:
     with st.form("budget", border=False):
         scope = _choose("Of", _SCOPES, "month", "budget-scope")
         whose = _choose("Whose calls", _WHOSE, "mine", "budget-whose")
-        with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container(horizontal=True, vertical_alignment="top"):
             most = st.number_input(
                 "Most",
                 value=None,

@@ -26,8 +26,8 @@ _EVERY = "every model"
 _ELSEWHERE = "Another server"
 _DAYS = {"7 days": 7, "30 days": 30, "90 days": 90, "All": 0}
 _NOTES = {
-    "own": "your own entry",
-    "free": "on this machine: free",
+    "own": "your entry",
+    "free": "this machine",
     "list": "price list",
     "unknown": "unknown",
 }
@@ -105,7 +105,13 @@ def _draw_table(known: Sequence[_Known]) -> None:
         key="prices",
         alt="What a million tokens of each model cost",
         column_config={
-            "Model": st.column_config.TextColumn(width="medium"),
+            "Model": st.column_config.TextColumn(width=150),
+            "Server": st.column_config.TextColumn(width=150),
+            "From": st.column_config.TextColumn(
+                width=120,
+                help="Your own entry, the price list with the day since which it counts, or this"
+                " machine, where nothing is to be paid.",
+            ),
             **{name: money(format="$%.3f") for name in ("Input", "Output", "Read", "Write")},
             "Read": money("Cache read", format="$%.3f"),
             "Write": money("Cache write", format="$%.3f"),
@@ -125,11 +131,11 @@ def _describe(known: _Known, now: datetime) -> dict[str, Any]:
     return {
         "Model": known.model,
         "Server": known.provider,
+        "From": _describe_origin(known, now),
         "Input": rates.input if rates else None,
         "Output": rates.output if rates else None,
         "Read": rates.cache_read if rates else None,
         "Write": rates.cache_write if rates else None,
-        "From": _describe_origin(known, now),
         "Calls": known.calls,
     }
 
@@ -144,7 +150,7 @@ def _describe_origin(known: _Known, now: datetime) -> str:
     if not listed:
         return _NOTES["unknown"]
     begun = [one.since for one in listed if one.since and one.since <= now.date()]
-    return f"{_NOTES['list']}, since {begun[-1]}" if begun else _NOTES["list"]
+    return f"list, {begun[-1]}" if begun else _NOTES["list"]
 
 
 def _draw_history() -> None:
