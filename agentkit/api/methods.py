@@ -16,6 +16,7 @@ from agentkit.retrieval.store.questions import Questions
 from agentkit.retrieval.transfer.transfer import Transfer
 from agentkit.workspace import Workspace
 from agentkit.workspace.sharing.sharing import Sharing
+from agentkit.workspace.usage_sql import UsageSql
 
 PARTS: dict[str, type[Any]] = {
     "workspace": Workspace,
@@ -25,6 +26,7 @@ PARTS: dict[str, type[Any]] = {
     "library.transfer": Transfer,
     "ledger": Ledger,
     "figures": Figures,
+    "usage_sql": UsageSql,
     "sharing": Sharing,
     "prompts": Prompts,
     "kept_teams": KeptTeams,
@@ -137,6 +139,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "totals",
         "write_calls",
     ),
+    "usage_sql": ("write",),
     "sharing": ("export", "load"),
     "kept_teams": ("delete", "find", "newest", "restore", "save", "versions"),
     "prompts": ("all", "bring_back", "change", "create", "delete", "versions"),

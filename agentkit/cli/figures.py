@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from agentkit.cli import usage_sql
 from agentkit.cli.output import dollars, note, put_json, put_table
 from agentkit.cli.store import open_workspace
 
@@ -37,10 +38,22 @@ def usage(
         str, typer.Option(help="Time zone of the days; by default the one of this machine.")
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    sql: Annotated[
+        str, typer.Option(metavar="SELECT", help="Answer this SELECT instead; see usage-sql.md.")
+    ] = "",
+    form: Annotated[
+        usage_sql.Form | None, typer.Option("--format", help="How the answer is written.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the answer is written.")
+    ] = None,
 ) -> None:
     """Show calls, tokens, cost and time."""
     from agentkit.ledger.queries import CallFilter
 
+    if sql:
+        usage_sql.put_answer(context, sql, form, out)
+        return
     with open_workspace(context) as workspace:
         chosen = CallFilter(workspace.settings.owner)
         timed = workspace.figures.totals(dataclasses.replace(chosen, purpose="chat"))

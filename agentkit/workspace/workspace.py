@@ -72,6 +72,7 @@ from agentkit.workspace.interrupted import interrupt
 from agentkit.workspace.sessions import Sessions
 from agentkit.workspace.sharing.sharing import Sharing
 from agentkit.workspace.team_shelf import TeamShelf
+from agentkit.workspace.usage_sql import UsageSql, UsageViews
 
 DEFAULT_COLLECTION = "Documents"
 TITLE = 60
@@ -89,6 +90,7 @@ class Workspace(DocumentRuns):
         self.database = Database(settings.database)
         self.ledger = Ledger(self.database)
         self.figures = Figures(self.ledger)
+        self.usage_sql = UsageSql(self.database)
         self.sharing = Sharing(settings.data, self.ledger)
         self.prompts = Prompts(self.ledger)
         self.kept_teams = KeptTeams(self.database)
@@ -144,6 +146,7 @@ class Workspace(DocumentRuns):
             run.leave() if run.kind == "chat" else run.stop()
             run.wait(10)
         kernels.remove(self.settings.data)
+        self.usage_sql.close()
         try:
             self.library.close()
         finally:
@@ -159,6 +162,12 @@ class Workspace(DocumentRuns):
         is not what each says.
         """
         return bus.listening(CallWriter(self.ledger, owner, agent, purpose).write)
+
+    def usage_views(self, owner: str) -> UsageViews:
+        """The owner's calls, runs, messages, look-ups, citations and documents, as tables that can
+        be asked in SQL.
+        """
+        return self.usage_sql.views(owner)
 
     def warm(self) -> None:
         """Load now, in the background, what the first question needs: the embedding model and the
