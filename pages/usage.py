@@ -18,6 +18,7 @@ if not queries.totals(state.workspace().ledger, queries.CallFilter(state.owner()
     )
     st.page_link(PAGES / "chat.py", label="Ask a question", icon=":material/forum:")
     st.stop()
+st.page_link(PAGES / "ask_usage.py", label="Ask your usage", icon=":material/database_search:")
 chosen = usage.draw_filters()
 if usage.draw_totals(chosen).calls:
     usage.draw_charts(chosen)

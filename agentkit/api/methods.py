@@ -10,6 +10,7 @@ from agentkit.ledger import Ledger
 from agentkit.ledger.figures import Figures
 from agentkit.ledger.kept_teams import KeptTeams
 from agentkit.ledger.prompts import Prompts
+from agentkit.ledger.saved_queries import SavedQueries
 from agentkit.retrieval import Library
 from agentkit.retrieval.ingest.versions import Versions
 from agentkit.retrieval.store.questions import Questions
@@ -27,6 +28,7 @@ PARTS: dict[str, type[Any]] = {
     "ledger": Ledger,
     "figures": Figures,
     "usage_sql": UsageSql,
+    "saved_queries": SavedQueries,
     "sharing": Sharing,
     "prompts": Prompts,
     "kept_teams": KeptTeams,
@@ -140,6 +142,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "write_calls",
     ),
     "usage_sql": ("write",),
+    "saved_queries": ("all", "delete", "save"),
     "sharing": ("export", "load"),
     "kept_teams": ("delete", "find", "newest", "restore", "save", "versions"),
     "prompts": ("all", "bring_back", "change", "create", "delete", "versions"),

@@ -26,6 +26,7 @@ from agentkit.ledger.figures import Figures
 from agentkit.ledger.forecasts import find_forecast
 from agentkit.ledger.kept_teams import KeptTeam, KeptTeams
 from agentkit.ledger.prompts import Prompts
+from agentkit.ledger.saved_queries import SavedQueries
 from agentkit.llm import Model, available_models, model_by_id
 from agentkit.llm.calls.limits import Limit, Used, limited
 from agentkit.llm.calls.pictures import showing
@@ -91,6 +92,7 @@ class Workspace(DocumentRuns):
         self.ledger = Ledger(self.database)
         self.figures = Figures(self.ledger)
         self.usage_sql = UsageSql(self.database)
+        self.saved_queries = SavedQueries(self.database)
         self.sharing = Sharing(settings.data, self.ledger)
         self.prompts = Prompts(self.ledger)
         self.kept_teams = KeptTeams(self.database)

@@ -19,7 +19,7 @@ from agentkit.api import Workspace as OpenedFromElsewhere
 from agentkit.database import Database, Values
 from agentkit.database.asked import Limits
 from agentkit.errors import ConfigError, NotFound, SqlRefused
-from agentkit.events import MessageSent, Retrieved, Usage
+from agentkit.events import Event, MessageSent, Retrieved, Usage
 from agentkit.ledger import queries
 from agentkit.ledger.feedback import rate
 from agentkit.ledger.queries import CallFilter
@@ -53,7 +53,7 @@ def fill(workspace: Workspace, owner: str) -> None:
     answer = MessageSent(
         new_id(), None, "Assistant", "user", "assistant", "Long [1].", extra={"citations": [cited]}
     )
-    events = [
+    events: list[Event] = [
         Retrieved("how long", "Documents", "hybrid", hits, 0.25, left_out={"weak": 3}),
         call(Usage(100, 40, 5, output=20, reasoning=7), cost=0.25),
         call(Usage(10, output=2, estimated=True), model="secret"),

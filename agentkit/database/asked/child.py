@@ -68,7 +68,7 @@ def _explain(error: Exception) -> str:
 
 def _open(limits: Said, tables: dict[str, int]) -> duckdb.DuckDBPyConnection:
     """A DuckDB in memory that holds the tables and can neither reach nor be set to anything."""
-    settings = {
+    settings: dict[str, str | bool | int | float | list[str]] = {
         "enable_external_access": "false",
         "autoload_known_extensions": "false",
         "autoinstall_known_extensions": "false",

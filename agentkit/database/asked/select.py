@@ -18,7 +18,7 @@ _ROW_MAKERS = ("range", "generate_series", "unnest")
 _TELLING = ("current_setting", "getenv", "getvariable", "which_secret", "write_log")
 """Functions that tell of the program, and nothing of the views."""
 _INNER = ("duckdb_", "pragma_", "read_", "sniff_", "parquet_")
-_NO_FOLDERS = {"enable_external_access": "false"}
+_NO_FOLDERS: dict[str, str | bool | int | float | list[str]] = {"enable_external_access": "false"}
 _Node = Mapping[str, Any]
 
 

@@ -23,6 +23,7 @@ KINDS = {
     "transfer": "Transfer",
     "extract": "Table of documents",
     "script": "Script",
+    "usage": "Question about usage",
 }
 """What a run is, by its kind; others are called as they call themselves."""
 STATES = {
