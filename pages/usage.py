@@ -56,6 +56,7 @@ if not sums.has_calls(state.workspace().ledger, filters.find_all()):
     st.page_link(PAGES / "chat.py", label="Ask a question", icon=":material/forum:")
     st.stop()
 address.read(TABS)
+st.page_link(PAGES / "ask_usage.py", label="Ask your usage", icon=":material/database_search:")
 budgets.draw_courses()
 filters.draw_filters()
 view = read_view()

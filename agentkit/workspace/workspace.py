@@ -29,6 +29,7 @@ from agentkit.ledger.figures import Figures
 from agentkit.ledger.forecasts import find_forecast
 from agentkit.ledger.kept_teams import KeptTeam, KeptTeams
 from agentkit.ledger.prompts import Prompts
+from agentkit.ledger.saved_queries import SavedQueries
 from agentkit.llm import Model, available_models, model_by_id, prices
 from agentkit.llm.calls.budgets import budgeted
 from agentkit.llm.calls.limits import Limit, Used, limited
@@ -77,6 +78,7 @@ from agentkit.workspace.interrupted import interrupt
 from agentkit.workspace.sessions import Sessions
 from agentkit.workspace.sharing.sharing import Sharing
 from agentkit.workspace.team_shelf import TeamShelf
+from agentkit.workspace.usage_sql import UsageSql, UsageViews
 
 DEFAULT_COLLECTION = "Documents"
 TITLE = 60
@@ -96,6 +98,8 @@ class Workspace(DocumentRuns):
         self.bill = Bill(self.ledger)
         prices.use_book(self.bill.prices)
         self.figures = Figures(self.ledger)
+        self.usage_sql = UsageSql(self.database)
+        self.saved_queries = SavedQueries(self.database)
         self.sharing = Sharing(settings.data, self.ledger)
         self.prompts = Prompts(self.ledger)
         self.kept_teams = KeptTeams(self.database)
@@ -154,6 +158,7 @@ class Workspace(DocumentRuns):
             run.wait(10)
         kernels.remove(self.settings.data)
         prices.put_away(self.bill.prices)
+        self.usage_sql.close()
         try:
             self.library.close()
         finally:
@@ -170,6 +175,12 @@ class Workspace(DocumentRuns):
         writer = CallWriter(self.ledger, owner, agent, purpose)
         with budgeted(self.bill.purse(owner)), bus.listening(writer.write):
             yield
+
+    def usage_views(self, owner: str) -> UsageViews:
+        """The owner's calls, runs, messages, look-ups, citations and documents, as tables that can
+        be asked in SQL.
+        """
+        return self.usage_sql.views(owner)
 
     def warm(self) -> None:
         """Load now, in the background, what the first question needs: the embedding model and the

@@ -27,6 +27,7 @@ KINDS = {
     "try": "Team tried",
     "evaluation": "Evaluation of a team",
     "evaluated question": "Question of an evaluation",
+    "usage": "Question about usage",
 }
 """What a run is, by its kind; others are called as they call themselves."""
 STATES = {
