@@ -85,7 +85,7 @@ def make_form(draft: Draft, *, fixed: bool = False) -> Form:
 def draw_sides(form: Form) -> None:
     """The form at the left; the picture and a place to try it at the right."""
     left, right = st.columns([3, 2], gap="large")
-    with left:
+    with left, st.container(key="looked-into" if form.fixed else "team-form"):
         _draw_form(form)
     with right:
         _draw_picture(form.checked)
@@ -261,4 +261,5 @@ def _draw_picture(checked: Checked) -> None:
     if checked.document is None:
         st.caption("The picture comes back once the form is right.")
         return
-    picture.draw_picture(checked.document)
+    with st.container(key="team-picture"):
+        picture.draw_picture(checked.document)

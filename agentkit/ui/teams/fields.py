@@ -65,6 +65,16 @@ ONLY_WITH = {
     ("CompressConfig", "strategy"): ("mode", "CUSTOMIZED"),
 }
 """Fields that say nothing unless another one has this value."""
+_LABELS = {
+    "llm": "Language model",
+    "is_termination_msg": "Termination message",
+    "compress_config": "Compression",
+    "retrieve_config": "Retrieval",
+    "max_consecutive_auto_reply": "Most replies in a row",
+    "dialog": "Structured dialogue",
+    "in_background": "In the background",
+}
+"""What fields are called whose names say little to people."""
 _NEVER_RARE = frozenset(
     [("ModelChoice", "model"), ("AgentDocument", "description"), ("TeamDocument", "description")]
 )
@@ -103,7 +113,7 @@ def list_fields(part: type[Part]) -> Iterator[Known]:
         key = field.alias or name
         rare = key in RARE and (part.__name__, name) not in _NEVER_RARE
         shape = find_shape(name, field)
-        label = name.replace("_", " ").capitalize()
+        label = _LABELS.get(name) or name.replace("_", " ").capitalize()
         yield Known(key, label, _describe(field), shape, default_of(field), rare)
 
 

@@ -203,19 +203,26 @@ def _take_out(rows: list[Any], *, place: int, by: int) -> list[Any]:
 
 
 def _draw_fields(fields: Sequence[Field]) -> None:
-    """Long fields below one another, and before them the short ones, side by side."""
+    """Texts first, then the short ones side by side, then those that are large, or that another
+    one brings with it.
+    """
     short = [one for one in fields if one.known.shape.kind in _SHORT]
-    for field in fields:
-        if field.known.shape.kind in ("text", "long text"):
-            draw_field(field)
+    texts = [one for one in fields if _is_text(one)]
+    for field in texts:
+        draw_field(field)
     if short:
         with st.container(horizontal=True, gap="small"):
             for field in short:
                 with st.container(width=_WIDTH, gap=None):
                     draw_field(field)
     for field in fields:
-        if field not in short and field.known.shape.kind not in ("text", "long text"):
+        if field not in short and field not in texts:
             draw_field(field)
+
+
+def _is_text(field: Field) -> bool:
+    is_brought = (field.part.__name__, field.known.key) in ONLY_WITH
+    return field.known.shape.kind in ("text", "long text") and not is_brought
 
 
 def draw_field(field: Field) -> None:
