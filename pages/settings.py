@@ -11,6 +11,7 @@ with st.container(width=736):
     connections.draw_connections()
     st.header("Tools", anchor=False)
     installation.draw_tools()
+    installation.draw_fetching()
     st.header("Answers", anchor=False)
     installation.draw_resuming()
     installation.draw_followups()

@@ -18,7 +18,14 @@ from agentkit.teams.built.document import TeamDocument, read_document
 from agentkit.teams.built.dry import make_stand_in
 from agentkit.teams.built.team import build_team
 from agentkit.teams.own_tools import load_tools
-from agentkit.workspace.answering import look_elsewhere, say_end, say_question
+from agentkit.workspace import kernels
+from agentkit.workspace.agreeing import allow_tools
+from agentkit.workspace.answering import (
+    list_documents,
+    look_elsewhere,
+    say_end,
+    say_question,
+)
 
 if TYPE_CHECKING:
     from agentkit.workspace.workspace import Workspace
@@ -69,13 +76,18 @@ def try_team(
             allowed=AllowedTools(settings.data),
             models=find_model,
             look_ups=partial(look_elsewhere, workspace.library, owner),
+            documents=partial(list_documents, workspace.library, owner, question),
+            cells=kernels.make_cells(settings.data, run.id),
         )
+        allow_tools(task, settings)
         with limited(limit, Limit(), Used()), bus.listening(task.hear):
             try:
                 return asked_team.work(task)
             except Exception as error:
                 say_end(run, task, asked_team, error)
                 raise
+            finally:
+                kernels.remove(settings.data, run.id)
 
     return runs.start(
         work,

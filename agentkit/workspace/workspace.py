@@ -396,7 +396,7 @@ class Workspace(DocumentRuns):
             wishes = make_wishes(self.ledger, owner, thread, task, chosen.agents)
             shown = pictures.show(self.settings.data, self.ledger, asking, task)
             with limited(*limits, before), wished(wishes), showing(shown), bus.listening(task.hear):
-                return work_on(asking, task, run, self.ledger)
+                return work_on(asking, task, run, self.ledger, self.settings)
 
         return runs.start(
             work,

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from agentkit.teams import Question
-from agentkit.teams.built.agents import Part
+from agentkit.teams.built.agents import Part, WrittenFunction
 from agentkit.teams.built.document import TeamDocument, read_document
 from agentkit.ui.teams import drafts as forms_drafts
 from agentkit.ui.teams.drafts import Path
@@ -87,7 +87,13 @@ def whole_team(kind: str) -> dict[str, Any]:
     fill_up(FORM_AGENT, agents[0])
     second = make_row(FORM_AGENT, [], ["Agent1"])
     flow = fill_up(FLOWS[kind], make_row(FLOWS[kind], ["Agent1", "Agent2"]))
-    return {"name": "Whole", "agents": [agents[0], second], "flow": flow}
+    functions = [make_row(WrittenFunction, [])]
+    return {
+        "name": "Whole",
+        "agents": [agents[0], second],
+        "flow": flow,
+        "functions": functions,
+    }
 
 
 FORM_AGENT: Any = next(one for one in list_fields(TeamDocument) if one.key == "agents").shape.part

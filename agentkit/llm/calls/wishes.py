@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast, get_args
 
 from agentkit.core import bus
@@ -37,6 +37,8 @@ _ABOUT_VALUE = re.compile(
 """Words of a refusal after which another value of the same parameter may be taken."""
 _REFUSALS = (ModelError, BadModelReply)
 Key = tuple[str, str, str]
+Own = Mapping[str, Mapping[str, Any]]
+"""Parameters by the names of agents."""
 _refused: dict[tuple[Key, str], str] = {}
 """By connection and name: the value that it refused, as JSON has it; empty for any."""
 _renamed: set[tuple[Key, str]] = set()
@@ -85,6 +87,8 @@ def _check_number(name: str, value: object) -> None:
 
 
 NOTHING = Parameters()
+_NAMES = frozenset([*Parameters.__dataclass_fields__, "response_format", "tool_choice"])
+"""What may be refused of a call's parameters."""
 
 
 def check_instructions(text: str) -> str:
@@ -106,6 +110,23 @@ class Wishes:
     parameters: Parameters = NOTHING
     told: set[tuple[str, str]] = field(default_factory=set)
     """Models, by their ids, and parameters of which it was told that they are refused."""
+    own: Own = field(default_factory=dict)
+    """What single agents are set to."""
+
+    def find_of(self, agent: str) -> dict[str, Any]:
+        """The parameters with which this agent asks where the server has them."""
+        shared = self.parameters.to_request() if agent in self.agents else {}
+        return {**shared, **self.own.get(agent, {})}
+
+
+@contextmanager
+def setting_agents(own: Own) -> Iterator[None]:
+    """Let agents ask with these parameters in the enclosed work: a server that refuses one is asked
+    without it, as with what a person wishes.
+    """
+    known = _active.get() or Wishes(frozenset())
+    with wished(replace(known, own={**known.own, **own})):
+        yield
 
 
 @contextmanager
@@ -121,7 +142,7 @@ def wished(wishes: Wishes) -> Iterator[None]:
 def with_instructions(messages: list[Message], agent: str) -> list[Message]:
     """The messages with what this agent was told beside its own words, in its system message."""
     wishes = _find(agent)
-    if wishes is None or not wishes.instructions:
+    if wishes is None or not wishes.instructions or agent not in wishes.agents:
         return messages
     first = messages[0] if messages else message("user", "")
     content = first.get("content")
@@ -134,7 +155,9 @@ def with_instructions(messages: list[Message], agent: str) -> list[Message]:
 def with_parameters(options: dict[str, Any], agent: str) -> dict[str, Any]:
     """The parameters of a call with those that are wished; what the call says itself goes first."""
     wishes = _find(agent)
-    return options if wishes is None else {**wishes.parameters.to_request(), **options}
+    if wishes is None or agent not in wishes.agents:
+        return options
+    return {**wishes.parameters.to_request(), **options}
 
 
 def to_sendable(model: Model, options: Mapping[str, Any], agent: str) -> dict[str, Any]:
@@ -145,8 +168,10 @@ def to_sendable(model: Model, options: Mapping[str, Any], agent: str) -> dict[st
     if wishes is None:
         return dict(options)
     key, sent = _key(model), dict(options)
-    for name, value in wishes.parameters.to_request().items():
-        if options.get(name) != value:
+    if not sent.get("tools"):
+        sent.pop("tool_choice", None)  # servers refuse it where there is nothing to choose
+    for name, value in wishes.find_of(agent).items():
+        if sent.get(name) != value:
             continue  # the call says otherwise
         if _is_refused(key, name, value):
             del sent[name]
@@ -164,7 +189,7 @@ def learn_refusal(error: ModelError, model: Model, sent: Mapping[str, Any], agen
     if wishes is None or type(error) not in _REFUSALS:
         return False
     said, key = str(error), _key(model)
-    for name, wish in wishes.parameters.to_request().items():
+    for name, wish in wishes.find_of(agent).items():
         newer = _NEWER.get(name, name)
         present = name if name in sent else newer
         if sent.get(present) != wish or not re.search(rf"\b({name}|{newer})\b", said):
@@ -180,7 +205,7 @@ def learn_refusal(error: ModelError, model: Model, sent: Mapping[str, Any], agen
 
 def recall_refusals(told: Sequence[ParameterRefused], model: Model) -> set[tuple[str, str]]:
     """What was told before of this model's refusals: it is known again, and not told again."""
-    names = Parameters.__dataclass_fields__  # pictures are refused by an event of this kind, too
+    names = _NAMES  # pictures are refused by an event of this kind, too
     own = [one for one in told if one.model_id == model.id and one.parameter in names]
     for one in own:
         _refused.setdefault((_key(model), one.parameter), one.value)
@@ -207,7 +232,9 @@ def _is_refused(key: Key, name: str, value: object) -> bool:
 
 def _find(agent: str) -> Wishes | None:
     wishes = _active.get()
-    return wishes if wishes is not None and agent in wishes.agents else None
+    if wishes is None:
+        return None
+    return wishes if agent in wishes.agents or agent in wishes.own else None
 
 
 def _key(model: Model) -> Key:

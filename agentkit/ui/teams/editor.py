@@ -19,11 +19,17 @@ from agentkit.teams.built.flows import (
     Single,
     TwoAgents,
 )
-from agentkit.teams.built.tools import BUILT_IN
-from agentkit.teams.own_tools import load_tools
 from agentkit.ui.composer import address
 from agentkit.ui.shared import state
-from agentkit.ui.teams import checking, drafts, picture, sharing, trying, versions
+from agentkit.ui.teams import (
+    checking,
+    drafts,
+    picture,
+    sharing,
+    tools_functions,
+    trying,
+    versions,
+)
 from agentkit.ui.teams.checking import Checked
 from agentkit.ui.teams.drafts import Draft
 from agentkit.ui.teams.fields import list_fields
@@ -57,9 +63,11 @@ def draw_editor(team_id: str) -> None:
         st.warning(markdown.literal(str(error)), icon=":material/warning:")
         return
     models = {model.id: model.label for model in state.workspace().models()}
-    tools = find_tools()
+    tools = tools_functions.find_tools()
     checked = checking.check(draft.document, models, tools)
-    form = Form(draft, checked, _list_agents(draft), _list_offers(models, tools))
+    offers = _list_offers(models, tools_functions.describe_tools(tools, draft.document))
+    below = {"WrittenFunction": tools_functions.draw_below}
+    form = Form(draft, checked, _list_agents(draft), offers, below)
     state.page_head(markdown.literal(draft.name), _describe(draft))
     _draw_bar(draft, checked)
     left, right = st.columns([3, 2], gap="large")
@@ -70,29 +78,19 @@ def draw_editor(team_id: str) -> None:
         trying.draw_trying(draft, checked, models)
 
 
-def find_tools() -> list[str]:
-    """The names of all tools that an agent can be given."""
-    try:
-        own = load_tools(state.workspace().settings.tools)
-    except AgentkitError as error:
-        st.warning(markdown.literal(str(error)), icon=":material/warning:")
-        own = ()
-    return [*BUILT_IN, *(tool.__name__ for tool in own)]
-
-
 def _list_agents(draft: Draft) -> list[str]:
     names = [str(agent.get("name", "")) for agent in draft.document.get("agents", [])]
     return list(dict.fromkeys(filter(None, names)))
 
 
 def _list_offers(
-    models: Mapping[str, str], tools: list[str]
+    models: Mapping[str, str], tools: Mapping[str, str]
 ) -> Mapping[tuple[str, str], Mapping[str, str]]:
     found = state.workspace().library.collections(state.owner())
     collections = {one.name: one.name for one in found}
     return {
         ("ModelChoice", "model"): {"": "The chat's model", **models},
-        ("ToolUse", "name"): {name: name for name in tools},
+        ("ToolUse", "name"): tools,
         ("Documents", "collection"): {"": "The chat's collection", **collections},
     }
 
@@ -196,7 +194,7 @@ def _discard(draft: Draft) -> None:
 
 def _draw_form(form: Form) -> None:
     """The team itself, how they work together, and its agents."""
-    draw_part(form, TeamDocument, (), leave_out=("agents", "flow"))
+    draw_part(form, TeamDocument, (), leave_out=("agents", "flow", "functions"))
     kind = str(form.value(("flow",))["kind"])
     st.subheader("How they work together", anchor=False)
     key = form.draft.key("kind")
@@ -213,6 +211,7 @@ def _draw_form(form: Form) -> None:
     draw_part(form, FLOWS[kind], ("flow",))
     agents = next(one for one in list_fields(TeamDocument) if one.key == "agents")
     draw_field(Field(form, TeamDocument, agents, ("agents",)))
+    tools_functions.draw_functions(form)
 
 
 def _change_kind(form: Form, key: str) -> None:
