@@ -8,6 +8,8 @@ from functools import partial
 from agentkit.documents import DocumentText
 from agentkit.events import HumanAnswered, HumanInputRequested
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
+from agentkit.mcp.servers import ToolServers
+from agentkit.mcp.serving import ServedTools
 from agentkit.options import chosen
 from agentkit.settings import Settings
 from agentkit.teams import Task
@@ -35,6 +37,7 @@ def _find_agreed(ledger: Ledger, owner: str, run_ids: Sequence[str]) -> Iterator
 
 def allow_tools(task: Task, settings: Settings) -> None:
     """Give the task what the installation lets tools do."""
+    task.served = ServedTools(ToolServers(settings.data))
     if settings.fetch_pages:
         task.fetch = partial(_read_page, settings)
 
