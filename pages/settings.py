@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from agentkit.ui.settings import connections, installation, limits
+from agentkit.ui.settings import connections, installation, limits, tool_servers
 from agentkit.ui.shared import state
 
 state.page_head("Settings", "Which models answer, and what this installation stands on.")
@@ -12,6 +12,7 @@ with st.container(width=736):
     st.header("Tools", anchor=False)
     installation.draw_tools()
     installation.draw_fetching()
+    tool_servers.draw_tool_servers()
     st.header("Answers", anchor=False)
     installation.draw_resuming()
     installation.draw_followups()

@@ -70,8 +70,10 @@ class Field:
 
     @property
     def value(self) -> Any:
-        """What stands in the draft."""
-        return self.form.value(self.path)
+        """What stands in the draft; of a field that an older version did not know, its default."""
+        found = self.form.value(self.path)
+        is_missing = found is None and not self.known.shape.optional
+        return self.known.default if is_missing else found
 
     @property
     def place(self) -> str:

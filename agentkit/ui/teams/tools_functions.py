@@ -12,6 +12,7 @@ import streamlit as st
 from agentkit.coding.chat_kernel.kernel import CellResult, is_available
 from agentkit.core.tools import Written, effects_of, parse_arguments, read_function
 from agentkit.errors import AgentkitError
+from agentkit.mcp.servers import ToolServers
 from agentkit.teams.built.agents import WrittenFunction
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.offers.catalog import CATALOG, FETCH, RUN
@@ -24,6 +25,8 @@ from agentkit.ui.text import markdown
 from agentkit.workspace.kernels import call_function
 
 _KINDS = {True: "harmless", False: "asks first"}
+_ABOUT = 100
+"""Characters of what a server says of a tool."""
 _SHOWN = 5_000
 """Characters of a result."""
 _ENDED = {
@@ -44,7 +47,7 @@ def find_tools() -> dict[str, str]:
         for name, about in CATALOG.items()
         if name not in off
     }
-    return found | _find_own(settings.tools)
+    return found | _find_own(settings.tools) | _find_served()
 
 
 def _find_own(setting: str) -> dict[str, str]:
@@ -58,6 +61,27 @@ def _find_own(setting: str) -> dict[str, str]:
         tool.__name__: f"{tool.__name__} ({_KINDS[effects_of(tool) == 'none']}): of AGENTKIT_TOOLS"
         for tool in own
     }
+
+
+def _find_served() -> dict[str, str]:
+    """What the Settings page allows of MCP servers."""
+    try:
+        servers = ToolServers(state.workspace().settings.data).all()
+    except AgentkitError as error:
+        st.warning(markdown.literal(str(error)), icon=":material/warning:")
+        return {}
+    named = [
+        (f"{server.name}/{tool.name}", tool) for server in servers for tool in server.tools.values()
+    ]
+    return {
+        name: f"{name} ({_KINDS[tool.marked == 'harmless']}): {_shorten(tool.description)}"
+        for name, tool in named
+    }
+
+
+def _shorten(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= _ABOUT else f"{words[:_ABOUT]}…"
 
 
 def describe_tools(tools: Mapping[str, str], document: Mapping[str, Any]) -> dict[str, str]:
