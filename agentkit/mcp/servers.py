@@ -107,6 +107,28 @@ class ToolServer:
         return shlex.join(self.command) or self.url
 
 
+def confirmed(server: ToolServer) -> ToolServer:
+    """The server of a script, whose person has read what it starts."""
+    return replace(server, confirmed=server.digest)
+
+
+class ServerList:
+    """Servers that stand in a script."""
+
+    def __init__(self, servers: Sequence[ToolServer]) -> None:
+        self._servers = {one.name: one for one in servers}
+
+    def all(self) -> list[ToolServer]:
+        """All of them."""
+        return list(self._servers.values())
+
+    def find(self, name: str) -> ToolServer:
+        """The server of that name; raises NotFound."""
+        if name not in self._servers:
+            raise NotFound(f"There is no server of tools {name!r} in this script.")
+        return self._servers[name]
+
+
 class ToolServers:
     """The servers in `tool-servers.json`; read anew each time, as several runs and pages use it."""
 

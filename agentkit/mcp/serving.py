@@ -9,7 +9,7 @@ from typing import Any
 from agentkit.core.tools import Effects, make_tool
 from agentkit.errors import NotFound, ToolServerError
 from agentkit.mcp.connecting import Connection, ToolFailed, start
-from agentkit.mcp.servers import AllowedTool, Marked, ToolServer, ToolServers
+from agentkit.mcp.servers import AllowedTool, Marked, ServerList, ToolServer, ToolServers
 
 LONGEST = 30_000
 """Characters of a result that a model is told."""
@@ -20,7 +20,7 @@ Start = Callable[[ToolServer], Connection]
 class ServedTools:
     """The allowed tools, as `server/tool`; a server is started when it is first called."""
 
-    def __init__(self, servers: ToolServers, start_server: Start = start) -> None:
+    def __init__(self, servers: ToolServers | ServerList, start_server: Start = start) -> None:
         self._servers, self._start = servers, start_server
         self._open: dict[str, Connection] = {}
         self._opening = threading.Lock()

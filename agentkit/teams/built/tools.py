@@ -21,6 +21,7 @@ from agentkit.teams.approval import (
     name_agreement,
 )
 from agentkit.teams.built.agents import Mark, Policy
+from agentkit.teams.findings import DESCRIPTION, DESCRIPTION_FIND, FIND, SEARCH
 from agentkit.teams.planning_calculator import calculate
 from agentkit.teams.tools import todays_date
 
@@ -29,6 +30,8 @@ BUILT_IN: Mapping[str, Callable[..., Any]] = {
     "todays_date": todays_date,
 }
 """Those that need nothing; `agentkit.teams.built.offers` makes the others."""
+_DESCRIPTIONS: Mapping[str, str] = {SEARCH: DESCRIPTION, FIND: DESCRIPTION_FIND}
+"""What models are told where the function itself says it to those who read code."""
 CODE_IN = "code_in"
 """The attribute of a tool that names its argument with Python code."""
 _MAY_RUN = "May this Python code run?"
@@ -57,7 +60,7 @@ def offer_tool(
     name: str, tool: Callable[..., Any], caller: ConversableAgent, executor: ConversableAgent
 ) -> None:
     """Let `caller` ask for the tool, and `executor` run it."""
-    called, about = name_call(name), str(inspect.getdoc(tool))
+    called, about = name_call(name), _DESCRIPTIONS.get(name, str(inspect.getdoc(tool)))
     parameters = schema_of(tool)
     if parameters is None:
         register_function(tool, caller=caller, executor=executor, name=called, description=about)

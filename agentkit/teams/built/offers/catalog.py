@@ -11,7 +11,7 @@ from agentkit.teams.built.offers.reading import make_fetcher, make_reader
 from agentkit.teams.built.offers.running import make_runner
 from agentkit.teams.built.offers.tables import make_querier
 from agentkit.teams.built.tools import BUILT_IN
-from agentkit.teams.findings import DESCRIPTION, DESCRIPTION_FIND, FIND, SEARCH, Findings
+from agentkit.teams.findings import FIND, SEARCH, Findings
 from agentkit.teams.task import Task
 from agentkit.teams.tools import find_cells
 
@@ -37,8 +37,6 @@ CATALOG: Mapping[str, About] = {
     FETCH: About("Reads a page of the public web.", harmless=False),
     RUN: About("Runs Python in the chat's kernel, in isolation.", harmless=False),
 }
-DESCRIPTIONS: Mapping[str, str] = {SEARCH: DESCRIPTION, FIND: DESCRIPTION_FIND}
-"""What models are told where the function itself says it for those who read code."""
 _MISSING: Mapping[str, str] = {
     FIND: "nothing can be looked up word for word here",
     READ: "there are no documents to read here",

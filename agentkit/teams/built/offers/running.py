@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
+from agentkit import coding
 from agentkit.core.tools import Effects, make_tool, read_function
 from agentkit.errors import ExecutionError
 from agentkit.teams.answer import shorten_result
@@ -13,6 +14,7 @@ from agentkit.teams.built.agents import WrittenFunction
 from agentkit.teams.built.tools import CODE_IN
 from agentkit.teams.cells import ChatCells
 
+_SECONDS = 60
 LONGEST = 30_000
 """Characters of a result that a model is told."""
 _EFFECTS: Mapping[Literal["harmless", "dangerous"], Effects] = {
@@ -34,6 +36,17 @@ def make_runner(cells: ChatCells, agent: str) -> Callable[..., Any]:
 
     vars(run_python)[CODE_IN] = "code"
     return run_python
+
+
+def run_isolated(code: Annotated[str, "A whole program; print what you need."]) -> str:
+    """Run Python in isolation and without network; what it prints comes back."""
+    executor = coding.isolated_executor(timeout=_SECONDS)
+    try:
+        result = executor.execute_code_blocks([coding.CodeBlock(code, "python")])
+    finally:
+        if hasattr(executor, "stop"):
+            executor.stop()
+    return shorten_result(result.output, LONGEST) or "(it printed nothing)"
 
 
 def make_written(function: WrittenFunction, cells: ChatCells, agent: str) -> Callable[..., Any]:
