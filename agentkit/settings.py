@@ -106,6 +106,10 @@ class Settings:
     """
     fetch_pages: bool = False
     """Whether agents may fetch pages of the web, each after the person was asked."""
+    usage_of_all: bool = False
+    """Whether the usage page and `usage` show what the questions of all owners took, and can be
+    narrowed to some; else only one's own.
+    """
 
     @property
     def database(self) -> Path:

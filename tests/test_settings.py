@@ -62,7 +62,7 @@ def test_every_field_is_read_from_the_environment() -> None:
         for field in dataclasses.fields(Settings)
     }
     assert load_settings(environ, NOWHERE) == wanted
-    assert len(environ) == 26
+    assert len(environ) == 27
 
 
 def test_the_names_that_openai_uses_are_read_and_ours_win() -> None:

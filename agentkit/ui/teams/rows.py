@@ -21,7 +21,7 @@ _CODE = '''def {}(text: str) -> str:
     return text.upper()
 '''
 """The code of a new function."""
-_ALL = ("agents", "speakers")
+_ALL = ("agents", "speakers", "players")
 """Fields that take all agents at first."""
 _PLACES = {"recipient": 1, "answers": 1}
 """Fields that take another agent than the first."""
@@ -44,6 +44,8 @@ def make_row(part: type[Part], agents: Sequence[str], taken: Collection[str] = (
         row[known.key] = known.default
         if known.key in required:
             row[known.key] = _fill(part, known.key, known.shape.part, agents, taken)
+    if "after" in row:
+        row["speakers"] = [name for name in agents if name != row["after"]]
     return row
 
 
@@ -91,8 +93,15 @@ def _fill(
         return _CODE.format(find_free(_CALLED[part.__name__], taken))
     if key in _ALL:
         return list(agents)
+    if key == "after":
+        return next((name for name in agents if name not in taken), agents[0] if agents else "")
     place = _PLACES.get(key, 0)
     return [*agents, ""][min(place, len(agents))]
+
+
+def list_taken(rows: Sequence[Any]) -> list[str]:
+    """What a further row is not to be called, or about."""
+    return [str(row.get("name") or row.get("after")) for row in rows]
 
 
 def find_free(word: str, taken: Collection[str]) -> str:

@@ -95,6 +95,8 @@ def describe_tools(tools: Mapping[str, str], document: Mapping[str, Any]) -> dic
 
 def draw_functions(form: Form) -> None:
     """The functions of the team, each folded."""
+    if form.fixed and not form.value(("functions",)):
+        return
     st.subheader("Functions of its own", anchor=False)
     st.caption(
         "Python that agents call as tools. It runs in the kernel of the chat, in isolation and"
@@ -117,6 +119,8 @@ def draw_below(form: Form, path: Path) -> None:
     except AgentkitError:  # told beside the code
         return
     _draw_told(told)
+    if form.fixed:
+        return
     key = form.draft.spot("call", *path)
     st.html(CODE_FONT)
     st.text_area("Arguments (JSON)", _suggest(told), key=f"{key}-given", height=90)

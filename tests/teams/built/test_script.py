@@ -19,7 +19,6 @@ from agentkit.llm.calls.openai_client import OpenAIClient
 from agentkit.mcp.servers import AllowedTool, ToolServers, confirmed
 from agentkit.mcp.serving import ServedTools
 from agentkit.retrieval import Hit
-from agentkit.teams import Question
 from agentkit.teams.built.document import read_document
 from agentkit.teams.built.script import write_notebook, write_script
 from agentkit.teams.built.team import build_team
@@ -219,7 +218,7 @@ def test_the_script_keeps_functions_servers_and_tables(
     ]
     replies = Replies(*calls, Answer("Done."))
     more = {
-        "documents": partial(list_documents, workspace.library, "local", Question("", "Documents")),
+        "documents": partial(list_documents, workspace.library, "local", "Documents"),
         "served": ServedTools(servers),
     }
     with OpenAIServer(replies) as server, KernelPool() as pool:
