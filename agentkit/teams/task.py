@@ -68,6 +68,19 @@ class Readable(Protocol):
         """Its text and sections; raises DocumentError."""
 
 
+class Served(Protocol):
+    """Tools of other programs, as an installation allows them."""
+
+    def find(self, name: str) -> Callable[..., Any] | None:
+        """The tool `server/tool`; None where it is not allowed."""
+
+    def names(self) -> list[str]:
+        """All that are allowed, as `server/tool`."""
+
+    def close(self) -> None:
+        """Let go of the servers that were started."""
+
+
 class Note(TypedDict):
     """What the person who asked should know beside the answer; it travels with it under `notes`."""
 
@@ -169,6 +182,12 @@ class Task:
     """Gives the connected model of an id."""
     look_ups: Callable[[str], tuple[LookUp, LookUp]] | None = None
     """Gives the ways to look into another collection: by meaning, and word for word."""
+    agreed: Allowed = field(default_factory=set[str])
+    """Whose first call of which tool the person agreed to in this chat, by `name_agreement`."""
+    fetch: Callable[[str], DocumentText] | None = None
+    """Reads a page of the web; None where the installation does not allow it."""
+    served: Served | None = None
+    """The tools of servers that the installation allows; None where there are none."""
 
     def model_of(self, model_id: str) -> Model:
         """The connected model of that id; raises NotFound."""

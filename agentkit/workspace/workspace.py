@@ -444,7 +444,7 @@ class Workspace(DocumentRuns):
             wish = wished(make_wishes(self.ledger, owner, thread, task, chosen.agents))
             seen = showing(pictures.show(self.settings.data, self.ledger, asking, task))
             with limited(*limits, before), self._held(run), wish, seen, bus.listening(task.hear):
-                return work_on(asking, task, run, self.ledger)
+                return work_on(asking, task, run, self.ledger, self.settings)
 
         return runs.start(
             work,

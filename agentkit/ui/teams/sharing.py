@@ -8,8 +8,10 @@ import re
 import streamlit as st
 
 from agentkit.errors import AgentkitError, ConfigError
+from agentkit.mcp.servers import ToolServers
 from agentkit.teams.built.document import TeamDocument, read_document
 from agentkit.teams.built.script import write_notebook, write_script
+from agentkit.ui.shared import state
 from agentkit.ui.teams import drafts
 from agentkit.ui.text import markdown
 
@@ -36,7 +38,8 @@ def draw_export(document: TeamDocument | None, key: str) -> None:
             return
         _draw_download("JSON", write_json(document), document, "team.json", key)
         try:
-            script, notebook = write_script(document), write_notebook(document)
+            servers = ToolServers(state.workspace().settings.data).all()
+            script, notebook = write_script(document, servers), write_notebook(document, servers)
         except ConfigError as error:
             st.caption(markdown.literal(str(error)))
             return
