@@ -126,6 +126,8 @@ class Recording:
         self._change, self._is_told = coalesce(change, _NO_CHANGE), False
         self._on_live, self._read_request = on_live, read_request
         self._replies: dict[str, list[ModelReplied]] = defaultdict(list)
+        self._places: dict[str, int] = {}
+        """Which of the model calls each is, from 1, by its id."""
         self._unfinished: set[Key] = set()
         self._open: set[str] = set()
         self._within_tools: set[str] = set()
@@ -150,6 +152,7 @@ class Recording:
 
     def _add_call(self, event: ModelCalled) -> None:
         if event.purpose == "chat":
+            self._places.setdefault(event.call_id, len(self._places) + 1)
             self._unfinished.add((event.agent, event.asked))
 
     def _add_reply(self, event: ModelReplied) -> None:
@@ -333,17 +336,19 @@ class Recording:
         then = self._read_request(expected.call_id)
         hashes = [list(map(hash_of, then)), list(map(hash_of, messages))]
         at = _count_alike(*hashes)
-        raise ReplayDiffers(
+        difference = ReplayDiffers(
             f"{expected.agent or 'The model'} would be asked something else now than"
-            f" {self._then}: {_describe_difference(then[at:], messages[at:], at)}. Nothing was"
-            f" asked. {self._advice}; what there was is kept."
+            f" {self._describe_then(expected.call_id)}:"
+            f" {_describe_difference(then[at:], messages[at:], at)}. Nothing was asked."
+            f" {self._advice}; what there was is kept."
         )
+        difference.call_id = expected.call_id
+        raise difference
 
-    @property
-    def _then(self) -> str:
-        if self.repeats:
-            return "in the answer before"
-        return "before the app was closed"
+    def _describe_then(self, call_id: str) -> str:
+        if not self.repeats:
+            return "before the app was closed"
+        return f"in the answer before, at its model call {self._places.get(call_id, 1)}"
 
     @property
     def _advice(self) -> str:
@@ -382,6 +387,8 @@ def _way(exact: bool) -> str:
 
 
 def _describe_difference(then: Messages, now: Messages, at: int) -> str:
+    if not then and not now:
+        return "its messages are the same, but not the tools or the parameters"
     if not then or not now:
         return f"there are {'more' if now else 'fewer'} messages than {at}"
     old, new = (json.dumps(one[0], ensure_ascii=False, default=str) for one in (then, now))
