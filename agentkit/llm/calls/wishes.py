@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast, get_args
 
 from agentkit.core import bus
+from agentkit.core.given import pick_given
 from agentkit.errors import BadModelReply, ModelError, WrongArgument
 from agentkit.events import ParameterRefused
 from agentkit.llm.model import Model
@@ -73,7 +74,7 @@ class Parameters:
 
     def to_request(self) -> dict[str, Any]:
         """Those that are set, by the names of OpenAI's API."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        return pick_given(asdict(self))
 
 
 def _check_number(name: str, value: object) -> None:
@@ -190,8 +191,7 @@ def learn_refusal(error: ModelError, model: Model, sent: Mapping[str, Any], agen
         newer = _NEWER.get(name, name)
         was_sent = wish in (sent.get(name), sent.get(newer))
         if was_sent and re.search(rf"\b({name}|{newer})\b", said):
-            takes_newer = newer in said and newer not in sent
-            _learn(_key(model), name, wish, said, is_renamed=takes_newer and newer != name)
+            _learn(_key(model), name, wish, said, is_renamed=newer in said and newer not in sent)
             return True
     return False
 
@@ -209,16 +209,18 @@ def _learn(key: Key, name: str, wish: object, said: str, *, is_renamed: bool) ->
 def recall_refusals(told: Sequence[ParameterRefused], model: Model) -> set[tuple[str, str]]:
     """What was told before of this model's refusals: it is known again, and not told again."""
     names = _NAMES  # pictures are refused by an event of this kind, too
-    own = [one for one in told if one.model_id == model.id and one.parameter in names]
-    for one in own:
-        _refused.setdefault((_key(model), one.parameter), one.value)
-    return {(model.id, one.parameter) for one in own}
+    known: set[tuple[str, str]] = set()
+    for one in told:
+        if one.model_id == model.id and one.parameter in names:
+            _refused.setdefault((_key(model), one.parameter), one.value)
+            known.add((model.id, one.parameter))
+    return known
 
 
 def find_refused(model: Model) -> list[str]:
     """The parameters that this model is known to refuse, whatever their value."""
-    key = _key(model)
-    return [name for (of, name), value in _refused.items() if of == key and value == _ANY]
+    of_model = {name: value for (key, name), value in _refused.items() if key == _key(model)}
+    return [name for name, value in of_model.items() if value == _ANY]
 
 
 def _tell(wishes: Wishes, agent: str, model: Model, name: str, value: object) -> None:
