@@ -44,12 +44,19 @@ def draw_headline(view: View) -> Sums:
     with st.container(key="usage-figures"), st.grid(4, min_column_width=160, gap="small"):
         for figure in _figures(now):
             _draw(figure, now, before, courses)
-    if now.unpriced:
-        st.caption(
-            f"{figures.count(now.unpriced, 'call')} without a known price: what they cost is not"
-            " in these figures."
-        )
+    if notes := _notes(now, before):
+        st.caption(notes)
     return now
+
+
+def _notes(now: Sums, before: Sums) -> str:
+    """What has to be known to read the figures."""
+    unpriced = figures.count(now.unpriced, "call")
+    about = {
+        f"{unpriced} without a known price: what they cost is not in these figures.": now.unpriced,
+        "Changes are against as many days just before.": before.calls,
+    }
+    return " ".join(text for text, is_true in about.items() if is_true)
 
 
 def _figures(now: Sums) -> Sequence[_Figure]:
@@ -85,7 +92,6 @@ def _draw(figure: _Figure, now: Sums, before: Sums, courses: pandas.DataFrame | 
             figure.text,
             change,
             delta_color=figure.more_is,
-            delta_description="than before" if change else None,
             help=figure.help,
         )
         if (course := _course(courses, figure.column)) is not None:
