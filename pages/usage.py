@@ -7,12 +7,24 @@ import streamlit as st
 from agentkit.ledger.usage import sums
 from agentkit.ui.shared import state
 from agentkit.ui.shared.state import PAGES
-from agentkit.ui.usage import address, call_table, errors, filters, headline, overview, speed, work
+from agentkit.ui.usage import (
+    address,
+    bill,
+    budgets,
+    call_table,
+    errors,
+    filters,
+    headline,
+    overview,
+    speed,
+    work,
+)
 from agentkit.ui.usage.view import View, read_view
 
 TABS: dict[str, Callable[[View], None]] = {
     "Overview": overview.draw_overview,
     "Calls": call_table.draw_calls,
+    "Bill": bill.draw_bill,
     "Speed": speed.draw_speed,
     "Errors": errors.draw_errors,
     "Tools": work.draw_tools,
@@ -44,6 +56,8 @@ if not sums.has_calls(state.workspace().ledger, filters.find_all()):
     st.page_link(PAGES / "chat.py", label="Ask a question", icon=":material/forum:")
     st.stop()
 address.read(TABS)
+st.page_link(PAGES / "ask_usage.py", label="Ask your usage", icon=":material/database_search:")
+budgets.draw_courses()
 filters.draw_filters()
 view = read_view()
 if headline.draw_headline(view).calls:

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
+from agentkit.cli import usage_sql
 from agentkit.cli.output import dollars, note, put_json, put_table
 from agentkit.cli.store import open_workspace
 from agentkit.errors import ConfigError
@@ -75,10 +76,22 @@ def usage(
         str, typer.Option(help="Time zone of the days; by default the one of this machine.")
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    sql: Annotated[
+        str, typer.Option(metavar="SELECT", help="Answer this SELECT instead; see usage-sql.md.")
+    ] = "",
+    form: Annotated[
+        usage_sql.Form | None, typer.Option("--format", help="How the answer is written.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the answer is written.")
+    ] = None,
 ) -> None:
     """Show calls, tokens, cost and time: what the usage page shows, with its filters."""
     from agentkit.ledger.queries import CallFilter
 
+    if sql:
+        usage_sql.put_answer(context, sql, form, out)
+        return
     zone = zone or find_local_zone()
     first, last = _find_days(zone, days, since, until)
     with open_workspace(context) as workspace:

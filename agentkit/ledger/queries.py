@@ -171,6 +171,14 @@ def of_messages(ledger: Ledger, owner: str, message_ids: Sequence[str]) -> dict[
     }
 
 
+def of_runs(ledger: Ledger, owner: str, run_ids: Sequence[str]) -> dict[str, Totals]:
+    """The sums by run, for those runs that took calls."""
+    which = "c.owner = ? and list_contains(?, c.run_id)"
+    sql = f"select c.run_id as run, {_SUMS} from llm_calls c where {which} group by all"
+    rows = ledger.database.rows(sql, [owner, list(run_ids)])
+    return {row.pop("run"): Totals(**row) for row in rows}
+
+
 def of_agents(
     ledger: Ledger, owner: str, message_ids: Sequence[str]
 ) -> dict[str, dict[str, Totals]]:
