@@ -189,14 +189,15 @@ def test_the_usage_page_tells_where_a_budget_goes_and_unfolds_the_bill(
     told = bar.proto.text.replace("\\", "")
     assert "**A month**, all together: $86.00 of $120.00" in told
     assert "1 call of unknown price not counted" in told
-    assert "A question" not in [one.label for one in app.metric], "nothing is summed up so far"
+    assert "Per question" not in [one.label for one in app.metric], "nothing is summed up so far"
     app.session_state["bill"] = True  # what a click on it does
     app.run()
     assert not app.exception
     shown = {one.label: one.value for one in app.metric}
-    assert shown["A question"] == "none yet"
-    assert shown["From the provider's cache"] == "16.7%"
+    assert shown["Per question"] == "none yet"
+    assert shown["Cache hit rate"] == "16.7%"
     table = next(one.value for one in app.dataframe if "Tokens of" in one.value.columns)
+    assert any("The calls are booked at" in one.value for one in app.caption)
     assert table.Tokens.tolist() == [200, 40, 0, 60, 10, 0, 0, 310]
     labels = [one.label for one in app.expander]
     assert "1 call whose buckets do not add up" in labels

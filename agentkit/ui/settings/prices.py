@@ -17,7 +17,7 @@ from agentkit.ledger.bill.own_prices import OwnPrice
 from agentkit.ledger.queries import CallFilter
 from agentkit.llm import connections
 from agentkit.llm.connections.config import provider_to
-from agentkit.llm.prices import find_listed, find_own, find_rates, price
+from agentkit.llm.prices import Listed, find_listed, find_own, find_rates, price
 from agentkit.ui.shared import dialogs, state
 from agentkit.ui.text import figures, markdown, times
 
@@ -63,6 +63,7 @@ def draw_prices() -> None:
             help="Old calls keep the price of their day until you have them priced anew.",
         )
     _draw_history()
+    _draw_listed([one for one in known if _is_for_people(one)])
     name, _ = dialogs.asked()
     if name == _ENTER:
         _enter(known)
@@ -175,6 +176,27 @@ def _draw_history() -> None:
             for entry in removed:
                 st.caption(f"{_tell(entry)}{_tell_times(entry)}")
     _draw_repricings()
+
+
+def _draw_listed(known: Sequence[_Known]) -> None:
+    """Models whose price in the list changed, with the days from which each counts."""
+    changed = [(one.model, find_listed(one.model, one.provider)) for one in known]
+    lines = [_tell_listed(model, listed) for model, listed in changed if len(listed) > 1]
+    if not lines:
+        return
+    with st.expander(f"Prices of the list that changed ({len(lines)})", type="compact"):
+        for line in dict.fromkeys(lines):
+            st.caption(line)
+
+
+def _tell_listed(model: str, listed: Sequence[Listed]) -> str:
+    """As Markdown."""
+    each = [
+        f"{_dollars(one.rates.input)} in, {_dollars(one.rates.output)} out"
+        f" {f'from {one.since}' if one.since else 'before'}"
+        for one in listed
+    ]
+    return f"**{markdown.literal(model)}**: {'; '.join(each)}"
 
 
 def _tell(entry: OwnPrice) -> str:
