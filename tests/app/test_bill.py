@@ -16,11 +16,13 @@ from agentkit.events import Usage
 from agentkit.ledger.bill.budgets import Budget
 from agentkit.ledger.bill.own_prices import OwnPrice
 from agentkit.llm import Connection, save_connection
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.prices import find_listed, find_rates, price
 from agentkit.reasons import end_from_json
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle, texts
 from tests.app.test_usage import add_call
+from tests.teams.stage import call
 
 QUESTION = "How hot for green tea?"
 ANSWER = "Green tea takes 80 degrees [1]."
@@ -149,6 +151,30 @@ def test_a_question_that_a_budget_stops_goes_on_by_a_click(kitchen: ScriptableWo
     assert not [one for one in app.button if str(one.key).startswith("raise-")]
     with pytest.raises(LimitReached):
         kitchen.ask(OWNER, QUESTION, collection="Kitchen").result()
+
+
+def test_what_agents_wrote_stays_when_a_budget_ends_their_chat(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    noted = {
+        **call("search_documents", query="tea"),
+        "content": "Tea was made in many ways by many people over the years. " * 40,
+    }
+    kitchen.added.insert(0, scripted_model([noted, ANSWER, ANSWER, ANSWER]))
+    kitchen.bill.budgets.enter(Budget("question", "tokens", 1_300.0))
+    app = open_page("chat")
+    app.selectbox(key="team-new").set_value("assistant")
+    app.selectbox(key="collection-new").set_value("Kitchen")
+    app.chat_input[0].set_value(QUESTION).run()
+    settle(app)
+    captions = [one.value.replace("\\", "") for one in app.caption]
+    assert ":material/flag: Ended: the budget of 1,300 tokens a question is used up." in captions
+    (raising,) = [one for one in app.button if str(one.key).startswith("raise-chat-")]
+    raising.click().run()
+    settle(app)
+    thread = kitchen.ledger.thread(OWNER, newest_chat(kitchen))
+    assert thread[-1].content == ANSWER
+    assert "end" not in thread[-1].extra
 
 
 def test_a_budget_is_raised_for_all_chats_where_that_is_allowed(

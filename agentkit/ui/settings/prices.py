@@ -12,7 +12,7 @@ import streamlit as st
 from agentkit.core.address import on_this_machine
 from agentkit.core.rates import Rates
 from agentkit.errors import AgentkitError, ConfigError
-from agentkit.ledger.bill import repricing
+from agentkit.ledger.bill import buckets, repricing
 from agentkit.ledger.bill.own_prices import OwnPrice
 from agentkit.ledger.queries import CallFilter
 from agentkit.llm import connections
@@ -39,7 +39,6 @@ class _Known:
 
     provider: str
     model: str
-    calls: int = 0
 
 
 def draw_prices() -> None:
@@ -73,18 +72,13 @@ def draw_prices() -> None:
 
 def _list_known() -> list[_Known]:
     """The models of all connections, then those that were called, each once."""
-    rows = state.workspace().database.rows(
-        """select provider, model, count(*) as calls from llm_calls where owner = ?
-        and model <> '' group by all order by calls desc""",
-        [state.owner()],
-    )
     try:
         offered = list(_list_offered())
     except ConfigError:  # which is told above, with the connections
         offered = []
-    called = {(row["provider"], row["model"]): row["calls"] for row in rows}
+    called = buckets.list_called(state.workspace().ledger, state.owner())
     each = dict.fromkeys([*offered, *called])
-    return [_Known(*key, called.get(key, 0)) for key in each]
+    return [_Known(*key) for key in each]
 
 
 def _list_offered() -> Iterator[tuple[str, str]]:
@@ -116,7 +110,6 @@ def _draw_table(known: Sequence[_Known]) -> None:
             **{name: money(format="$%.3f") for name in ("Input", "Output", "Read", "Write")},
             "Read": money("Cache read", format="$%.3f"),
             "Write": money("Cache write", format="$%.3f"),
-            "Calls": money(format="localized"),
         },
     )
     st.caption("US dollars for a million tokens, today. A price that is not known is never 0.")
@@ -137,7 +130,6 @@ def _describe(known: _Known, now: datetime) -> dict[str, Any]:
         "Output": rates.output if rates else None,
         "Read": rates.cache_read if rates else None,
         "Write": rates.cache_write if rates else None,
-        "Calls": known.calls,
     }
 
 
