@@ -9,6 +9,8 @@ from agentkit.code_events import Cell as Cell
 from agentkit.code_events import CodeBegan as CodeBegan
 from agentkit.code_events import CodeOutput as CodeOutput
 from agentkit.code_events import CodeRan as CodeRan
+from agentkit.evaluation_events import EvaluationBegan as EvaluationBegan
+from agentkit.evaluation_events import QuestionTried as QuestionTried
 from agentkit.event_values import CallStatus as CallStatus
 from agentkit.event_values import DocumentStatus as DocumentStatus
 from agentkit.event_values import Fallback as Fallback
@@ -456,6 +458,8 @@ Event = (
     | StepDone
     | SpeakerSelected
     | ParameterRefused
+    | EvaluationBegan
+    | QuestionTried
     | ChatEnded
     | Noted
     | HumanInputRequested

@@ -22,11 +22,12 @@ from agentkit.events import (
     Thinking,
     TokenDelta,
 )
-from agentkit.ledger import requests
+from agentkit.ledger import requests, run_documents
 from agentkit.ledger.finding import fold
 from agentkit.ledger.listing import CHATS
 from agentkit.ledger.requests import LastLists, Lists
 from agentkit.ledger.spending import Spending, SpentCall
+from agentkit.ledger.steps import keep_steps
 
 _ENDS = {RunFinished: "finished", RunFailed: "failed", RunStopped: "stopped"}
 
@@ -71,6 +72,8 @@ def insert(
         _insert_events(database, run, new, lists)
         for one in new:
             _insert_what_follows(database, run, one, written.begun)
+            run_documents.keep_documents(database, run.id, one.event)
+        keep_steps(database, run.id, new)
     if not database.in_transaction:  # else what is around it may still fail
         written.lists.settle(lists)
 
@@ -276,5 +279,17 @@ def _add_call(database: Database, run: RunKey, event: ModelReplied, at: datetime
             "first_token_s": event.first_token_s,
             "finished_at": at,
             "raw_usage": json.dumps(event.raw_usage, ensure_ascii=False),
+            "retry_in_s": event.retry_in_s,
+            **_find_asked(database, run),
         },
     )
+
+
+def _find_asked(database: Database, run: RunKey) -> Row:
+    """Which team a call was made for, and the collection of its chat."""
+    row = database.row(
+        """select coalesce((select team from runs where id = ?), '') as team,
+        coalesce((select collection from chats where id = ?), '') as collection""",
+        [run.id, run.chat_id],
+    )
+    return row or {}

@@ -12,7 +12,7 @@ from typing import Any
 from agentkit.database import Database, Row
 from agentkit.errors import NotFound
 from agentkit.events import Recorded, Thinking, TokenDelta
-from agentkit.ledger import finding, listing, requests, rows
+from agentkit.ledger import finding, listing, requests, rows, run_documents
 from agentkit.ledger.finding import FoundMessage
 from agentkit.ledger.listing import CHATS, Shelf
 from agentkit.ledger.requests import Request
@@ -292,6 +292,7 @@ class Ledger:
                 " owner = ?)",
                 [chat_id, owner],
             )
+            run_documents.forget_chat(self.database, owner, chat_id)
             self.database.execute(
                 "update runs set title = 'deleted chat' where chat_id = ? and owner = ?",
                 [chat_id, owner],
@@ -430,6 +431,8 @@ class Ledger:
                 "update llm_calls set run_id = ?, message_id = ? where run_id = ?",
                 [after.id, after.message_id, before.id],
             )
+            # What had been completed is told again by the run that goes on.
+            self.database.execute("delete from steps where run_id = ?", [before.id])
             self._remove_messages(before)
 
     def take_back(self, run: RunKey, head_id: str | None) -> None:

@@ -35,6 +35,7 @@ from agentkit.teams import Answer, Question, Task, Team
 from agentkit.teams.citing import Citation
 from agentkit.teams.drafts import find_citations, read_unfinished
 from agentkit.teams.live import Said
+from agentkit.teams.question import EVERYTHING
 from agentkit.teams.task import LOOK_UP_TOKENS, Readable, Work
 from agentkit.workspace import intake
 from agentkit.workspace.resuming import BrokenOff, LookUp, serving
@@ -123,6 +124,12 @@ def look_elsewhere(library: Library, owner: str, name: str) -> tuple[LookUp, Loo
     look_up = partial(library.retrieve, owner, [name])
     find = partial(library.find_passages, owner, [name])
     return serving(look_up), serving(find, exact=True)
+
+
+def list_documents(library: Library, owner: str, name: str) -> list[Readable]:
+    """The documents of a collection, each read when somebody wants it."""
+    found = library.documents_within(owner, [name], EVERYTHING)
+    return [Stored(one.id, one.name, library, owner, EVERYTHING) for one in found]
 
 
 def estimate_look_up(library: Library, collection: Searched, question: Question) -> int:

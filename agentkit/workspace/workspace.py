@@ -23,10 +23,13 @@ from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import Purpose
 from agentkit.ledger import CallWriter, Chat, Ledger, RunKey, StoredMessage, queries
 from agentkit.ledger.bill.bill import Bill
+from agentkit.ledger.evaluations.results import KIND as EVALUATION
+from agentkit.ledger.evaluations.results import Evaluation, Evaluations
 from agentkit.ledger.figures import Figures
 from agentkit.ledger.forecasts import find_forecast
 from agentkit.ledger.kept_teams import KeptTeam, KeptTeams
 from agentkit.ledger.prompts import Prompts
+from agentkit.ledger.saved_queries import SavedQueries
 from agentkit.llm import Model, available_models, model_by_id, prices
 from agentkit.llm.calls.budgets import budgeted
 from agentkit.llm.calls.limits import Limit, Used, limited
@@ -49,6 +52,7 @@ from agentkit.teams.repeating import Repeat
 from agentkit.workspace import (
     chat_settings,
     deleting,
+    evaluating,
     intake,
     kernels,
     offers,
@@ -74,6 +78,7 @@ from agentkit.workspace.interrupted import interrupt
 from agentkit.workspace.sessions import Sessions
 from agentkit.workspace.sharing.sharing import Sharing
 from agentkit.workspace.team_shelf import TeamShelf
+from agentkit.workspace.usage_sql import UsageSql, UsageViews
 
 DEFAULT_COLLECTION = "Documents"
 TITLE = 60
@@ -93,9 +98,12 @@ class Workspace(DocumentRuns):
         self.bill = Bill(self.ledger)
         prices.use_book(self.bill.prices)
         self.figures = Figures(self.ledger)
+        self.usage_sql = UsageSql(self.database)
+        self.saved_queries = SavedQueries(self.database)
         self.sharing = Sharing(settings.data, self.ledger)
         self.prompts = Prompts(self.ledger)
         self.kept_teams = KeptTeams(self.database)
+        self.evaluations = Evaluations(self.ledger)
         self.sessions = Sessions(self.ledger)
         self.embedder: Embedder = embedder or MiniLMEmbedder(settings.models)
         self.library = Library(
@@ -142,13 +150,15 @@ class Workspace(DocumentRuns):
     def close(self) -> None:
         """Write the indexes and close the database; runs that go on end first.
 
-        Answers can be gone on with after the next start, and what waits for a person waits on.
+        Answers can be gone on with after the next start, and what waits for a person waits on;
+        evaluations are interrupted.
         """
         for run in runs.live(self.settings.owner):
-            run.leave() if run.kind == "chat" else run.stop()
+            run.leave() if run.kind in ("chat", EVALUATION) else run.stop()
             run.wait(10)
         kernels.remove(self.settings.data)
         prices.put_away(self.bill.prices)
+        self.usage_sql.close()
         try:
             self.library.close()
         finally:
@@ -165,6 +175,12 @@ class Workspace(DocumentRuns):
         writer = CallWriter(self.ledger, owner, agent, purpose)
         with budgeted(self.bill.purse(owner)), bus.listening(writer.write):
             yield
+
+    def usage_views(self, owner: str) -> UsageViews:
+        """The owner's calls, runs, messages, look-ups, citations and documents, as tables that can
+        be asked in SQL.
+        """
+        return self.usage_sql.views(owner)
 
     def warm(self) -> None:
         """Load now, in the background, what the first question needs: the embedding model and the
@@ -201,6 +217,32 @@ class Workspace(DocumentRuns):
         of as its `team_id`; raises ConfigError that names every problem, and NotFound.
         """
         return self.team_shelf.save(owner, document, team_id)
+
+    def evaluate_team(
+        self,
+        owner: str,
+        team_id: str,
+        set_name: str,
+        *,
+        collection: str = "",
+        model_id: str = "",
+        at_once: int = evaluating.AT_ONCE,
+    ) -> Run[Evaluation]:
+        """Put the questions of a set to a team, each in a run of its own, `at_once` at a time.
+
+        The collection is by default the one that the set was made for. A question that fails is
+        told in its result. Raises NotFound, ConfigError and WrongArgument at once.
+        """
+        setting = evaluating.prepare(
+            self,
+            owner,
+            team_id,
+            set_name,
+            collection=collection,
+            model_id=model_id,
+            at_once=at_once,
+        )
+        return evaluating.evaluate(self, owner, setting)
 
     def ask(
         self,

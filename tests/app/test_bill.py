@@ -203,7 +203,7 @@ def test_a_budget_that_is_nearly_used_up_is_told_below_the_answer(
     assert any("Budget of a chat: " in one.value for one in app.caption)
 
 
-def test_the_usage_page_tells_where_a_budget_goes_and_unfolds_the_bill(
+def test_the_usage_page_tells_where_a_budget_goes_and_has_the_bill(
     workspace: ScriptableWorkspace,
 ) -> None:
     raw = '{"prompt_tokens": 120, "completion_tokens": 35, "total_tokens": 200}'
@@ -216,7 +216,7 @@ def test_the_usage_page_tells_where_a_budget_goes_and_unfolds_the_bill(
     assert "**A month**, all together: $86.00 of $120.00" in told
     assert "1 call of unknown price not counted" in told
     assert "Per question" not in [one.label for one in app.metric], "nothing is summed up so far"
-    app.session_state["bill"] = True  # what a click on it does
+    app.session_state["usage-tab"] = "Bill"  # what a click on it does
     app.run()
     assert not app.exception
     shown = {one.label: one.value for one in app.metric}

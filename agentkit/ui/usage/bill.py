@@ -16,6 +16,7 @@ from agentkit.llm.prices import find_rates, price
 from agentkit.ui.shared import state
 from agentkit.ui.shared.state import PAGES
 from agentkit.ui.text import figures, markdown, times
+from agentkit.ui.usage.view import View
 
 _NAMES = {
     "input": "Uncached input",
@@ -32,21 +33,9 @@ _SAME = 0.01
 """The share by which two sums may differ, as prices by length and rounding make them."""
 
 
-def draw_bill(calls: CallFilter) -> None:
-    """The bill of these calls, to unfold: nothing is summed up before."""
-    folded = st.expander(
-        "Bill: what questions cost, tokens by bucket, what caches saved",
-        icon=":material/receipt_long:",
-        key="bill",
-        on_change="rerun",
-    )
-    if folded.open:
-        with folded:
-            _draw_bill(calls)
-
-
-def _draw_bill(calls: CallFilter) -> None:
-    ledger = state.workspace().ledger
+def draw_bill(view: View) -> None:
+    """The bill of the calls that are shown."""
+    ledger, calls = state.workspace().ledger, view.calls
     tokens = buckets.sum_buckets(ledger, calls)
     saved = buckets.find_saved(ledger, calls, find_rates, price, to_usage)
     costs = {
