@@ -103,6 +103,12 @@ class Settings:
     """What may be asked after an answer: `headings` of what was found, which costs nothing; what
     the `model` drafts, in a call of its own; `off` for nothing.
     """
+    otlp_endpoint: str = ""
+    """Where finished runs are sent as OpenTelemetry spans, such as `http://localhost:4318`; empty:
+    nowhere.
+    """
+    otlp_headers: str = field(default="", repr=False)
+    """What goes with them, such as a key: `name=value`, with commas between several."""
 
     @property
     def database(self) -> Path:

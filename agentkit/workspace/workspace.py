@@ -70,6 +70,7 @@ from agentkit.workspace.answering import (
 )
 from agentkit.workspace.document_runs import DocumentRuns
 from agentkit.workspace.interrupted import interrupt
+from agentkit.workspace.otlp import SpanSender
 from agentkit.workspace.sessions import Sessions
 from agentkit.workspace.sharing.sharing import Sharing
 from agentkit.workspace.team_shelf import TeamShelf
@@ -92,6 +93,7 @@ class Workspace(DocumentRuns):
         self.ledger = Ledger(self.database)
         self.figures = Figures(self.ledger)
         self.usage_sql = UsageSql(self.database)
+        self.spans = SpanSender(self.ledger, settings)
         self.saved_queries = SavedQueries(self.database)
         self.sharing = Sharing(settings.data, self.ledger)
         self.prompts = Prompts(self.ledger)
@@ -149,6 +151,7 @@ class Workspace(DocumentRuns):
             run.wait(10)
         kernels.remove(self.settings.data)
         self.usage_sql.close()
+        self.spans.close()
         try:
             self.library.close()
         finally:
