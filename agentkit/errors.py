@@ -325,6 +325,9 @@ class LimitReached(AgentkitError):
 class ReplayDiffers(AgentkitError):
     """A run that goes on with another would ask a model something else than was asked then."""
 
+    call_id: str = ""
+    """The call of the other run at which they differ."""
+
 
 class Stopped(AgentkitError):
     """The user stopped the run; what was done so far is kept."""

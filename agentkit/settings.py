@@ -109,6 +109,10 @@ class Settings:
     """
     otlp_headers: str = field(default="", repr=False)
     """What goes with them, such as a key: `name=value`, with commas between several."""
+    usage_of_all: bool = False
+    """Whether the usage page and `usage` show what the questions of all owners took, and can be
+    narrowed to some; else only one's own.
+    """
 
     @property
     def database(self) -> Path:

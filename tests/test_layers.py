@@ -29,6 +29,7 @@ LAYERS = [
             "agentkit.events",
             "agentkit.event_values",
             "agentkit.code_events",
+            "agentkit.evaluation_events",
             "agentkit.event_json",
             "agentkit.reasons",
             "agentkit.settings",

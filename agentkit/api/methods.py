@@ -7,6 +7,7 @@ from typing import Any
 
 from agentkit.api.wire import Method
 from agentkit.ledger import Ledger
+from agentkit.ledger.evaluations.results import Evaluations
 from agentkit.ledger.figures import Figures
 from agentkit.ledger.kept_teams import KeptTeams
 from agentkit.ledger.prompts import Prompts
@@ -32,6 +33,7 @@ PARTS: dict[str, type[Any]] = {
     "sharing": Sharing,
     "prompts": Prompts,
     "kept_teams": KeptTeams,
+    "evaluations": Evaluations,
 }
 """The parts by where they are in a workspace."""
 
@@ -43,6 +45,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "build_version",
         "delete_chat",
         "discard_chats",
+        "evaluate_team",
         "export_collection",
         "import_collection",
         "ingest",
@@ -136,6 +139,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "events",
         "find_runs",
         "groups",
+        "measure",
         "of_messages",
         "runs",
         "totals",
@@ -145,6 +149,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "saved_queries": ("all", "delete", "save"),
     "sharing": ("export", "load"),
     "kept_teams": ("delete", "find", "newest", "restore", "save", "versions"),
+    "evaluations": ("history", "one"),
     "prompts": ("all", "bring_back", "change", "create", "delete", "versions"),
 }
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import copy
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -22,12 +22,16 @@ from agentkit.database import Database
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import Purpose
 from agentkit.ledger import CallWriter, Chat, Ledger, RunKey, StoredMessage, queries
+from agentkit.ledger.bill.bill import Bill
+from agentkit.ledger.evaluations.results import KIND as EVALUATION
+from agentkit.ledger.evaluations.results import Evaluation, Evaluations
 from agentkit.ledger.figures import Figures
 from agentkit.ledger.forecasts import find_forecast
 from agentkit.ledger.kept_teams import KeptTeam, KeptTeams
 from agentkit.ledger.prompts import Prompts
 from agentkit.ledger.saved_queries import SavedQueries
-from agentkit.llm import Model, available_models, model_by_id
+from agentkit.llm import Model, available_models, model_by_id, prices
+from agentkit.llm.calls.budgets import budgeted
 from agentkit.llm.calls.limits import Limit, Used, limited
 from agentkit.llm.calls.pictures import showing
 from agentkit.llm.calls.wishes import wished
@@ -48,6 +52,7 @@ from agentkit.teams.repeating import Repeat
 from agentkit.workspace import (
     chat_settings,
     deleting,
+    evaluating,
     intake,
     kernels,
     offers,
@@ -91,6 +96,8 @@ class Workspace(DocumentRuns):
         private.take(settings.data)
         self.database = Database(settings.database)
         self.ledger = Ledger(self.database)
+        self.bill = Bill(self.ledger)
+        prices.use_book(self.bill.prices)
         self.figures = Figures(self.ledger)
         self.usage_sql = UsageSql(self.database)
         self.spans = SpanSender(self.ledger, settings)
@@ -98,6 +105,7 @@ class Workspace(DocumentRuns):
         self.sharing = Sharing(settings.data, self.ledger)
         self.prompts = Prompts(self.ledger)
         self.kept_teams = KeptTeams(self.database)
+        self.evaluations = Evaluations(self.ledger)
         self.sessions = Sessions(self.ledger)
         self.embedder: Embedder = embedder or MiniLMEmbedder(settings.models)
         self.library = Library(
@@ -144,12 +152,14 @@ class Workspace(DocumentRuns):
     def close(self) -> None:
         """Write the indexes and close the database; runs that go on end first.
 
-        Answers can be gone on with after the next start, and what waits for a person waits on.
+        Answers can be gone on with after the next start, and what waits for a person waits on;
+        evaluations are interrupted.
         """
         for run in runs.live(self.settings.owner):
-            run.leave() if run.kind == "chat" else run.stop()
+            run.leave() if run.kind in ("chat", EVALUATION) else run.stop()
             run.wait(10)
         kernels.remove(self.settings.data)
+        prices.put_away(self.bill.prices)
         self.usage_sql.close()
         self.spans.close()
         try:
@@ -157,16 +167,17 @@ class Workspace(DocumentRuns):
         finally:
             self.database.close()
 
-    def counted(
-        self, owner: str, agent: str, purpose: Purpose | None = None
-    ) -> AbstractContextManager[None]:
+    @contextmanager
+    def counted(self, owner: str, agent: str, purpose: Purpose | None = None) -> Iterator[None]:
         """Keep the model calls of the block, which belong to no run, such as those of a search that
         somebody tries.
 
         `agent` is who asked, where a call does not say; `purpose` what all of them are for, if that
-        is not what each says.
+        is not what each says. The owner's budgets hold for them.
         """
-        return bus.listening(CallWriter(self.ledger, owner, agent, purpose).write)
+        writer = CallWriter(self.ledger, owner, agent, purpose)
+        with budgeted(self.bill.purse(owner)), bus.listening(writer.write):
+            yield
 
     def usage_views(self, owner: str) -> UsageViews:
         """The owner's calls, runs, messages, look-ups, citations and documents, as tables that can
@@ -209,6 +220,32 @@ class Workspace(DocumentRuns):
         of as its `team_id`; raises ConfigError that names every problem, and NotFound.
         """
         return self.team_shelf.save(owner, document, team_id)
+
+    def evaluate_team(
+        self,
+        owner: str,
+        team_id: str,
+        set_name: str,
+        *,
+        collection: str = "",
+        model_id: str = "",
+        at_once: int = evaluating.AT_ONCE,
+    ) -> Run[Evaluation]:
+        """Put the questions of a set to a team, each in a run of its own, `at_once` at a time.
+
+        The collection is by default the one that the set was made for. A question that fails is
+        told in its result. Raises NotFound, ConfigError and WrongArgument at once.
+        """
+        setting = evaluating.prepare(
+            self,
+            owner,
+            team_id,
+            set_name,
+            collection=collection,
+            model_id=model_id,
+            at_once=at_once,
+        )
+        return evaluating.evaluate(self, owner, setting)
 
     def ask(
         self,
@@ -407,9 +444,9 @@ class Workspace(DocumentRuns):
                 models=self.model,
                 look_ups=partial(look_elsewhere, self.library, owner),
             )
-            wishes = make_wishes(self.ledger, owner, thread, task, chosen.agents)
-            shown = pictures.show(self.settings.data, self.ledger, asking, task)
-            with limited(*limits, before), wished(wishes), showing(shown), bus.listening(task.hear):
+            wish = wished(make_wishes(self.ledger, owner, thread, task, chosen.agents))
+            seen = showing(pictures.show(self.settings.data, self.ledger, asking, task))
+            with limited(*limits, before), self._held(run), wish, seen, bus.listening(task.hear):
                 return work_on(asking, task, run, self.ledger)
 
         return runs.start(
@@ -423,6 +460,10 @@ class Workspace(DocumentRuns):
             recording=recording,
             team=chosen.id,
         )
+
+    def _held(self, run: Run[Any]) -> AbstractContextManager[None]:
+        """Holds what a run does to the budgets."""
+        return budgeted(self.bill.purse(run.owner, run.chat_id or "", run.id))
 
     def _is_at_hand(self, searched: Collection) -> bool:
         """Whether a search there uses our own model, so that it is loaded, here, and asks nobody
