@@ -107,6 +107,12 @@ class Settings:
     """
     fetch_pages: bool = False
     """Whether agents may fetch pages of the web, each after the person was asked."""
+    otlp_endpoint: str = ""
+    """Where finished runs are sent as OpenTelemetry spans, such as `http://localhost:4318`; empty:
+    nowhere.
+    """
+    otlp_headers: str = field(default="", repr=False)
+    """What goes with them, such as a key: `name=value`, with commas between several."""
     usage_of_all: bool = False
     """Whether the usage page and `usage` show what the questions of all owners took, and can be
     narrowed to some; else only one's own.

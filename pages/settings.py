@@ -25,6 +25,8 @@ with st.container(width=736):
     installation.draw_followups()
     st.header("Store", anchor=False)
     installation.draw_store()
+    st.header("Sending runs", anchor=False)
+    installation.draw_spans()
     st.header("Limits", anchor=False)
     limits.draw_limits()
     st.header("Budgets", anchor=False)
@@ -34,6 +36,6 @@ with st.container(width=736):
     st.header("Versions", anchor=False)
     installation.draw_versions()
     st.caption(
-        "Nothing is sent anywhere but to the model servers and web addresses that you give: no"
+        "Nothing is sent anywhere but to the model servers and addresses that you give: no"
         " usage statistics."
     )

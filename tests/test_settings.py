@@ -55,6 +55,8 @@ def test_every_field_is_read_from_the_environment() -> None:
         Path("/models"),
         True,
         "model",
+        "http://127.0.0.1:4318",
+        "key=a",
         True,
     )
     environ = {
@@ -62,7 +64,7 @@ def test_every_field_is_read_from_the_environment() -> None:
         for field in dataclasses.fields(Settings)
     }
     assert load_settings(environ, NOWHERE) == wanted
-    assert len(environ) == 27
+    assert len(environ) == 29
 
 
 def test_the_names_that_openai_uses_are_read_and_ours_win() -> None:

@@ -72,6 +72,7 @@ from agentkit.workspace.answering import (
 from agentkit.workspace.counting import Counting
 from agentkit.workspace.document_runs import DocumentRuns
 from agentkit.workspace.interrupted import interrupt
+from agentkit.workspace.otlp import SpanSender
 from agentkit.workspace.sessions import Sessions
 from agentkit.workspace.sharing.sharing import Sharing
 from agentkit.workspace.team_shelf import TeamShelf
@@ -93,6 +94,7 @@ class Workspace(DocumentRuns, Counting):
         self.ledger = Ledger(self.database)
         self.begin_counting()
         self.figures = Figures(self.ledger)
+        self.spans = SpanSender(self.ledger, settings)
         self.saved_queries = SavedQueries(self.database)
         self.sharing = Sharing(settings.data, self.ledger)
         self.prompts = Prompts(self.ledger)
@@ -152,6 +154,7 @@ class Workspace(DocumentRuns, Counting):
             run.wait(10)
         kernels.remove(self.settings.data)
         self.end_counting()
+        self.spans.close()
         try:
             self.library.close()
         finally:

@@ -9,13 +9,14 @@ from importlib.metadata import PackageNotFoundError, version
 
 import streamlit as st
 
+from agentkit.core.address import without_login
 from agentkit.core.tools import effects_of
 from agentkit.errors import AgentkitError
 from agentkit.settings import choose, origins
 from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import load_tools
 from agentkit.ui.shared import state
-from agentkit.ui.text import figures, markdown
+from agentkit.ui.text import figures, markdown, times
 
 _RESUME, _FOLLOWUPS, _FETCHING = "resume-answers", "followups-choice", "fetch-pages"
 _WAYS = {"off": "Off", "headings": "From headings", "model": "Drafted by the model"}
@@ -160,6 +161,25 @@ def draw_store() -> None:
             f"{markdown.literal(problem.what)} **{markdown.literal(problem.advice)}**",
             icon=":material/error:",
         )
+
+
+def draw_spans() -> None:
+    """Whether finished runs are sent to an OpenTelemetry endpoint, and how that goes."""
+    status = state.workspace().spans.status()
+    if not status.endpoint:
+        st.caption(
+            "Finished runs are kept here alone. Set `AGENTKIT_OTLP_ENDPOINT` before the start to"
+            " send them as OpenTelemetry spans, without what was asked and answered."
+        )
+        return
+    st.markdown(f"Finished runs go to **{markdown.literal(without_login(status.endpoint))}**")
+    last = times.written(status.last_sent) if status.last_sent else "nothing so far"
+    st.caption(f"Last sent: {last} · {figures.count(status.waiting, 'run')} waiting")
+    if status.problem:
+        st.error(markdown.literal(status.problem), icon=":material/error:")
+    if status.refused:
+        refused = figures.count(status.refused, "run")
+        st.warning(f"{refused} refused for good: {markdown.literal(status.refusal)}")
 
 
 def draw_versions() -> None:
