@@ -43,6 +43,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "discard_chats",
         "evaluate_team",
         "export_collection",
+        "forecast_evaluation",
         "import_collection",
         "ingest",
         "ingest_samples",

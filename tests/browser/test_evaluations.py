@@ -111,7 +111,7 @@ def test_two_versions_answer_beside_each_other_and_are_measured(app: App, page: 
     sides = page.locator("[class*='st-key-beside-']").filter(has_text="RetrieveChat, version")
     expect(sides.filter(has_text="version 2")).to_contain_text("The lamp of Emden is amber")
     expect(sides.filter(has_text="version 1")).not_to_contain_text("amber")
-    expect(page.get_by_role("table")).to_contain_text("Emden.txt")
+    expect(page.get_by_role("row", name="Sources cited")).to_contain_text("Emden.txt")
     page.reload()
     expect(sides.filter(has_text="version 2")).to_contain_text("The lamp of Emden is amber")
     driver.settled(page)
