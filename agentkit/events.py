@@ -228,16 +228,22 @@ class Compressed:
 
 @dataclass(frozen=True, slots=True)
 class LimitTold:
-    """What a run or chat may take is nearly used up (the next call included), or a call was not
-    made as it would go beyond.
+    """What a run or chat may take, or a budget, is nearly used up (the next call included), or a
+    call was not made as it would go beyond.
     """
 
     agent: str
-    scope: Literal["run", "chat"]
+    scope: Literal["run", "chat", "question", "day", "month"]
     unit: Literal["tokens", "dollars"]
     used: float
     limit: float
     reached: bool = False
+    budget: str = ""
+    """The id of the budget; empty for a limit."""
+    unpriced: str = ""
+    """The model whose price is unknown, so that the budget cannot count its calls; that alone is
+    told then.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,10 @@ class Settings:
     """What may be asked after an answer: `headings` of what was found, which costs nothing; what
     the `model` drafts, in a call of its own; `off` for nothing.
     """
+    usage_of_all: bool = False
+    """Whether the usage page and `usage` show what the questions of all owners took, and can be
+    narrowed to some; else only one's own.
+    """
 
     @property
     def database(self) -> Path:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from agentkit.ui.settings import connections, installation, limits
+from agentkit.ui.settings import budgets, connections, installation, limits, prices
 from agentkit.ui.shared import state
 
 state.page_head("Settings", "Which models answer, and what this installation stands on.")
@@ -18,6 +18,10 @@ with st.container(width=736):
     installation.draw_store()
     st.header("Limits", anchor=False)
     limits.draw_limits()
+    st.header("Budgets", anchor=False)
+    budgets.draw_budgets()
+    st.header("Prices", anchor=False)
+    prices.draw_prices()
     st.header("Versions", anchor=False)
     installation.draw_versions()
     st.caption(

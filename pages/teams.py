@@ -6,9 +6,13 @@ import streamlit as st
 
 from agentkit.ui.evaluations import beside, starting
 from agentkit.ui.shared import state
-from agentkit.ui.teams import editor, overview, views
+from agentkit.ui.teams import editor, looking, overview, views
 
-if opened := st.query_params.get("team"):
+opened = st.query_params.get("team", "")
+if ready := looking.find_ready(opened):
+    looking.draw_ready(ready)
+    st.stop()
+if opened:
     editor.draw_editor(opened)
     st.stop()
 state.page_head(

@@ -130,7 +130,7 @@ def commands(command: object, name: str = "") -> Iterator[tuple[str, list[str]]]
     if isinstance(command, TyperGroup):
         for each, inner in command.commands.items():
             yield from commands(inner, f"{name} {each}".strip())
-    elif isinstance(command, TyperCommand):
+    if isinstance(command, TyperCommand) or getattr(command, "invoke_without_command", False):
         yield name, [option for one in command.params for option in _written(one)]
 
 

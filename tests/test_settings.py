@@ -55,13 +55,14 @@ def test_every_field_is_read_from_the_environment() -> None:
         Path("/models"),
         True,
         "model",
+        True,
     )
     environ = {
         f"AGENTKIT_{field.name.upper()}": str(getattr(wanted, field.name))
         for field in dataclasses.fields(Settings)
     }
     assert load_settings(environ, NOWHERE) == wanted
-    assert len(environ) == 25
+    assert len(environ) == 26
 
 
 def test_the_names_that_openai_uses_are_read_and_ours_win() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import typer
 
 from agentkit.cli import (
+    again,
     ask,
     chats,
     doctor,
@@ -49,7 +50,7 @@ app.command()(search.search)
 app.command()(ask.ask)
 app.command()(extract.extract)
 app.command()(figures.usage)
-app.command()(runs.runs)
+app.add_typer(again.app, name="runs")
 app.command()(runs.trace)
 app.command("eval")(evaluate.evaluate)
 app.command()(chats.export)

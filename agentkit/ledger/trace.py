@@ -33,7 +33,7 @@ def build_trace(recorded: Iterable[Recorded]) -> Trace:
     reader = _Reader(problems)
     for one in in_order:
         reader.read(one)
-    spans = arrange(reader.finish())
+    spans = arrange(reader.finish(), reader.given)
     return Trace(spans, tuple(problems), {one.seq: one for one in in_order})
 
 
@@ -57,6 +57,8 @@ class _Reader:
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
         self.spans: dict[str, Span] = {}
+        self.given: dict[int, str] = {}
+        """What steps, tools and look-ups were given, by the `seq` of their spans."""
         self.end: Recorded | None = None
         self._first: Recorded | None = None
         self._last = self._at = 0.0
@@ -200,6 +202,7 @@ def _add(one: float | None, other: float | None) -> float | None:
 
 def _read_tool_called(reader: _Reader, one: Recorded, event: events.ToolCalled) -> None:
     reader.begin(f"tool {event.call_id}", _of_tool(one, event))
+    reader.given[one.seq] = event.arguments
 
 
 def _read_tool_returned(reader: _Reader, one: Recorded, event: events.ToolReturned) -> None:
@@ -230,6 +233,7 @@ def _read_code_ran(reader: _Reader, one: Recorded, event: events.CodeRan) -> Non
 
 
 def _read_search(reader: _Reader, one: Recorded, event: events.Retrieved) -> None:
+    reader.given[one.seq] = event.query
     span = Span(one.seq, "search", event.query, "", one.at, one.at)
     reader.whole(one, event.seconds, span)
 
@@ -252,6 +256,7 @@ def _read_step(reader: _Reader, one: Recorded, event: events.StepDone) -> None:
     name = f"{event.label} {event.tool}".strip()
     span = Span(one.seq, "step", name, event.agent, one.at, one.at, _ok(event.ok))
     reader.whole(one, event.seconds, replace(span, attempts=event.attempts))
+    reader.given[one.seq] = event.arguments
     plan = reader.spans.get(f"plan {event.plan_id}")
     if plan is None:
         reader.problems.append(Problem("no begin", one.seq, name))

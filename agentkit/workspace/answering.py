@@ -22,6 +22,7 @@ from agentkit.documents import DocumentText
 from agentkit.errors import LimitReached, ReplayDiffers, Stopped
 from agentkit.events import Compressed, LimitTold, MessageSent, MessageStatus, ParameterRefused
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
+from agentkit.llm.calls.budgets import to_end
 from agentkit.llm.calls.limits import Used, in_words
 from agentkit.llm.calls.wishes import NOTHING, Wishes, recall_refusals
 from agentkit.messages import Message, call_fields, message, new_id
@@ -176,12 +177,24 @@ def add_advice(error: Exception, run: Run[Any]) -> Exception:
     if not reached or not isinstance(error, LimitReached):
         return error
     limit = reached[-1]
+    if limit.budget:
+        return _explain_budget(limit)
     setting = f"AGENTKIT_{limit.scope}_{limit.unit}".upper()
     setting += _OPTIONS.get(setting, "")
     return LimitReached(
         f"{in_words(limit)} {_INSTEAD.get(limit.scope, 'Ask for less')}, or set {setting} higher: "
         "at once on the Settings page, or in the environment and start again."
     )
+
+
+def _explain_budget(told: LimitTold) -> LimitReached:
+    """The error of a budget that is used up, with where it can be raised."""
+    explained = LimitReached(
+        f"{in_words(told)} Raise it below this answer in the app, or under Budgets on the Settings"
+        " page."
+    )
+    explained.end = to_end(told)
+    return explained
 
 
 def say_question(
@@ -207,6 +220,8 @@ def say_end(run: Run[Any], task: Task, asked: Team, error: Exception) -> None:
         status = "failed"
         extra["error"] = str(error) or type(error).__name__
         extra["error_type"] = type(error).__name__
+        if isinstance(error, LimitReached) and error.end is not None:
+            extra["end"] = error.end.to_json()
     task.say(asked.agents[-1], "user", text, status=status, final=True, extra=extra)
 
 

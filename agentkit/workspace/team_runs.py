@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentkit.ledger import Ledger
+from agentkit.ledger.bill.bill import Bill
 from agentkit.ledger.evaluations.results import Evaluation, Evaluations
 from agentkit.ledger.kept_teams import KeptTeam, KeptTeams
 from agentkit.llm import Model, available_models, model_by_id
@@ -28,6 +29,7 @@ class TeamRuns:
     library: Library
     kept_teams: KeptTeams
     evaluations: Evaluations
+    bill: Bill
 
     def models(self) -> list[Model]:
         """The models that can be chosen; the offline one is always there."""

@@ -10,7 +10,9 @@ from typing import Any, Protocol
 from agentkit import runs
 from agentkit.core import bus
 from agentkit.ledger import Ledger
+from agentkit.ledger.bill.bill import Bill
 from agentkit.llm import Model
+from agentkit.llm.calls.budgets import budgeted
 from agentkit.llm.calls.limits import Limit, Used, limited
 from agentkit.messages import new_id
 from agentkit.retrieval import Library
@@ -36,6 +38,7 @@ class Bench(Protocol):
     settings: Settings
     ledger: Ledger
     library: Library
+    bill: Bill
 
     def model(self, model_id: str = "") -> Model:
         """The model of that id, else the chosen or first configured one; raises NotFound."""
@@ -109,7 +112,8 @@ def ask_alone(
             models=find_model,
             look_ups=partial(look_elsewhere, workspace.library, owner),
         )
-        with limited(limit, Limit(), Used()), bus.listening(task.hear):
+        purse = workspace.bill.purse(owner, run_id=run.id)
+        with limited(limit, Limit(), Used()), budgeted(purse), bus.listening(task.hear):
             try:
                 return asked_team.work(task)
             except Exception as error:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import copy
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -22,13 +22,16 @@ from agentkit.database import Database
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import Purpose
 from agentkit.ledger import CallWriter, Chat, Ledger, RunKey, StoredMessage, queries
+from agentkit.ledger.bill.bill import Bill
 from agentkit.ledger.evaluations.results import KIND as EVALUATION
 from agentkit.ledger.evaluations.results import Evaluations
 from agentkit.ledger.figures import Figures
 from agentkit.ledger.forecasts import find_forecast
 from agentkit.ledger.kept_teams import KeptTeams
 from agentkit.ledger.prompts import Prompts
-from agentkit.llm import Model
+from agentkit.ledger.saved_queries import SavedQueries
+from agentkit.llm import Model, prices
+from agentkit.llm.calls.budgets import budgeted
 from agentkit.llm.calls.limits import Limit, Used, limited
 from agentkit.llm.calls.pictures import showing
 from agentkit.llm.calls.wishes import wished
@@ -74,6 +77,7 @@ from agentkit.workspace.interrupted import interrupt
 from agentkit.workspace.sessions import Sessions
 from agentkit.workspace.sharing.sharing import Sharing
 from agentkit.workspace.team_runs import TeamRuns
+from agentkit.workspace.usage_sql import UsageSql, UsageViews
 
 DEFAULT_COLLECTION = "Documents"
 TITLE = 60
@@ -90,7 +94,11 @@ class Workspace(DocumentRuns, TeamRuns):
         private.take(settings.data)
         self.database = Database(settings.database)
         self.ledger = Ledger(self.database)
+        self.bill = Bill(self.ledger)
+        prices.use_book(self.bill.prices)
         self.figures = Figures(self.ledger)
+        self.usage_sql = UsageSql(self.database)
+        self.saved_queries = SavedQueries(self.database)
         self.sharing = Sharing(settings.data, self.ledger)
         self.prompts = Prompts(self.ledger)
         self.kept_teams = KeptTeams(self.database)
@@ -148,21 +156,30 @@ class Workspace(DocumentRuns, TeamRuns):
             run.leave() if run.kind in ("chat", EVALUATION) else run.stop()
             run.wait(10)
         kernels.remove(self.settings.data)
+        prices.put_away(self.bill.prices)
+        self.usage_sql.close()
         try:
             self.library.close()
         finally:
             self.database.close()
 
-    def counted(
-        self, owner: str, agent: str, purpose: Purpose | None = None
-    ) -> AbstractContextManager[None]:
+    @contextmanager
+    def counted(self, owner: str, agent: str, purpose: Purpose | None = None) -> Iterator[None]:
         """Keep the model calls of the block, which belong to no run, such as those of a search that
         somebody tries.
 
         `agent` is who asked, where a call does not say; `purpose` what all of them are for, if that
-        is not what each says.
+        is not what each says. The owner's budgets hold for them.
         """
-        return bus.listening(CallWriter(self.ledger, owner, agent, purpose).write)
+        writer = CallWriter(self.ledger, owner, agent, purpose)
+        with budgeted(self.bill.purse(owner)), bus.listening(writer.write):
+            yield
+
+    def usage_views(self, owner: str) -> UsageViews:
+        """The owner's calls, runs, messages, look-ups, citations and documents, as tables that can
+        be asked in SQL.
+        """
+        return self.usage_sql.views(owner)
 
     def warm(self) -> None:
         """Load now, in the background, what the first question needs: the embedding model and the
@@ -368,9 +385,9 @@ class Workspace(DocumentRuns, TeamRuns):
                 models=self.model,
                 look_ups=partial(look_elsewhere, self.library, owner),
             )
-            wishes = make_wishes(self.ledger, owner, thread, task, chosen.agents)
-            shown = pictures.show(self.settings.data, self.ledger, asking, task)
-            with limited(*limits, before), wished(wishes), showing(shown), bus.listening(task.hear):
+            wish = wished(make_wishes(self.ledger, owner, thread, task, chosen.agents))
+            seen = showing(pictures.show(self.settings.data, self.ledger, asking, task))
+            with limited(*limits, before), self._held(run), wish, seen, bus.listening(task.hear):
                 return work_on(asking, task, run, self.ledger)
 
         return runs.start(
@@ -384,6 +401,10 @@ class Workspace(DocumentRuns, TeamRuns):
             recording=recording,
             team=chosen.id,
         )
+
+    def _held(self, run: Run[Any]) -> AbstractContextManager[None]:
+        """Holds what a run does to the budgets."""
+        return budgeted(self.bill.purse(run.owner, run.chat_id or "", run.id))
 
     def _is_at_hand(self, searched: Collection) -> bool:
         """Whether a search there uses our own model, so that it is loaded, here, and asks nobody

@@ -28,7 +28,7 @@ from tests.servers.openai_server import Answer, OpenAIServer
 from tests.servers.raw_server import RawServer, measured
 
 KEY = "sk-a-secret-nobody-may-see"
-HEADERS = ["Models", "Tools", "Answers", "Store", "Limits", "Versions"]
+HEADERS = ["Models", "Tools", "Answers", "Store", "Limits", "Budgets", "Prices", "Versions"]
 
 
 @pytest.fixture

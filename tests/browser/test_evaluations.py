@@ -14,7 +14,7 @@ from agentkit.messages import text_of
 from tests.browser import driver
 from tests.browser.axe import violations
 from tests.browser.serving import App
-from tests.browser.test_teams import begin, field
+from tests.browser.team_forms import begin, field
 from tests.servers.openai_server import Answer, OpenAIServer
 
 LAMPS = {

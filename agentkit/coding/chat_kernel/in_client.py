@@ -52,8 +52,8 @@ class Client:
         while list(self._receive(0.05)):
             pass
 
-    def run(self, code: str, silent: bool) -> None:
-        """Run a cell and tell what comes of it."""
+    def run(self, code: str, silent: bool) -> dict[str, Any]:
+        """Run a cell and tell what comes of it; the last line about it, which says its status."""
         self._room, self._left_out = self._limits["text"], 0
         options = {"store_history": not silent, "allow_stdin": False, "stop_on_error": False}
         request = self._client.execute(code, silent=silent, **options)
@@ -74,7 +74,7 @@ class Client:
             send({"kind": "left_out", "count": self._left_out})
         if not idle:
             send({"kind": "lost"})
-        send({"kind": "done", "status": status})
+        return {"kind": "done", "status": status}
 
     def _receive(self, seconds: float) -> list[tuple[str, Any]]:
         """The next message of each channel that has one."""
@@ -136,7 +136,7 @@ def main() -> None:
     send({"kind": "ready"})
     for line in sys.stdin.buffer:
         asked = json.loads(line)
-        client.run(asked["code"], asked["silent"])
+        send(client.run(asked["code"], asked["silent"]))
 
 
 if __name__ == "__main__":

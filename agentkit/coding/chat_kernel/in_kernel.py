@@ -1,8 +1,9 @@
 """The kernel in its sandbox: IPython that sends pictures, tables and charts as data, not as HTML.
 
 Started as a file inside of the sandbox, where agentkit is not there to be imported:
-`python in_kernel.py CONNECTION_FILE LIMITS`, where LIMITS is a JSON object, see `limits_of` in
-`process.py`. Code in the kernel can undo all of this; what bounds it for sure stands outside.
+`python in_kernel.py CONNECTION_FILE LIMITS`, where LIMITS is a JSON object, see
+`RunningKernel` in `following.py`. Code in the kernel can undo all of this; what bounds it for sure
+stands outside.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 
 from agentkit.coding.bubblewrap import Limits
+from agentkit.coding.chat_kernel.following import EndReason
 from agentkit.coding.chat_kernel.kernel import CellResult, ChatKernel, KernelEnd
 from agentkit.coding.chat_kernel.outputs import Output, Variable
-from agentkit.coding.chat_kernel.process import EndReason
 from agentkit.core import stopping
 from agentkit.errors import ExecutionError
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 from agentkit.core import bus, replay, stopping
 from agentkit.errors import BadModelReply, ModelError, Stopped
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, ReplyEnd, Thinking, Usage
-from agentkit.llm.calls import limits, pictures, room, templates, wishes
+from agentkit.llm.calls import budgets, limits, pictures, room, templates, wishes
 from agentkit.llm.calls.ends import cut_by, end_of, find_half_call
 from agentkit.llm.calls.retrieved import read_thinking, to_message
 from agentkit.llm.calls.stream import Streamed, streaming
@@ -197,11 +197,14 @@ class _Call:
 
     def attempt(self, number: int) -> Reply:
         """Ask once and report how it went."""
-        with limits.reserve(
-            self.model, self.messages, find_tools(self.params), self.params, self.agent
-        ) as reservation:
-            reply = self._attempt(number, reservation)
-        self._report(number, reply, "stopped" if reply.stopped else "ok")
+        tools = find_tools(self.params)
+        # Budgets are kept free until the call is stored, which is when it is reported.
+        with budgets.reserve(self.model, self.messages, tools, self.agent, self.id):
+            with limits.reserve(
+                self.model, self.messages, tools, self.params, self.agent
+            ) as reservation:
+                reply = self._attempt(number, reservation)
+            self._report(number, reply, "stopped" if reply.stopped else "ok")
         return reply
 
     def _attempt(self, number: int, reservation: limits.Reservation) -> Reply:

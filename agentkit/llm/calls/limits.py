@@ -94,6 +94,8 @@ def limited(
 
 def in_words(told: LimitTold) -> str:
     """What a LimitTold says, in a sentence."""
+    if told.budget:
+        return _describe_budget(told)
     if told.reached:
         who = f" of {told.agent}" if told.agent else ""
         needed = amount(told.unit, told.used)
@@ -105,6 +107,19 @@ def in_words(told: LimitTold) -> str:
         f"The {told.scope} has nearly used up the {_limit(told)}: {amount(told.unit, told.used)}"
         " with the call that is made now."
     )
+
+
+def _describe_budget(told: LimitTold) -> str:
+    name, used = f"budget of {amount(told.unit, told.limit)} a {told.scope}", told.used
+    if told.unpriced:
+        return (
+            f"The price of the model {told.unpriced} is unknown: the {name} cannot count its calls."
+        )
+    needed = amount(told.unit, used)
+    if not told.reached:
+        return f"The {name} is nearly used up: {needed} with the call that is made now."
+    who = f" of {told.agent}" if told.agent else ""
+    return f"The {name} is used up: with the next call{who}, it would be at least {needed}."
 
 
 def end_of(error: LimitReached) -> EndReason:

@@ -108,6 +108,9 @@ class Wishes:
     """Models, by their ids, and parameters of which it was told that they are refused."""
 
 
+_NO_WISHES = Wishes(frozenset())
+
+
 @contextmanager
 def wished(wishes: Wishes) -> Iterator[None]:
     """Let this hold for the enclosed work, in its threads and tasks too."""
@@ -120,31 +123,27 @@ def wished(wishes: Wishes) -> Iterator[None]:
 
 def with_instructions(messages: list[Message], agent: str) -> list[Message]:
     """The messages with what this agent was told beside its own words, in its system message."""
-    wishes = _find(agent)
-    if wishes is None or not wishes.instructions:
+    instructions = _find(agent).instructions
+    if not instructions:
         return messages
-    first = messages[0] if messages else message("user", "")
+    first = next(iter(messages), message("user", ""))
     content = first.get("content")
     if first.get("role") != "system" or not isinstance(content, str):
-        return [message("system", wishes.instructions), *messages]
-    joined = f"{content.rstrip()}\n\n{wishes.instructions}"
+        return [message("system", instructions), *messages]
+    joined = f"{content.rstrip()}\n\n{instructions}"
     return [cast(Message, {**first, "content": joined}), *messages[1:]]
 
 
 def with_parameters(options: dict[str, Any], agent: str) -> dict[str, Any]:
     """The parameters of a call with those that are wished; what the call says itself goes first."""
-    wishes = _find(agent)
-    return options if wishes is None else {**wishes.parameters.to_request(), **options}
+    return {**_find(agent).parameters.to_request(), **options}
 
 
 def to_sendable(model: Model, options: Mapping[str, Any], agent: str) -> dict[str, Any]:
     """The parameters as this model takes them: without those that it has refused, which is told
     once.
     """
-    wishes = _find(agent)
-    if wishes is None:
-        return dict(options)
-    key, sent = _key(model), dict(options)
+    wishes, key, sent = _find(agent), _key(model), dict(options)
     for name, value in wishes.parameters.to_request().items():
         if options.get(name) != value:
             continue  # the call says otherwise
@@ -160,22 +159,27 @@ def learn_refusal(error: ModelError, model: Model, sent: Mapping[str, Any], agen
     """Whether it was a wished parameter that the model refused; it is sent otherwise, or no more,
     from then on.
     """
-    wishes = _find(agent)
-    if wishes is None or type(error) not in _REFUSALS:
+    if type(error) not in _REFUSALS:
         return False
-    said, key = str(error), _key(model)
-    for name, wish in wishes.parameters.to_request().items():
+    said = str(error)
+    for name, wish in _find(agent).parameters.to_request().items():
         newer = _NEWER.get(name, name)
-        present = name if name in sent else newer
-        if sent.get(present) != wish or not re.search(rf"\b({name}|{newer})\b", said):
-            continue
-        if present != newer and newer in said:
-            _renamed.add((key, name))
-        else:
-            value = repr(wish) if _ABOUT_VALUE.search(said) else _ANY
-            _refused[key, name] = value
-        return True
+        was_sent = wish in (sent.get(name), sent.get(newer))
+        if was_sent and re.search(rf"\b({name}|{newer})\b", said):
+            takes_newer = newer in said and newer not in sent
+            _learn(_key(model), name, wish, said, is_renamed=takes_newer and newer != name)
+            return True
     return False
+
+
+def _learn(key: Key, name: str, wish: object, said: str, *, is_renamed: bool) -> None:
+    """What follows from the words in which a server refused a parameter."""
+    if is_renamed:
+        _renamed.add((key, name))
+    elif _ABOUT_VALUE.search(said):
+        _refused[key, name] = repr(wish)
+    else:
+        _refused[key, name] = _ANY
 
 
 def recall_refusals(told: Sequence[ParameterRefused], model: Model) -> set[tuple[str, str]]:
@@ -205,13 +209,14 @@ def _is_refused(key: Key, name: str, value: object) -> bool:
     return _refused.get((key, name)) in (_ANY, repr(value))
 
 
-def _find(agent: str) -> Wishes | None:
+def _find(agent: str) -> Wishes:
+    """What holds for the calls of an agent."""
     wishes = _active.get()
-    return wishes if wishes is not None and agent in wishes.agents else None
+    return wishes if agent in wishes.agents else _NO_WISHES
 
 
 def _key(model: Model) -> Key:
     return model.id, model.provider, model.name
 
 
-_active: ContextVar[Wishes | None] = ContextVar("agentkit_wishes", default=None)
+_active: ContextVar[Wishes] = ContextVar("agentkit_wishes", default=_NO_WISHES)

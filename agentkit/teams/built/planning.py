@@ -89,6 +89,12 @@ def choose_prompts(flow: Plan, question: str, language: PlanLanguage | None = No
     return replace(ours, **{name: text for name, text in own.items() if text})
 
 
+def list_prompts(name: str) -> dict[str, str]:
+    """The prompts of that name, by the fields in which one's own can stand."""
+    known = choose_prompts(Plan.model_validate({"prompts": name}), "")
+    return {f"{one}_prompt": getattr(known, one) for one in _OWN}
+
+
 def make_actions(material: Material, tools: Mapping[str, Callable[..., Any]]) -> list[Action]:
     """What the steps may use: look-ups first, then tools in their order."""
     made: dict[str, Action] = dict(tools)

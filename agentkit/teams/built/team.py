@@ -69,6 +69,7 @@ def build_team(document: TeamDocument, team_id: str) -> Team:
         answers_at_once=isinstance(flow, CitedAnswer | Research),
         needs_language_model=_needs_model(document),
         calls_tools=isinstance(flow, Plan) or any(map(_calls_tools, document.agents)),
+        hears=isinstance(flow, Group),
         takes_part=isinstance(flow, Single | TwoAgents | Group | RetrieveChat),
         plans=isinstance(flow, Plan),
         speaks_in_fields=isinstance(flow, Dialogue | FieldTable | Werewolf),

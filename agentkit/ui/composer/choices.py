@@ -25,7 +25,7 @@ _LEVELS: dict[Level, str] = {
     "calls": "Calls",
     "everything": "Everything",
 }
-_ASKED: dict[InputMode, tuple[str, str]] = {
+ASKED: dict[InputMode, tuple[str, str]] = {
     "NEVER": ("Never", "The agents work until they are done; they ask you nothing."),
     "TERMINATE": (
         "Before the end",
@@ -37,7 +37,7 @@ _ASKED: dict[InputMode, tuple[str, str]] = {
     ),
 }
 """What the ways to take part are called, and what each does."""
-_VARIANTS = {"group": "Who speaks next", "werewolf": "Your part"}
+VARIANTS = {"group": "Who speaks next", "werewolf": "Your part"}
 """What sets the variants of a kind of team apart."""
 
 
@@ -204,7 +204,7 @@ def _draw_team(chat: Chat | None, now: Question, *, only_offline: bool) -> None:
         st.session_state[_key("variant", chat)] = chosen.id
         others = [known.id for known in variants(chosen.kind)]
         st.selectbox(
-            _VARIANTS.get(chosen.kind, "Variant"),
+            VARIANTS.get(chosen.kind, "Variant"),
             others,
             format_func=lambda team_id: state.team(team_id).variant,
             key=_key("variant", chat),
@@ -254,7 +254,7 @@ def follow(chat_id: str) -> None:
 
 def _human_input(chat: Chat | None) -> InputMode | None:
     """When the person is asked in this chat; None where nothing was chosen."""
-    known = {mode: mode for mode in _ASKED}
+    known = {mode: mode for mode in ASKED}
     return known.get(kept.get(chat.id if chat else None, "human_input"))
 
 
@@ -263,14 +263,14 @@ def _draw_human_input(chat: Chat | None) -> None:
     st.session_state[key] = now
     st.segmented_control(
         "When you are asked",
-        list(_ASKED),
-        format_func=lambda mode: _ASKED[mode][0],
+        list(ASKED),
+        format_func=lambda mode: ASKED[mode][0],
         key=key,
         on_change=_keep_human_input,
         args=(chat,),
         required=True,
     )
-    st.caption(_ASKED[now][1])
+    st.caption(ASKED[now][1])
 
 
 def _keep_human_input(chat: Chat | None) -> None:

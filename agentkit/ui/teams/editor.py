@@ -11,13 +11,17 @@ from agentkit.ledger.kept_teams import KeptTeam
 from agentkit.teams.built.agents import Part
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
+    CitedAnswer,
     Dialogue,
+    FieldTable,
     Group,
     Plan,
     Queue,
+    Research,
     RetrieveChat,
     Single,
     TwoAgents,
+    Werewolf,
 )
 from agentkit.teams.built.tools import BUILT_IN
 from agentkit.teams.own_tools import load_tools
@@ -41,6 +45,10 @@ FLOWS: Mapping[str, type[Part]] = {
     "retrieve_chat": RetrieveChat,
     "dialogue": Dialogue,
     "plan": Plan,
+    "answer": CitedAnswer,
+    "research": Research,
+    "table": FieldTable,
+    "werewolf": Werewolf,
 }
 _SAVED = "team-saved"
 _MOST_PROBLEMS = 12
@@ -48,26 +56,44 @@ _MOST_PROBLEMS = 12
 
 def draw_editor(team_id: str) -> None:
     """The form at the left; the picture and a place to try it at the right."""
-    st.button(
-        "All teams", icon=":material/arrow_back:", type="tertiary", on_click=open_team, args=(None,)
-    )
+    draw_way_back()
     try:
         draft = drafts.open_draft(team_id)
     except NotFound as error:
         st.warning(markdown.literal(str(error)), icon=":material/warning:")
         return
-    models = {model.id: model.label for model in state.workspace().models()}
-    tools = find_tools()
-    checked = checking.check(draft.document, models, tools)
-    form = Form(draft, checked, _list_agents(draft), _list_offers(models, tools))
+    form = make_form(draft)
     state.page_head(markdown.literal(draft.name), _describe(draft))
-    _draw_bar(draft, checked)
+    _draw_bar(draft, form.checked)
+    draw_sides(form)
+
+
+def draw_way_back() -> None:
+    """The way to the list."""
+    st.button(
+        "All teams", icon=":material/arrow_back:", type="tertiary", on_click=open_team, args=(None,)
+    )
+
+
+def make_form(draft: Draft, *, fixed: bool = False) -> Form:
+    """The form of a draft, checked; a `fixed` one is only looked at."""
+    models, tools = _list_models(), find_tools()
+    checked = checking.check(draft.document, models, tools)
+    return Form(draft, checked, _list_agents(draft), _list_offers(models, tools), fixed)
+
+
+def draw_sides(form: Form) -> None:
+    """The form at the left; the picture and a place to try it at the right."""
     left, right = st.columns([3, 2], gap="large")
     with left:
         _draw_form(form)
     with right:
-        _draw_picture(checked)
-        trying.draw_trying(draft, checked, models)
+        _draw_picture(form.checked)
+        trying.draw_trying(form.draft, form.checked, _list_models())
+
+
+def _list_models() -> dict[str, str]:
+    return {model.id: model.label for model in state.workspace().models()}
 
 
 def find_tools() -> list[str]:
@@ -138,8 +164,13 @@ def _draw_bar(draft: Draft, checked: Checked) -> None:
             )
     _tell(draft, checked)
     if use and (kept := _save(draft)):
-        address.remember(None)  # else the chat that was open last would be shown
-        st.switch_page(state.PAGES / "chat.py", query_params={"team": kept.key})
+        use_team(kept.key)
+
+
+def use_team(key: str) -> None:
+    """Go to a new chat that asks this team."""
+    address.remember(None)  # else the chat that was open last would be shown
+    st.switch_page(state.PAGES / "chat.py", query_params={"team": key})
 
 
 def _tell(draft: Draft, checked: Checked) -> None:
@@ -210,6 +241,7 @@ def _draw_form(form: Form) -> None:
         key=key,
         on_change=_change_kind,
         args=(form, key),
+        disabled=form.fixed,
     )
     st.caption(TEMPLATES[kind].about)
     draw_part(form, FLOWS[kind], ("flow",))

@@ -31,7 +31,10 @@ Kind = Literal[
 """By what a field is filled in; `fixed` ones say what the document is."""
 _LONG = ("prompt", "message", "template", "description", "opening", "default_auto_reply")
 AGENT_FIELDS = frozenset(
-    ["agent", "starts", "answers", "writer", "after", "sender", "recipient", "assistant"]
+    [
+        *("agent", "starts", "answers", "writer", "after", "sender", "recipient", "assistant"),
+        *("planner", "solver", "researcher"),
+    ]
 )
 """Fields whose value is the name of an agent."""
 _BASIC: dict[object, Kind] = {str: "text", bool: "switch", int: "number", float: "number"}
@@ -54,6 +57,14 @@ RARE = frozenset(
     ]
 )
 """Fields that are folded, as few people change them."""
+ONLY_WITH = {
+    **{
+        ("Plan", f"{name}_prompt"): ("prompts", "own")
+        for name in ("planner", "worker", "solver", "reformat", "replan")
+    },
+    ("CompressConfig", "strategy"): ("mode", "CUSTOMIZED"),
+}
+"""Fields that say nothing unless another one has this value."""
 _NEVER_RARE = frozenset(
     [("ModelChoice", "model"), ("AgentDocument", "description"), ("TeamDocument", "description")]
 )

@@ -16,8 +16,8 @@ from agentkit.teams.built.agents import Part
 from agentkit.ui.teams import drafts
 from agentkit.ui.teams.checking import Checked, find_place
 from agentkit.ui.teams.drafts import Draft, Path
-from agentkit.ui.teams.fields import Kind, Known, list_fields
-from agentkit.ui.teams.rows import ADD, describe_row, make_default, make_row
+from agentkit.ui.teams.fields import ONLY_WITH, Kind, Known, list_fields
+from agentkit.ui.teams.rows import ADD, describe_row, list_taken, make_default, make_row
 from agentkit.ui.text import figures, markdown
 
 _SHORT: frozenset[Kind] = frozenset(["number", "number or word", "switch", "choice"])
@@ -36,6 +36,8 @@ class Form:
     agents: Sequence[str]
     offers: Mapping[tuple[str, str], Mapping[str, str]]
     """By part and field, the values with what they are called."""
+    fixed: bool = False
+    """Whether it is only to be looked at."""
 
     def value(self, path: Path) -> Any:
         """What stands in the draft."""
@@ -76,6 +78,7 @@ class Field:
             "help": markdown.literal(self.known.about),
             "on_change": self.form.keep,
             "args": (self.path, key, read),
+            "disabled": self.form.fixed,
         }
 
 
@@ -86,6 +89,7 @@ def draw_part(form: Form, part: type[Part], path: Path, leave_out: Sequence[str]
         for known in list_fields(part)
         if known.shape.kind not in ("fixed", "flow") and known.key not in leave_out
     ]
+    fields = [one for one in fields if _is_used(one)]
     _draw_fields([one for one in fields if not one.known.rare])
     rare = [one for one in fields if one.known.rare]
     if not rare:
@@ -95,6 +99,14 @@ def draw_part(form: Form, part: type[Part], path: Path, leave_out: Sequence[str]
     if folded := _unfold(label, form.draft.spot("more", *path), "compact"):
         with folded:
             _draw_fields(rare)
+
+
+def _is_used(field: Field) -> bool:
+    """Whether it says something as the others are; what is wrong there is always shown."""
+    other, wanted = ONLY_WITH.get((field.part.__name__, field.known.key), ("", None))
+    if not other or field.place in field.form.checked.problems:
+        return True
+    return bool(field.form.value((*field.path[:-1], other)) == wanted)
 
 
 def _unfold(label: str, key: str, kind: Literal["default", "compact"]) -> Any:
@@ -116,12 +128,15 @@ def draw_rows(field: Field) -> None:
     _draw_problems(field)
     for place, row in enumerate(rows):
         _draw_row(field, part, place, describe_row(row))
-    _draw_add(field, part, rows)
+    if not field.form.fixed:
+        _draw_add(field, part, rows)
+    elif not rows:
+        st.caption("None.")
 
 
 def _draw_add(field: Field, part: type[Part], rows: Sequence[Any]) -> None:
     form = field.form
-    taken = [str(row.get("name")) for row in rows]
+    taken = list_taken(rows)
 
     def added(old: list[Any]) -> list[Any]:
         st.session_state[form.draft.spot("row", *field.path, len(old))] = True
@@ -141,7 +156,7 @@ def _draw_row(field: Field, part: type[Part], place: int, title: str) -> None:
     label = markdown.literal(title)
     if part.__name__ not in _FOLDED:
         with st.container(border=True, gap="xsmall", key=form.draft.key("row", *path)):
-            _draw_moves(field, place, title)
+            _draw_moves(field, place, title, f"**{label}**")
             draw_part(form, part, path)
         return
     wrong = len(list(form.checked.within(find_place(_numbered(path)))))
@@ -152,8 +167,11 @@ def _draw_row(field: Field, part: type[Part], place: int, title: str) -> None:
             draw_part(form, part, path)
 
 
-def _draw_moves(field: Field, place: int, title: str) -> None:
-    """Up, down, and out."""
+def _draw_moves(field: Field, place: int, title: str, shown: str = "") -> None:
+    """Up, down, and out, behind what is shown of the row."""
+    if field.form.fixed:
+        st.markdown(shown)
+        return
     last = len(field.value) - 1
     name = markdown.literal(title)
     ways = (
@@ -161,7 +179,8 @@ def _draw_moves(field: Field, place: int, title: str) -> None:
         ("down", f"Move {name} down", ":material/arrow_downward:", place == last, _move, 1),
         ("drop", f"Take {name} out", ":material/delete:", False, _take_out, 0),
     )
-    with st.container(horizontal=True, gap=None, horizontal_alignment="right"):
+    with st.container(horizontal=True, gap=None, vertical_alignment="center"):
+        st.markdown(shown, width="stretch")
         for what, about, icon, disabled, change, by in ways:
             st.button(
                 about,

@@ -10,7 +10,7 @@ from agentkit.ui.teams.fields import AGENT_FIELDS, default_of, list_fields
 
 _CALLED = {"AgentDocument": "Agent", "Stage": "Stage", "ReplyField": "field", "ToolUse": "tool"}
 """How a new row is called, with a number."""
-_ALL = ("agents", "speakers")
+_ALL = ("agents", "speakers", "players")
 """Fields that take all agents at first."""
 _PLACES = {"recipient": 1, "answers": 1}
 """Fields that take another agent than the first."""
@@ -32,6 +32,8 @@ def make_row(part: type[Part], agents: Sequence[str], taken: Collection[str] = (
         row[known.key] = known.default
         if known.key in required:
             row[known.key] = _fill(part, known.key, known.shape.part, agents, taken)
+    if "after" in row:
+        row["speakers"] = [name for name in agents if name != row["after"]]
     return row
 
 
@@ -77,8 +79,15 @@ def _fill(
         return find_free(_CALLED.get(part.__name__, "Row"), taken)
     if key in _ALL:
         return list(agents)
+    if key == "after":
+        return next((name for name in agents if name not in taken), agents[0] if agents else "")
     place = _PLACES.get(key, 0)
     return [*agents, ""][min(place, len(agents))]
+
+
+def list_taken(rows: Sequence[Any]) -> list[str]:
+    """What a further row is not to be called, or about."""
+    return [str(row.get("name") or row.get("after")) for row in rows]
 
 
 def find_free(word: str, taken: Collection[str]) -> str:
