@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
@@ -369,6 +370,16 @@ class Team:
     """Whether it plans before it works, as `planning` of the question says."""
     speaks_in_fields: bool = False
     """Whether a program reads what its agents write, and others hear parts of it."""
+
+    @staticmethod
+    def from_json(given: str | bytes | Mapping[str, Any], team_id: str = "my-team") -> Team:
+        """The team of a document; raises ConfigError that says what is wrong in it, and where.
+
+        Nothing of it runs before it is asked.
+        """
+        # Documents are made of teams, so this file knows where they are read, and no more.
+        made: Team = import_module("agentkit.teams.built.team").team_from_json(given, team_id)
+        return made
 
     @property
     def title(self) -> str:

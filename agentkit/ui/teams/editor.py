@@ -174,6 +174,7 @@ def use_team(key: str) -> None:
 
 def _tell(draft: Draft, checked: Checked) -> None:
     """What was just done, what another window did, and what is wrong."""
+    sharing.draw_remarks(draft.id)
     if saved := st.session_state.pop(_SAVED, ""):
         st.success(saved, icon=":material/check:")
     if not draft.is_new and (newest := _newest(draft)) and newest.version > draft.base:
