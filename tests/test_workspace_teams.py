@@ -87,7 +87,11 @@ def test_agents_look_into_another_collection_with_another_model(
 
 @pytest.mark.parametrize(
     "document",
-    [drafts.single(), drafts.pair(), drafts.group(), drafts.queue(), drafts.retrieve_chat()],
+    [
+        *(drafts.single(), drafts.pair(), drafts.group(), drafts.queue(), drafts.retrieve_chat()),
+        *(drafts.plan(), drafts.cited_answer(), drafts.research()),
+    ],
+    ids=lambda document: document["name"],
 )
 def test_a_dry_run_shows_the_way_and_asks_nobody(
     tmp_path: Path, owner: str, shared_server: OpenAIServer, document: dict[str, Any]

@@ -46,6 +46,13 @@ class RunFilter:
     """A document that it took in, found or cited."""
     hows: Sequence[How] = HOWS
     """What it had to do with that document: one of these."""
+    agents: Sequence[str] = ()
+    """Of whose calls of models it has one; as with servers and statuses."""
+    servers: Sequence[str] = ()
+    calls: Sequence[str] = ()
+    """How a call ended, such as `failed`."""
+    chats: Sequence[str] = ()
+    """The ids of those that it belongs to."""
 
     def where(self) -> tuple[str, list[Any]]:
         """The SQL condition over `r` (runs) and its values."""
@@ -56,6 +63,10 @@ class RunFilter:
             _CALLED: list(self.models),
             "r.started_at >= ?": self.since,
             "r.started_at < ?": self.until,
+            _CALLED.replace("model", "agent"): list(self.agents),
+            _CALLED.replace("model", "provider"): list(self.servers),
+            _CALLED.replace("model", "status"): list(self.calls),
+            "list_contains(?, coalesce(r.chat_id, ''))": list(self.chats),
         }
         meant = [("r.owner = ?", [self.owner])]
         meant += [(sql, [value]) for sql, value in conditions.items() if value]

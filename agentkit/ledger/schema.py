@@ -12,6 +12,7 @@ from agentkit.events import ModelCalled
 from agentkit.ledger.requests import LastLists, Lists
 from agentkit.ledger.rows import RunKey, call_data
 from agentkit.ledger.run_documents import create_table
+from agentkit.ledger.steps import create_steps
 
 
 def create_tables(database: Database) -> None:
@@ -105,6 +106,11 @@ def add_run_documents(database: Database) -> None:
     create_table(database)
 
 
+def add_usage(database: Database) -> None:
+    """What runs did beside asking models, in narrow rows; the team and the collection of calls."""
+    create_steps(database)
+
+
 MIGRATIONS = (
     create_tables,
     add_thinking,
@@ -116,6 +122,7 @@ MIGRATIONS = (
     add_team,
     add_feedback,
     add_run_documents,
+    add_usage,
 )
 
 _TABLES = (

@@ -28,6 +28,7 @@ SpanKind = Literal[
     "message",
     "speaker",
     "document",
+    "trial",
     "note",
     "unknown",
 ]

@@ -298,6 +298,12 @@ def _read_document(reader: _Reader, one: Recorded, event: events.DocumentDone) -
     reader.whole(one, event.seconds, replace(span, key=event.document_id))
 
 
+def _read_tried(reader: _Reader, one: Recorded, event: events.QuestionTried) -> None:
+    status = _STATUSES.get(event.status, "ok")
+    span = Span(one.seq, "trial", event.question, "", one.at, one.at, status)
+    reader.whole(one, event.seconds, replace(span, key=event.run_id))
+
+
 def _read_parsed(reader: _Reader, one: Recorded, event: events.ReplyParsed) -> None:
     name = event.error or event.parser
     span = Span(one.seq, "note", name, event.agent, one.at, one.at, _ok(event.ok))
@@ -337,6 +343,8 @@ _READ: dict[type[Any], Callable[[_Reader, Recorded, Any], None]] = {
     events.HumanAnswered: _read_answered,
     events.ReplyParsed: _read_parsed,
     events.DocumentDone: _read_document,
+    events.EvaluationBegan: partial(_read_point, "note", "set_name", "team_name"),
+    events.QuestionTried: _read_tried,
     events.MessageSent: partial(_read_point, "message", "content", "sender"),
     events.SpeakerSelected: partial(_read_point, "speaker", "speaker", "agent"),
     events.LimitTold: partial(_read_point, "note", "scope", "agent"),

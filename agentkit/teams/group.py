@@ -121,7 +121,7 @@ def _discuss(task: Task, members: list[ConversableAgent], method: str) -> ChatRe
     manager = GroupChatManager(group, GROUP, llm_config=task.llm_config, is_termination_msg=is_over)
     for member in members:
         remember(member, manager, talk, WRITER)
-    group.hear = partial(_tell_all, group, manager, user)
+    group.hear = partial(tell_all, group, manager, user)
     result: ChatResult = user.initiate_chat(
         manager, message=make_opening(task), clear_history=False, summary_method=None
     )
@@ -135,6 +135,11 @@ class WatchedGroup(GroupChat):
 
     hear: Callable[[str], None]
     """Tells the members what the person says."""
+
+    def hear_said(self) -> None:
+        """Let the members hear what the person has said since the last of them spoke."""
+        for text in runs.take_said(len(self.messages)):
+            self.hear(text)
 
     def manual_select_speaker(self, agents: list[Agent] | None = None) -> Agent | None:
         """The agent that the person names; raises NoEligibleSpeaker when they want to hear nobody
@@ -177,17 +182,16 @@ def _next(method: str, user: Agent, last_speaker: Agent, group: GroupChat) -> Ag
     """
     found = group.messages[-1].get("role") == "tool"
     if isinstance(group, WatchedGroup):
-        for text in runs.take_said(len(group.messages)):
-            group.hear(text)
+        group.hear_said()
     if found:
         return last_speaker
     return user if _is_final(group.messages[-1]) else method
 
 
-def _tell_all(group: GroupChat, manager: GroupChatManager, user: Agent, text: str) -> None:
+def tell_all(group: GroupChat, manager: GroupChatManager, user: Agent, text: str) -> None:
     """Let all members hear what the person says, as if it had been said in the group."""
-    said: Stored = {"content": text, "role": "user", "name": USER}
-    announcing.announce_spoken(said, USER, GROUP, silent=False)
+    said: Stored = {"content": text, "role": "user", "name": user.name}
+    announcing.announce_spoken(said, user.name, GROUP, silent=False)
     group.append(said, user)
     for member in group.agents:
         manager.send(said, member, request_reply=False, silent=True)

@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from agentkit.teams import Question
-from agentkit.teams.built.agents import Part
+from agentkit.teams import Question, Team, teams
+from agentkit.teams.built.agents import Part, WrittenFunction
 from agentkit.teams.built.document import TeamDocument, read_document
+from agentkit.teams.built.flows import Plan
+from agentkit.teams.built.planning import choose_prompts
+from agentkit.teams.built.ready_made import ready_made
 from agentkit.ui.teams import drafts as forms_drafts
 from agentkit.ui.teams.drafts import Path
 from agentkit.ui.teams.editor import FLOWS
@@ -86,8 +89,17 @@ def whole_team(kind: str) -> dict[str, Any]:
     agents = [make_row(FORM_AGENT, [])]
     fill_up(FORM_AGENT, agents[0])
     second = make_row(FORM_AGENT, [], ["Agent1"])
+    agents[0]["compress_config"]["mode"] = "CUSTOMIZED"  # else it has no strategy
     flow = fill_up(FLOWS[kind], make_row(FLOWS[kind], ["Agent1", "Agent2"]))
-    return {"name": "Whole", "agents": [agents[0], second], "flow": flow}
+    if kind == "plan":  # else there is no place for prompts
+        flow["prompts"] = "own"
+    functions = [make_row(WrittenFunction, [])]
+    return {
+        "name": "Whole",
+        "agents": [agents[0], second],
+        "flow": flow,
+        "functions": functions,
+    }
 
 
 FORM_AGENT: Any = next(one for one in list_fields(TeamDocument) if one.key == "agents").shape.part
@@ -187,6 +199,69 @@ def test_agents_are_renamed_added_moved_and_taken_out(workspace: ScriptableWorks
     unfold(app, team_id, 3)
     click(app, f"team-{team_id}-2-move-drop-agents-3")
     assert len(document_of(workspace, team_id)["agents"]) == 3
+
+
+def test_what_follows_from_a_change_is_changed_with_it(workspace: ScriptableWorkspace) -> None:
+    app, team_id = open_form(drafts.group())
+    click(app, f"team-{team_id}-0-add-agents")
+    assert document_of(workspace, team_id)["flow"]["agents"] == ["Ann", "Bob", "Cid", "Agent4"]
+    click(app, f"team-{team_id}-1-add-flow-transitions")
+    click(app, f"team-{team_id}-2-add-flow-transitions")
+    first, second = document_of(workspace, team_id)["flow"]["transitions"]
+    assert first == {"after": "Ann", "speakers": ["Bob", "Cid", "Agent4"]}
+    assert second == {"after": "Bob", "speakers": ["Ann", "Cid", "Agent4"]}
+    unfold(app, team_id, 3)
+    app.selectbox(key=f"team-{team_id}-3-agents-3-role").set_value("person")
+    run(app)
+    person = document_of(workspace, team_id)["agents"][3]
+    assert (person["llm"], person["human_input_mode"]) == (None, "ALWAYS")
+    app.selectbox(key=f"team-{team_id}-4-agents-3-role").set_value("assistant")
+    run(app)
+    assistant = document_of(workspace, team_id)["agents"][3]
+    assert assistant["llm"] == document_of(workspace, team_id)["agents"][0]["llm"]
+    assert assistant["human_input_mode"] == "NEVER"
+
+
+@pytest.mark.parametrize("before", ["ours", "english", "chinese"])
+def test_own_prompts_begin_as_those_that_were_chosen(
+    workspace: ScriptableWorkspace, before: str
+) -> None:
+    app, team_id = open_form(drafts.plan(prompts=before, worker_prompt="{thought} {action_resp}"))
+    labels = [one.label for one in app.text_area]
+    assert "Planner prompt" not in labels
+    app.selectbox(key=f"team-{team_id}-0-flow-prompts").set_value("own")
+    run(app)
+    flow = document_of(workspace, team_id)["flow"]
+    known = choose_prompts(Plan.model_validate({"prompts": before}), "")
+    assert flow["planner_prompt"] == known.planner
+    assert flow["solver_prompt"] == known.solver
+    assert flow["worker_prompt"] == "{thought} {action_resp}"
+    assert app.text_area(key=f"team-{team_id}-1-flow-planner_prompt").value == known.planner
+    assert not app.button(key="save-team").disabled
+
+
+@pytest.mark.parametrize("known", teams(), ids=lambda known: known.id)
+def test_a_ready_made_team_is_looked_into_and_copied(
+    workspace: ScriptableWorkspace, known: Team
+) -> None:
+    app = open_page("teams")
+    click(app, f"open-{known.id}")
+    assert app.title[0].value.replace("\\", "") == known.title
+    assert "problem" not in texts(app)
+    assert app.get("graphviz_chart")
+    fields = [*app.text_input, *app.number_input, *app.multiselect, *app.toggle]
+    form = [one for one in fields if "-try-" not in str(one.key)]
+    assert form
+    assert all(one.disabled for one in form)
+    assert [one.label for one in app.button if one.label.startswith(("Add", "Move", "Take"))] == []
+    assert workspace.ledger.settings(OWNER, "").get("teams") is None
+    click(app, "copy-team")
+    [team_id] = workspace.ledger.settings(OWNER, "")["teams"]
+    document = ready_made(known.id).to_json()
+    assert document_of(workspace, team_id) == {**document, "name": f"{known.name} (2)"}
+    assert not app.button(key="save-team").disabled
+    click(app, "save-team")
+    assert workspace.kept_teams.newest(OWNER)[0].document["flow"] == document["flow"]
 
 
 def test_a_draft_survives_a_reload_and_is_changed_in_two_tabs(

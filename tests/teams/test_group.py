@@ -13,7 +13,9 @@ from agentkit.events import SpeakerSelected, ToolCalled
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.messages import message
 from agentkit.reasons import EndReason
-from agentkit.teams import group
+from agentkit.teams import Team, group
+from agentkit.teams.built.ready_made import ready_made
+from agentkit.teams.built.team import build_team
 from tests.teams.stage import DANUBE, asked, call, play
 
 REPORT, REMARK, TEXT = (
@@ -156,9 +158,16 @@ def speaking_up(part: str, text: str) -> Callable[[Mapping[str, Any]], Any]:
     return reply
 
 
-def test_what_a_person_says_meanwhile_is_heard_by_the_next_speaker() -> None:
+READY = "group:round_robin"
+BOTH = pytest.mark.parametrize(
+    "chosen", [READY, build_team(ready_made(READY), "my-team:1")], ids=["ready-made", "built"]
+)
+
+
+@BOTH
+def test_what_a_person_says_meanwhile_is_heard_by_the_next_speaker(chosen: str | Team) -> None:
     model = scripted_model(speaking_up("researcher", "Think of the delta, too."))
-    played = play("group:round_robin", model)
+    played = play(chosen, model)
     said = [(one.sender, one.recipient, one.content) for one in played.inner]
     at = said.index(("User", "Group", "Think of the delta, too."))
     assert said[at - 1] == ("Researcher", "Group", REPORT)
@@ -168,9 +177,10 @@ def test_what_a_person_says_meanwhile_is_heard_by_the_next_speaker() -> None:
     assert played.final.content == "The Danube is 2,850 km long [1]."
 
 
-def test_nobody_ends_it_while_something_was_said_that_is_not_heard() -> None:
+@BOTH
+def test_nobody_ends_it_while_something_was_said_that_is_not_heard(chosen: str | Team) -> None:
     model = scripted_model(speaking_up("writer", "Wait, and the Volga?"))
-    played = play("group:round_robin", model)
+    played = play(chosen, model)
     said = [one.content for one in played.inner]
     at = said.index("Wait, and the Volga?")
     assert said[at - 1] == TEXT, "the writer had ended"

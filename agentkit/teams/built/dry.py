@@ -12,11 +12,14 @@ from agentkit.llm.model import Model
 from agentkit.messages import text_of
 from agentkit.teams.built.agents import AgentDocument
 from agentkit.teams.built.document import TeamDocument
-from agentkit.teams.built.flows import Dialogue, Group, ReplyField, Stage, TwoAgents
+from agentkit.teams.built.flows import Dialogue, Group, Plan, ReplyField, Stage, TwoAgents
 from agentkit.teams.built.members import DEFAULT_PROMPT
+from agentkit.teams.built.team import find_speakers
+from agentkit.teams.findings import SEARCH
 
 SAID = "(dry run) Here {name} would answer."
 """What an agent says, so that nobody takes it for an answer."""
+_SUM = "calculate[1 + 1]"
 _VALUES: Mapping[str, Any] = {
     "text": "(dry run)",
     "number": 1.0,
@@ -45,10 +48,19 @@ class _StandIn:
         flow = self._document.flow
         if isinstance(flow, Dialogue):
             return self._fill_in(flow, _read(messages))
+        if isinstance(flow, Plan) and messages[0].get("role") == "system":
+            return self._plan(flow)
         agent = self._find_agent(messages)
-        if agent is None:  # the question who speaks next
+        if agent is None and isinstance(flow, Group):  # the question who speaks next
             return next(self._names)
-        return f"{SAID.format(name=agent.name)} {self._find_ending(agent.name)}".strip()
+        name = agent.name if agent else find_speakers(self._document)[-1]
+        return f"{SAID.format(name=name)} {self._find_ending(name)}".strip()
+
+    def _plan(self, flow: Plan) -> str:
+        """One step with what costs nothing."""
+        planner = self._document.agent(flow.planner)
+        step = f"{SEARCH}[{SAID.format(name=planner.name)}]" if planner.documents else _SUM
+        return f"Plan: {SAID.format(name=planner.name)}\n#E1 = {step}"
 
     def _find_agent(self, messages: Sequence[Mapping[str, Any]]) -> AgentDocument | None:
         """Whose system message the request begins with."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal
 
+from agentkit import runs
 from agentkit.agents import GroupChat, GroupChatManager, RetrieveUserProxyAgent
 from agentkit.conversation import Agent, ChatResult, ConversableAgent, initiate_chats
 from agentkit.llm.offline.passages import Passage, format_passages
@@ -25,7 +26,7 @@ from agentkit.teams.conversing import (
     remember,
 )
 from agentkit.teams.findings import Findings
-from agentkit.teams.group import GROUP, WatchedGroup
+from agentkit.teams.group import GROUP, WatchedGroup, tell_all
 from agentkit.teams.task import Answer, Task
 
 LIBRARY = "Library"
@@ -95,7 +96,7 @@ def talk_in_group(flow: Group, members: Members, task: Task, found: Findings) ->
         members.offer(name, members[name], members[name])
     talk = recall_talk(task)
     told = as_told(talk, GROUP, flow.writer)
-    group = WatchedGroup(agents, told, **_to_settings(flow, members))
+    group = WatchedGroup(agents, told, **to_group_settings(flow, members))
     manager = GroupChatManager(
         group,
         GROUP,
@@ -103,6 +104,7 @@ def talk_in_group(flow: Group, members: Members, task: Task, found: Findings) ->
         is_termination_msg=partial(_is_writers_end, flow.writer, ends_with(flow.ends_on)),
     )
     user = _find_person(flow, members)
+    group.hear = partial(tell_all, group, manager, user)
     for name in flow.agents:
         remember(members[name], manager, talk, flow.writer)
 
@@ -123,18 +125,18 @@ def _find_person(flow: Group, members: Members) -> ConversableAgent:
 
 
 def _is_writers_end(writer: str, ends: Callable[[AnyMessage], bool], message: AnyMessage) -> bool:
-    return message.get("name") == writer and ends(message)
+    if message.get("name") != writer or runs.has_said():
+        return False
+    return ends(message)
 
 
-def _to_settings(flow: Group, members: Members) -> dict[str, Any]:
+def to_group_settings(flow: Group, members: Members) -> dict[str, Any]:
     """The arguments of GroupChat beside agents and messages."""
     settings: dict[str, Any] = {
         "max_round": flow.max_round,
         "admin_name": flow.admin_name,
         "func_call_filter": flow.func_call_filter,
-        "speaker_selection_method": choose_speaker(
-            flow.speaker_selection_method, flow.reads_results
-        ),
+        "speaker_selection_method": _hear_and_choose(flow),
         "max_retries_for_selecting_speaker": flow.max_retries_for_selecting_speaker,
         "enable_clear_history": flow.enable_clear_history,
         "send_introductions": flow.send_introductions,
@@ -158,11 +160,23 @@ def _to_settings(flow: Group, members: Members) -> dict[str, Any]:
 
 
 Method = Literal["auto", "round_robin", "random", "manual"]
+Choose = Callable[[Agent, GroupChat], Agent | Method]
 
 
-def choose_speaker(
-    method: Method, reads_results: bool
-) -> Method | Callable[[Agent, GroupChat], Agent | Method]:
+def _hear_and_choose(flow: Group) -> Choose:
+    """As `choose_speaker` does, once everybody has heard what the person said meanwhile."""
+    chosen = choose_speaker(flow.speaker_selection_method, flow.reads_results)
+
+    def choose(last_speaker: Agent, group: GroupChat) -> Agent | Method:
+        next_one = chosen(last_speaker, group) if callable(chosen) else chosen
+        if isinstance(group, WatchedGroup):
+            group.hear_said()
+        return next_one
+
+    return choose
+
+
+def choose_speaker(method: Method, reads_results: bool) -> Method | Choose:
     """The method, or one by which whoever has called a tool goes on."""
     if not reads_results:
         return method

@@ -34,6 +34,10 @@ _FIELDS: dict[str, Any] = {
     "to": None,
     "document": "",
     "how": [],
+    "agent": [],
+    "server": [],
+    "call": [],
+    "chat": [],
     "sort": "newest",
     "page": 1,
 }
@@ -198,6 +202,7 @@ def _draw_filters() -> tuple[RunFilter, RunSort]:
                 on_click=_clear,
             )
     _draw_document()
+    _draw_calls()
     if before != st.session_state.setdefault("runs-before", before):
         st.session_state["runs-before"] = before
         st.session_state[_key("page")] = 1
@@ -253,6 +258,14 @@ def _draw_document() -> None:
         )
 
 
+def _draw_calls() -> None:
+    """Which calls of models the runs have, when an address says so."""
+    named = [one for name in ("agent", "server", "call") for one in _get(name)]
+    if named:
+        told = ", ".join(markdown.literal(one or "no agent") for one in named)
+        st.caption(f":material/monitoring: Only runs with calls of {told}")
+
+
 def _filter(said: str) -> RunFilter:
     since, until = _get("from"), _get("to")
     return RunFilter(
@@ -265,7 +278,11 @@ def _filter(said: str) -> RunFilter:
         times.begin(since) if since else None,
         times.begin(until + timedelta(days=1)) if until else None,
         _get("document"),
-        hows=_get("how") or HOWS,
+        _get("how") or HOWS,
+        _get("agent"),
+        _get("server"),
+        _get("call"),
+        _get("chat"),
     )
 
 

@@ -24,6 +24,10 @@ KINDS = {
     "transfer": "Transfer",
     "extract": "Table of documents",
     "script": "Script",
+    "try": "Team tried",
+    "evaluation": "Evaluation of a team",
+    "evaluated question": "Question of an evaluation",
+    "usage": "Question about usage",
 }
 """What a run is, by its kind; others are called as they call themselves."""
 STATES = {
@@ -59,6 +63,7 @@ STEPS: dict[SpanKind, str] = {
     "message": "Message",
     "speaker": "Next speaker",
     "document": "Document",
+    "trial": "Question",
     "note": "Note",
     "unknown": "Unknown",
 }

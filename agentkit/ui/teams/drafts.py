@@ -13,10 +13,9 @@ from agentkit.errors import NotFound
 from agentkit.ledger.kept_teams import KeptTeam
 from agentkit.messages import new_id
 from agentkit.ui.shared import kept, state
-from agentkit.ui.teams.rows import rename
+from agentkit.ui.teams import consequences
+from agentkit.ui.teams.consequences import Json, Path
 
-Path = tuple[str | int, ...]
-Json = dict[str, Any]
 _NEW = "new-"
 _REVISION = "team-revision"
 
@@ -95,24 +94,25 @@ def renew() -> None:
 
 
 def put(draft_id: str, path: Path, value: object) -> None:
-    """Set one value; what another tab has changed elsewhere stays."""
+    """Set one value, with what follows from it; what another tab has changed elsewhere stays."""
     draft = open_draft(draft_id)
     document = deepcopy(draft.document)
     at: Any = document
     for part in path[:-1]:
         at = at[part]
-    if path[0] == "agents" and path[-1] == "name":
-        document["flow"] = rename(document["flow"], at["name"], str(value))
-    at[path[-1]] = value
+    before, at[path[-1]] = at.get(path[-1]), value
+    if consequences.follow(document, path, before):
+        renew()
     keep(Draft(draft_id, document, draft.base))
 
 
 def change_list(draft_id: str, path: Path, change: Callable[[list[Any]], Sequence[Any]]) -> None:
     """Change the rows of a list: put one in, take one out, move one."""
     at: Any = open_draft(draft_id).document
-    for part in path:
+    for part in path[:-1]:
         at = at[part]
-    put(draft_id, path, list(change(list(at))))
+    rows = at.get(path[-1], []) if isinstance(at, dict) else at[path[-1]]
+    put(draft_id, path, list(change(list(rows))))
     renew()
 
 

@@ -11,19 +11,30 @@ from agentkit.ledger.kept_teams import KeptTeam
 from agentkit.teams.built.agents import Part
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
+    CitedAnswer,
     Dialogue,
+    FieldTable,
     Group,
     Plan,
     Queue,
+    Research,
     RetrieveChat,
     Single,
     TwoAgents,
+    Werewolf,
 )
-from agentkit.teams.built.tools import BUILT_IN
-from agentkit.teams.own_tools import load_tools
 from agentkit.ui.composer import address
 from agentkit.ui.shared import state
-from agentkit.ui.teams import checking, drafts, picture, sharing, trying, versions
+from agentkit.ui.teams import (
+    checking,
+    drafts,
+    picture,
+    sharing,
+    tools_functions,
+    trying,
+    versions,
+    views,
+)
 from agentkit.ui.teams.checking import Checked
 from agentkit.ui.teams.drafts import Draft
 from agentkit.ui.teams.fields import list_fields
@@ -41,6 +52,10 @@ FLOWS: Mapping[str, type[Part]] = {
     "retrieve_chat": RetrieveChat,
     "dialogue": Dialogue,
     "plan": Plan,
+    "answer": CitedAnswer,
+    "research": Research,
+    "table": FieldTable,
+    "werewolf": Werewolf,
 }
 _SAVED = "team-saved"
 _MOST_PROBLEMS = 12
@@ -48,36 +63,46 @@ _MOST_PROBLEMS = 12
 
 def draw_editor(team_id: str) -> None:
     """The form at the left; the picture and a place to try it at the right."""
-    st.button(
-        "All teams", icon=":material/arrow_back:", type="tertiary", on_click=open_team, args=(None,)
-    )
+    draw_way_back()
     try:
         draft = drafts.open_draft(team_id)
     except NotFound as error:
         st.warning(markdown.literal(str(error)), icon=":material/warning:")
         return
-    models = {model.id: model.label for model in state.workspace().models()}
-    tools = find_tools()
-    checked = checking.check(draft.document, models, tools)
-    form = Form(draft, checked, _list_agents(draft), _list_offers(models, tools))
+    form = make_form(draft)
     state.page_head(markdown.literal(draft.name), _describe(draft))
-    _draw_bar(draft, checked)
+    _draw_bar(draft, form.checked)
+    draw_sides(form)
+
+
+def draw_way_back() -> None:
+    """The way to the list."""
+    st.button(
+        "All teams", icon=":material/arrow_back:", type="tertiary", on_click=open_team, args=(None,)
+    )
+
+
+def make_form(draft: Draft, *, fixed: bool = False) -> Form:
+    """The form of a draft, checked; a `fixed` one is only looked at."""
+    models, tools = _list_models(), tools_functions.find_tools()
+    checked = checking.check(draft.document, models, tools)
+    offers = _list_offers(models, tools_functions.describe_tools(tools, draft.document))
+    below = {"WrittenFunction": tools_functions.draw_below}
+    return Form(draft, checked, _list_agents(draft), offers, below, fixed)
+
+
+def draw_sides(form: Form) -> None:
+    """The form at the left; the picture and a place to try it at the right."""
     left, right = st.columns([3, 2], gap="large")
-    with left:
+    with left, st.container(key="looked-into" if form.fixed else "team-form"):
         _draw_form(form)
     with right:
-        _draw_picture(checked)
-        trying.draw_trying(draft, checked, models)
+        _draw_picture(form.checked)
+        trying.draw_trying(form.draft, form.checked, _list_models())
 
 
-def find_tools() -> list[str]:
-    """The names of all tools that an agent can be given."""
-    try:
-        own = load_tools(state.workspace().settings.tools)
-    except AgentkitError as error:
-        st.warning(markdown.literal(str(error)), icon=":material/warning:")
-        own = ()
-    return [*BUILT_IN, *(tool.__name__ for tool in own)]
+def _list_models() -> dict[str, str]:
+    return {model.id: model.label for model in state.workspace().models()}
 
 
 def _list_agents(draft: Draft) -> list[str]:
@@ -86,13 +111,13 @@ def _list_agents(draft: Draft) -> list[str]:
 
 
 def _list_offers(
-    models: Mapping[str, str], tools: list[str]
+    models: Mapping[str, str], tools: Mapping[str, str]
 ) -> Mapping[tuple[str, str], Mapping[str, str]]:
     found = state.workspace().library.collections(state.owner())
     collections = {one.name: one.name for one in found}
     return {
         ("ModelChoice", "model"): {"": "The chat's model", **models},
-        ("ToolUse", "name"): {name: name for name in tools},
+        ("ToolUse", "name"): tools,
         ("Documents", "collection"): {"": "The chat's collection", **collections},
     }
 
@@ -126,6 +151,8 @@ def _draw_bar(draft: Draft, checked: Checked) -> None:
         sharing.draw_export(checked.document, draft.id)
         if not draft.is_new:
             versions.draw_versions(draft, _note)
+        if checked.document is not None:
+            views.draw_way(draft)
         if drafts.is_changed(draft):
             st.button(
                 "Discard" if draft.is_new else "Discard changes",
@@ -136,12 +163,18 @@ def _draw_bar(draft: Draft, checked: Checked) -> None:
             )
     _tell(draft, checked)
     if use and (kept := _save(draft)):
-        address.remember(None)  # else the chat that was open last would be shown
-        st.switch_page(state.PAGES / "chat.py", query_params={"team": kept.key})
+        use_team(kept.key)
+
+
+def use_team(key: str) -> None:
+    """Go to a new chat that asks this team."""
+    address.remember(None)  # else the chat that was open last would be shown
+    st.switch_page(state.PAGES / "chat.py", query_params={"team": key})
 
 
 def _tell(draft: Draft, checked: Checked) -> None:
     """What was just done, what another window did, and what is wrong."""
+    sharing.draw_remarks(draft.id)
     if saved := st.session_state.pop(_SAVED, ""):
         st.success(saved, icon=":material/check:")
     if not draft.is_new and (newest := _newest(draft)) and newest.version > draft.base:
@@ -196,7 +229,7 @@ def _discard(draft: Draft) -> None:
 
 def _draw_form(form: Form) -> None:
     """The team itself, how they work together, and its agents."""
-    draw_part(form, TeamDocument, (), leave_out=("agents", "flow"))
+    draw_part(form, TeamDocument, (), leave_out=("agents", "flow", "functions"))
     kind = str(form.value(("flow",))["kind"])
     st.subheader("How they work together", anchor=False)
     key = form.draft.key("kind")
@@ -208,11 +241,13 @@ def _draw_form(form: Form) -> None:
         key=key,
         on_change=_change_kind,
         args=(form, key),
+        disabled=form.fixed,
     )
     st.caption(TEMPLATES[kind].about)
     draw_part(form, FLOWS[kind], ("flow",))
     agents = next(one for one in list_fields(TeamDocument) if one.key == "agents")
     draw_field(Field(form, TeamDocument, agents, ("agents",)))
+    tools_functions.draw_functions(form)
 
 
 def _change_kind(form: Form, key: str) -> None:
@@ -227,4 +262,5 @@ def _draw_picture(checked: Checked) -> None:
     if checked.document is None:
         st.caption("The picture comes back once the form is right.")
         return
-    picture.draw_picture(checked.document)
+    with st.container(key="team-picture"):
+        picture.draw_picture(checked.document)

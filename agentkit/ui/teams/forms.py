@@ -4,6 +4,7 @@ below it.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,13 +17,20 @@ from agentkit.teams.built.agents import Part
 from agentkit.ui.teams import drafts
 from agentkit.ui.teams.checking import Checked, find_place
 from agentkit.ui.teams.drafts import Draft, Path
-from agentkit.ui.teams.fields import Kind, Known, list_fields
-from agentkit.ui.teams.rows import ADD, describe_row, make_default, make_row
+from agentkit.ui.teams.fields import ONLY_WITH, Kind, Known, list_fields
+from agentkit.ui.teams.rows import ADD, describe_row, list_taken, make_default, make_row
 from agentkit.ui.text import figures, markdown
 
+CODE_FONT = (
+    "<style>[class*='st-key-team-'][class$='-code'] textarea,"
+    " [class*='st-key-team-'][class*='-code '] textarea,"
+    " [class*='st-key-team-'][class*='-given'] textarea"
+    " { font-family: monospace; font-size: 0.875rem; }</style>"
+)
+"""For fields with code, by the ends of their keys."""
 _SHORT: frozenset[Kind] = frozenset(["number", "number or word", "switch", "choice"])
 _WIDTH = 230  # pixels of a field that needs not much
-_FOLDED = ("AgentDocument", "Stage")
+_FOLDED = ("AgentDocument", "Stage", "WrittenFunction")
 """Rows that are drawn when they are opened: there may be many, and each has much."""
 _REPEAT = {None: "As the library does", True: "Yes", False: "No", "list": "Only these"}
 
@@ -36,6 +44,10 @@ class Form:
     agents: Sequence[str]
     offers: Mapping[tuple[str, str], Mapping[str, str]]
     """By part and field, the values with what they are called."""
+    below: Mapping[str, Callable[[Form, Path], None]] = dataclasses.field(default_factory=dict)
+    """By part, what is drawn below the fields of a row."""
+    fixed: bool = False
+    """Whether it is only to be looked at."""
 
     def value(self, path: Path) -> Any:
         """What stands in the draft."""
@@ -60,8 +72,10 @@ class Field:
 
     @property
     def value(self) -> Any:
-        """What stands in the draft."""
-        return self.form.value(self.path)
+        """What stands in the draft; of a field that an older version did not know, its default."""
+        found = self.form.value(self.path)
+        is_missing = found is None and not self.known.shape.optional
+        return self.known.default if is_missing else found
 
     @property
     def place(self) -> str:
@@ -76,6 +90,7 @@ class Field:
             "help": markdown.literal(self.known.about),
             "on_change": self.form.keep,
             "args": (self.path, key, read),
+            "disabled": self.form.fixed,
         }
 
 
@@ -86,6 +101,7 @@ def draw_part(form: Form, part: type[Part], path: Path, leave_out: Sequence[str]
         for known in list_fields(part)
         if known.shape.kind not in ("fixed", "flow") and known.key not in leave_out
     ]
+    fields = [one for one in fields if _is_used(one)]
     _draw_fields([one for one in fields if not one.known.rare])
     rare = [one for one in fields if one.known.rare]
     if not rare:
@@ -95,6 +111,14 @@ def draw_part(form: Form, part: type[Part], path: Path, leave_out: Sequence[str]
     if folded := _unfold(label, form.draft.spot("more", *path), "compact"):
         with folded:
             _draw_fields(rare)
+
+
+def _is_used(field: Field) -> bool:
+    """Whether it says something as the others are; what is wrong there is always shown."""
+    other, wanted = ONLY_WITH.get((field.part.__name__, field.known.key), ("", None))
+    if not other or field.place in field.form.checked.problems:
+        return True
+    return bool(field.form.value((*field.path[:-1], other)) == wanted)
 
 
 def _unfold(label: str, key: str, kind: Literal["default", "compact"]) -> Any:
@@ -116,12 +140,15 @@ def draw_rows(field: Field) -> None:
     _draw_problems(field)
     for place, row in enumerate(rows):
         _draw_row(field, part, place, describe_row(row))
-    _draw_add(field, part, rows)
+    if not field.form.fixed:
+        _draw_add(field, part, rows)
+    elif not rows:
+        st.caption("None.")
 
 
 def _draw_add(field: Field, part: type[Part], rows: Sequence[Any]) -> None:
     form = field.form
-    taken = [str(row.get("name")) for row in rows]
+    taken = list_taken(rows)
 
     def added(old: list[Any]) -> list[Any]:
         st.session_state[form.draft.spot("row", *field.path, len(old))] = True
@@ -141,7 +168,7 @@ def _draw_row(field: Field, part: type[Part], place: int, title: str) -> None:
     label = markdown.literal(title)
     if part.__name__ not in _FOLDED:
         with st.container(border=True, gap="xsmall", key=form.draft.key("row", *path)):
-            _draw_moves(field, place, title)
+            _draw_moves(field, place, title, f"**{label}**")
             draw_part(form, part, path)
         return
     wrong = len(list(form.checked.within(find_place(_numbered(path)))))
@@ -150,10 +177,15 @@ def _draw_row(field: Field, part: type[Part], place: int, title: str) -> None:
         with folded:
             _draw_moves(field, place, title)
             draw_part(form, part, path)
+            if draw_more := form.below.get(part.__name__):
+                draw_more(form, path)
 
 
-def _draw_moves(field: Field, place: int, title: str) -> None:
-    """Up, down, and out."""
+def _draw_moves(field: Field, place: int, title: str, shown: str = "") -> None:
+    """Up, down, and out, behind what is shown of the row."""
+    if field.form.fixed:
+        st.markdown(shown)
+        return
     last = len(field.value) - 1
     name = markdown.literal(title)
     ways = (
@@ -161,7 +193,8 @@ def _draw_moves(field: Field, place: int, title: str) -> None:
         ("down", f"Move {name} down", ":material/arrow_downward:", place == last, _move, 1),
         ("drop", f"Take {name} out", ":material/delete:", False, _take_out, 0),
     )
-    with st.container(horizontal=True, gap=None, horizontal_alignment="right"):
+    with st.container(horizontal=True, gap=None, vertical_alignment="center"):
+        st.markdown(shown, width="stretch")
         for what, about, icon, disabled, change, by in ways:
             st.button(
                 about,
@@ -184,19 +217,26 @@ def _take_out(rows: list[Any], *, place: int, by: int) -> list[Any]:
 
 
 def _draw_fields(fields: Sequence[Field]) -> None:
-    """Long fields below one another, and before them the short ones, side by side."""
+    """Texts first, then the short ones side by side, then those that are large, or that another
+    one brings with it.
+    """
     short = [one for one in fields if one.known.shape.kind in _SHORT]
-    for field in fields:
-        if field.known.shape.kind in ("text", "long text"):
-            draw_field(field)
+    texts = [one for one in fields if _is_text(one)]
+    for field in texts:
+        draw_field(field)
     if short:
         with st.container(horizontal=True, gap="small"):
             for field in short:
                 with st.container(width=_WIDTH, gap=None):
                     draw_field(field)
     for field in fields:
-        if field not in short and field.known.shape.kind not in ("text", "long text"):
+        if field not in short and field not in texts:
             draw_field(field)
+
+
+def _is_text(field: Field) -> bool:
+    is_brought = (field.part.__name__, field.known.key) in ONLY_WITH
+    return field.known.shape.kind in ("text", "long text") and not is_brought
 
 
 def draw_field(field: Field) -> None:
@@ -235,6 +275,13 @@ def _draw_text(field: Field) -> None:
 
 def _draw_long(field: Field) -> None:
     st.text_area(field.known.label, str(field.value or ""), height=120, **field.widget())
+
+
+def _draw_code(field: Field) -> None:
+    text = str(field.value or "")
+    lines = text.count("\n") + 3
+    st.html(CODE_FONT)
+    st.text_area(field.known.label, text, height=min(480, 50 + 26 * lines), **field.widget())
 
 
 def _draw_number(field: Field) -> None:
@@ -358,6 +405,7 @@ def _numbered(path: Path) -> Path:
 _DRAW: Mapping[Kind, Callable[[Field], None]] = {
     "text": _draw_text,
     "long text": _draw_long,
+    "code": _draw_code,
     "number": _draw_number,
     "number or word": _draw_number_or_word,
     "switch": _draw_switch,

@@ -10,10 +10,12 @@ import streamlit as st
 from agentkit.errors import AgentkitError
 from agentkit.ledger.kept_teams import KeptTeam
 from agentkit.teams import Team, teams
+from agentkit.teams.built.ready_made import ready_made
 from agentkit.ui.shared import state
 from agentkit.ui.teams import drafts, sharing
 from agentkit.ui.teams.templates import TEMPLATES, begin
 from agentkit.ui.text import markdown, times
+from agentkit.workspace.team_shelf import find_free_name
 
 _DELETED = "team-deleted"
 _MOST_NAMED = 6
@@ -50,12 +52,23 @@ def _draw_new() -> None:
 
 
 def _begin(kind: str) -> None:
-    taken = {one.name for one in state.workspace().kept_teams.newest(state.owner())}
-    taken |= {one.name for one in drafts.list_new()}
-    name, number = TEMPLATES[kind].name, 2
-    while name in taken:
-        name, number = f"{TEMPLATES[kind].name} ({number})", number + 1
-    open_team(drafts.begin(begin(kind, name)))
+    name = TEMPLATES[kind].name
+    taken = _list_names()
+    free = find_free_name(name, taken.__contains__) if name in taken else name
+    open_team(drafts.begin(begin(kind, free)))
+
+
+def copy_ready(team: Team) -> None:
+    """Begin a team that is as this one that comes with agentkit, and go to it."""
+    taken = {*_list_names(), team.name}
+    free = find_free_name(team.name, taken.__contains__)
+    open_team(drafts.begin({**ready_made(team.id).to_json(), "name": free}))
+
+
+def _list_names() -> set[str]:
+    """What the person's teams are called."""
+    kept = {one.name for one in state.workspace().kept_teams.newest(state.owner())}
+    return kept | {one.name for one in drafts.list_new()}
 
 
 def _draw_deleted() -> None:
@@ -95,14 +108,7 @@ def _draw_row(
     name = str(document.get("name") or "Unnamed team")
     with st.container(border=True, gap="xsmall", key=f"team-row-{team_id}"):
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
-            with st.container(gap=None):
-                st.button(
-                    f"**{markdown.literal(name)}**",
-                    key=f"open-{team_id}",
-                    type="tertiary",
-                    on_click=open_team,
-                    args=(team_id,),
-                )
+            _draw_name(team_id, name)
             _draw_menu(team, name)
         st.markdown(markdown.literal(str(document.get("description", ""))))
         st.caption(markdown.literal(f"{way} · {_name(agents)} · {told}"))
@@ -149,10 +155,33 @@ _DO: dict[str, Any] = {"Duplicate": _duplicate, "Delete": _delete, "Discard": _d
 
 
 def _draw_ready(team: Team) -> None:
-    with st.container(border=True, gap="xsmall"):
-        st.markdown(f"**{markdown.literal(team.title)}**")
+    key = f"team-menu-{team.id}"
+    with st.container(border=True, gap="xsmall", key=f"team-row-{team.id}"):
+        with st.container(horizontal=True, vertical_alignment="center", wrap=False):
+            _draw_name(team.id, team.title)
+            st.menu_button(
+                f"Copy {team.title}",  # seen by screen readers only
+                ["Copy to change"],
+                key=key,
+                type="tertiary",
+                help=f"Copy {team.title}",
+                on_click=copy_ready,
+                args=(team,),
+            )
         st.markdown(markdown.literal(team.description))
         st.caption(markdown.literal(_name(team.agents)))
+
+
+def _draw_name(team_id: str, name: str) -> None:
+    """The name, which opens the team."""
+    with st.container(gap=None):
+        st.button(
+            f"**{markdown.literal(name)}**",
+            key=f"open-{team_id}",
+            type="tertiary",
+            on_click=open_team,
+            args=(team_id,),
+        )
 
 
 def _name(agents: list[str] | tuple[str, ...]) -> str:

@@ -11,16 +11,21 @@ import streamlit as st
 
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
+    CitedAnswer,
     Dialogue,
+    FieldTable,
     Group,
     Plan,
     Queue,
     Queued,
+    Research,
     RetrieveChat,
     Single,
     Stage,
     TwoAgents,
+    Werewolf,
 )
+from agentkit.teams.werewolf.game import MODERATOR
 from agentkit.ui.steps import voices
 
 _YOU, _FOUND, _RESULT = "You", "Documents", "Answer"
@@ -63,6 +68,8 @@ def list_arrows(document: TeamDocument) -> list[Arrow]:
     """Who gives what to whom."""
     flow: Any = document.flow
     arrows = list(_LIST[type(flow)](flow))
+    if any(_FOUND in (arrow.start, arrow.end) for arrow in arrows):
+        return arrows
     looking = [agent.name for agent in document.agents if agent.documents]
     return [*arrows, *(Arrow(name, _FOUND, "looks up", True) for name in looking)]
 
@@ -113,9 +120,14 @@ def _of_retrieve_chat(flow: RetrieveChat) -> Iterator[Arrow]:
 def _of_plan(flow: Plan) -> Iterator[Arrow]:
     yield Arrow(_YOU, flow.planner, "question")
     yield Arrow(flow.planner, "Steps", "plan")
-    yield Arrow("Steps", flow.planner, f"at most {flow.replans} times anew", True)
+    if flow.replans:
+        yield Arrow("Steps", flow.planner, f"anew at most {_count(flow.replans)}", True)
     yield Arrow("Steps", flow.solver, "evidence")
     yield Arrow(flow.solver, _RESULT)
+
+
+def _count(times: int) -> str:
+    return "once" if times == 1 else f"{times} times"
 
 
 def _of_dialogue(flow: Dialogue) -> Iterator[Arrow]:
@@ -124,6 +136,31 @@ def _of_dialogue(flow: Dialogue) -> Iterator[Arrow]:
     for number, stage in enumerate(flow.stages, 1):
         who = stage.speakers or flow.agents
         yield from (Arrow(name, _name(number, stage), "", True) for name in who)
+
+
+def _of_answer(flow: CitedAnswer) -> Iterator[Arrow]:
+    yield Arrow(_YOU, _FOUND, "question")
+    yield Arrow(_FOUND, flow.agent, "passages")
+    yield Arrow(flow.agent, _RESULT)
+
+
+def _of_research(flow: Research) -> Iterator[Arrow]:
+    yield Arrow(_YOU, flow.researcher, "question")
+    yield Arrow(flow.researcher, _FOUND, f"at most {flow.parts} parts")
+    yield Arrow(_FOUND, flow.writer, f"at most {flow.passages} passages")
+    yield Arrow(flow.writer, _RESULT)
+
+
+def _of_table(flow: FieldTable) -> Iterator[Arrow]:
+    yield Arrow(_YOU, flow.planner, "question")
+    yield Arrow(flow.planner, flow.reader, "fields")
+    yield Arrow(_FOUND, flow.reader, "each document")
+    yield Arrow(flow.reader, _RESULT, "table")
+
+
+def _of_werewolf(flow: Werewolf) -> Iterator[Arrow]:
+    yield Arrow(_YOU, MODERATOR, "begins it")
+    yield from (Arrow(MODERATOR, name) for name in flow.players)
 
 
 def _name(number: int, stage: Stage) -> str:
@@ -139,6 +176,10 @@ _LIST: dict[type, Any] = {
     RetrieveChat: _of_retrieve_chat,
     Plan: _of_plan,
     Dialogue: _of_dialogue,
+    CitedAnswer: _of_answer,
+    Research: _of_research,
+    FieldTable: _of_table,
+    Werewolf: _of_werewolf,
 }
 
 

@@ -8,9 +8,20 @@ from typing import Any
 from agentkit.teams.built.agents import Part
 from agentkit.ui.teams.fields import AGENT_FIELDS, default_of, list_fields
 
-_CALLED = {"AgentDocument": "Agent", "Stage": "Stage", "ReplyField": "field", "ToolUse": "tool"}
+_CALLED = {
+    "AgentDocument": "Agent",
+    "Stage": "Stage",
+    "ReplyField": "field",
+    "ToolUse": "tool",
+    "WrittenFunction": "function",
+}
 """How a new row is called, with a number."""
-_ALL = ("agents", "speakers")
+_CODE = '''def {}(text: str) -> str:
+    """Say here what it does: the model reads it before it calls."""
+    return text.upper()
+'''
+"""The code of a new function."""
+_ALL = ("agents", "speakers", "players")
 """Fields that take all agents at first."""
 _PLACES = {"recipient": 1, "answers": 1}
 """Fields that take another agent than the first."""
@@ -21,6 +32,7 @@ ADD = {
     "Transition": "Add a transition",
     "Stage": "Add a stage",
     "ReplyField": "Add a field",
+    "WrittenFunction": "Write a function",
 }
 
 
@@ -32,6 +44,8 @@ def make_row(part: type[Part], agents: Sequence[str], taken: Collection[str] = (
         row[known.key] = known.default
         if known.key in required:
             row[known.key] = _fill(part, known.key, known.shape.part, agents, taken)
+    if "after" in row:
+        row["speakers"] = [name for name in agents if name != row["after"]]
     return row
 
 
@@ -75,10 +89,19 @@ def _fill(
         return [make_row(inner, agents)]
     if key == "name":
         return find_free(_CALLED.get(part.__name__, "Row"), taken)
+    if key == "code":
+        return _CODE.format(find_free(_CALLED[part.__name__], taken))
     if key in _ALL:
         return list(agents)
+    if key == "after":
+        return next((name for name in agents if name not in taken), agents[0] if agents else "")
     place = _PLACES.get(key, 0)
     return [*agents, ""][min(place, len(agents))]
+
+
+def list_taken(rows: Sequence[Any]) -> list[str]:
+    """What a further row is not to be called, or about."""
+    return [str(row.get("name") or row.get("after")) for row in rows]
 
 
 def find_free(word: str, taken: Collection[str]) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from agentkit.teams.built.document import read_document
+from agentkit.teams.built.ready_made import ready_made
 from agentkit.teams.findings import CITE
 
 Json = dict[str, Any]
@@ -134,6 +136,12 @@ def _plan() -> Json:
     return {"agents": agents, "flow": {"kind": "plan"}}
 
 
+def _ready(team_id: str) -> Json:
+    """The agents and the flow of a team that comes with agentkit."""
+    made = ready_made(team_id).to_json()
+    return {"agents": made["agents"], "flow": made["flow"]}
+
+
 TEMPLATES: Mapping[str, Template] = {
     "single": Template("One agent", "One agent answers, and looks things up.", _single),
     "two_agents": Template("Two agents", "One asks and criticises, the other answers.", _pair),
@@ -148,6 +156,18 @@ TEMPLATES: Mapping[str, Template] = {
         "Structured discussion", "Agents answer in fields, and vote at the end.", _discussion
     ),
     "plan": Template("Plan first", "A plan of look-ups first, then one answer.", _plan),
+    "answer": Template(
+        "Answer from passages", "The question is looked up once.", partial(_ready, "answer")
+    ),
+    "research": Template(
+        "Research", "Each part of the question is looked up.", partial(_ready, "research")
+    ),
+    "table": Template(
+        "Table", "The same fields are read out of each document.", partial(_ready, "table")
+    ),
+    "werewolf": Template(
+        "Werewolf", "Six players, two of them werewolves.", partial(_ready, "werewolf")
+    ),
 }
 """By the kind of their flow."""
 

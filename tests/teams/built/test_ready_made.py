@@ -68,7 +68,7 @@ def test_each_has_a_document_that_can_work(team_id: str) -> None:
 def test_it_is_known_for_what_the_ready_made_one_is(team_id: str) -> None:
     ready, built = team(team_id), build_team(ready_made(team_id), "my-team:1")
     told = "name description answers_at_once needs_language_model calls_tools takes_part plans"
-    keys = [*told.split(), "speaks_in_fields", "keeps_secrets"]
+    keys = [*told.split(), "hears", "speaks_in_fields", "keeps_secrets"]
     assert {key: getattr(built, key) for key in keys} == {key: getattr(ready, key) for key in keys}
     assert built.agents[-1] == ready.agents[-1]
 
