@@ -29,7 +29,7 @@ from agentkit.ledger.figures import Figures
 from agentkit.ledger.forecasts import find_forecast
 from agentkit.ledger.kept_teams import KeptTeam, KeptTeams
 from agentkit.ledger.prompts import Prompts
-from agentkit.ledger.saved_queries import SavedQueries
+from agentkit.ledger.usage.saved_queries import SavedQueries
 from agentkit.llm import Model, available_models, model_by_id, prices
 from agentkit.llm.calls.budgets import budgeted
 from agentkit.llm.calls.limits import Limit, Used, limited

@@ -15,6 +15,7 @@ from agentkit.llm.prices import find_rates, price
 from agentkit.ui.shared import state
 from agentkit.ui.shared.state import PAGES
 from agentkit.ui.text import figures, times
+from agentkit.ui.usage import exporting
 from agentkit.ui.usage.view import View
 
 _NAMES = {
@@ -122,6 +123,7 @@ def _draw_buckets(tokens: Buckets, costs: Buckets) -> None:
             ),
         },
     )
+    exporting.draw_rows(rows, "bill")
 
 
 def _draw_check(calls: CallFilter) -> None:
