@@ -2,7 +2,14 @@
 
 import streamlit as st
 
-from agentkit.ui.settings import budgets, connections, installation, limits, prices
+from agentkit.ui.settings import (
+    budgets,
+    connections,
+    installation,
+    limits,
+    prices,
+    tool_servers,
+)
 from agentkit.ui.shared import state
 
 state.page_head("Settings", "Which models answer, and what this installation stands on.")
@@ -11,6 +18,8 @@ with st.container(width=736):
     connections.draw_connections()
     st.header("Tools", anchor=False)
     installation.draw_tools()
+    installation.draw_fetching()
+    tool_servers.draw_tool_servers()
     st.header("Answers", anchor=False)
     installation.draw_resuming()
     installation.draw_followups()

@@ -5,12 +5,11 @@ from collections.abc import Callable
 import streamlit as st
 
 from agentkit.ledger.usage import sums
-from agentkit.ui.shared import state
+from agentkit.ui.shared import budgets, state
 from agentkit.ui.shared.state import PAGES
 from agentkit.ui.usage import (
     address,
     bill,
-    budgets,
     call_table,
     errors,
     filters,

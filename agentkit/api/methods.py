@@ -47,6 +47,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "discard_chats",
         "evaluate_team",
         "export_collection",
+        "forecast_evaluation",
         "import_collection",
         "ingest",
         "ingest_samples",

@@ -6,15 +6,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import Any, cast
 
 from agentkit.core import bus, replay, stopping
+from agentkit.core.given import coalesce, pick
 from agentkit.errors import BadModelReply, ModelError, Stopped
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, ReplyEnd, Thinking, Usage
 from agentkit.llm.calls import budgets, limits, pictures, room, templates, wishes
-from agentkit.llm.calls.ends import cut_by, end_of, find_half_call
+from agentkit.llm.calls.ends import end_of, find_half_call
 from agentkit.llm.calls.retrieved import read_thinking, to_message
 from agentkit.llm.calls.stream import Streamed, streaming
 from agentkit.llm.calls.usage import add_reasoning, check_usage, estimate_usage, to_usage
@@ -65,7 +67,7 @@ def call(
     `may_be_empty`, LimitReached before an attempt that would go beyond a limit, and whatever a
     client of somebody else raises.
     """
-    options = wishes.with_parameters(dict(params or {}), agent)
+    options = wishes.with_parameters(dict(coalesce(params, {})), agent)
     plain = wishes.with_instructions([without_thinking(each) for each in messages], agent)
     plain = pictures.with_pictures(plain, agent)
     whole = {"model": model.name, "messages": plain, "stream": stream, **options}
@@ -148,7 +150,7 @@ def recall(
 
     The Reply itself tells what the response took when it was made.
     """
-    request = {"model": model.name, "messages": messages, **(params or {})}
+    request = {"model": model.name, "messages": messages, **coalesce(params, {})}
     return _Call(model, list(messages), agent, request, may_be_empty=True).recall(response)
 
 
@@ -184,8 +186,7 @@ class _Call:
 
     def with_options(self, options: Mapping[str, Any]) -> _Call:
         """The same call with other parameters beside its messages."""
-        own = {name: self.params[name] for name in _OWN if name in self.params}
-        return replace(self, params={**own, **options})
+        return replace(self, params={**pick(self.params, _OWN), **options})
 
     def wait_s(self, error: Exception, attempt: int) -> float | None:
         """Seconds until the attempt after this one; None for no other."""
@@ -310,7 +311,9 @@ class _Call:
         is_empty = not message.get("content") and not has_calls(message)
         if is_empty and not self.may_be_empty:
             raise self._empty(thinking)
-        half = find_half_call(message) if cut_by(end) else ""
+        if end == "whole":
+            return
+        half = find_half_call(message)
         if half:
             raise BadModelReply(
                 f"{self._who} was cut off while it called {half}, which is not run so; allow more"
@@ -336,7 +339,9 @@ class _Call:
         # Some servers send zeros, or figures by names of their own; limits would never be reached.
         if not usage.total:
             estimate = self._estimate(text, thinking)
-            return estimate if estimate.dollars is not None else replace(estimate, dollars=dollars)
+            if estimate.dollars is not None:
+                return estimate
+            return replace(estimate, dollars=dollars)
         full = add_reasoning(usage, thinking, self.model.name)
         if self.model.price_1k:
             dollars = self.model.price(full)
@@ -361,8 +366,8 @@ class _Call:
             except Exception:  # noqa: BLE001
                 # A client that cannot count; the error to raise is the first one.
                 return _Cost(Usage(), None)
-        taken = error.taken if isinstance(error, BadModelReply) else None
-        usage = to_usage(taken or {})
+        taken = getattr(error, "taken", None)
+        usage = to_usage(coalesce(taken, {}))
         if usage.total:
             usage = add_reasoning(usage, streamed.thinking, self.model.name)
             return _Cost(usage, self.model.price(usage))
@@ -456,8 +461,9 @@ def describe_request(request: Mapping[str, Any]) -> dict[str, Any]:
 
     Texts by names such as `api_key` are not told, nor is what only the client reads.
     """
-    without_messages = {**request, "messages": None} if "messages" in request else request
-    sent = without_keys(without_messages, _NOT_SENT)
+    sent = without_keys(request, _NOT_SENT)
+    if "messages" in sent:
+        sent["messages"] = None
     return {name: _describe_value(name, value) for name, value in sent.items()}
 
 
@@ -470,16 +476,35 @@ def _describe_value(name: str, value: Any) -> Any:
 
 
 def _without_secrets(name: str, value: Any) -> Any:
-    """A schema may well describe a field `password`: only texts are taken for secrets."""
-    match value:
-        case str():
-            return _HIDDEN if _SECRET.fullmatch(name) else value
-        case list():
-            return [_without_secrets(name, each) for each in value]
-        case dict():
-            return {key: _without_secrets(key, each) for key, each in value.items()}
-        case _:
-            return value
+    """A JSON value; a schema may well describe a field `password`: only texts are taken for
+    secrets.
+    """
+    return _HIDING.get(type(value), _leave)(name, value)
+
+
+def _hide_text(name: str, text: str) -> str:
+    if _SECRET.fullmatch(name):
+        return _HIDDEN
+    return text
+
+
+def _hide_in_list(name: str, values: list[Any]) -> list[Any]:
+    return list(map(_without_secrets, repeat(name), values))
+
+
+def _hide_in_object(name: str, values: dict[str, Any]) -> dict[str, Any]:
+    return dict(zip(values, map(_without_secrets, values, values.values()), strict=True))
+
+
+def _leave(name: str, value: object) -> object:
+    return value
+
+
+_HIDING: Mapping[type, Callable[[str, Any], object]] = {
+    str: _hide_text,
+    list: _hide_in_list,
+    dict: _hide_in_object,
+}
 
 
 def _name_kind(value: object) -> str:

@@ -18,7 +18,7 @@ from agentkit.teams.own_tools import load_tools
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures, markdown, times
 
-_RESUME, _FOLLOWUPS = "resume-answers", "followups-choice"
+_RESUME, _FOLLOWUPS, _FETCHING = "resume-answers", "followups-choice", "fetch-pages"
 _WAYS = {"off": "Off", "headings": "From headings", "model": "Drafted by the model"}
 _PACKAGES = ("streamlit", "duckdb", "torch", "hnswlib", "tantivy", "openai", "pypdfium2")
 
@@ -60,6 +60,26 @@ def _draw_tool(name: str, effects: str | None, allowed: AllowedTools | None) -> 
         if allowed is not None:
             label = "Ask again"
             st.button(label, key=f"ask-again-{name}", on_click=allowed.remove, args=(name,))
+
+
+def draw_fetching() -> None:
+    """Whether agents may fetch pages of the web."""
+    given = origins().get("fetch_pages")
+    st.session_state[_FETCHING] = state.workspace().settings.fetch_pages
+    st.toggle(
+        "Agents may fetch pages of the public web",
+        key=_FETCHING,
+        on_change=_keep_fetching,
+        disabled=given is not None,
+        help="With the tool fetch_page, in teams that you give it to; you are asked before each"
+        " address. Private addresses and this machine are refused.",
+    )
+    if given:
+        st.caption(f"Set by {markdown.literal(given)}, which wins over a choice here.")
+
+
+def _keep_fetching() -> None:
+    _keep("fetch_pages", st.session_state[_FETCHING] or None)
 
 
 def draw_resuming() -> None:

@@ -156,6 +156,8 @@ PARAMETERS = {
     "max_tokens": "most tokens of a reply",
     "seed": "seed",
     "reasoning_effort": "reasoning effort",
+    "response_format": "form of the reply",
+    "tool_choice": "choice of tools",
 }
 """What the parameters of a model are called."""
 

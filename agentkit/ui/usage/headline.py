@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
@@ -44,12 +44,19 @@ def draw_headline(view: View) -> Sums:
     with st.container(key="usage-figures"), st.grid(4, min_column_width=160, gap="small"):
         for figure in _figures(now):
             _draw(figure, now, before, courses)
-    if now.unpriced:
-        st.caption(
-            f"{figures.count(now.unpriced, 'call')} without a known price: what they cost is not"
-            " in these figures."
-        )
+    if notes := _notes(now, before):
+        st.caption(notes)
     return now
+
+
+def _notes(now: Sums, before: Sums) -> str:
+    """What has to be known to read the figures."""
+    unpriced = figures.count(now.unpriced, "call")
+    about = {
+        f"{unpriced} without a known price: what they cost is not in these figures.": now.unpriced,
+        "Changes are against as many days just before.": before.calls,
+    }
+    return " ".join(text for text, is_true in about.items() if is_true)
 
 
 def _figures(now: Sums) -> Sequence[_Figure]:
@@ -79,17 +86,23 @@ def _figures(now: Sums) -> Sequence[_Figure]:
 
 def _draw(figure: _Figure, now: Sums, before: Sums, courses: pandas.DataFrame | None) -> None:
     change = words.change(getattr(now, figure.column), getattr(before, figure.column))
-    st.metric(
-        figure.label,
-        figure.text,
-        change,
-        delta_color=figure.more_is,
-        help=figure.help,
-        border=True,
-        height="stretch",
-        chart_data=_course(courses, figure.column),
-        chart_type="area",
-    )
+    with st.container(border=True, height="stretch", gap="small"):
+        st.metric(
+            figure.label,
+            figure.text,
+            change,
+            delta_color=figure.more_is,
+            help=figure.help,
+        )
+        if (course := _course(courses, figure.column)) is not None:
+            st.html(_draw_course(course))
+
+
+def _draw_course(values: Sequence[float]) -> str:
+    """Low bars side by side, as wide as the place; the charts below tell them in words."""
+    top = max(values) or 1
+    bars = "".join(f'<i style="height: {100 * value / top:.1f}%"></i>' for value in values)
+    return f'<div class="course" aria-hidden="true">{bars}</div>'
 
 
 def _read_courses(view: View) -> pandas.DataFrame:
@@ -98,13 +111,14 @@ def _read_courses(view: View) -> pandas.DataFrame:
     return frame.set_index("hour").reindex(view.steps)
 
 
-def _course(courses: pandas.DataFrame | None, column: str) -> Any:
+def _course(courses: pandas.DataFrame | None, column: str) -> Sequence[float] | None:
     """What a figure was in each step; None where that says nothing."""
     if courses is None or len(courses) < 3:
         return None
     course = courses[column].astype(float)
     known = course.dropna() if column.endswith("_s") else course.fillna(0)
-    return known.round(6).tolist()
+    values: list[float] = known.tolist()
+    return values if len(values) > 2 else None
 
 
 def _short(number: int) -> str:
