@@ -142,6 +142,7 @@ def _draw_groups(view: View) -> None:
     rows = shown.selection.rows
     if rows and rows[0] < len(frame):
         _narrow(frame.iloc[rows[0]], view.by, within)
+    exporting.draw_groups(view, within)
 
 
 def _narrow(row: pandas.Series[Any], by: By, within: By | None) -> None:
