@@ -241,7 +241,7 @@ def follow(chat_id: str) -> None:
 
 def _human_input(chat: Chat | None) -> InputMode | None:
     """When the person is asked in this chat; None where nothing was chosen."""
-    known = {mode: mode for mode in wording.ASKED}
+    known = {mode: mode for mode in wording.TAKING_PART}
     return known.get(kept.get(chat.id if chat else None, "human_input"))
 
 
@@ -250,14 +250,14 @@ def _draw_human_input(chat: Chat | None) -> None:
     st.session_state[key] = now
     st.segmented_control(
         "When you are asked",
-        list(wording.ASKED),
-        format_func=lambda mode: wording.ASKED[mode][0],
+        list(wording.TAKING_PART),
+        format_func=lambda mode: wording.TAKING_PART[mode][0],
         key=key,
         on_change=_keep_human_input,
         args=(chat,),
         required=True,
     )
-    st.caption(wording.ASKED[now][1])
+    st.caption(wording.TAKING_PART[now][1])
 
 
 def _keep_human_input(chat: Chat | None) -> None:

@@ -119,7 +119,7 @@ def _draw_settings(call: ModelReplied, run_id: str) -> dict[str, Any]:
         label = wording.VARIANTS.get(team.kind, "Variant")
         facts["team_id"] = _draw_option(label, "variant", call, others)
     if team and team.takes_part:
-        modes: dict[str, str] = {mode: name for mode, (name, _) in wording.ASKED.items()}
+        modes: dict[str, str] = {mode: name for mode, (name, _) in wording.TAKING_PART.items()}
         facts["human_input"] = _draw_option("When you are asked", "asked", call, modes)
     facts["max_tokens"] = st.number_input(
         "Most tokens",
