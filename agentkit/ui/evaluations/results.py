@@ -17,6 +17,7 @@ from agentkit.ledger.evaluations.results import (
     Sums,
     count_cited,
     count_right,
+    find_team,
     measure_score,
 )
 from agentkit.ledger.export import table_csv
@@ -66,18 +67,14 @@ def draw_results(chosen: QuestionSet) -> None:
 
 def _choose_team(history: Sequence[Evaluation]) -> list[Evaluation]:
     """Those of one team in all its versions, or all."""
-    teams = {_find_team(one): one.began.team_name for one in history}
+    teams = {find_team(one.began.team_id): one.began.team_name for one in history}
     if len(teams) < 2:
         return list(history)
     names = {_ALL: "All teams", **teams}
     key = "evaluation-team"
     choosing.keep_known(key, list(names))
     team = st.selectbox("Of", list(names), format_func=names.__getitem__, key=key, width=360)
-    return [one for one in history if team in (_ALL, _find_team(one))]
-
-
-def _find_team(found: Evaluation) -> str:
-    return found.began.team_id.partition(":")[0]
+    return [one for one in history if team in (_ALL, find_team(one.began.team_id))]
 
 
 def _choose_pair(

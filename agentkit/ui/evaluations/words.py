@@ -43,13 +43,12 @@ def tell_calls(expected: Expected) -> str:
 
 def tell_difference(found: Differences) -> str:
     """Whether one is better than the other, as far as the questions tell."""
-    differing = len(found.pairs) - found.count("same")
     shares: Mapping[Verdict, str] = {
         "none": "No question is in both, so there is nothing to compare.",
         "same": f"No score differs over {figures.count(len(found.pairs), 'question')}.",
         "few": (
-            f"{figures.count(differing, 'question')} of {len(found.pairs)} differ: too few to tell"
-            f" this from chance. At least {FEWEST} have to differ."
+            f"{figures.count(found.differing, 'question')} of {len(found.pairs)} differ: too few to"
+            f" tell this from chance. At least {FEWEST} have to differ."
         ),
         "open": f"This may be chance: {_tell_interval(found)}",
         "better": f"Better by more than chance: {_tell_interval(found)}",
