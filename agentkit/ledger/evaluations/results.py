@@ -70,7 +70,7 @@ class Sums:
     asked: int
     failed: int
     no_evidence: int
-    """Answers that rest on nothing."""
+    """Answers that cite nothing."""
     updates: int
     """How often an agent asked for other passages (UPDATE CONTEXT)."""
     cited: int
@@ -102,7 +102,7 @@ def sum_up(results: Sequence[QuestionTried]) -> Sums:
     return Sums(
         asked=len(results),
         failed=add(lambda one: one.status == "failed"),
-        no_evidence=add(lambda one: one.end == "no evidence"),
+        no_evidence=add(lambda one: one.status == "ok" and not one.cited),
         updates=add(lambda one: one.updates),
         cited=add(count_cited),
         right=add(count_right),

@@ -49,7 +49,8 @@ def compare_newest() -> None:
 
 def draw_results(chosen: QuestionSet) -> None:
     """All evaluations with the set, newest first, and two of them compared."""
-    history = state.workspace().evaluations.history(state.owner(), chosen.id)
+    known = state.workspace().evaluations.history(state.owner(), chosen.id)
+    history = [one for one in known if one.state != "running"]  # these are drawn by themselves
     if not history:
         st.caption("This set was put to no team yet.")
         return
@@ -353,7 +354,6 @@ def _draw_history(
             "Team": columns.TextColumn(width="medium"),
             "Asked at": columns.DatetimeColumn(format="localized", timezone=times.zone()),
             "Score": columns.NumberColumn(format="%.2f"),
-            "Documents found": columns.NumberColumn(format="percent"),
             "Tokens in": columns.NumberColumn(format="localized"),
             "Tokens out": columns.NumberColumn(format="localized"),
             "Time": columns.NumberColumn(format="%.1f s"),
@@ -375,7 +375,7 @@ def to_history(history: Sequence[Evaluation], numbers: Mapping[str, int]) -> pan
                 "Team": _name(one),
                 "Score": sums.score,
                 "Citations right": f"{sums.right} of {sums.cited}",
-                "Documents found": sums.recall,
+                "Documents found": f"{sums.recall:.0%}",
                 "No evidence": sums.no_evidence,
                 "Failed": sums.failed,
                 "UPDATE CONTEXT": sums.updates,

@@ -18,9 +18,16 @@ STATES: Mapping[str, str] = {
     "interrupted": "interrupted",
 }
 ENDS: Mapping[str, str] = {
-    "answered": "answered",
-    "no evidence": "no evidence",
-    "": "",
+    "terminated": "answered",
+    "replies": "limit of steps",
+    "turns": "limit of turns",
+    "rounds": "limit of messages",
+    "silent": "no reply",
+    "allowance": "limit reached",
+    "window": "no room left",
+    "passages": "no further passages",
+    "no passages": "found no passages",
+    "long passages": "passages too long",
 }
 """How answers ended; other reasons are called as they call themselves."""
 _BASES: Mapping[Basis, str] = {
