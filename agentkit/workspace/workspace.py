@@ -26,7 +26,7 @@ from agentkit.ledger.evaluations.results import Evaluations
 from agentkit.ledger.figures import Figures
 from agentkit.ledger.kept_teams import KeptTeams
 from agentkit.ledger.prompts import Prompts
-from agentkit.ledger.saved_queries import SavedQueries
+from agentkit.ledger.usage.saved_queries import SavedQueries
 from agentkit.llm import Model
 from agentkit.llm.calls.limits import Limit, Used, limited
 from agentkit.llm.calls.pictures import showing
