@@ -17,8 +17,8 @@ from agentkit.ledger import run_list
 from agentkit.messages import text_of
 from agentkit.teams import variants
 from agentkit.teams.repeating import Repeat
-from agentkit.ui.composer import choices
 from agentkit.ui.shared import state
+from agentkit.ui.steps import wording
 from agentkit.ui.steps.step import Planned, Step
 from agentkit.ui.text import figures, markdown
 from agentkit.workspace.repeating import find_finished, find_step
@@ -116,10 +116,10 @@ def _draw_settings(call: ModelReplied, run_id: str) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     if team and team.variant:
         others = {one.id: one.variant for one in variants(team.kind) if one.id != team.id}
-        label = choices.VARIANTS.get(team.kind, "Variant")
+        label = wording.VARIANTS.get(team.kind, "Variant")
         facts["team_id"] = _draw_option(label, "variant", call, others)
     if team and team.takes_part:
-        modes: dict[str, str] = {mode: name for mode, (name, _) in choices.ASKED.items()}
+        modes: dict[str, str] = {mode: name for mode, (name, _) in wording.TAKING_PART.items()}
         facts["human_input"] = _draw_option("When you are asked", "asked", call, modes)
     facts["max_tokens"] = st.number_input(
         "Most tokens",
