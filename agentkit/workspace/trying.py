@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from agentkit import runs
 from agentkit.core import bus
 from agentkit.ledger import Ledger
+from agentkit.ledger.bill.bill import Bill
 from agentkit.llm import Model
 from agentkit.llm.calls.budgets import budgeted
 from agentkit.llm.calls.limits import Limit, Used, limited
@@ -37,6 +38,7 @@ class Bench(Protocol):
     settings: Settings
     ledger: Ledger
     library: Library
+    bill: Bill
 
     def model(self, model_id: str = "") -> Model:
         """The model of that id, else the chosen or first configured one; raises NotFound."""
