@@ -15,6 +15,7 @@ from agentkit.ui.usage import (
     filters,
     headline,
     overview,
+    report,
     speed,
     work,
 )
@@ -61,6 +62,7 @@ filters.draw_filters()
 view = read_view()
 if headline.draw_headline(view).calls:
     draw_tabs(view)
+    report.draw_link(view)
 else:
     st.info(
         "No calls fit these filters. Choose more days, or clear the filters.",

@@ -21,6 +21,7 @@ from operator import eq, itemgetter
 from random import Random
 from typing import Any, Generic, TypeVar, cast
 
+from agentkit.core import bus
 from agentkit.core.given import coalesce
 from agentkit.errors import ReplayDiffers
 from agentkit.events import (
@@ -351,7 +352,9 @@ class Recording:
 
     @property
     def _advice(self) -> str:
-        return "Begin at an earlier step" if self.repeats else "Try again from the beginning"
+        if self.repeats:
+            return "Begin at an earlier step"
+        return "Try again from the beginning"
 
 
 _ADD: dict[type[Event], Callable[[Recording, Any], None]] = {
@@ -464,6 +467,22 @@ def replaying(recording: Recording | None, root: str = "") -> Iterator[None]:
 def chance() -> Random:
     """What decides by chance: in a run the same when it is gone on with."""
     return _chance.get() or Random(random.getrandbits(64))
+
+
+def tell_result(agent: str, name: str, arguments: str) -> ToolReturned | None:
+    """What a call of a tool gave before the run broke off with which this one goes on; it is told
+    again. None when the tool is to be run.
+    """
+    recording = _current.get()
+    if recording is None:
+        return None
+    found = recording.take_result(agent, name, arguments)
+    if found is None:
+        return None
+    called, returned = found
+    bus.emit(called)
+    bus.emit(returned)
+    return returned
 
 
 def work_side_by_side() -> None:

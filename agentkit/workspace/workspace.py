@@ -22,12 +22,12 @@ from agentkit.errors import AgentkitError, ConfigError
 from agentkit.ledger import Chat, Ledger, RunKey, StoredMessage, queries
 from agentkit.ledger.bill.forecasts import find_forecast
 from agentkit.ledger.evaluations.results import KIND as EVALUATION
-from agentkit.ledger.evaluations.results import Evaluation, Evaluations
+from agentkit.ledger.evaluations.results import Evaluations
 from agentkit.ledger.figures import Figures
-from agentkit.ledger.kept_teams import KeptTeam, KeptTeams
+from agentkit.ledger.kept_teams import KeptTeams
 from agentkit.ledger.prompts import Prompts
-from agentkit.ledger.saved_queries import SavedQueries
-from agentkit.llm import Model, available_models, model_by_id
+from agentkit.ledger.usage.saved_queries import SavedQueries
+from agentkit.llm import Model
 from agentkit.llm.calls.limits import Limit, Used, limited
 from agentkit.llm.calls.pictures import showing
 from agentkit.llm.calls.wishes import wished
@@ -40,7 +40,7 @@ from agentkit.retrieval import (
 )
 from agentkit.runs import Run
 from agentkit.settings import Settings
-from agentkit.teams import Answer, Question, Task, Team, built, continuing
+from agentkit.teams import Answer, Question, Task, built, continuing
 from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import load_tools
 from agentkit.teams.question import Facts, Whom
@@ -48,7 +48,6 @@ from agentkit.teams.repeating import Repeat
 from agentkit.workspace import (
     chat_settings,
     deleting,
-    evaluating,
     intake,
     kernels,
     offers,
@@ -72,9 +71,10 @@ from agentkit.workspace.answering import (
 from agentkit.workspace.counting import Counting
 from agentkit.workspace.document_runs import DocumentRuns
 from agentkit.workspace.interrupted import interrupt
+from agentkit.workspace.otlp import SpanSender
 from agentkit.workspace.sessions import Sessions
 from agentkit.workspace.sharing.sharing import Sharing
-from agentkit.workspace.team_shelf import TeamShelf
+from agentkit.workspace.team_runs import TeamRuns
 
 DEFAULT_COLLECTION = "Documents"
 TITLE = 60
@@ -82,7 +82,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Workspace(DocumentRuns, Counting):
+class Workspace(DocumentRuns, TeamRuns, Counting):
     """Open one per process and share it; close it at the end."""
 
     def __init__(self, settings: Settings, embedder: Embedder | None = None) -> None:
@@ -93,6 +93,7 @@ class Workspace(DocumentRuns, Counting):
         self.ledger = Ledger(self.database)
         self.begin_counting()
         self.figures = Figures(self.ledger)
+        self.spans = SpanSender(self.ledger, settings)
         self.saved_queries = SavedQueries(self.database)
         self.sharing = Sharing(settings.data, self.ledger)
         self.prompts = Prompts(self.ledger)
@@ -152,6 +153,7 @@ class Workspace(DocumentRuns, Counting):
             run.wait(10)
         kernels.remove(self.settings.data)
         self.end_counting()
+        self.spans.close()
         try:
             self.library.close()
         finally:
@@ -163,61 +165,6 @@ class Workspace(DocumentRuns, Counting):
         """
         self.library.warm()
         count_text("", self.model().name)
-
-    def models(self) -> list[Model]:
-        """The models that can be chosen; the offline one is always there."""
-        return available_models(self.settings, self.library.similarity)
-
-    def model(self, model_id: str = "") -> Model:
-        """The model of that id, else the chosen or first configured one; raises NotFound."""
-        return model_by_id(self.settings, model_id, self.library.similarity)
-
-    @property
-    def team_shelf(self) -> TeamShelf:
-        """The teams that can be asked here, and the versions of those that people built."""
-        return TeamShelf(self.kept_teams)
-
-    def team(self, owner: str, team_id: str) -> Team:
-        """The team of that id; raises NotFound, and ConfigError for one that cannot work."""
-        return self.team_shelf.find(owner, team_id)
-
-    def teams(self, owner: str) -> list[Team]:
-        """Those that come with the app, then the person's own that can work."""
-        return self.team_shelf.all(owner)
-
-    def save_team(
-        self, owner: str, document: built.TeamDocument | Mapping[str, Any] | str, team_id: str = ""
-    ) -> KeptTeam:
-        """Keep a team, or a new version of the one with this id, whose `key` a question is asked
-        of as its `team_id`; raises ConfigError that names every problem, and NotFound.
-        """
-        return self.team_shelf.save(owner, document, team_id)
-
-    def evaluate_team(
-        self,
-        owner: str,
-        team_id: str,
-        set_name: str,
-        *,
-        collection: str = "",
-        model_id: str = "",
-        at_once: int = evaluating.AT_ONCE,
-    ) -> Run[Evaluation]:
-        """Put the questions of a set to a team, each in a run of its own, `at_once` at a time.
-
-        The collection is by default the one that the set was made for. A question that fails is
-        told in its result. Raises NotFound, ConfigError and WrongArgument at once.
-        """
-        setting = evaluating.prepare(
-            self,
-            owner,
-            team_id,
-            set_name,
-            collection=collection,
-            model_id=model_id,
-            at_once=at_once,
-        )
-        return evaluating.evaluate(self, owner, setting)
 
     def ask(
         self,
@@ -419,7 +366,7 @@ class Workspace(DocumentRuns, Counting):
             wish = wished(make_wishes(self.ledger, owner, thread, task, chosen.agents))
             seen = showing(pictures.show(self.settings.data, self.ledger, asking, task))
             with limited(*limits, before), self._held(run), wish, seen, bus.listening(task.hear):
-                return work_on(asking, task, run, self.ledger)
+                return work_on(asking, task, run, self.ledger, self.settings)
 
         return runs.start(
             work,

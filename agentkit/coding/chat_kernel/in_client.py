@@ -110,11 +110,19 @@ class Client:
         """What is shown of it; of what is too large, only its size."""
         for form, most in self._limits["forms"].items():
             if form in data:
-                size = len(data[form] if isinstance(data[form], str) else json.dumps(data[form]))
-                if form == "text/plain":
-                    return {form: data[form][:most], "count": max(size - most, 0)}
-                return {form: data[form]} if size <= most else {"too large": form, "count": size}
+                return _bound(form, data[form], most)
         return {}
+
+
+def _bound(form: str, shown: Any, most: int) -> dict[str, Any]:
+    """Data of one form, if it is not too large; of text the beginning."""
+    text = shown if isinstance(shown, str) else json.dumps(shown)
+    size = len(text)
+    if form == "text/plain":
+        return {form: text[:most], "count": max(size - most, 0)}
+    if size > most:
+        return {"too large": form, "count": size}
+    return {form: shown}
 
 
 def _is_bound(connection: str) -> bool:

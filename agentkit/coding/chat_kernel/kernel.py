@@ -90,12 +90,25 @@ class CellResult:
 
     def text(self) -> str:
         """All of it for those who read text alone, such as models."""
-        told = [f"{self.began_after}\n"] if self.began_after else []
+        told: list[str] = []
+        if self.began_after is not None:
+            told.append(f"{self.began_after}\n")
         told += map(to_text, self.outputs)
         if self.status == "timeout":
             told.append(f"[interrupted after {self.seconds:.0f} s; variables are kept]\n")
         told += [f"[file: {file.name}, {file.bytes:,} bytes]\n" for file in self.files]
-        return "".join([*told, f"{self.end}\n" if self.end else ""])
+        if self.end is not None:
+            told.append(f"{self.end}\n")
+        return "".join(told)
+
+
+def _find_status(ending: str, taken: Collector) -> CellStatus:
+    """What became of a cell whose kernel lives."""
+    if ending == "timeout":
+        return "timeout"
+    if taken.status == "ok":
+        return "ok"
+    return "error"
 
 
 def is_available(in_container: bool | None = None) -> Availability:
@@ -249,17 +262,16 @@ class ChatKernel:
                 ending = process.run(code, taken.take, self.limits.seconds)
             except Gone as gone:
                 end = self._note_end(gone.reason)
-            if ending == "stopped" or (end is not None and end.reason == "stopped"):
+                ending = gone.reason
+            if ending == "stopped":
                 raise Stopped("stopped by the user while code was running")
         seconds = time.monotonic() - began
         after = made_files.list_files(self.folder)
-        if end is not None and end.reason == "disk":
+        if ending == "disk":
             made_files.remove_files(self.folder, sorted(after.keys() - before.keys()))
             after = made_files.list_files(self.folder)
-        status: CellStatus = "died"
-        if end is None:
-            status = "timeout" if ending == "timeout" else "ok" if taken.status == "ok" else "error"
         files = made_files.compare(before, after)
+        status = "died" if end else _find_status(ending, taken)
         return CellResult(status, taken.finish(), files, seconds, began_after, end)
 
     def _ready(self) -> tuple[RunningKernel, KernelEnd | None]:

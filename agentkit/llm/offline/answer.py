@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import partial
-from itertools import filterfalse, groupby, takewhile
+from itertools import groupby, takewhile
 from operator import attrgetter
 
 from agentkit.llm.offline.question import Question
@@ -92,12 +92,11 @@ def _add_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Uni
     if best.shape == "item" and question.kind not in _WANTS_LIST:
         return []
 
-    listed = [unit for unit in units if unit.group == best.group]
-    said = list(filterfalse(attrgetter("asks"), listed))
-    shapes = Counter(map(attrgetter("shape"), said))
+    listed = [unit for unit in units if unit.group == best.group and not unit.asks]
+    shapes = Counter(map(attrgetter("shape"), listed))
     if shapes["item"] < 2:
         return []
-    return said[: LONGEST_LIST + 1]
+    return listed[: LONGEST_LIST + 1]
 
 
 def _add_announced(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:

@@ -16,6 +16,7 @@ from agentkit.llm.prices import find_rates, price
 from agentkit.ui.shared import state
 from agentkit.ui.shared.state import PAGES
 from agentkit.ui.text import figures, markdown, times
+from agentkit.ui.usage import exporting
 from agentkit.ui.usage.view import View
 
 _NAMES = {
@@ -130,6 +131,7 @@ def _draw_buckets(tokens: Buckets, costs: Buckets) -> None:
             ),
         },
     )
+    exporting.draw_rows(rows, "bill")
 
 
 def _draw_difference(booked: Totals, worth: Buckets) -> None:
