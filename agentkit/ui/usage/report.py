@@ -10,7 +10,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -35,6 +35,7 @@ _PLOTS: dict[Measure, By] = {"cost": "model", "tokens": "agent", "calls": "purpo
 _TABLES: tuple[By, ...] = ("model", "agent", "team", "chat")
 _ROWS, _CALLS, _MOST = 25, 15, 7
 """Rows of a table, calls that are listed, and groups that a plot tells apart."""
+_NUMBERS = frozenset({"Cost", "Calls", "Tokens in", "Tokens out", "Failed", "Time taken"})
 _WIDTH, _HEIGHT = 760, 220
 _COLOURS = ["#2a8c8f", "#d08a2e", "#6c7fc4", "#b4574f", "#7aa35b", "#9b6aa8", "#4fa7cf", "#9a948a"]
 
@@ -64,7 +65,7 @@ def draw_link(view: View) -> None:
 def read_asked(view: View) -> Asked:
     """What the page shows, as a report needs it."""
     labels = {step: view.label(step) for step in view.steps}
-    span = f"{times.day(view.first)} to {times.day(view.last)}"
+    span = f"{times.day(view.first)} to {times.day(view.last - timedelta(seconds=1))}"
     made = f"{times.today().isoformat()}, times of {view.zone}"
     return Asked(view.calls, view.zone, view.hours, view.name_step(), labels, span, made)
 
@@ -230,17 +231,18 @@ def _write_calls(ledger: Ledger, asked: Asked, order: Any) -> str:
 def _write_table(
     title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], is_cut: bool
 ) -> str:
-    body = "".join(f"<tr>{_write_cells('td', row)}</tr>" for row in rows)
+    body = "".join(f"<tr>{_write_cells('td', row, heads)}</tr>" for row in rows)
     told = '<p class="told">The first ones; the files of the usage page have all.</p>' * is_cut
-    head = f"<thead><tr>{_write_cells('th', heads)}</tr></thead>"
+    head = f"<thead><tr>{_write_cells('th', heads, heads)}</tr></thead>"
     table = f"<table>{head}<tbody>{body}</tbody></table>"
     return f"<h2>{escape(title)}</h2><div class='wide'>{table}</div>{told}"
 
 
-def _write_cells(tag: str, cells: Sequence[str]) -> str:
-    first, *others = map(escape, cells)
-    return f"<{tag}>{first}</{tag}>" + "".join(
-        f"<{tag} class='number'>{cell}</{tag}>" for cell in others
+def _write_cells(tag: str, cells: Sequence[str], heads: Sequence[str]) -> str:
+    """A row; what stands below a head of numbers is aligned to the right."""
+    kinds = (" class='number'" * (head in _NUMBERS) for head in heads)
+    return "".join(
+        f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True)
     )
 
 
