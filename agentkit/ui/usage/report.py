@@ -36,6 +36,7 @@ _TABLES: tuple[By, ...] = ("model", "agent", "team", "chat")
 _ROWS, _CALLS, _MOST = 25, 15, 7
 """Rows of a table, calls that are listed, and groups that a plot tells apart."""
 _NUMBERS = frozenset({"Cost", "Calls", "Tokens in", "Tokens out", "Failed", "Time taken"})
+_COUNTED = ("calls", "prompt_tokens", "completion_tokens", "failed")
 _WIDTH, _HEIGHT = 760, 220
 _COLOURS = ["#2a8c8f", "#d08a2e", "#6c7fc4", "#b4574f", "#7aa35b", "#9b6aa8", "#4fa7cf", "#9a948a"]
 
@@ -200,13 +201,10 @@ def _write_groups(ledger: Ledger, asked: Asked, by: By) -> str:
     rows = [
         [
             titles.get(key) or words.of_value(by, key),
-            _dollars(row.cost),
-            figures.count(row.calls),
-            figures.count(row.prompt_tokens),
-            figures.count(row.completion_tokens),
-            figures.count(row.failed),
+            _dollars(row["cost"]),
+            *(figures.count(row[name]) for name in _COUNTED),
         ]
-        for key, row in zip(keys, frame.itertuples(), strict=True)
+        for key, row in zip(keys, frame.to_dict("records"), strict=True)
     ]
     heads = [words.GROUPS[by], "Cost", "Calls", "Tokens in", "Tokens out", "Failed"]
     return _write_table(f"By {words.GROUPS[by].lower()}", heads, rows, len(frame) == _ROWS)
@@ -216,13 +214,13 @@ def _write_calls(ledger: Ledger, asked: Asked, order: Any) -> str:
     frame = calls.listed(ledger, asked.calls, order, _CALLS)
     rows = [
         [
-            _clock(row.finished_at, asked.zone),
-            str(row.model),
-            words.of_value("agent", str(row.agent)),
-            _dollars(row.cost),
-            figures.seconds(row.seconds),
+            _clock(row["finished_at"], asked.zone),
+            str(row["model"]),
+            words.of_value("agent", str(row["agent"])),
+            _dollars(row["cost"]),
+            figures.seconds(row["seconds"]),
         ]
-        for row in frame.itertuples()
+        for row in frame.to_dict("records")
     ]
     heads = ["Time", "Model", "Agent", "Cost", "Time taken"]
     return _write_table(f"The {order} calls", heads, rows, len(frame) == _CALLS)
