@@ -55,6 +55,7 @@ def test_every_field_is_read_from_the_environment() -> None:
         Path("/models"),
         True,
         "model",
+        True,
         "http://127.0.0.1:4318",
         "key=a",
         True,

@@ -22,7 +22,17 @@ from tests.bench import month
 from tests.bench.bench_support import processor
 
 TIMES = 5
-TABS = ("Overview", "Calls", "Speed", "Errors", "Tools", "Look-ups", "Compression", "People")
+TABS = (
+    "Overview",
+    "Calls",
+    "Bill",
+    "Speed",
+    "Errors",
+    "Tools",
+    "Look-ups",
+    "Compression",
+    "People",
+)
 
 
 def measure(what: str, work: Callable[[], object]) -> None:

@@ -4,11 +4,8 @@ counts.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import repeat
 from typing import Any, cast
 
 from agentkit.core import bus, replay, stopping
@@ -17,6 +14,7 @@ from agentkit.errors import BadModelReply, ModelError, Stopped
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, ReplyEnd, Thinking, Usage
 from agentkit.llm.calls import budgets, limits, pictures, room, templates, wishes
 from agentkit.llm.calls.ends import end_of, find_half_call
+from agentkit.llm.calls.requests import describe_request, find_tools
 from agentkit.llm.calls.retrieved import read_thinking, to_message
 from agentkit.llm.calls.stream import Streamed, streaming
 from agentkit.llm.calls.usage import add_reasoning, check_usage, estimate_usage, to_usage
@@ -25,10 +23,8 @@ from agentkit.llm.response import ModelResponse, to_response
 from agentkit.messages import (
     Message,
     has_calls,
-    mappings_in,
     new_id,
     text_of,
-    without_keys,
     without_thinking,
 )
 
@@ -441,72 +437,3 @@ def _shorten_message(reply: Reply) -> dict[str, Any]:
     if message.get("content") == reply.text:
         del message["content"]
     return message
-
-
-def find_tools(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The definitions of tools, and of functions in the older form, that go along with a call."""
-    return [*mappings_in(params.get("tools")), *mappings_in(params.get("functions"))]
-
-
-_NOT_SENT = {"extra_headers", "extra_query", "default_headers", "timeout"}
-"""Parameters that are for the client, and no part of what the model is asked."""
-_SECRET = re.compile(
-    r"(.*[_-])?(api[_-]?key|secret|password|authorization|(access|auth|bearer)[_-]?token)", re.I
-)
-_HIDDEN = "(not kept)"
-
-
-def describe_request(request: Mapping[str, Any]) -> dict[str, Any]:
-    """All of a request but its messages, in its order, as JSON values; None stands for them.
-
-    Texts by names such as `api_key` are not told, nor is what only the client reads.
-    """
-    sent = without_keys(request, _NOT_SENT)
-    if "messages" in sent:
-        sent["messages"] = None
-    return {name: _describe_value(name, value) for name, value in sent.items()}
-
-
-def _describe_value(name: str, value: Any) -> Any:
-    try:
-        plain = json.loads(json.dumps(value, default=_name_kind, skipkeys=True))
-    except (ValueError, RecursionError):  # it holds itself, or nests without an end
-        return _name_kind(value)
-    return _without_secrets(name, plain)
-
-
-def _without_secrets(name: str, value: Any) -> Any:
-    """A JSON value; a schema may well describe a field `password`: only texts are taken for
-    secrets.
-    """
-    return _HIDING.get(type(value), _leave)(name, value)
-
-
-def _hide_text(name: str, text: str) -> str:
-    if _SECRET.fullmatch(name):
-        return _HIDDEN
-    return text
-
-
-def _hide_in_list(name: str, values: list[Any]) -> list[Any]:
-    return list(map(_without_secrets, repeat(name), values))
-
-
-def _hide_in_object(name: str, values: dict[str, Any]) -> dict[str, Any]:
-    return dict(zip(values, map(_without_secrets, values, values.values()), strict=True))
-
-
-def _leave(name: str, value: object) -> object:
-    return value
-
-
-_HIDING: Mapping[type, Callable[[str, Any], object]] = {
-    str: _hide_text,
-    list: _hide_in_list,
-    dict: _hide_in_object,
-}
-
-
-def _name_kind(value: object) -> str:
-    kind = value if isinstance(value, type) else type(value)
-    return f"<{kind.__module__}.{kind.__qualname__}>"

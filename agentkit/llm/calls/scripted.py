@@ -10,7 +10,7 @@ from typing import Any
 
 from agentkit.core import stopping
 from agentkit.errors import BadModelReply, Stopped
-from agentkit.llm.calls.client import find_tools
+from agentkit.llm.calls.requests import find_tools
 from agentkit.llm.calls.stream import delta, thought
 from agentkit.llm.calls.usage import estimate_usage
 from agentkit.llm.model import Model

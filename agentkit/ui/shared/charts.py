@@ -99,7 +99,7 @@ def _ordinal() -> altair.Axis:
 
 
 def draw(
-    chart: altair.Chart | altair.LayerChart,
+    chart: altair.Chart | altair.LayerChart | altair.FacetChart,
     alt_text: str,
     key: str,
     on_select: Callable[[], None] | None = None,

@@ -8,6 +8,7 @@ import streamlit as st
 
 from agentkit.errors import AgentkitError, NotFound
 from agentkit.ledger.kept_teams import KeptTeam
+from agentkit.teams import Team, teams
 from agentkit.teams.built.agents import Part
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
@@ -23,6 +24,7 @@ from agentkit.teams.built.flows import (
     TwoAgents,
     Werewolf,
 )
+from agentkit.teams.built.ready_made import ready_made
 from agentkit.ui.composer import address
 from agentkit.ui.shared import state
 from agentkit.ui.teams import (
@@ -39,7 +41,7 @@ from agentkit.ui.teams.checking import Checked
 from agentkit.ui.teams.drafts import Draft
 from agentkit.ui.teams.fields import list_fields
 from agentkit.ui.teams.forms import Field, Form, draw_field, draw_part
-from agentkit.ui.teams.overview import open_team
+from agentkit.ui.teams.overview import copy_ready, open_team
 from agentkit.ui.teams.rows import make_row
 from agentkit.ui.teams.templates import TEMPLATES
 from agentkit.ui.text import figures, markdown
@@ -264,3 +266,33 @@ def _draw_picture(checked: Checked) -> None:
         return
     with st.container(key="team-picture"):
         picture.draw_picture(checked.document)
+
+
+def find_ready(team_id: str) -> Team | None:
+    """The ready-made team of that id."""
+    return next((known for known in teams() if known.id == team_id), None)
+
+
+def draw_ready(team: Team) -> None:
+    """Its form, which only shows; its picture, and a place to try it."""
+    draw_way_back()
+    draft = Draft(team.id, ready_made(team.id).to_json())
+    form = make_form(draft, fixed=True)
+    state.page_head(
+        markdown.literal(team.title),
+        "Comes with agentkit and stays as it is; a copy of it is yours to change.",
+    )
+    with st.container(horizontal=True, gap="small", key="team-bar"):
+        st.button(
+            "Copy to change",
+            key="copy-team",
+            type="primary",
+            icon=":material/content_copy:",
+            on_click=copy_ready,
+            args=(team,),
+        )
+        use = st.button("Use in a chat", key="use-team", icon=":material/forum:")
+        sharing.draw_export(form.checked.document, team.id)
+    if use:
+        use_team(team.id)
+    draw_sides(form)

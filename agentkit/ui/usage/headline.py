@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import streamlit as st
 
 from agentkit.ledger.usage import sums
-from agentkit.ledger.usage.sums import Sums
+from agentkit.ledger.usage.sums import Sums, Times
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures
 from agentkit.ui.usage import words
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas
 
 _ESTIMATED = "Some servers do not count tokens; those are our estimate."
+_TIMED = 200_000  # calls of which the course of the times is drawn, too
 _TIMES = "Of chat calls that a model answered to the end, from sending to the last word."
 
 
@@ -37,10 +38,10 @@ class _Figure:
 def draw_headline(view: View) -> Sums:
     """The figures; the same sums as under the answers."""
     ledger = state.workspace().ledger
-    now = sums.measure(ledger, view.calls)
+    now = sums.measure(ledger, view.calls, "first")
     earlier = sums.before(view.calls)
-    before = sums.measure(ledger, earlier) if earlier else Sums()
-    courses = _read_courses(view) if now.calls > 1 else None
+    before = sums.measure(ledger, earlier, "first") if earlier else Sums()
+    courses = _read_courses(view, now.calls) if now.calls > 1 else None
     with st.container(key="usage-figures"), st.grid(4, min_column_width=160, gap="small"):
         for figure in _figures(now):
             _draw(figure, now, before, courses)
@@ -105,15 +106,17 @@ def _draw_course(values: Sequence[float]) -> str:
     return f'<div class="course" aria-hidden="true">{bars}</div>'
 
 
-def _read_courses(view: View) -> pandas.DataFrame:
-    """The sums of each step, steps without calls included."""
-    frame = sums.totals_over_time(state.workspace().ledger, view.calls, view.zone, view.hours)
+def _read_courses(view: View, calls: int) -> pandas.DataFrame:
+    """The sums of each step, steps without calls included; of very many calls without times."""
+    ledger, zone, hours = state.workspace().ledger, view.zone, view.hours
+    times: Times = "first" if calls < _TIMED else "none"
+    frame = sums.totals_over_time(ledger, view.calls, zone, hours, times)
     return frame.set_index("hour").reindex(view.steps)
 
 
 def _course(courses: pandas.DataFrame | None, column: str) -> Sequence[float] | None:
     """What a figure was in each step; None where that says nothing."""
-    if courses is None or len(courses) < 3:
+    if courses is None or column not in courses:
         return None
     course = courses[column].astype(float)
     known = course.dropna() if column.endswith("_s") else course.fillna(0)

@@ -125,6 +125,7 @@ def _draw_groups(view: View) -> None:
         within,
         order=_ORDERS[view.measure],
         limit=_LIMIT,
+        times="short",
     )
     shown: Any = st.dataframe(
         _written(_to_table(frame, view.by, within)),
