@@ -50,6 +50,7 @@ _MISSING: Mapping[str, str] = {
 def make_offers(task: Task, found: Findings, agent: str) -> dict[str, Tool]:
     """The built-in tools that there are for this task; `agent` is who runs them."""
     offers: dict[str, Tool] = {**BUILT_IN, SEARCH: found.search_documents}
+    cells = find_cells(task)
     if found.finds_exact:
         offers[FIND] = found.find_exact
     if task.documents is not None:
@@ -57,7 +58,7 @@ def make_offers(task: Task, found: Findings, agent: str) -> dict[str, Tool]:
         offers[QUERY] = make_querier(task.documents)
     if task.fetch is not None:
         offers[FETCH] = make_fetcher(task.fetch)
-    if cells := find_cells(task):
+    if cells is not None:
         offers[RUN] = make_runner(cells, agent)
     return offers
 

@@ -32,7 +32,7 @@ def make_querier(list_documents: Callable[[], Sequence[Readable]]) -> Callable[.
         from agentkit.database.tables import open_tables
 
         stopping.check()
-        documents = [one for one in list_documents() if one.name.lower().endswith(_ENDINGS)]
+        documents = list(filter(_is_table, list_documents()))
         tables, problems = read_tables(documents)
         if not tables:
             return " ".join(["There are no tables among the documents.", *problems])
@@ -48,6 +48,10 @@ def make_querier(list_documents: Callable[[], Sequence[Readable]]) -> Callable[.
                 return f"{error}\nThere are these tables:\n{listed}"
 
     return query_tables
+
+
+def _is_table(document: Readable) -> bool:
+    return document.name.lower().endswith(_ENDINGS)
 
 
 def read_tables(documents: Sequence[Readable]) -> tuple[list[Table], list[str]]:
@@ -115,8 +119,9 @@ def _name_columns(header: list[str], width: int) -> list[str]:
 
 def _fit(row: list[str], width: int) -> list[str | None]:
     """The row with as many cells as there are columns; empty ones are no value."""
-    cells = [cell.strip() or None for cell in row[:width]]
-    return [*cells, *[None] * (width - len(cells))]
+    cells = list(map(str.strip, row[:width]))
+    missing = width - len(cells)
+    return [*(cell or None for cell in cells), *[None] * missing]
 
 
 def write_rows(answered: Answered) -> str:
