@@ -10,6 +10,7 @@ import streamlit as st
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.mcp.servers import ToolServers
 from agentkit.teams.built.document import TeamDocument, read_document
+from agentkit.teams.built.offers.catalog import ask_always
 from agentkit.teams.built.script import write_notebook, write_script
 from agentkit.ui.shared import state
 from agentkit.ui.teams import drafts
@@ -17,6 +18,7 @@ from agentkit.ui.text import markdown
 
 _UNSAFE = re.compile(r"[^\w.,()+-]+")
 _IMPORTED = "team-import"
+_ASKS = "You are asked before each call of its dangerous tools, whatever the file says."
 
 
 def name_file(document: TeamDocument, ending: str) -> str:
@@ -70,10 +72,13 @@ def draw_import() -> None:
     if given is None:
         return
     try:
-        document = read_document(given.getvalue())
+        read = read_document(given.getvalue())
     except AgentkitError as error:
         st.error(markdown.literal(str(error)), icon=":material/error:")
         return
+    document = ask_always(read)
+    if document != read:
+        st.toast(_ASKS, icon=":material/info:")
     st.session_state[_IMPORTED] = number + 1
     st.query_params["team"] = drafts.begin(document.to_json())
     st.rerun()
