@@ -107,7 +107,7 @@ class ByDocument(Kit):
 
 
 def make_group(
-    kit: ByDocument, agents: Sequence[Any], messages: Any, *args: Any, **options: Any
+    kit: ByDocument, agents: list[Any], messages: Any, *args: Any, **options: Any
 ) -> GroupChat:
     """A group whose settings stood in a document."""
     names = [getattr(agent, "name", "") for agent in agents]
