@@ -11,6 +11,7 @@ Each message says what was wrong, with which value, and what to do about it.
     │   ├── DatabaseInUse       another process holds the database file
     │   ├── HolderGone          the process that held the data folder for this one has ended
     │   └── DatabaseDamaged     the file is no database of ours, or is from a newer version
+    ├── SqlRefused              SQL that a person wrote is not answered
     ├── DocumentError           one document could not be taken in
     │   ├── UnknownFormat       no reader for this kind of file
     │   ├── EncryptedDocument   needs a password
@@ -111,6 +112,12 @@ class HolderGone(StoreError):
 
 class DatabaseDamaged(StoreError):
     """The file is no database of ours, is damaged, or comes from a newer version."""
+
+
+class SqlRefused(AgentkitError):
+    """SQL that a person or a model wrote is not answered: it is no single SELECT over the views, it
+    fails, or it takes more than it may.
+    """
 
 
 class DocumentError(AgentkitError):
@@ -308,6 +315,10 @@ class NoIsolation(ExecutionError, RuntimeError):
     """
 
 
+class ToolServerError(AgentkitError):
+    """A server of tools cannot be reached, does not answer, or is not as it was allowed."""
+
+
 class LimitReached(AgentkitError):
     """A model call would go beyond what the run or chat may take; what was done so far is kept."""
 
@@ -317,6 +328,9 @@ class LimitReached(AgentkitError):
 
 class ReplayDiffers(AgentkitError):
     """A run that goes on with another would ask a model something else than was asked then."""
+
+    call_id: str = ""
+    """The call of the other run at which they differ."""
 
 
 class Stopped(AgentkitError):

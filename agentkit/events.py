@@ -9,6 +9,8 @@ from agentkit.code_events import Cell as Cell
 from agentkit.code_events import CodeBegan as CodeBegan
 from agentkit.code_events import CodeOutput as CodeOutput
 from agentkit.code_events import CodeRan as CodeRan
+from agentkit.evaluation_events import EvaluationBegan as EvaluationBegan
+from agentkit.evaluation_events import QuestionTried as QuestionTried
 from agentkit.event_values import CallStatus as CallStatus
 from agentkit.event_values import DocumentStatus as DocumentStatus
 from agentkit.event_values import Fallback as Fallback
@@ -226,16 +228,22 @@ class Compressed:
 
 @dataclass(frozen=True, slots=True)
 class LimitTold:
-    """What a run or chat may take is nearly used up (the next call included), or a call was not
-    made as it would go beyond.
+    """What a run or chat may take, or a budget, is nearly used up (the next call included), or a
+    call was not made as it would go beyond.
     """
 
     agent: str
-    scope: Literal["run", "chat"]
+    scope: Literal["run", "chat", "question", "day", "month"]
     unit: Literal["tokens", "dollars"]
     used: float
     limit: float
     reached: bool = False
+    budget: str = ""
+    """The id of the budget; empty for a limit."""
+    unpriced: str = ""
+    """The model whose price is unknown, so that the budget cannot count its calls; that alone is
+    told then.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,6 +390,8 @@ class HumanInputRequested:
     moment: Moment = ""
     until: float | None = None
     """When it is given up, in seconds since 1970 (UTC); None where it waits for any time."""
+    tool: str = ""
+    """Of a call of a tool: under which name a permission for it counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,6 +460,8 @@ Event = (
     | StepDone
     | SpeakerSelected
     | ParameterRefused
+    | EvaluationBegan
+    | QuestionTried
     | ChatEnded
     | Noted
     | HumanInputRequested

@@ -206,8 +206,7 @@ def calls_of(message: AnyMessage) -> list[ToolCall]:
 
 def functions_of(message: AnyMessage) -> list[FunctionCall]:
     """Name and arguments of every call; empty where a call has neither."""
-    called = (call.get("function") for call in calls_of(message))
-    return [_as_function(function) or {} for function in called]
+    return [_as_function(call.get("function")) or {} for call in calls_of(message)]
 
 
 def _as_function(value: object) -> FunctionCall | None:

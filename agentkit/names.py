@@ -430,9 +430,16 @@ def homes(module: str) -> dict[str, str]:
     face, rows = below(module)
     for path, home, names in rows:
         if f"{face}.{path}" == module:
-            of_face = homes(face)
-            own.update({name: home or of_face[name] for name in names.split()})
+            own.update(_find_homes(face, home, names.split()))
     return own
+
+
+def _find_homes(face: str, home: str, names: list[str]) -> dict[str, str]:
+    """Where these names live: at a home of their own, or where the face has them from."""
+    if home:
+        return dict.fromkeys(names, home)
+    of_face = homes(face)
+    return dict(zip(names, map(of_face.__getitem__, names), strict=True))
 
 
 def submodules() -> list[str]:
@@ -440,7 +447,8 @@ def submodules() -> list[str]:
     found: set[str] = set()
     for face, rows in SUBMODULES.items():
         for path, _, _ in rows:
-            above = accumulate(path.split("."), "{}.{}".format, initial=face)
+            parts = path.split(".")
+            above = accumulate(parts, "{}.{}".format, initial=face)
             found.update(above)
     return sorted(found - SUBMODULES.keys())
 
@@ -464,7 +472,8 @@ def moved() -> dict[str, str]:
     found: dict[str, str] = {}
     for home, doors, names in TABLE:
         if MOVED in doors:
-            first, *_ = doors
-            source = home if first == MOVED else first
+            source, *_ = doors
+            if source == MOVED:
+                source = home
             found.update(dict.fromkeys(names.split(), source))
     return found

@@ -20,6 +20,7 @@ EndKind = Literal[
     "finished",  # the person who watches a group wants to hear nobody any more
     "speakers",  # nobody may speak next, because of `told`
     "allowance",  # the next call would go beyond `limit` `unit`
+    "budget",  # the next call would go beyond the budget of `limit` `unit` a `scope`
     "price",  # as the price of `model` (empty: of earlier calls) is unknown, `limit` cannot be kept
     "window",  # `agent` has `used` of the `limit` tokens of `model`
     "passages",  # `agent` has no further passages
@@ -44,6 +45,8 @@ class EndReason:
     """What the limit counts, where the kind does not say it."""
     used: float | None = None
     model: str = ""
+    scope: str = ""
+    """Of what a budget is: a question, chat, day or month."""
     told: str = ""
     """What a function or an error of somebody else says about it."""
 

@@ -347,10 +347,18 @@ def get(run_id: str, owner: str) -> Run[Any]:
 
 def find_error(run_id: str, owner: str) -> str:
     """What ended a run of this process, in words; empty for none, and for a run that goes on."""
-    run = _registry.get(run_id)
-    if run is None or run.owner != owner or not run.ended or run.error is None:
+    error = find_failure(run_id, owner)
+    if error is None:
         return ""
-    return str(run.error) or type(run.error).__name__
+    return str(error) or type(error).__name__
+
+
+def find_failure(run_id: str, owner: str) -> BaseException | None:
+    """The error that ended a run of this process; None for none, and for a run that goes on."""
+    run = _registry.get(run_id)
+    if run is None or run.owner != owner or not run.ended:
+        return None
+    return run.error
 
 
 def live(owner: str, *, kind: str | None = None, chat_id: str | None = None) -> list[Run[Any]]:
@@ -401,6 +409,7 @@ def ask_human(
     language: str = "",
     to: str = "",
     moment: Moment = "",
+    tool: str = "",
 ) -> str:
     """Wait for a person's answer to the current run; `options` and what follows it as in
     HumanInputRequested.
@@ -415,7 +424,7 @@ def ask_human(
     if (recording := run.recording) and (known := recording.take_answer(agent, prompt, draft)):
         return _tell_again(*known)
     request = HumanInputRequested(
-        new_id(), agent, prompt, list(options), draft, language, to, moment
+        new_id(), agent, prompt, list(options), draft, language, to, moment, tool=tool
     )
     with run._asking, stopping.current().on_stop(run._wake):
         while not run._answers.empty():  # what woke up a question that nobody waits for any more

@@ -15,6 +15,7 @@ import threading
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -38,6 +39,7 @@ CHOOSABLE = (
     "default_model",
     "resume",
     "followups",
+    "fetch_pages",
 )
 """What can be chosen in the app: the limits that are figures, the model of new chats, whether
 answers that broke off go on by themselves, and what may be asked after an answer.
@@ -103,6 +105,18 @@ class Settings:
     """What may be asked after an answer: `headings` of what was found, which costs nothing; what
     the `model` drafts, in a call of its own; `off` for nothing.
     """
+    fetch_pages: bool = False
+    """Whether agents may fetch pages of the web, each after the person was asked."""
+    otlp_endpoint: str = ""
+    """Where finished runs are sent as OpenTelemetry spans, such as `http://localhost:4318`; empty:
+    nowhere.
+    """
+    otlp_headers: str = field(default="", repr=False)
+    """What goes with them, such as a key: `name=value`, with commas between several."""
+    usage_of_all: bool = False
+    """Whether the usage page and `usage` show what the questions of all owners took, and can be
+    narrowed to some; else only one's own.
+    """
 
     @property
     def database(self) -> Path:
@@ -113,7 +127,7 @@ class Settings:
     def models(self) -> Path:
         """The folder of embedding models that were converted for this machine."""
         named = self.model_folder or os.environ.get("AGENTKIT_MODEL_FOLDER")
-        return Path(named) if named else self.data / "models"
+        return Path(named or self.data / "models")
 
     @property
     def samples(self) -> Path:
@@ -166,7 +180,9 @@ def choose(settings: Settings, name: str, value: float | str | bool | None) -> S
         raise ConfigError(
             f"{name} is given by {where}, which wins; change it there, or remove it there first."
         )
-    wanted = {} if value is None else {name: _check(name, value, _variable(name))}
+    wanted = {}
+    if value is not None:
+        wanted[name] = _check(name, value, _variable(name))
     with _choosing:
         kept = _read_chosen(settings.data)
         kept.pop(name, None)
@@ -273,7 +289,9 @@ def _read_chosen(data: Path) -> dict[str, Any]:
             f"{path}, which has what was chosen in the app, cannot be read "
             f"({type(error).__name__}); correct or remove it."
         ) from error
-    unknown = sorted(chosen.keys() - CHOOSABLE) if isinstance(chosen, dict) else ["no object"]
+    unknown = ["no object"]
+    if isinstance(chosen, dict):
+        unknown = sorted(chosen.keys() - CHOOSABLE)
     if unknown:
         raise ConfigError(
             f"{path} has {', '.join(unknown)}, which cannot be chosen in the app; correct or"
@@ -313,22 +331,19 @@ def _tell_default(name: str) -> str:
 _WORDS = {"None": "no limit", "True": "true", "False": "false"}
 
 
-def _to_whole(value: object) -> int:
-    number = int(value) if isinstance(value, str) else value
-    if type(number) is not int or not 0 < number <= _MOST:
+def _to_amount(kind: type[int | float], value: Any) -> float:
+    """A number above 0, which may be written as a text."""
+    if isinstance(value, str):
+        value = kind(value)
+    if type(value) not in (int, kind) or not 0 < value <= _MOST:
         raise ValueError(value)
-    return number
-
-
-def _to_number(value: Any) -> float:
-    number = float(value) if isinstance(value, str) else value
-    if type(number) not in (int, float) or not 0 < number <= _MOST:
-        raise ValueError(value)
-    return float(number)
+    return kind(value)
 
 
 def _to_bool(value: object) -> bool:
-    return _TRUTH[value.lower()] if isinstance(value, str) else _require(bool, value)
+    if isinstance(value, str):
+        return _TRUTH[value.lower()]
+    return _require(bool, value)
 
 
 def _to_path(value: object) -> Path:
@@ -347,8 +362,8 @@ def _require(kind: type[T], value: object) -> T:
 
 _MOST = 10**15
 _READ: dict[str, Callable[[Any], Any]] = {
-    "int": _to_whole,
-    "float": _to_number,
+    "int": partial(_to_amount, int),
+    "float": partial(_to_amount, float),
     "bool": _to_bool,
     "Path": _to_path,
     "str": _to_text,

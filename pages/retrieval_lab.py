@@ -5,6 +5,7 @@ address.
 import streamlit as st
 
 from agentkit.ui.documents import collections, progress
+from agentkit.ui.evaluations import starting
 from agentkit.ui.lab import index, measure, new_sets, parts, query
 from agentkit.ui.shared import state
 
@@ -23,5 +24,7 @@ match parts.draw_views():
         query.draw_try(chosen)
     case parts.MEASURE:
         measure.draw_measure(chosen)
+    case parts.TEAMS:
+        starting.draw_evaluations()
     case _:
         index.draw_index(chosen)

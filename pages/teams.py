@@ -1,18 +1,28 @@
-"""Teams of agents: all of them, or one of them in its form as `?team=` in the address."""
+"""Teams of agents: all of them, two of them beside each other, question sets put to them, or one of
+them in its form as `?team=` in the address.
+"""
 
 import streamlit as st
 
+from agentkit.ui.evaluations import beside, starting
 from agentkit.ui.shared import state
-from agentkit.ui.teams import editor, looking, overview
+from agentkit.ui.teams import editor, overview, views
 
 opened = st.query_params.get("team", "")
-if ready := looking.find_ready(opened):
-    looking.draw_ready(ready)
-elif opened:
+if ready := editor.find_ready(opened):
+    editor.draw_ready(ready)
+    st.stop()
+if opened:
     editor.draw_editor(opened)
-else:
-    state.page_head(
-        "Teams",
-        "Who answers in your chats: teams that come with agentkit, and those you build by forms.",
-    )
-    overview.draw_overview()
+    st.stop()
+state.page_head(
+    "Teams",
+    "Who answers in your chats: teams that come with agentkit, and those you build by forms.",
+)
+match views.draw_views():
+    case views.BESIDE:
+        beside.draw_beside()
+    case views.EVALUATIONS:
+        starting.draw_evaluations()
+    case _:
+        overview.draw_overview()

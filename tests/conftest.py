@@ -16,6 +16,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from agentkit.database import Database
 from agentkit.ledger import Ledger
+from agentkit.ledger.bill.bill import Bill
 from agentkit.messages import new_id
 from agentkit.settings import Settings
 from tests.servers.openai_server import OpenAIServer, answer_from_passages
@@ -68,6 +69,12 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
     database = Database(tmp_path / "agentkit.duckdb")
     yield Ledger(database)
     database.close()
+
+
+@pytest.fixture
+def bill(ledger: Ledger) -> Bill:
+    """The prices and budgets of that ledger, of which there are none yet."""
+    return Bill(ledger)
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ FOLDER_MOST = 26
 BODY_MEDIAN, BODY_MOST = 8, 60
 COMPLEXITY_MOST = 15
 COLUMNS_MOST = 100
-DENSITY_MOST = 29.0
+DENSITY_MOST = 27.5
 """Branches in 100 lines of bodies; well-kept libraries have 15 to 25, so this is to fall."""
 UNFORMATTED = re.compile(r"# *fmt: *(skip|off)")
 MOST_LINES_OF = {"app.py": 40, "pages": 120, "agentkit/conversation/conversable.py": 1_000}
@@ -49,6 +49,8 @@ ROOMS_OF_THEIR_OWN = {
     "agentkit.conversation.transforms.history": "a transform of messages",
     "agentkit.retrieval.checks": "what `doctor` asks of the library",
     "agentkit.teams.assistant": "a team",
+    "agentkit.ui.shell.metrics": "a route, and a format of its own",
+    "agentkit.ui.usage.sql_examples": "the list of examples, where further ones are put",
     "agentkit.teams.registry": "the list of teams, where further ones are put",
     "agentkit.teams.werewolf.team": "a team",
 }

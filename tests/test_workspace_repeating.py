@@ -260,6 +260,22 @@ def test_what_may_change_something_is_asked_about_again(kitchen: Stage) -> None:
     assert [one.content for one in kitchen.of(served, ToolReturned)] == ["booked for Riga"]
 
 
+def test_a_tool_that_is_gone_is_told(kitchen: Stage) -> None:
+    kitchen.play(play_tools)
+    first = kitchen.ask("tools")
+    first.answer("always", wait_for_question(first).request_id)
+    first.result()
+    tools = kitchen.log.with_name("tools.py")
+    tools.write_text(tools.read_text().replace("book", "reserve"))
+    played = kitchen.play(play_tools)
+    again = kitchen.workspace.run_again(OWNER, Repeat(first.id, 2))
+    with pytest.raises(ReplayDiffers, match=r"at its model call 1: .* but not the tools") as told:
+        again.result()
+    calls = kitchen.of(first, ModelCalled)
+    assert told.value.call_id == calls[0].call_id
+    assert played.bodies == []
+
+
 def test_a_step_of_a_plan_is_done_again_and_the_others_are_served(kitchen: Stage) -> None:
     first = kitchen.ask("plan")
     first.result()

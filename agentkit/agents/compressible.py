@@ -112,19 +112,21 @@ class CompressibleAgent(ConversableAgent):
         config = settings_of.complete(self.name, given)
         model, window = model_of(self)
         why = no_window(self.client, model)
-        if config["mode"] == "COMPRESS" and self.client is None:
+        mode = config["mode"]
+        if mode == "COMPRESS" and self.client is None:
             raise WrongArgument(
                 f"{self.name}: compress_config with mode COMPRESS needs an llm_config; or use"
                 " CUSTOMIZED."
             )
-        if config["mode"] == "TERMINATE" and window is None:
+        if mode == "TERMINATE" and window is None:
             raise WrongArgument(
                 f"{self.name}: mode TERMINATE ends the chat when a window is full, and {why}."
             )
         config["trigger_count"] = trigger = settings_of.count_trigger_tokens(
             self.name, config["trigger_count"], window, why
         )
-        if config["mode"] != "TERMINATE" and trigger < (least := self._make_attempt("").fixed):
+        least = self._make_attempt("").fixed
+        if mode != "TERMINATE" and trigger < least:
             raise WrongArgument(
                 f"{self.name}: trigger_count={trigger} is below the {least} tokens of the system"
                 " message and the functions; raise it."
@@ -146,7 +148,7 @@ class CompressibleAgent(ConversableAgent):
         Given messages count without a sender, or when there is no conversation yet.
         """
         stored = self._get_stored(sender)
-        if stored and messages is not None and messages != stored:
+        if stored and messages is not None:
             messages = stored
         return await super()._generate_reply(mode, messages, sender, exclude=exclude)
 
@@ -176,9 +178,8 @@ class CompressibleAgent(ConversableAgent):
         trigger = self.compress_config["trigger_count"]
         attempt = self._make_attempt(_STRATEGIES[self.compress_config["mode"]], trigger, config)
         due = attempt.due_at(min(trigger, attempt.limit), before)
-        if not before or (tokens := attempt.tokens(before)) < due:
-            return False, None
-        if self._is_to_rest(sender, before, tokens):
+        tokens = attempt.tokens(before)
+        if not before or tokens < due or self._is_to_rest(sender, before, tokens):
             return False, None
         made = await attempt.run(before, lambda: self._shorten(mode, before))
         if made is None:
@@ -209,8 +210,10 @@ class CompressibleAgent(ConversableAgent):
         since.
         """
         stored = self._get_stored(agent)
-        made, said = self._originals.get(self, agent) or ([], [])
-        return [*said, *stored[len(made) :]] if goes_on(stored, made) else list(stored)
+        made, said = coalesce(self._originals.get(self, agent), ([], []))
+        if not goes_on(stored, made):
+            return list(stored)
+        return [*said, *stored[len(made) :]]
 
     def compress_messages(
         self, messages: list[Stored] | None = None, config: Any | None = None
@@ -282,15 +285,19 @@ class CompressibleAgent(ConversableAgent):
     def _store(
         self, sender: Agent | None, stored: Messages, before: Messages, made: Messages
     ) -> None:
-        assert self.compress_config is not False
         if sender is None:
             return
-        said = self.original_messages(sender)
-        if not stored and not self._get_stored(sender):
+        said = self.original_messages(sender) or before
+        is_new = not stored and not self._get_stored(sender)
+        if is_new:
             self._oai_messages[sender] = made
-        elif not keep(self, sender, stored, before, made):
-            return
-        self._originals.put(self, sender, (list(self._oai_messages[sender]), said or before))
+        if is_new or keep(self, sender, stored, before, made):
+            self._originals.put(self, sender, (list(self._oai_messages[sender]), said))
+            self._broadcast(sender, before)
+
+    def _broadcast(self, sender: Agent, before: Messages) -> None:
+        """Let others know the shorter history, if they are to."""
+        assert self.compress_config is not False
         if self.compress_config["broadcast"]:
             broadcast(self, sender, before)
 

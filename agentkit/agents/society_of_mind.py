@@ -127,11 +127,15 @@ class SocietyOfMindAgent(ConversableAgent):
 
     def _find_speaker(self, message: Stored, sender: Agent | None) -> str:
         outside = "user" if sender is None else sender.name
-        return self.name if message.get("role") == "assistant" else outside
+        if message.get("role") == "assistant":
+            return self.name
+        return outside
 
 
 def _find_last_words(agent: SocietyOfMindAgent, messages: list[Stored]) -> str:
-    return text_of(messages[-1].get("content")).replace("TERMINATE", "").strip() if messages else ""
+    if messages:
+        return text_of(messages[-1].get("content")).replace("TERMINATE", "").strip()
+    return ""
 
 
 def _ask_by(prompt: str) -> Preparer:

@@ -7,15 +7,18 @@ from typing import Any
 
 from agentkit.api.wire import Method
 from agentkit.ledger import Ledger
+from agentkit.ledger.evaluations.results import Evaluations
 from agentkit.ledger.figures import Figures
 from agentkit.ledger.kept_teams import KeptTeams
 from agentkit.ledger.prompts import Prompts
+from agentkit.ledger.usage.saved_queries import SavedQueries
 from agentkit.retrieval import Library
 from agentkit.retrieval.ingest.versions import Versions
 from agentkit.retrieval.store.questions import Questions
 from agentkit.retrieval.transfer.transfer import Transfer
 from agentkit.workspace import Workspace
 from agentkit.workspace.sharing.sharing import Sharing
+from agentkit.workspace.usage_sql import UsageSql
 
 PARTS: dict[str, type[Any]] = {
     "workspace": Workspace,
@@ -25,9 +28,12 @@ PARTS: dict[str, type[Any]] = {
     "library.transfer": Transfer,
     "ledger": Ledger,
     "figures": Figures,
+    "usage_sql": UsageSql,
+    "saved_queries": SavedQueries,
     "sharing": Sharing,
     "prompts": Prompts,
     "kept_teams": KeptTeams,
+    "evaluations": Evaluations,
 }
 """The parts by where they are in a workspace."""
 
@@ -39,7 +45,9 @@ NAMES: dict[str, tuple[str, ...]] = {
         "build_version",
         "delete_chat",
         "discard_chats",
+        "evaluate_team",
         "export_collection",
+        "forecast_evaluation",
         "import_collection",
         "ingest",
         "ingest_samples",
@@ -132,13 +140,17 @@ NAMES: dict[str, tuple[str, ...]] = {
         "events",
         "find_runs",
         "groups",
+        "measure",
         "of_messages",
         "runs",
         "totals",
         "write_calls",
     ),
+    "usage_sql": ("write",),
+    "saved_queries": ("all", "delete", "save"),
     "sharing": ("export", "load"),
     "kept_teams": ("delete", "find", "newest", "restore", "save", "versions"),
+    "evaluations": ("history", "one"),
     "prompts": ("all", "bring_back", "change", "create", "delete", "versions"),
 }
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import typer
 
 from agentkit.cli import (
+    again,
     ask,
     chats,
     doctor,
@@ -25,6 +26,7 @@ from agentkit.cli import (
     runs,
     search,
     serve,
+    team_evaluations,
     teams,
     transfer,
 )
@@ -48,12 +50,13 @@ app.command()(search.search)
 app.command()(ask.ask)
 app.command()(extract.extract)
 app.command()(figures.usage)
-app.command()(runs.runs)
+app.add_typer(again.app, name="runs")
 app.command()(runs.trace)
 app.command("eval")(evaluate.evaluate)
 app.command()(chats.export)
 app.command("import")(chats.load)
 app.add_typer(transfer.app, name="collection")
+teams.app.command("eval")(team_evaluations.evaluate_team)
 app.add_typer(teams.app, name="team")
 app.command()(port.port)
 app.command()(doctor.doctor)

@@ -31,7 +31,7 @@ from agentkit.events import (
     TokenDelta,
 )
 from agentkit.options import Effort, InputMode
-from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED
+from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED, EndReason
 
 if TYPE_CHECKING:
     from agentkit.ledger.queries import Totals
@@ -180,15 +180,23 @@ def ask(
         )
         asked = settings.ask(replace(asked, scope=_find_scope(workspace, searched, document)))
         run = workspace.ask(workspace.settings.owner, asked)
-        at_work = workspace.team(workspace.settings.owner, team)
-        answer = _Following(run, at_work, silent=as_json).follow()
-        usage = _find_usage(workspace, run)
+        end = tell_answer(workspace, run, team, as_json=as_json)
+    if end == STOPPED:
+        raise typer.Exit(130)
+
+
+def tell_answer(
+    workspace: Workspace, run: Run[Answer], team_id: str, *, as_json: bool
+) -> EndReason:
+    """Tell of a run until it ends, then its answer and what it took; why it ended."""
+    at_work = workspace.team(workspace.settings.owner, team_id)
+    answer = _Following(run, at_work, silent=as_json).follow()
+    usage = _find_usage(workspace, run)
     if as_json:
         put_json(_to_json(answer, usage, run))
     else:
         _show_end(answer, usage, run)
-    if answer.end == STOPPED:
-        raise typer.Exit(130)
+    return answer.end
 
 
 def _find_collections(workspace: Workspace, chat: str | None, given: list[str] | None) -> list[str]:

@@ -4,28 +4,67 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta
 from itertools import starmap
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from zoneinfo import ZoneInfo
 
 import typer
 
+from agentkit.cli import usage_sql
 from agentkit.cli.output import dollars, note, put_json, put_table
 from agentkit.cli.store import open_workspace
+from agentkit.errors import ConfigError
 
 if TYPE_CHECKING:
-    from agentkit.ledger.queries import GroupTotals, Totals
+    from agentkit.ledger.figures import Figures
+    from agentkit.ledger.queries import CallFilter, Group, GroupTotals, Totals
+    from agentkit.ledger.usage.sums import Sums
 
 _LOCALTIME = Path("/etc/localtime")
+By = Literal[
+    "day",
+    "model",
+    "agent",
+    "chat",
+    "run",
+    "team",
+    "purpose",
+    "owner",
+    "provider",
+    "collection",
+    "status",
+]
 _USAGE = ("calls", "failed", "tokens in", "tokens out", "cost", "unpriced", "median s", "95 % s")
+
+
+def _several(what: str) -> Any:
+    """An option that may be given several times, to narrow to some of these."""
+    return typer.Option(help=f"Only calls of these {what}.", show_default=False)
 
 
 def usage(
     context: typer.Context,
-    by: Annotated[
-        Literal["day", "model", "agent", "chat", "run"], typer.Option(help="What to sum up by.")
-    ] = "model",
+    by: Annotated[By, typer.Option(help="What to sum up by.")] = "model",
+    days: Annotated[
+        int | None, typer.Option(min=1, help="Only so many days, today included.")
+    ] = None,
+    since: Annotated[str, typer.Option(metavar="DAY", help="Only from this day on.")] = "",
+    until: Annotated[str, typer.Option(metavar="DAY", help="Only until this day.")] = "",
+    model: Annotated[list[str] | None, _several("models")] = None,
+    agent: Annotated[list[str] | None, _several("agents")] = None,
+    team: Annotated[list[str] | None, _several("teams, by their ids")] = None,
+    chat: Annotated[list[str] | None, _several("chats, by their ids")] = None,
+    purpose: Annotated[list[str] | None, _several("purposes, such as chat or embedding")] = None,
+    provider: Annotated[list[str] | None, _several("servers")] = None,
+    collection: Annotated[list[str] | None, _several("collections of chats")] = None,
+    status: Annotated[list[str] | None, _several("ok, failed, stopped, cached")] = None,
+    owner: Annotated[
+        list[str] | None, _several("owners, where AGENTKIT_USAGE_OF_ALL lets one see them")
+    ] = None,
     csv: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write every call into this CSV file.")
     ] = None,
@@ -37,31 +76,123 @@ def usage(
         str, typer.Option(help="Time zone of the days; by default the one of this machine.")
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    sql: Annotated[
+        str, typer.Option(metavar="SELECT", help="Answer this SELECT instead; see usage-sql.md.")
+    ] = "",
+    form: Annotated[
+        usage_sql.Form | None, typer.Option("--format", help="How the answer is written.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the answer is written.")
+    ] = None,
 ) -> None:
-    """Show calls, tokens, cost and time."""
+    """Show calls, tokens, cost and time: what the usage page shows, with its filters."""
     from agentkit.ledger.queries import CallFilter
 
+    if sql:
+        usage_sql.put_answer(context, sql, form, out)
+        return
+    zone = zone or find_local_zone()
+    first, last = _find_days(zone, days, since, until)
     with open_workspace(context) as workspace:
-        chosen = CallFilter(workspace.settings.owner)
-        timed = workspace.figures.totals(dataclasses.replace(chosen, purpose="chat"))
-        # As in the app, the times of all are those of chat calls: mixed with embeddings they would
-        # say nothing.
-        totals = dataclasses.replace(
-            workspace.figures.totals(chosen), p50_s=timed.p50_s, p95_s=timed.p95_s
+        everyone = workspace.settings.usage_of_all
+        chosen = CallFilter(
+            workspace.settings.owner,
+            first,
+            last,
+            models=_given(model),
+            agents=_given(agent),
+            statuses=cast(Any, _given(status)),
+            providers=_given(provider),
+            teams=_given(team),
+            collections=_given(collection),
+            purposes=_given(purpose),
+            chats=_given(chat),
+            everyone=everyone,
+            owners=owner if owner and everyone else (),
         )
-        rows = workspace.figures.groups(chosen, by, zone or find_local_zone())
+        found = sum_up(workspace.figures, chosen, by, zone)
         if csv:
             workspace.figures.write_calls(chosen, csv)
         if parquet:
             workspace.figures.write_calls(chosen, parquet, "parquet")
     if as_json:
-        groups = list(map(_group_to_json, rows))
-        put_json({"by": by, "rows": groups, "totals": dataclasses.asdict(totals)})
-    elif rows:
-        cells = starmap(_to_cells, map(attrgetter("title", "totals"), rows))
-        put_table([by, *_USAGE], [*cells, _to_cells("total", totals)], numbers=_USAGE)
+        put_json(found.to_json())
+    elif found.rows:
+        cells = starmap(_to_cells, map(attrgetter("title", "totals"), found.rows))
+        put_table([by, *_USAGE], [*cells, _to_cells("total", found.totals)], numbers=_USAGE)
+        note(_describe_times(found.sums))
     else:
         note("No model was called yet; ask something with `python -m agentkit ask QUESTION`.")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """What `usage` tells."""
+
+    by: str
+    rows: Sequence[GroupTotals]
+    totals: Totals
+    sums: Sums
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is told to programs."""
+        groups = list(map(_group_to_json, self.rows))
+        whole = dataclasses.asdict(self.totals) | dataclasses.asdict(self.sums)
+        return {"by": self.by, "rows": groups, "totals": whole}
+
+
+def sum_up(figures: Figures, chosen: CallFilter, by: Group, zone: str) -> Found:
+    """The sums of the calls that are meant, by group and in all.
+
+    As in the app, the times of all are those of chat calls: mixed with embeddings they would say
+    nothing.
+    """
+    sums = figures.measure(chosen)
+    totals = dataclasses.replace(figures.totals(chosen), p50_s=sums.p50_s, p95_s=sums.p95_s)
+    return Found(by, figures.groups(chosen, by, zone), totals, sums)
+
+
+def _find_days(
+    zone: str, days: int | None, since: str, until: str
+) -> tuple[datetime | None, datetime | None]:
+    """When the first day begins and the last one ends (UTC without zone)."""
+    from agentkit.ledger.usage.local import check_zone
+
+    clock = check_zone(zone)
+    today = datetime.now(clock).date()
+    first = _read_day(since) if since else today - timedelta(days=days - 1) if days else None
+    last = _read_day(until) if until else None
+    return _begin(first, clock), _begin(last + timedelta(days=1) if last else None, clock)
+
+
+def _begin(day: date | None, clock: ZoneInfo) -> datetime | None:
+    if day is None:
+        return None
+    return datetime.combine(day, time(), clock).astimezone(UTC).replace(tzinfo=None)
+
+
+def _read_day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise ConfigError(f"{text!r} is no day; give one such as 2026-11-13.") from error
+
+
+def _describe_times(sums: Sums) -> str:
+    """The figures that are of all calls together."""
+    named = [
+        ("99 % within", sums.p99_s, "s"),
+        ("first word after", sums.first_token_p50_s, "s"),
+        ("tokens a second", sums.tokens_per_s, ""),
+    ]
+    told = [f"{name} {value:.2f} {unit}".strip() for name, value, unit in named if value]
+    return "; ".join([*told, f"{sums.retries:,} tried again"])
+
+
+def _given(names: list[str] | None) -> Sequence[str]:
+    """The names that an option was given; none where it was not."""
+    return names or ()
 
 
 def find_local_zone() -> str:

@@ -31,6 +31,9 @@ def runs(
     kind: _MANY = None,
     team: _MANY = None,
     model: _MANY = None,
+    document: Annotated[
+        str, typer.Option(help="The id of a document that it took in, found or cited.")
+    ] = "",
     since: _DAY = None,
     until: _DAY = None,
     sort: Annotated[
@@ -45,6 +48,8 @@ def runs(
     """
     from agentkit.ledger.run_list import RunFilter
 
+    if context.invoked_subcommand:
+        return
     with open_workspace(context) as workspace:
         chosen = RunFilter(
             workspace.settings.owner,
@@ -55,6 +60,7 @@ def runs(
             model or (),
             since,
             until and until + timedelta(days=1),
+            document,
         )
         found = workspace.figures.find_runs(chosen, sort, limit)
         is_narrowed = chosen != RunFilter(workspace.settings.owner)
@@ -91,9 +97,9 @@ def trace(
         _compare(context, run, beside, as_json=as_json)
         return
     with open_workspace(context) as workspace:
-        found = _find_run(workspace, run)
+        found = find_run(workspace, run)
         whole = build_trace(workspace.figures.events(workspace.settings.owner, found.id))
-    spans = [_find_step(whole, found.id, step)] if step else list(whole.spans)
+    spans = [find_step(whole, found.id, step)] if step else list(whole.spans)
     if as_json or step:
         put_json(_to_json(whole, found, spans))
         return
@@ -120,11 +126,11 @@ def _compare(context: typer.Context, run: str, beside: str, *, as_json: bool) ->
 def _read_side(workspace: Workspace, run_id: str) -> Side:
     from agentkit.ledger.sides import make_side
 
-    found = _find_run(workspace, run_id)
+    found = find_run(workspace, run_id)
     return make_side(found, workspace.figures.events(workspace.settings.owner, found.id))
 
 
-def _find_run(workspace: Workspace, run_id: str) -> RunTotals:
+def find_run(workspace: Workspace, run_id: str) -> RunTotals:
     """The run of that id, or the newest; raises NotFound."""
     from agentkit.ledger.run_list import RunFilter
 
@@ -136,7 +142,8 @@ def _find_run(workspace: Workspace, run_id: str) -> RunTotals:
     return found
 
 
-def _find_step(whole: Trace, run_id: str, step: str) -> Span:
+def find_step(whole: Trace, run_id: str, step: str) -> Span:
+    """The step of that number, or of that call; raises NotFound."""
     found = whole.find(step)
     if found is None:
         listed = f"`python -m agentkit trace {run_id}` lists them"

@@ -50,6 +50,7 @@ _ENDS: dict[EndKind, str] = {
     "finished": "you ended the discussion",
     "speakers": "{told}",
     "allowance": "the limit of {limit} was reached",
+    "budget": "the budget of {limit} a {scope} is used up",
     "price": "the price of {what} is unknown, so a limit of {limit} cannot be kept",
     "window": "{agent} has no tokens left",
     "passages": "{agent} has no further passages",
@@ -71,5 +72,6 @@ def describe_end(end: EndReason) -> str:
         agent=end.agent,
         limit=amount(end.unit, end.limit) if end.unit and end.limit is not None else end.limit,
         told=end.told.rstrip("."),
+        scope=end.scope,
         what=f"the model {end.model}" if end.model else "earlier calls",
     )

@@ -54,13 +54,17 @@ class MarkdownCodeExtractor:
         """The blocks in order; the language is empty when neither the fence nor the code tells
         it.
         """
-        found = fenced_blocks(content_str(message))
-        return [CodeBlock(code, language or _guess_language(code)) for language, code in found]
+        blocks: list[CodeBlock] = []
+        for language, code in fenced_blocks(content_str(message)):
+            blocks.append(CodeBlock(code, language or _guess_language(code)))
+        return blocks
 
 
 def _guess_language(code: str) -> str:
     language = infer_lang(code)
-    return "" if language == UNKNOWN else language
+    if language == UNKNOWN:
+        return ""
+    return language
 
 
 def fenced_blocks(text: str) -> list[tuple[str, str]]:
@@ -80,14 +84,14 @@ def fenced_blocks(text: str) -> list[tuple[str, str]]:
         sign = fence[0]
         if fence.startswith(never[sign]):
             continue
-        end, reopens = _find_end(fences, at, fence)
+        end, following = _find_end(fences, at, fence)
         if end is None:
             never[sign] = fence
             continue
         if end > at:
             code = _dedent(lines[at:end], opening["indent"])
             blocks.append((_find_language(opening["info"]), code))
-        at = end if reopens else end + 1
+        at = following
     return blocks
 
 
@@ -98,23 +102,24 @@ def _find_fences(lines: Sequence[str]) -> Iterator[Fence]:
             yield at, match["fence"], named is not None
 
 
-def _find_end(fences: list[Fence], start: int, fence: str) -> tuple[int | None, bool]:
-    """Index of the line that closes a fence whose code begins at start, and whether that line opens
-    the next block.
+def _find_end(fences: list[Fence], start: int, fence: str) -> tuple[int | None, int]:
+    """Index of the line that closes a fence whose code begins at start, and of the line from which
+    to go on: that one, where it opens the next block, else the one behind.
     """
     depth, last = 1, len(fences)
-    first: tuple[int | None, bool] = (None, False)
+    first: tuple[int | None, int] = (None, start)
     for index in range(bisect_left(fences, start, key=itemgetter(0)), len(fences)):
         at, marks, named = fences[index]
         if depth > last - index + 1:  # it cannot be closed so near
             break
         if not marks.startswith(fence):
             continue
+        following, step = (at, 1) if named else (at + 1, -1)
         if first[0] is None:
-            first, last = (at, named), index + LOOKAHEAD
-        depth += 1 if named else -1
+            first, last = (at, following), index + LOOKAHEAD
+        depth += step
         if depth == 0:
-            return at, False
+            return at, at + 1
     return first
 
 
@@ -175,4 +180,4 @@ def _part_str(part: object) -> str:
             f"Wrong content format: unknown type {kind} within the content; known are"
             f" {', '.join(TEXTS + PICTURES)}."
         )
-    return str(part.get("text") or "")
+    return str(coalesce(part.get("text"), ""))

@@ -21,6 +21,7 @@ from agentkit.coding.base import CodeBlock, CodeExtractor, CommandLineCodeResult
 from agentkit.coding.code_blocks import MarkdownCodeExtractor
 from agentkit.coding.functions import Function, functions_file, packages_of, to_stub
 from agentkit.core import stopping
+from agentkit.core.given import coalesce
 from agentkit.errors import WrongArgument, WrongType
 
 OUTSIDE = "Filename is not in the workspace"
@@ -112,7 +113,7 @@ class CommandLineExecutor(ABC):
         self._functions = list(functions)
         self._functions_module = functions_module
         self._functions_ready = not self._functions
-        self.execution_policies = self._complete_policies(execution_policies or {})
+        self.execution_policies = self._complete_policies(coalesce(execution_policies, {}))
 
     def _complete_policies(self, changes: Mapping[str, bool]) -> dict[str, bool]:
         changed = {self._language(name): runs for name, runs in changes.items()}

@@ -143,7 +143,9 @@ def _format_import(what: Import) -> str:
 
 
 def _format_name(name: str | Alias) -> str:
-    return f"{name.name} as {name.alias}" if isinstance(name, Alias) else name
+    if isinstance(name, Alias):
+        return f"{name.name} as {name.alias}"
+    return name
 
 
 def source_of(function: Function) -> str:
@@ -176,7 +178,9 @@ def source_of(function: Function) -> str:
 def _unwrap(
     function: FunctionWithRequirements[Any, Any] | Callable[..., object],
 ) -> Callable[..., Any]:
-    return function.func if isinstance(function, FunctionWithRequirements) else function
+    if isinstance(function, FunctionWithRequirements):
+        return function.func
+    return function
 
 
 def _is_ours(decorator: ast.expr) -> bool:

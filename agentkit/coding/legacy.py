@@ -85,11 +85,10 @@ def extract_code(
     text = content_str(text)
     if detect_single_line_code:
         return [(language, code.strip()) for language, code in _blocks_and_lines(text)]
-    found = (
-        fenced_blocks(text)
-        if pattern == CODE_BLOCK_PATTERN
-        else re.findall(pattern, text, flags=re.DOTALL)
-    )
+    if pattern == CODE_BLOCK_PATTERN:
+        found = fenced_blocks(text)
+    else:
+        found = re.findall(pattern, text, flags=re.DOTALL)
     return found or [(UNKNOWN, text)]
 
 
@@ -97,7 +96,7 @@ def _blocks_and_lines(text: str) -> Iterator[tuple[str, str]]:
     """Fenced blocks and what stands between backticks, in order; where a block closes is looked up,
     not searched for anew.
     """
-    closings = [match.start() for match in CLOSING.finditer(text)]
+    closings = list(map(re.Match.start, CLOSING.finditer(text)))
     at = text.find("`")
     while at >= 0:
         opening = OPENING.match(text, at)
@@ -201,13 +200,16 @@ def _place_code(folder: Path, filename: str | None, code: str | None, language: 
     """The file to run, with the code in it unless it is there already."""
     text = coalesce(code, "")
     name = filename or file_name_for(text, language)
-    return inside(folder, name) if code is None else write_file(folder, name, text)
+    if code is None:
+        return inside(folder, name)
+    return write_file(folder, name, text)
 
 
 def _check_harmless(file: Path, language: str) -> None:
     """Raise WrongArgument for what must not run on this machine."""
-    text = file.read_text(errors="replace") if file.is_file() else ""
-    LocalCommandLineCodeExecutor.sanitize_command(language, text)
+    if file.is_file():
+        text = file.read_text(errors="replace")
+        LocalCommandLineCodeExecutor.sanitize_command(language, text)
 
 
 def _parse_language(lang: str) -> str:

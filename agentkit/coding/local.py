@@ -116,18 +116,17 @@ class LocalCommandLineCodeExecutor(CommandLineExecutor):
 
 def _make_absolute(context: SimpleNamespace) -> SimpleNamespace:
     """A virtual environment by its whole paths: code runs in a folder of its own."""
-    paths = {
-        name: os.path.abspath(getattr(context, name)) for name in ("env_dir", "env_exe", "bin_path")
-    }
-    return SimpleNamespace(**{**vars(context), **paths})
+    made = SimpleNamespace(**vars(context))
+    for name in ("env_dir", "env_exe", "bin_path"):
+        setattr(made, name, os.path.abspath(getattr(context, name)))
+    return made
 
 
 def _find_dangers(code: str) -> Iterator[tuple[str, str]]:
     """What destroys, and why it is refused; of a program the first call in a command has all
     arguments behind it.
     """
-    joined = code.replace("\\\n", " ")
-    commands = [command[0] for command in COMMAND.finditer(joined)]
+    commands = COMMAND.findall(code.replace("\\\n", " "))
     for (program, arguments, reason), command in product(DANGEROUS, commands):
         called = program.search(command)
         if called is None:

@@ -61,12 +61,16 @@ def docker_works() -> bool:
 
 def without_docker() -> str:
     """What to do where a container is asked for and no Docker answers, for a person to read."""
-    return f"bubblewrap works here: {_BUBBLEWRAP}\n{_START}" if bubblewrap_works() else _HOW
+    if bubblewrap_works():
+        return f"bubblewrap works here: {_BUBBLEWRAP}\n{_START}"
+    return _HOW
 
 
 def without_bubblewrap() -> str:
     """What to do where a sandbox is asked for and bubblewrap makes none, for a person to read."""
-    return f"Docker works here: {_DOCKER}\n{_ALLOW}" if docker_works() else _HOW
+    if docker_works():
+        return f"Docker works here: {_DOCKER}\n{_ALLOW}"
+    return _HOW
 
 
 def how_to_isolate() -> str:

@@ -6,6 +6,7 @@ import asyncio
 import graphlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from agentkit.conversation import announcing
@@ -150,7 +151,8 @@ async def in_order(chat_queue: list[Chat], mode: Mode) -> list[ChatResult]:
     _check_queue(chat_queue)
     if any(map(_list_needed, chat_queue)):
         found = await _by_prerequisites(chat_queue, mode)
-        return [found[chat["chat_id"]] for chat in chat_queue]
+        ids = map(itemgetter("chat_id"), chat_queue)
+        return list(map(found.__getitem__, ids))
     finished: dict[Any, ChatResult] = {}
     for index, given in enumerate(chat_queue):
         finished[index] = await _run(given, finished, mode)
@@ -179,14 +181,14 @@ async def _by_prerequisites(chat_queue: list[Chat], mode: Mode) -> dict[Any, Cha
         ready[chat_id].set()
 
     await mode.gather(*map(run, order))
-    return {chat_id: finished[chat_id] for chat_id in order}
+    return dict(zip(order, map(finished.__getitem__, order), strict=True))
 
 
 async def _run(given: Chat, before: Mapping[Any, ChatResult], mode: Mode) -> ChatResult:
     """One chat of a queue, with the summaries of those before that it does not leave out."""
     left_out = given.get("finished_chat_indexes_to_exclude_from_carryover", [])
-    told = list_missing(before, left_out)
-    chat = _with_summaries(given, [before[each].summary for each in told])
+    told = map(before.__getitem__, list_missing(before, left_out))
+    chat = _with_summaries(given, list(map(attrgetter("summary"), told)))
     result: ChatResult = await mode.peer(chat["sender"], "initiate_chat", **chat)
     return result
 
@@ -243,8 +245,8 @@ def announce_beginning(
     if callable(message):
         opening = getattr(message, "__name__", repr(message))
     items = map(format_item, list_items(options.get("carryover")))
-    told = "".join(f"\ncarried over:\n{item}" for item in items)
-    announcing.note(sender, f"to {recipient}:\n{opening}{told}")
+    told = "\ncarried over:\n".join([f"to {recipient}:\n{opening}", *items])
+    announcing.note(sender, told)
 
 
 def _index_by_id(queue: Sequence[Chat]) -> dict[Any, Chat]:

@@ -45,6 +45,7 @@ from agentkit.conversation.summary import (
 )
 from agentkit.conversation.tooling import Signatures, Toolbox, conversation
 from agentkit.core import stopping, tools
+from agentkit.core.given import coalesce
 from agentkit.core.io import IOStream, quietly
 from agentkit.core.twin import Mode, faces, threaded
 from agentkit.errors import LimitReached, NoModelConfig, UnknownName, WrongArgument, WrongType
@@ -561,7 +562,7 @@ class ConversableAgent(LLMAgent):
             except LimitReached as error:
                 end = end_of(error)
             summary = await self._make_summary(
-                mode, recipient, summary_method, summary_args or {}, cache
+                mode, recipient, summary_method, coalesce(summary_args, {}), cache
             )
         history = self._oai_messages[recipient]
         is_silent, reason = bool(self._is_silent(self, silent)), stop_reason(end)

@@ -15,6 +15,7 @@ _WORDS: dict[EndKind, str] = {
     "finished": "no eligible speaker: the person who watches ended the discussion",
     "speakers": "no eligible speaker: {told}",
     "allowance": "the limit of {limit} was reached",
+    "budget": "the budget of {limit} a {scope} is used up",
     "price": "the price of {what} is unknown, so a limit of {limit} cannot be kept",
     "window": "{agent} has no tokens left: {used} of the {limit} of {model} are used",
     "passages": "{agent} has no further passages",
@@ -33,5 +34,6 @@ def stop_reason(end: EndReason) -> str:
         used=end.used,
         model=end.model,
         told=end.told,
+        scope=end.scope,
         what=f"the model {end.model}" if end.model else "earlier calls",
     )

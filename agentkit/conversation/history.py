@@ -88,12 +88,13 @@ class History:
         their results answer.
         """
         count = coalesce(preserve, 0)
-        if peer is None and count == 0:
-            self.messages.clear()
+        if peer is not None:
+            self.messages[peer] = self._keep_newest(self.messages[peer], count, told)
             return
-        peers = list(self.messages) if peer is None else [peer]
-        for each in peers:
-            self.messages[each] = self._keep_newest(self.messages[each], count, told)
+        if count == 0:
+            self.messages.clear()
+        for each, messages in self.messages.items():
+            self.messages[each] = self._keep_newest(messages, count, told)
 
     def _keep_newest(
         self, messages: list[Stored], count: int, told: Callable[[str], None]

@@ -72,7 +72,7 @@ class Hooks:
         hooks = self.lists["process_all_messages_before_reply"]
         if not hooks or not messages:
             return messages
-        processed = [copied(message) for message in messages]
+        processed = list(map(copied, messages))
         for hook in hooks:
             processed = await mode.invoke(hook, processed)
         return processed

@@ -88,25 +88,34 @@ class Human:
 
     async def _listen(self, mode: Mode, agent: Agent, message: Stored, sender: Agent | None) -> str:
         """What the person says; `exit` ends the chat, an empty text goes on."""
-        who = "the sender" if sender is None else sender.name
+        who = getattr(sender, "name", "the sender")
         full = self.counters[sender] >= self.limits[sender]
-        is_looked_at = self.input_mode != "NEVER" or not full
-        final = is_looked_at and self.is_termination_msg(message)
-        full_at = EndReason("replies", agent.name, self.limits[sender])
+        final = self._is_final(message, full)
         if self.input_mode != "ALWAYS" and not full and not final:
             return ""
+        end = EndReason("replies", agent.name, self.limits[sender])
+        if final:
+            end = EndReason("terminated", who)
         if self.input_mode == "NEVER":
-            self.reasons[sender] = EndReason("terminated", who) if final else full_at
+            self.reasons[sender] = end
             return END
         to = str(message.get("name") or who)
         reply = await self._ask(mode, agent, sender, self._word(agent, who, final=final), to, final)
-        if not reply and final:
-            self.reasons[sender] = EndReason("terminated", who)
-            return END
-        if full and isinstance(reply, runs.Unanswered):  # else they might go on for ever
-            self.reasons[sender] = full_at
+        if reply:
+            return reply
+        # Where nobody answers, they might go on for ever.
+        if final or (full and isinstance(reply, runs.Unanswered)):
+            self.reasons[sender] = end
             return END
         return reply
+
+    def _is_final(self, message: Stored, full: bool) -> bool:
+        """Whether the message ends the chat; where it ends anyway and nobody is asked, that is not
+        looked at.
+        """
+        if full and self.input_mode == "NEVER":
+            return False
+        return self.is_termination_msg(message)
 
     def _word(self, agent: Agent, who: str, *, final: bool) -> str:
         """The question as the console asks it."""
@@ -120,7 +129,8 @@ class Human:
     async def _ask(
         self, mode: Mode, agent: Agent, sender: Agent | None, prompt: str, to: str, final: bool
     ) -> str:
-        token = _moment.set((to, "close" if final else "turn"))
+        moment: Moment = "close" if final else "turn"
+        token = _moment.set((to, moment))
         try:
             reply: str = await mode.peer(agent, "get_human_input", prompt)
         finally:
@@ -165,4 +175,6 @@ def _as_user(reply: str, message: Stored) -> Stored:
     """
     said: Stored = {"role": "user", "content": reply}
     returns = interrupted(message, INTERRUPTED)
-    return with_responses(said, returns) if returns else said
+    if not returns:
+        return said
+    return with_responses(said, returns)

@@ -132,7 +132,7 @@ def make_client(llm_config: Mapping[str, Any]) -> Any:
 
 def list_models(client: object) -> Sequence[Any]:
     """The models that a client asks, as it tells them: none for a client of another kind."""
-    return getattr(client, "models", None) or ()
+    return coalesce(getattr(client, "models", None), ())
 
 
 def offered_tools(llm_config: Mapping[str, Any] | bool | None) -> dict[str, Any]:
@@ -178,8 +178,8 @@ def model_reply(
 
 def _keep_thinking(agent: object, reply: str, response: object) -> None:
     """Let the agent's history know what its model thought before it wrote the reply."""
-    choices = getattr(response, "choices", None) or [None]
-    thinking = read_thinking(getattr(choices[0], "message", None))
+    choices = coalesce(getattr(response, "choices", None), ())
+    thinking = read_thinking(getattr(next(iter(choices), None), "message", None))
     engine = getattr(agent, "_engine", None)
     if thinking and engine is not None:
         engine.history.keep_thinking(reply, thinking)
@@ -189,11 +189,12 @@ def _merge_contexts(messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
     """The contexts of all messages in one, later ones count: so a message can renew what an earlier
     one refers to.
     """
-    merged: dict[str, Any] | None = None
-    for message in messages:
-        if "context" in message:
-            merged = coalesce(merged, {})
-            merged.update(message["context"])
+    contexts = [message["context"] for message in messages if "context" in message]
+    if not contexts:
+        return None
+    merged: dict[str, Any] = {}
+    for context in contexts:
+        merged.update(context)
     return merged
 
 
@@ -209,15 +210,18 @@ def _parse_message(owner: str, reply: Any) -> Stored | None:
         )
     check_reply(f"{owner}: its model", message)
     made = with_functions(message, _normalize)
-    is_empty = made.get("content") is None and not has_calls(made)
-    return None if is_empty else made
+    if made.get("content") is None and not has_calls(made):
+        return None
+    return made
 
 
 def _to_mapping(reply: Any) -> Any:
     """A message of a library as a dict, parts of a content as its content."""
     if hasattr(reply, "model_dump"):
         return reply.model_dump()
-    return {"content": reply} if isinstance(reply, list) else reply
+    if isinstance(reply, list):
+        return {"content": reply}
+    return reply
 
 
 def _normalize(function: FunctionCall) -> FunctionCall:
@@ -228,4 +232,6 @@ def _copy(config: Any) -> Any:
     """A copy of the nested dicts and lists; what lies in them is shared."""
     if type(config) is dict:
         return dict(zip(config, map(_copy, config.values()), strict=True))
-    return list(map(_copy, config)) if type(config) is list else config
+    if type(config) is list:
+        return list(map(_copy, config))
+    return config

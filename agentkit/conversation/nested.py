@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any
 
 from agentkit.conversation.agent import Agent, ChatAgent
@@ -29,10 +30,12 @@ def reply_function(
     """
     check_chats(owner, queue)
     check_flag(owner, "use_async", use_async)
+    summarize: Callable[..., object] = nested_summary
     if use_async:
         _check_ids(owner, queue)
+        summarize = a_nested_summary
     if reply_func == DEFAULT:
-        reply_func = a_nested_summary if use_async else nested_summary
+        reply_func = summarize
     if not callable(reply_func):
         raise WrongArgument(
             f"{owner}: reply_func_from_nested_chats must be {DEFAULT!r} or a callable, not"
@@ -114,13 +117,14 @@ def select_chats(
     """
     if not queue:
         return []
-    chats = [_begin(chat, recipient) for chat in queue]
+    chats = list(map(_begin, queue, repeat(recipient)))
     first = chats[0]
     if first["message"] is None:
         first["message"] = content_of(messages[-1])
     for chat in chats:
-        if callable(chat["message"]):
-            chat["message"] = chat["message"](recipient, messages, sender, config)
+        message = chat["message"]
+        if callable(message):
+            chat["message"] = message(recipient, messages, sender, config)
     if "carryover_config" in first:
         carryover = _make_carryover(first.pop("carryover_config"), recipient, messages, sender)
         first["message"] = with_carryover(recipient.name, first["message"], carryover)
@@ -138,7 +142,7 @@ def _make_carryover(
 ) -> str:
     """What of the outer chat, as others know it, goes into the first inner one."""
     method: object = config.get("summary_method")
-    args: dict[str, Any] = config.get("summary_args") or {}
+    args: dict[str, Any] = coalesce(config.get("summary_args"), {})
     if sender in recipient.chat_messages:
         messages = recipient.chat_messages_for_summary(sender)
     if callable(method):
@@ -151,7 +155,8 @@ def _make_carryover(
             "carryover_config: summary_method must be 'all', 'last_msg', 'reflection_with_llm' or a"
             f" callable, not {method!r}."
         )
-    return "\n".join(text_of(content_of(message)) for message in select(messages))
+    selected = map(content_of, select(messages))
+    return "\n".join(map(text_of, selected))
 
 
 def _select_all(messages: Sequence[AnyMessage]) -> list[AnyMessage]:

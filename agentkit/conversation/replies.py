@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Collection, Sequence
+from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
 from agentkit.conversation.agent import Agent
@@ -107,7 +108,7 @@ class ReplyTable:
         called = [entry for entry in self.entries if not entry["ignore_async_in_sync_chat"]]
         barred = set(filter(is_async, map(_function_of, called)))
         if barred:
-            names = ", ".join(sorted(function.__name__ for function in barred))
+            names = ", ".join(sorted(map(attrgetter("__name__"), barred)))
             raise AsyncReplyInSyncChat(
                 f"{self.owner} has async reply functions ({names}), which a"
                 " sync chat cannot call; use a_initiate_chat, or register them with"

@@ -31,7 +31,7 @@ def last_message_summary(
     # Agents of another make may keep nothing.
     if sender not in getattr(recipient, "chat_messages", ()):
         return ""
-    last = recipient.last_message(sender) or {}
+    last = coalesce(recipient.last_message(sender), {})
     content = content_of(last)
     if isinstance(content, list):
         texts = [str(part["text"]) for part in content if "text" in part]
@@ -76,7 +76,7 @@ def reflect(
         client = getattr(speaker, "client", None)
         if client is not None:
             offered = offered_tools(getattr(speaker, "llm_config", False))
-            asked = [*messages, {"role": role or "system", "content": prompt}]
+            asked = [*messages, {"role": coalesce(role, "system"), "content": prompt}]
             return model_reply(client, asked, cache, speaker, offered)
     raise WrongArgument(
         f"{agent.name}: neither agent has a model to reflect with; give one of them an llm_config."

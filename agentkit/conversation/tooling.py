@@ -8,6 +8,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any, TypeVar
 
 from agentkit.conversation.agent import Agent, Remembering
@@ -15,6 +16,7 @@ from agentkit.conversation.checks import check_agent, check_kind, check_messages
 from agentkit.core import bus, replay, tools
 from agentkit.core.given import coalesce, to_list
 from agentkit.core.io import IOStream
+from agentkit.core.lenient import find_below
 from agentkit.core.twin import Mode
 from agentkit.errors import NoModelConfig, Stopped, WrongArgument, explain
 from agentkit.events import ToolCalled, ToolReturned
@@ -84,9 +86,19 @@ class Toolbox:
         """Run one call and give whether it went well, and the result as a message; errors become
         its content.
         """
-        name, arguments = str(call.get("name") or ""), call.get("arguments")
-        if known := self._find_recorded(name, arguments):
+        name, arguments = str(coalesce(call.get("name"), "")), call.get("arguments")
+        known = self._find_recorded(name, arguments)
+        if known is not None:
             return known.ok, {"name": name, "role": "function", "content": known.content}
+        ok, content = await self._run_announced(mode, name, arguments)
+        if verbose:
+            IOStream.get_default().print(
+                f"\nInput arguments: {arguments}\nOutput:\n{content}", flush=True
+            )
+        return ok, {"name": name, "role": "function", "content": content}
+
+    async def _run_announced(self, mode: Mode, name: str, arguments: Any) -> tuple[bool, Any]:
+        """Run one call, and tell whoever listens when it begins and when it is over."""
         call_id, began = new_id(), time.monotonic()
         if bus.heard():
             bus.emit(ToolCalled(call_id, self.owner, name, tools.to_text(arguments)))
@@ -103,23 +115,13 @@ class Toolbox:
                 seconds = time.monotonic() - began
                 shown = tools.to_text(content)
                 bus.emit(ToolReturned(call_id, self.owner, name, ok, shown, seconds, passages))
-        if verbose:
-            IOStream.get_default().print(
-                f"\nInput arguments: {arguments}\nOutput:\n{content}", flush=True
-            )
-        return ok, {"name": name, "role": "function", "content": content}
+        return ok, content
 
     def _find_recorded(self, name: str, arguments: object) -> ToolReturned | None:
         """What the call gave before the run broke off with which this one goes on."""
-        recording = replay.current()
-        if recording is None or replay.is_run_again(self.functions.get(name)):
+        if replay.is_run_again(self.functions.get(name)):
             return None
-        found = recording.take_result(self.owner, name, tools.to_text(arguments))
-        if found is None:
-            return None
-        for event in found:
-            bus.emit(event)
-        return found[1]
+        return replay.tell_result(self.owner, name, tools.to_text(arguments))
 
     async def _run(
         self, mode: Mode, name: str, arguments: str | Mapping[str, Any] | None
@@ -162,7 +164,8 @@ async def tool_calls_reply(mode: Mode, agent: Agent, message: Stored) -> tuple[b
 
 
 async def _execute_tool(mode: Mode, agent: Agent, call: ToolCall) -> ToolResponse:
-    result = await _execute(mode, agent, dict(call.get("function") or {}))
+    called = coalesce(call.get("function"), {})
+    result = await _execute(mode, agent, dict(called))
     response: ToolResponse = {"role": "tool", "content": result["content"]}
     if call.get("id") is None:
         return response
@@ -247,7 +250,7 @@ class Signatures:
             raise NoModelConfig(
                 f"{self.owner} needs an llm_config before its model can be told about a function."
             )
-        known = config.get(key) or []
+        known = coalesce(config.get(key), [])
         change = self._remove if is_remove else self._add
         config[key] = change(key, known, signature)
         if not config[key]:
@@ -282,8 +285,9 @@ class Signatures:
 
 
 def _name_of(key: str, signature: Mapping[str, Any]) -> Any:
-    inner = signature.get("function") if key == "tools" else signature
-    return inner.get("name") if isinstance(inner, Mapping) else None
+    if key == "tools":
+        return find_below(signature, "function", "name")
+    return signature.get("name")
 
 
 def describe(
@@ -320,10 +324,11 @@ def remember(function: Callable[..., object], name: str, description: str | None
     """Keep the name and the description for the next decorator; bound methods and built-ins cannot
     keep any.
     """
-    if inspect.isfunction(function) or isinstance(function, functools.partial):
-        function._name = name  # type: ignore[union-attr]
-        if description is not None:
-            function._description = description  # type: ignore[union-attr]
+    if not isinstance(function, FunctionType | functools.partial):
+        return
+    function._name = name  # type: ignore[union-attr]
+    if description is not None:
+        function._description = description  # type: ignore[union-attr]
 
 
 def conversation(

@@ -45,7 +45,9 @@ def unused_user() -> int | None:
     """A number of a user for a sandbox when this process is root; None when it stays the user that
     it is.
     """
-    return random.choice(_UNUSED_USERS) if os.geteuid() == 0 else None
+    if os.geteuid() == 0:
+        return random.choice(_UNUSED_USERS)
+    return None
 
 
 def as_user(user: int | None, *rights: str) -> list[str]:

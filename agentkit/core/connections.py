@@ -23,6 +23,7 @@ from urllib.request import getproxies
 
 from agentkit.core import stopping
 from agentkit.core.address import server_of
+from agentkit.core.given import coalesce
 from agentkit.errors import Stopped
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ def stoppable(held: Line) -> Iterator[Line]:
 
 def is_loopback(address: str) -> bool:
     """Whether the address is on this machine."""
-    host = urlsplit(address).hostname or ""
+    host = coalesce(urlsplit(address).hostname, "")
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

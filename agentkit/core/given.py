@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from itertools import filterfalse
 from typing import Any, TypeGuard, TypeVar
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 
 def coalesce(value: T | None, default: T) -> T:
     """The value, or the default where it is None; other empty values count."""
-    return default if value is None else value
+    if value is None:
+        return default
+    return value
 
 
 def to_list(given: Any, kinds: Any) -> list[Any]:
@@ -24,6 +27,16 @@ def to_list(given: Any, kinds: Any) -> list[Any]:
 def is_list_of(value: object, kinds: Any) -> TypeGuard[list[Any]]:
     """Whether it is a list or a tuple, and each of it is of these kinds."""
     return isinstance(value, list | tuple) and all(isinstance(each, kinds) for each in value)
+
+
+def pick(values: Mapping[K, T], keys: Container[K]) -> dict[K, T]:
+    """What stands under these keys, as far as they are there."""
+    return {key: value for key, value in values.items() if key in keys}
+
+
+def pick_given(values: Mapping[K, T | None]) -> dict[K, T]:
+    """All but what is None."""
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def list_missing(values: Iterable[T], others: Container[T]) -> list[T]:

@@ -91,7 +91,9 @@ class IOConsole(IOStream):
 
     def input(self, prompt: str = "", *, password: bool = False) -> str:
         """Read a line from standard input."""
-        return getpass.getpass(prompt or "Password: ") if password else input(prompt)
+        if password:
+            return getpass.getpass(prompt or "Password: ")
+        return input(prompt)
 
 
 class Quiet(IOConsole):

@@ -8,7 +8,9 @@ from typing import Any
 
 def count_or_zero(value: object) -> int:
     """The value if it is a whole number above 0, else 0."""
-    return value if type(value) is int and value > 0 else 0
+    if type(value) is not int:
+        return 0
+    return max(0, value)
 
 
 def find_below(value: object, *keys: str) -> Any:

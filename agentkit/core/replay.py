@@ -16,9 +16,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain, takewhile
+from operator import eq, itemgetter
 from random import Random
 from typing import Any, Generic, TypeVar, cast
 
+from agentkit.core import bus
+from agentkit.core.given import coalesce
 from agentkit.errors import ReplayDiffers
 from agentkit.events import (
     CodeRan,
@@ -88,8 +92,7 @@ class _Shelf(Generic[T]):
         self._things[key].append(thing)
 
     def first(self, key: Key) -> T | None:
-        things = self._things[key]
-        return things[0] if things else None
+        return next(iter(self._things[key]), None)
 
     def take(self, key: Key) -> T | None:
         things = self._things[key]
@@ -118,9 +121,13 @@ class Recording:
         `change` is what is different, where the run begins from a finished one.
         """
         self.root = root
-        self._change, self._is_told = change, False
+        self.repeats = change is not None
+        """Whether the run begins from a finished one, so that what it does anew was done before."""
+        self._change, self._is_told = coalesce(change, _NO_CHANGE), False
         self._on_live, self._read_request = on_live, read_request
         self._replies: dict[str, list[ModelReplied]] = defaultdict(list)
+        self._places: dict[str, int] = {}
+        """Which of the model calls each is, from 1, by its id."""
         self._unfinished: set[Key] = set()
         self._open: set[str] = set()
         self._within_tools: set[str] = set()
@@ -137,11 +144,15 @@ class Recording:
         self._is_live = False
         self._begun: dict[str, Any] = {}
         for event in events:
-            if add := _ADD.get(type(event)):
-                add(self, event)
+            add = _ADD.get(type(event), Recording._pass_over)
+            add(self, event)
+
+    def _pass_over(self, event: Event) -> None:
+        """Of other events nothing is served."""
 
     def _add_call(self, event: ModelCalled) -> None:
         if event.purpose == "chat":
+            self._places.setdefault(event.call_id, len(self._places) + 1)
             self._unfinished.add((event.agent, event.asked))
 
     def _add_reply(self, event: ModelReplied) -> None:
@@ -158,8 +169,7 @@ class Recording:
 
     def _add_result(self, event: ToolReturned) -> None:
         self._open.discard(event.call_id)
-        if step := self._begun.get(event.call_id):
-            step.end = event
+        self._end(event.call_id, event)
         for passage in event.passages:
             self._numbers.setdefault(int(passage["marker"]), span_of(passage))
 
@@ -170,7 +180,13 @@ class Recording:
     def _add_answer(self, event: HumanAnswered) -> None:
         if event.place is not None:
             self._said.put((str(event.place),), event.text)
-        elif step := self._begun.get(event.request_id):
+            return
+        self._end(event.request_id, event)
+
+    def _end(self, begun_id: str, event: Event) -> None:
+        """The end of a step whose begin is recorded."""
+        step = self._begun.get(begun_id)
+        if step is not None:
             step.end = event
 
     def _add_code(self, event: CodeRan) -> None:
@@ -201,42 +217,40 @@ class Recording:
 
     def _find_first(self) -> ModelReplied | None:
         """What comes before anything that is done anew, where that is so."""
-        if self._change is None or not self._change.is_strict:
+        if not self._change.is_strict:
             return None
-        left = (reply for waiting in self._replies.values() for reply in waiting)
-        return next((one for one in left if one.call_id not in self._within_tools), None)
+        for reply in chain.from_iterable(self._replies.values()):
+            if reply.call_id not in self._within_tools:
+                return reply
+        return None
 
     @property
     def origin(self) -> tuple[str, int]:
         """The finished run that the run begins from, and its model call from which on it does
         things anew; empty and 0 for none.
         """
-        return (self._change.run_id, self._change.from_step) if self._change else ("", 0)
-
-    @property
-    def repeats(self) -> bool:
-        """Whether the run begins from a finished one, so that what it does anew was done before."""
-        return self._change is not None
+        return self._change.run_id, self._change.from_step
 
     def name_of(self, model: str) -> str:
         """The name under which the model is asked, as far as requests are compared."""
-        if self._change and self._change.model_name and model == self._change.instead_of_it:
-            return self._change.model_name
+        if model == self._change.instead_of_it:
+            return self._change.model_name or model
         return model
 
     def revise(self, agent: str, messages: list[M]) -> list[M]:
         """The messages of a call that is made anew, with the instructions that are to be tried."""
         change = self._change
-        if change is None or change.instructions is None or agent != change.agent or not messages:
+        if change.instructions is None or agent != change.agent or not messages:
             return messages
-        told = {**messages[0], "content": change.instructions}
-        if messages[0].get("role") == "system":
-            return cast(list[M], [told, *messages[1:]])
-        if self._is_told:
-            return messages
-        self._is_told = True
-        told = {**messages[-1], "content": change.instructions}
-        return cast(list[M], [*messages[:-1], told])
+        place = 0
+        if messages[0].get("role") != "system":
+            if self._is_told:
+                return messages
+            self._is_told = True
+            place = len(messages) - 1
+        revised = list(messages)
+        revised[place] = cast(M, {**messages[place], "content": change.instructions})
+        return revised
 
     def has_result(self, agent: str, name: str, arguments: str) -> bool:
         """Whether such a call of a tool is recorded, however its arguments are laid out."""
@@ -254,8 +268,7 @@ class Recording:
         self, agent: str, name: str, arguments: str
     ) -> tuple[ToolCalled, ToolReturned] | None:
         """A call of a tool with its result; None when it is to be run."""
-        step = self._take(self._tools, (agent, name, arguments))
-        return step.whole if step else None
+        return self._take_whole(self._tools, (agent, name, arguments))
 
     def has_begun(self, agent: str, name: str, arguments: str) -> bool:
         """Whether the next such call had begun, and nobody knows how it ended."""
@@ -285,8 +298,7 @@ class Recording:
         self, agent: str, prompt: str, draft: str
     ) -> tuple[HumanInputRequested, HumanAnswered] | None:
         """What a person was asked and answered; None when they are to be asked."""
-        step = self._take(self._questions, (agent, prompt, draft))
-        return step.whole if step else None
+        return self._take_whole(self._questions, (agent, prompt, draft))
 
     def take_code(self, agent: str, language: str, code: str) -> CodeRan | None:
         """What came of a block of code; None when it is to be run."""
@@ -298,8 +310,8 @@ class Recording:
 
     def numbered(self) -> list[dict[str, Any]]:
         """The hits that tools had given numbers to, from 1 on, as in the events of their search."""
-        found = [self._spans.get(self._numbers[one]) for one in sorted(self._numbers)]
-        return [hit for hit in found if hit is not None]
+        in_order = map(itemgetter(1), sorted(self._numbers.items()))
+        return [self._spans[span] for span in in_order if span in self._spans]
 
     def go_live(self) -> None:
         """Something is done from here on that was not recorded."""
@@ -315,23 +327,34 @@ class Recording:
             self.go_live()
         return found
 
-    def _refuse(self, expected: ModelReplied, messages: Messages) -> None:
-        then, at = self._read_request(expected.call_id), 0
-        while at < min(len(then), len(messages)) and hash_of(then[at]) == hash_of(messages[at]):
-            at += 1
-        raise ReplayDiffers(
-            f"{expected.agent or 'The model'} would be asked something else now than"
-            f" {self._then}: {_describe_difference(then[at:], messages[at:], at)}. Nothing was"
-            f" asked. {self._advice}; what there was is kept."
-        )
+    def _take_whole(self, shelf: _Shelf[_Step[B, E]], key: Key) -> tuple[B, E] | None:
+        """The next step of this key, if it is known how it ended."""
+        step = self._take(shelf, key)
+        return None if step is None else step.whole
 
-    @property
-    def _then(self) -> str:
-        return "in the answer before" if self.repeats else "before the app was closed"
+    def _refuse(self, expected: ModelReplied, messages: Messages) -> None:
+        then = self._read_request(expected.call_id)
+        hashes = [list(map(hash_of, then)), list(map(hash_of, messages))]
+        at = _count_alike(*hashes)
+        difference = ReplayDiffers(
+            f"{expected.agent or 'The model'} would be asked something else now than"
+            f" {self._describe_then(expected.call_id)}:"
+            f" {_describe_difference(then[at:], messages[at:], at)}. Nothing was asked."
+            f" {self._advice}; what there was is kept."
+        )
+        difference.call_id = expected.call_id
+        raise difference
+
+    def _describe_then(self, call_id: str) -> str:
+        if not self.repeats:
+            return "before the app was closed"
+        return f"in the answer before, at its model call {self._places.get(call_id, 1)}"
 
     @property
     def _advice(self) -> str:
-        return "Begin at an earlier step" if self.repeats else "Try again from the beginning"
+        if self.repeats:
+            return "Begin at an earlier step"
+        return "Try again from the beginning"
 
 
 _ADD: dict[type[Event], Callable[[Recording, Any], None]] = {
@@ -364,12 +387,20 @@ def _way(exact: bool) -> str:
 
 
 def _describe_difference(then: Messages, now: Messages, at: int) -> str:
+    if not then and not now:
+        return "its messages are the same, but not the tools or the parameters"
     if not then or not now:
         return f"there are {'more' if now else 'fewer'} messages than {at}"
     old, new = (json.dumps(one[0], ensure_ascii=False, default=str) for one in (then, now))
-    start = next((n for n, pair in enumerate(zip(old, new, strict=False)) if len({*pair}) > 1), 0)
+    start = _count_alike(old, new)
     cut = slice(max(0, start - _SHOWN // 2), start + _SHOWN)
     return f"message {at + 1} was «…{old[cut]}…» and is «…{new[cut]}…»"
+
+
+def _count_alike(one: Sequence[object], other: Sequence[object]) -> int:
+    """How many of both agree, from their beginning on."""
+    agreeing = map(eq, one, other)
+    return len(list(takewhile(bool, agreeing)))
 
 
 def hash_of(value: object) -> str:
@@ -399,6 +430,9 @@ def is_run_again(tool: object) -> bool:
     return bool(getattr(tool, "runs_again", False))
 
 
+_NO_CHANGE = Change(is_strict=False)
+_NOTHING = Recording()
+"""Where nothing is gone on with."""
 _current: ContextVar[Recording | None] = ContextVar("agentkit_replay", default=None)
 _chance: ContextVar[Random | None] = ContextVar("agentkit_chance", default=None)
 _side_by_side: ContextVar[bool] = ContextVar("agentkit_side_by_side", default=False)
@@ -411,14 +445,12 @@ def current() -> Recording | None:
 
 def name_of(model: str) -> str:
     """The name under which a model is asked, as far as requests are compared."""
-    recording = _current.get()
-    return recording.name_of(model) if recording else model
+    return coalesce(_current.get(), _NOTHING).name_of(model)
 
 
 def revise(agent: str, messages: list[M]) -> list[M]:
     """The messages of a call that is made anew; others than these where instructions are tried."""
-    recording = _current.get()
-    return recording.revise(agent, messages) if recording else messages
+    return coalesce(_current.get(), _NOTHING).revise(agent, messages)
 
 
 @contextmanager
@@ -435,6 +467,22 @@ def replaying(recording: Recording | None, root: str = "") -> Iterator[None]:
 def chance() -> Random:
     """What decides by chance: in a run the same when it is gone on with."""
     return _chance.get() or Random(random.getrandbits(64))
+
+
+def tell_result(agent: str, name: str, arguments: str) -> ToolReturned | None:
+    """What a call of a tool gave before the run broke off with which this one goes on; it is told
+    again. None when the tool is to be run.
+    """
+    recording = _current.get()
+    if recording is None:
+        return None
+    found = recording.take_result(agent, name, arguments)
+    if found is None:
+        return None
+    called, returned = found
+    bus.emit(called)
+    bus.emit(returned)
+    return returned
 
 
 def work_side_by_side() -> None:

@@ -78,7 +78,9 @@ class Mode:
 
         def call() -> object:
             result = function(*args, **kwargs)
-            return wait_for(result) if inspect.isawaitable(result) else result
+            if inspect.isawaitable(result):
+                return wait_for(result)
+            return result
 
         return stopping.call_or_leave(call)
 
@@ -212,7 +214,9 @@ def finish(result: Any) -> Any:
     """What a sync or async callable gave to sync code; an awaitable is waited for by
     `wait_for`.
     """
-    return wait_for(result) if inspect.isawaitable(result) else result
+    if inspect.isawaitable(result):
+        return wait_for(result)
+    return result
 
 
 def wait_for(awaitable: Awaitable[T]) -> T:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 from agentkit import private
 from agentkit.database import copies
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 Values = Sequence[Any] | Mapping[str, Any]
 Migration = Callable[["Database"], None]
+T = TypeVar("T")
 _IN_MEMORY = Path(":memory:")
+_BATCH = 65_536
+"""Rows that are read at a time."""
 
 
 def to_array(column: pyarrow.ChunkedArray | pyarrow.Array) -> np.ndarray:
@@ -57,6 +60,8 @@ class Database:
         self._backup: Path | None = None
         self._changed = False
         """Whether a step has changed the file since the backup."""
+        self.changes = 0
+        """A number that rises with every transaction that is committed."""
         self._open()
         self.execute(
             "create table if not exists migrations"
@@ -69,6 +74,7 @@ class Database:
             self._cursor().execute(sql, _storable(values))
         if not self.in_transaction:  # the log is written when it ends
             self._close_log()
+            self.changes += 1
 
     def insert(self, table: str, row: Mapping[str, Any]) -> None:
         """Insert one row; the keys are column names."""
@@ -133,6 +139,21 @@ class Database:
         with self._translate_errors():
             return self._cursor().sql(sql, params=_storable(values) or None).to_arrow_table()
 
+    def read_together(
+        self,
+        statements: Mapping[str, tuple[str, Values]],
+        take: Callable[[pyarrow.RecordBatchReader], T],
+    ) -> dict[str, T]:
+        """What `take` makes of each result, batch by batch; all are of the same moment."""
+        with self._translate_errors(), self._connection.cursor() as cursor:
+            cursor.execute("begin transaction read only")
+            read = {}
+            for name, (sql, values) in statements.items():
+                found = cursor.sql(sql, params=_storable(values) or None)
+                read[name] = take(found.to_arrow_reader(_BATCH))
+            cursor.execute("commit")
+        return read
+
     def copy_to(
         self, path: Path, form: Literal["csv", "parquet"], sql: str, values: Values = ()
     ) -> None:
@@ -164,6 +185,7 @@ class Database:
                     yield
                     cursor.execute("commit")
                 self._close_log()
+                self.changes += 1
                 self._revisions.update(self._local.touched)
             except BaseException:
                 _roll_back(cursor)

@@ -13,6 +13,8 @@ from agentkit.ledger.export import FileForm, calls_file
 from agentkit.ledger.queries import CallFilter, Group, GroupTotals, RunTotals, Totals
 from agentkit.ledger.run_list import RunFilter, RunSort
 from agentkit.ledger.store import Ledger
+from agentkit.ledger.usage import sums
+from agentkit.ledger.usage.sums import Sums
 
 
 class Figures:
@@ -25,8 +27,12 @@ class Figures:
         """Sums over all calls that the filter means."""
         return queries.totals(self._ledger, calls)
 
+    def measure(self, calls: CallFilter) -> Sums:
+        """The figures of the usage page over all calls that the filter means."""
+        return sums.measure(self._ledger, calls)
+
     def groups(self, calls: CallFilter, by: Group, timezone: str = "UTC") -> list[GroupTotals]:
-        """The sums by day (in `timezone`, an IANA name), model, agent, chat or run.
+        """The sums by day (in `timezone`, an IANA name), or by any other Group.
 
         Raises ConfigError for a zone that does not exist.
         """

@@ -15,6 +15,7 @@ from agentkit.core.address import ON_THIS_MACHINE
 from agentkit.database import Row
 from agentkit.errors import ConfigError, NotFound
 from agentkit.event_json import from_json
+from agentkit.event_values import CallStatus
 from agentkit.events import Event, ModelCalled, Purpose, Recorded, RunStarted
 from agentkit.ledger import requests
 from agentkit.ledger.rows import RunKey
@@ -23,7 +24,19 @@ from agentkit.ledger.store import Ledger
 if TYPE_CHECKING:
     import pandas
 
-Group = Literal["day", "model", "agent", "chat", "run"]
+Group = Literal[
+    "day",
+    "model",
+    "agent",
+    "chat",
+    "run",
+    "team",
+    "purpose",
+    "owner",
+    "provider",
+    "collection",
+    "status",
+]
 E = TypeVar("E", bound=Event)
 
 
@@ -41,9 +54,21 @@ class CallFilter:
     purpose: Literal[""] | Purpose = ""
     chat: str = ""
     """The id of one."""
+    statuses: Sequence[CallStatus] = ()
+    providers: Sequence[str] = ()
+    teams: Sequence[str] = ()
+    """Their ids; as with agents, an empty one is meant where there was none."""
+    collections: Sequence[str] = ()
+    """Of the chats, by name."""
+    purposes: Sequence[str] = ()
+    chats: Sequence[str] = ()
+    everyone: bool = False
+    """Whether the calls of all owners are meant, or those of `owners`, and not only of `owner`."""
+    owners: Sequence[str] = ()
 
     def where(self) -> tuple[str, list[Any]]:
         """The SQL condition over `c` (llm_calls) and its values."""
+        mine = {} if self.everyone else {"c.owner = ?": self.owner}
         conditions: dict[str, Any] = {
             "c.finished_at >= ?": self.since,
             "c.finished_at < ?": self.until,
@@ -51,12 +76,18 @@ class CallFilter:
             "list_contains(?, c.agent)": list(self.agents),
             "c.purpose = ?": self.purpose,
             "c.chat_id = ?": self.chat,
+            "list_contains(?, c.status)": list(self.statuses),
+            "list_contains(?, c.provider)": list(self.providers),
+            "list_contains(?, coalesce(c.team, ''))": list(self.teams),
+            "list_contains(?, coalesce(c.collection, ''))": list(self.collections),
+            "list_contains(?, c.purpose)": list(self.purposes),
+            "list_contains(?, coalesce(c.chat_id, ''))": list(self.chats),
+            "list_contains(?, c.owner)": list(self.owners),
         }
-        meant = {"c.owner = ?": self.owner}
-        meant |= {sql: value for sql, value in conditions.items() if value}
+        meant = mine | {sql: value for sql, value in conditions.items() if value}
         # What an imported chat took was paid for elsewhere: it counts in that chat alone.
-        here = "" if self.chat else " and not c.imported"
-        return " and ".join(meant) + here, list(meant.values())
+        here = "true" if self.chat else "not c.imported"
+        return " and ".join([here, *meant]), list(meant.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +169,14 @@ def of_messages(ledger: Ledger, owner: str, message_ids: Sequence[str]) -> dict[
         row.pop("message"): Totals(**row)
         for row in ledger.database.rows(sql, [owner, list(message_ids)])
     }
+
+
+def of_runs(ledger: Ledger, owner: str, run_ids: Sequence[str]) -> dict[str, Totals]:
+    """The sums by run, for those runs that took calls."""
+    which = "c.owner = ? and list_contains(?, c.run_id)"
+    sql = f"select c.run_id as run, {_SUMS} from llm_calls c where {which} group by all"
+    rows = ledger.database.rows(sql, [owner, list(run_ids)])
+    return {row.pop("run"): Totals(**row) for row in rows}
 
 
 def of_agents(
@@ -228,16 +267,6 @@ def every_call(chosen: CallFilter) -> tuple[str, list[Any]]:
         from llm_calls c left join chats h on h.id = c.chat_id and h.deleted_at is null
         where {where} order by c.finished_at desc, c.id, c.attempt"""
     return sql, values
-
-
-def known_values(ledger: Ledger, owner: str, column: Literal["model", "agent"]) -> list[str]:
-    """The models or agents that occur in the owner's calls, sorted."""
-    return [
-        row["name"]
-        for row in ledger.database.rows(
-            f"select distinct {column} as name from llm_calls where owner = ? order by 1", [owner]
-        )
-    ]
 
 
 def runs(ledger: Ledger, owner: str, limit: int = 50, kind: str = "") -> list[dict[str, Any]]:
@@ -454,4 +483,10 @@ _KEYS: dict[Group, tuple[str, str]] = {
         ),
     ),
     "run": ("coalesce(c.run_id, '')", "coalesce(r.title, 'outside runs')"),
+    "team": ("coalesce(c.team, '')", "coalesce(c.team, '')"),
+    "purpose": ("c.purpose", "c.purpose"),
+    "owner": ("c.owner", "c.owner"),
+    "provider": ("c.provider", "c.provider"),
+    "collection": ("coalesce(c.collection, '')", "coalesce(c.collection, '')"),
+    "status": ("c.status", "c.status"),
 }

@@ -22,10 +22,12 @@ from agentkit.events import (
     Thinking,
     TokenDelta,
 )
-from agentkit.ledger import requests
+from agentkit.ledger import requests, run_documents
 from agentkit.ledger.finding import fold
 from agentkit.ledger.listing import CHATS
 from agentkit.ledger.requests import LastLists, Lists
+from agentkit.ledger.spending import Spending, SpentCall
+from agentkit.ledger.steps import keep_steps
 
 _ENDS = {RunFinished: "finished", RunFailed: "failed", RunStopped: "stopped"}
 
@@ -46,6 +48,7 @@ class RunKey:
 class Written:
     """What a ledger need not look up, since it has written it."""
 
+    spending: Spending
     lists: Lists = field(default_factory=Lists)
     begun: set[str] = field(default_factory=set)
     """Calls of whose replies there are pieces."""
@@ -63,12 +66,14 @@ def insert(
     With `again`, those that are there already are passed over.
     """
     lists = written.lists.with_new()
-    with database.transaction():
-        known = _read_stored(database, run) if again else set()
-        new = [one for one in recorded if one.seq not in known]
+    known = _read_stored(database, run) if again else set()
+    new = [one for one in recorded if one.seq not in known]
+    with written.spending.storing(_find_calls(run, new)), database.transaction():
         _insert_events(database, run, new, lists)
         for one in new:
             _insert_what_follows(database, run, one, written.begun)
+            run_documents.keep_documents(database, run.id, one.event)
+        keep_steps(database, run.id, new)
     if not database.in_transaction:  # else what is around it may still fail
         written.lists.settle(lists)
 
@@ -84,14 +89,33 @@ def call_data(
     }
 
 
-def insert_call(database: Database, owner: str, recorded: Recorded) -> None:
+def insert_call(database: Database, owner: str, recorded: Recorded, spending: Spending) -> None:
     """Store a model call that belongs to no run; raises StoreError, WrongArgument for another
     event.
     """
     if not isinstance(recorded.event, ModelReplied):
         raise WrongArgument(f"A {type(recorded.event).__name__} is no model call that ended.")
-    with database.transaction():
-        _add_call(database, RunKey("", owner), recorded.event, _time(recorded))
+    run = RunKey("", owner)
+    with spending.storing(_find_calls(run, [recorded])), database.transaction():
+        _add_call(database, run, recorded.event, _time(recorded))
+
+
+def _find_calls(run: RunKey, recorded: Sequence[Recorded]) -> list[SpentCall]:
+    """What the model calls among these spent."""
+    return [
+        SpentCall(
+            one.event.call_id,
+            run.owner,
+            run.chat_id or "",
+            run.id,
+            _time(one),
+            one.event.usage.total,
+            one.event.cost,
+            one.event.attempt,
+        )
+        for one in recorded
+        if isinstance(one.event, ModelReplied) and not one.event.replayed
+    ]
 
 
 def _read_stored(database: Database, run: RunKey) -> set[int]:
@@ -255,5 +279,17 @@ def _add_call(database: Database, run: RunKey, event: ModelReplied, at: datetime
             "first_token_s": event.first_token_s,
             "finished_at": at,
             "raw_usage": json.dumps(event.raw_usage, ensure_ascii=False),
+            "retry_in_s": event.retry_in_s,
+            **_find_asked(database, run),
         },
     )
+
+
+def _find_asked(database: Database, run: RunKey) -> Row:
+    """Which team a call was made for, and the collection of its chat."""
+    row = database.row(
+        """select coalesce((select team from runs where id = ?), '') as team,
+        coalesce((select collection from chats where id = ?), '') as collection""",
+        [run.id, run.chat_id],
+    )
+    return row or {}

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from agentkit.errors import NotFound
 from agentkit.ledger.queries import RUN, RUN_SUMS, RunTotals
+from agentkit.ledger.run_documents import HOWS, OF_DOCUMENT, How
 from agentkit.ledger.store import Ledger
 
 RunSort = Literal["newest", "oldest", "longest", "dearest", "tokens"]
@@ -42,7 +43,16 @@ class RunFilter:
     since: datetime | None = None
     until: datetime | None = None
     document_id: str = ""
-    """A document that it took in."""
+    """A document that it took in, found or cited."""
+    hows: Sequence[How] = HOWS
+    """What it had to do with that document: one of these."""
+    agents: Sequence[str] = ()
+    """Of whose calls of models it has one; as with servers and statuses."""
+    servers: Sequence[str] = ()
+    calls: Sequence[str] = ()
+    """How a call ended, such as `failed`."""
+    chats: Sequence[str] = ()
+    """The ids of those that it belongs to."""
 
     def where(self) -> tuple[str, list[Any]]:
         """The SQL condition over `r` (runs) and its values."""
@@ -53,18 +63,21 @@ class RunFilter:
             _CALLED: list(self.models),
             "r.started_at >= ?": self.since,
             "r.started_at < ?": self.until,
-            _TOOK_IN: self.document_id,
+            _CALLED.replace("model", "agent"): list(self.agents),
+            _CALLED.replace("model", "provider"): list(self.servers),
+            _CALLED.replace("model", "status"): list(self.calls),
+            "list_contains(?, coalesce(r.chat_id, ''))": list(self.chats),
         }
         meant = [("r.owner = ?", [self.owner])]
         meant += [(sql, [value]) for sql, value in conditions.items() if value]
         meant += [(_SAYS, [word, word, word]) for word in self.words.lower().split()]
+        if self.document_id:
+            meant.append((OF_DOCUMENT, [self.document_id, [*self.hows]]))
         sql = " and ".join(sql for sql, _ in meant)
         return sql, [value for _, values in meant for value in values]
 
 
 _CALLED = "r.id in (select run_id from llm_calls where list_contains(?, model))"
-_TOOK_IN = """r.id in (select run_id from events
-    where kind = 'DocumentDone' and data->>'document_id' = ?)"""
 _SAYS = """(contains(lower(r.title), ?) or r.id = ? or r.id in (
     select run_id from messages where role = 'user' and contains(lower(content), ?)))"""
 

@@ -11,6 +11,8 @@ from agentkit.event_json import from_json
 from agentkit.events import ModelCalled
 from agentkit.ledger.requests import LastLists, Lists
 from agentkit.ledger.rows import RunKey, call_data
+from agentkit.ledger.run_documents import create_table
+from agentkit.ledger.steps import create_steps
 
 
 def create_tables(database: Database) -> None:
@@ -99,6 +101,16 @@ def add_feedback(database: Database) -> None:
     database.execute(_FEEDBACK)
 
 
+def add_run_documents(database: Database) -> None:
+    """Version 10: which documents a run took in, found or cited."""
+    create_table(database)
+
+
+def add_usage(database: Database) -> None:
+    """What runs did beside asking models, in narrow rows; the team and the collection of calls."""
+    create_steps(database)
+
+
 MIGRATIONS = (
     create_tables,
     add_thinking,
@@ -109,6 +121,8 @@ MIGRATIONS = (
     add_order,
     add_team,
     add_feedback,
+    add_run_documents,
+    add_usage,
 )
 
 _TABLES = (

@@ -6,6 +6,7 @@ It only computes; `trace.py` reads the events.
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -27,6 +28,7 @@ SpanKind = Literal[
     "message",
     "speaker",
     "document",
+    "trial",
     "note",
     "unknown",
 ]
@@ -153,11 +155,14 @@ class Trace:
         }
 
 
-def arrange(spans: Sequence[Span]) -> tuple[Span, ...]:
+def arrange(spans: Sequence[Span], given: Mapping[int, str]) -> tuple[Span, ...]:
     """The spans as a tree, the run first: each within the innermost one that holds it, after it,
     and those marked that decided when the run ended.
+
+    Of several that went on at the same time that one holds it which was given what it was: `given`
+    has arguments and queries by `seq`.
     """
-    within = _put_in_tree(spans)
+    within = _put_in_tree(spans, given)
     critical = _find_critical(spans[0], within)
     return tuple(replace(span, critical=span.seq in critical) for span in _walk(spans[0], within))
 
@@ -166,26 +171,65 @@ Within = Mapping[int, Sequence[Span]]
 """Spans by the `seq` of the one that they are in, those first that began first."""
 
 
-def _put_in_tree(spans: Sequence[Span]) -> Within:
+def _put_in_tree(spans: Sequence[Span], given: Mapping[int, str]) -> Within:
     root, *others = spans
-    others.sort(key=lambda one: (one.start, -one.end, one.seq))
+    others.sort(key=_put_holders_first)
     within: dict[int, list[Span]] = {}
     around = [root]
     for span in others:
         while len(around) > 1 and around[-1].end < span.start - TOLERANCE_S:
             around.pop()
-        holder = next((one for one in reversed(around) if _holds(one, span)), root)
+        holder = _find_holder(around, span, given) or root
         lane = span.lane or holder.lane
         placed = replace(span, parent=holder.seq, depth=holder.depth + 1, lane=lane)
         within.setdefault(holder.seq, []).append(placed)
         if placed.kind in _HOLDS and placed.seconds > 0:
             around.append(placed)
+    for inside in within.values():
+        inside.sort(key=_order)
     return within
 
 
+def _order(span: Span) -> tuple[float, float, int]:
+    return span.start, -span.end, span.seq
+
+
+def _put_holders_first(span: Span) -> tuple[float, float, int]:
+    """In the order of their beginnings, by clocks that differ: what only tells its seconds, as a
+    plan's step does, may seem to begin after the tool that it used.
+    """
+    start, end, seq = _order(span)
+    return start + TOLERANCE_S * _RANKS.get(span.kind, 2), end, seq
+
+
+_RANKS: dict[SpanKind, int] = {"plan": 0, "step": 0, "document": 0, "tool": 1, "code": 1}
+"""How deep a kind stands in others; the rest is 2."""
+
+
+def _find_holder(around: Sequence[Span], span: Span, given: Mapping[int, str]) -> Span | None:
+    """The innermost one within which it took place; None for the run itself."""
+    holders = [one for one in reversed(around) if _holds(one, span)]
+    forms = _list_forms(given.get(span.seq, ""))
+    for one in holders:
+        if any(form in given.get(one.seq, "") for form in forms):
+            return one
+    return next(iter(holders), None)
+
+
+def _list_forms(text: str) -> set[str]:
+    """A text as it may stand in the arguments of a call."""
+    if not text:
+        return set()
+    return {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
+
+
 def _holds(outer: Span, inner: Span) -> bool:
-    """Whether the one took place within the other; what goes on beside its like does not."""
-    if outer.kind == inner.kind and (outer.kind != "tool" or outer.lane == inner.lane):
+    """Whether the one took place within the other; what goes on beside its like does not, nor does
+    a plan's step within what another step of it does.
+    """
+    is_of_plan = inner.kind == "step" and outer.kind in ("tool", "code")
+    is_like = outer.kind == inner.kind or is_of_plan
+    if is_like and (outer.kind != "tool" or outer.lane == inner.lane):
         return False
     begins = outer.start - TOLERANCE_S <= inner.start
     return begins and inner.end <= outer.end + TOLERANCE_S

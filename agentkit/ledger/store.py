@@ -12,12 +12,13 @@ from typing import Any
 from agentkit.database import Database, Row
 from agentkit.errors import NotFound
 from agentkit.events import Recorded, Thinking, TokenDelta
-from agentkit.ledger import finding, listing, requests, rows
+from agentkit.ledger import finding, listing, requests, rows, run_documents
 from agentkit.ledger.finding import FoundMessage
 from agentkit.ledger.listing import CHATS, Shelf
 from agentkit.ledger.requests import Request
 from agentkit.ledger.rows import RunKey
 from agentkit.ledger.schema import MIGRATIONS
+from agentkit.ledger.spending import Spending
 from agentkit.messages import new_id
 
 
@@ -68,7 +69,8 @@ class Ledger:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._settings: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {}
-        self._written = rows.Written()
+        self.spending = Spending(database)
+        self._written = rows.Written(self.spending)
         self._listed = listing.Listed(database)
         database.migrate("ledger", MIGRATIONS)
 
@@ -290,6 +292,7 @@ class Ledger:
                 " owner = ?)",
                 [chat_id, owner],
             )
+            run_documents.forget_chat(self.database, owner, chat_id)
             self.database.execute(
                 "update runs set title = 'deleted chat' where chat_id = ? and owner = ?",
                 [chat_id, owner],
@@ -377,7 +380,7 @@ class Ledger:
 
         Raises StoreError, and WrongArgument for another event.
         """
-        rows.insert_call(self.database, owner, call)
+        rows.insert_call(self.database, owner, call, self.spending)
 
     def open_runs(self) -> list[RunKey]:
         """The runs of all owners that have not ended; after opening, a dead process left them."""
@@ -428,6 +431,8 @@ class Ledger:
                 "update llm_calls set run_id = ?, message_id = ? where run_id = ?",
                 [after.id, after.message_id, before.id],
             )
+            # What had been completed is told again by the run that goes on.
+            self.database.execute("delete from steps where run_id = ?", [before.id])
             self._remove_messages(before)
 
     def take_back(self, run: RunKey, head_id: str | None) -> None:

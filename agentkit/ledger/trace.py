@@ -33,7 +33,7 @@ def build_trace(recorded: Iterable[Recorded]) -> Trace:
     reader = _Reader(problems)
     for one in in_order:
         reader.read(one)
-    spans = arrange(reader.finish())
+    spans = arrange(reader.finish(), reader.given)
     return Trace(spans, tuple(problems), {one.seq: one for one in in_order})
 
 
@@ -57,6 +57,8 @@ class _Reader:
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
         self.spans: dict[str, Span] = {}
+        self.given: dict[int, str] = {}
+        """What steps, tools and look-ups were given, by the `seq` of their spans."""
         self.end: Recorded | None = None
         self._first: Recorded | None = None
         self._last = self._at = 0.0
@@ -200,6 +202,7 @@ def _add(one: float | None, other: float | None) -> float | None:
 
 def _read_tool_called(reader: _Reader, one: Recorded, event: events.ToolCalled) -> None:
     reader.begin(f"tool {event.call_id}", _of_tool(one, event))
+    reader.given[one.seq] = event.arguments
 
 
 def _read_tool_returned(reader: _Reader, one: Recorded, event: events.ToolReturned) -> None:
@@ -230,6 +233,7 @@ def _read_code_ran(reader: _Reader, one: Recorded, event: events.CodeRan) -> Non
 
 
 def _read_search(reader: _Reader, one: Recorded, event: events.Retrieved) -> None:
+    reader.given[one.seq] = event.query
     span = Span(one.seq, "search", event.query, "", one.at, one.at)
     reader.whole(one, event.seconds, span)
 
@@ -252,6 +256,7 @@ def _read_step(reader: _Reader, one: Recorded, event: events.StepDone) -> None:
     name = f"{event.label} {event.tool}".strip()
     span = Span(one.seq, "step", name, event.agent, one.at, one.at, _ok(event.ok))
     reader.whole(one, event.seconds, replace(span, attempts=event.attempts))
+    reader.given[one.seq] = event.arguments
     plan = reader.spans.get(f"plan {event.plan_id}")
     if plan is None:
         reader.problems.append(Problem("no begin", one.seq, name))
@@ -293,6 +298,12 @@ def _read_document(reader: _Reader, one: Recorded, event: events.DocumentDone) -
     reader.whole(one, event.seconds, replace(span, key=event.document_id))
 
 
+def _read_tried(reader: _Reader, one: Recorded, event: events.QuestionTried) -> None:
+    status = _STATUSES.get(event.status, "ok")
+    span = Span(one.seq, "trial", event.question, "", one.at, one.at, status)
+    reader.whole(one, event.seconds, replace(span, key=event.run_id))
+
+
 def _read_parsed(reader: _Reader, one: Recorded, event: events.ReplyParsed) -> None:
     name = event.error or event.parser
     span = Span(one.seq, "note", name, event.agent, one.at, one.at, _ok(event.ok))
@@ -332,6 +343,8 @@ _READ: dict[type[Any], Callable[[_Reader, Recorded, Any], None]] = {
     events.HumanAnswered: _read_answered,
     events.ReplyParsed: _read_parsed,
     events.DocumentDone: _read_document,
+    events.EvaluationBegan: partial(_read_point, "note", "set_name", "team_name"),
+    events.QuestionTried: _read_tried,
     events.MessageSent: partial(_read_point, "message", "content", "sender"),
     events.SpeakerSelected: partial(_read_point, "speaker", "speaker", "agent"),
     events.LimitTold: partial(_read_point, "note", "scope", "agent"),

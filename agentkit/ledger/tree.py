@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agentkit.errors import NotFound
-from agentkit.ledger import requests
+from agentkit.ledger import requests, run_documents
 from agentkit.ledger.store import Ledger
 
 
@@ -156,6 +156,7 @@ def _delete_runs(ledger: Ledger, owner: str, chat_id: str, run_ids: set[str]) ->
     database.execute(
         "delete from events where list_contains(?, run_id) and kind <> 'ModelCalled'", [every]
     )
+    run_documents.forget_runs(database, every)
     database.execute(
         "update runs set title = 'deleted branch' where list_contains(?, id) and owner = ?",
         [every, owner],

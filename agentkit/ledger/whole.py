@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from agentkit.database import Database, Row
-from agentkit.ledger import requests
+from agentkit.ledger import requests, run_documents
 from agentkit.ledger.listing import CHATS
 from agentkit.ledger.store import Chat, Ledger
 
@@ -93,6 +93,7 @@ def store_whole(ledger: Ledger, whole: WholeChat) -> None:
         database.touch(CHATS)
         _insert(database, "messages", whole.messages, {"chat_id": chat.id})
         _insert(database, "runs", whole.runs, owned)
+        run_documents.keep_stored(database, whole.events)
         _insert(database, "events", whole.events, {})
         _insert(database, "llm_calls", whole.calls, {**owned, "imported": True})
         requests.add_parts(database, chat.id, whole.requests)

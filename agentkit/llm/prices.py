@@ -1,20 +1,63 @@
-"""What a call cost, in US dollars, from the price list that is installed; never asks the
-network.
+"""What a call cost, in US dollars: by a person's own price, else by the price list that is
+installed; never asks the network.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Protocol
+
 from agentkit.core.address import on_this_machine
+from agentkit.core.rates import Rates
 from agentkit.events import Usage
 
+if TYPE_CHECKING:
+    from genai_prices.types import ModelInfo, ModelPrice
 
-def price(model: str, provider: str, usage: Usage) -> float | None:
-    """Dollars for this usage at today's prices; None when the price is unknown.
+
+class Book(Protocol):
+    """Prices that people entered."""
+
+    def find(self, model: str, provider: str, at: datetime) -> Rates | None:
+        """Those of that moment (UTC); None where nobody entered any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What the installed price list says of a model from a day on."""
+
+    since: date | None
+    """None: ever since."""
+    rates: Rates
+
+
+_books: list[Book] = []
+
+
+def use_book(book: Book) -> None:
+    """Let a person's own prices go before the list, in this process; of several the last one."""
+    _books.append(book)
+
+
+def put_away(book: Book) -> None:
+    """Look into it no more."""
+    _books[:] = [one for one in _books if one is not book]
+
+
+def price(model: str, provider: str, usage: Usage, at: datetime | None = None) -> float | None:
+    """Dollars for this usage, at the prices of that moment (UTC, by default now); None when the
+    price is unknown.
 
     `provider` is `openai`, another id of the price list, or the host of a server, such as
-    `api.mistral.ai`. What runs on this machine, in this process or at a loopback address, costs
-    nothing.
+    `api.mistral.ai`. What a person entered counts first. Else what runs on this machine, in this
+    process or at a loopback address, costs nothing.
     """
+    when = at or datetime.now(UTC)
+    own = find_own(model, provider, when)
+    if own is not None:
+        return own.cost(usage)
     if on_this_machine(provider):
         return 0.0
     import genai_prices
@@ -25,12 +68,81 @@ def price(model: str, provider: str, usage: Usage) -> float | None:
         cache_write_tokens=usage.cache_write,
         output_tokens=usage.completion,
     )
-    at_host = "." in provider or ":" in provider
     try:
-        if at_host:
-            found = genai_prices.calc_price(counted, model, provider_api_url=f"https://{provider}")
-        else:
-            found = genai_prices.calc_price(counted, model, provider_id=provider)
-    except LookupError:
+        listed = _find_model(model, provider)
+        found = listed.get_prices(when).calc_price(counted)
+    except (LookupError, ValueError):
         return None
-    return float(found.total_price)
+    return float(found["total_price"])
+
+
+def find_own(model: str, provider: str, at: datetime) -> Rates | None:
+    """What a person entered for that moment (UTC); None for nothing."""
+    if not _books:
+        return None
+    return _books[-1].find(model, provider, at)
+
+
+def find_listed(model: str, provider: str) -> list[Listed]:
+    """What the installed list says of a model, by the days from which it counts; empty where it
+    does not know it.
+    """
+    try:
+        listed = _find_model(model, provider)
+    except LookupError:
+        return []
+    return list(_read_validity(listed))
+
+
+def find_rates(model: str, provider: str, at: datetime) -> Rates | None:
+    """What a million tokens cost at that moment (UTC), below the steps of prices by length; None
+    when that is unknown.
+    """
+    own = find_own(model, provider, at)
+    if own is not None:
+        return own
+    if on_this_machine(provider):
+        return Rates(0.0, 0.0, 0.0, 0.0)
+    return _find_latest(find_listed(model, provider), at.date())
+
+
+def _find_latest(listed: Sequence[Listed], day: date) -> Rates | None:
+    begun = [one.rates for one in listed if one.since is None or one.since <= day]
+    return begun[-1] if begun else None
+
+
+def _find_model(model: str, provider: str) -> ModelInfo:
+    """What the list has of a model; raises LookupError."""
+    from genai_prices import data_snapshot
+
+    known = data_snapshot.get_snapshot()
+    at_host = "." in provider or ":" in provider
+    if at_host:
+        return known.find_provider_model(model, None, None, f"https://{provider}")[1]
+    return known.find_provider_model(model, None, provider, None)[1]
+
+
+def _read_validity(listed: ModelInfo) -> Iterator[Listed]:
+    if not isinstance(listed.prices, list):
+        yield Listed(None, _to_rates(listed.prices))
+        return
+    for one in listed.prices:
+        yield Listed(getattr(one.constraint, "start_date", None), _to_rates(one.prices))
+
+
+def _to_rates(listed: ModelPrice) -> Rates:
+    """Where the list says nothing of a cache, its tokens cost what others cost."""
+    input_price = _to_number(listed.input_mtok, 0.0)
+    return Rates(
+        input_price,
+        _to_number(listed.output_mtok, 0.0),
+        _to_number(listed.cache_read_mtok, input_price),
+        _to_number(listed.cache_write_mtok, input_price),
+    )
+
+
+def _to_number(listed: object, missing: float) -> float:
+    """A price, or the first of those by length."""
+    if listed is None:
+        return missing
+    return float(str(getattr(listed, "base", listed)))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, cast
 
+from agentkit.core.given import coalesce
 from agentkit.events import ReplyEnd
 from agentkit.messages import FunctionCall, Message, ToolCall, call_fields
 
@@ -72,4 +73,4 @@ def to_response(
 
 def text_response(text: str, model: str, usage: Mapping[str, object] | None = None) -> Response:
     """A response with one choice that is plain text."""
-    return Response([Choice(ResponseMessage(text))], model, usage or {})
+    return Response([Choice(ResponseMessage(text))], model, coalesce(usage, {}))

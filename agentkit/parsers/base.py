@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from agentkit.core.given import coalesce
 from agentkit.errors import JsonParsingError, WrongArgument
 
 EXCERPT = 200
@@ -47,7 +48,7 @@ class ModelResponse:
     def text(self) -> str | None:
         """What was said; of a stream all of it, once the stream has been read to its end."""
         if self._text is None:
-            for _ in self.stream or ():
+            for _ in coalesce(self.stream, ()):
                 pass
         return self._text
 
@@ -61,7 +62,9 @@ class ModelResponse:
         """The texts so far as they come, each with whether it is the last one; None for a response
         that came at once.
         """
-        return None if self._stream is None else self._read_stream(self._stream)
+        if self._stream is None:
+            return None
+        return self._read_stream(self._stream)
 
     def _read_stream(self, texts: Iterable[str]) -> Iterator[tuple[bool, str]]:
         for text in texts:
@@ -127,11 +130,9 @@ class TextParser(ParserBase):
 
 def excerpt(text: str) -> str:
     """The beginning of a reply, for an error message."""
-    return (
-        repr(text)
-        if len(text) <= EXCERPT
-        else f"{text[:EXCERPT]!r} (cut, {len(text):,} characters)"
-    )
+    if len(text) <= EXCERPT:
+        return repr(text)
+    return f"{text[:EXCERPT]!r} (cut, {len(text):,} characters)"
 
 
 def place(text: str, at: int) -> str:

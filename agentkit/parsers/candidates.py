@@ -138,7 +138,9 @@ def _find_whole(text: str, start: int) -> Candidate | None:
         if end < start or _LAST_FENCE.match(text, end) is None:
             return None
     decoded = _try_decode(text[start:end])
-    return Candidate((start, end), True, decoded=decoded) if decoded else None
+    if decoded is None:
+        return None
+    return Candidate((start, end), True, decoded=decoded)
 
 
 def _try_decode(source: str) -> tuple[Any] | None:
@@ -156,20 +158,29 @@ def _find_in_fence(text: str, block: Block) -> Candidate | None:
     content = text[block.start : block.end].strip(BLANK)
     if block.language not in _FENCED_JSON or not content:
         return None
-    named = bool(block.language)
     begins = text.index(content, block.start)
-    all_of_it = Candidate((begins, begins + len(content)), named)
-    if decoded := _try_decode(content):
-        return replace(all_of_it, decoded=decoded)
-    if block.cut == begins or (named and block.cut != NOWHERE):
+    all_of_it = Candidate((begins, begins + len(content)), bool(block.language))
+    decoded = _try_decode(content)
+    if decoded is None:
+        return _find_within(text, block, all_of_it)
+    return replace(all_of_it, decoded=decoded)
+
+
+def _find_within(text: str, block: Block, all_of_it: Candidate) -> Candidate:
+    """The one value in a block that has something else in it, too."""
+    begins, _ = all_of_it.span
+    spans, is_cut = block.spans, block.cut != NOWHERE
+    if not all_of_it.sure:
+        spans = [span for span in spans if span[0] == begins]
+        is_cut = block.cut == begins
+    if is_cut:
         return _cut_off(text, (block.cut, block.end))
-    spans = [span for span in block.spans if named or span[0] == begins]
+    if not spans:
+        return all_of_it
     if len(spans) > 1:
         flaw = f"There are {len(spans):,} JSON values in one fenced block, but one is wanted."
         return Candidate(spans[0], True, flaw)
-    if spans:
-        return _make_candidate(text, block, spans[0], sure=True)
-    return all_of_it
+    return _make_candidate(text, block, spans[0], sure=True)
 
 
 def _find_bare(text: str, blocks: list[Block], taken: set[int]) -> list[Candidate]:

@@ -171,7 +171,9 @@ def _quote(content: str, quote: str) -> str:
 def _escape(part: re.Match[str], quote: str) -> str:
     escaped, raw = part["escaped"], part["raw"]
     if raw is not None:
-        return f"\\u{ord(raw):04x}" if raw != '"' or quote == '"' else raw
+        if raw != '"' or quote == '"':
+            return f"\\u{ord(raw):04x}"
+        return raw
     # "C:\dir" and "\alpha" may mean a backslash or not: nobody knows.
     if escaped.isalnum() and escaped not in "bfnrtu":
         raise ValueError(f"\\{escaped} is no escape that JSON has")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import compress, filterfalse, repeat
+from itertools import compress, repeat
 from operator import is_
 from typing import Any
 
+from agentkit.core.given import coalesce, list_missing
 from agentkit.errors import RequiredFieldNotFoundError
 
 Keys = bool | str | Sequence[str] | None
@@ -18,6 +19,7 @@ name.
 """
 
 _MISSING = object()
+_SHOWN = 20
 
 
 class DictFilterMixin:
@@ -37,8 +39,8 @@ class DictFilterMixin:
         keys_to_return: Keys = None,
     ) -> None:
         self.keys_to_memory = keys_to_memory
-        self.keys_to_content = keys_to_content if keys_to_speak is None else keys_to_speak
-        self.keys_to_metadata = keys_to_metadata if keys_to_return is None else keys_to_return
+        self.keys_to_content = coalesce(keys_to_speak, keys_to_content)
+        self.keys_to_metadata = coalesce(keys_to_return, keys_to_metadata)
 
     @property
     def keys_to_speak(self) -> Keys:
@@ -102,21 +104,29 @@ def find_missing(parsed: Mapping[str, object], keys: Sequence[str]) -> list[str]
 
 def list_keys(keys: Sequence[object]) -> str:
     """Keys for an error message: 'a', 'b' and 8 more; `none` when there are none."""
-    shown = ", ".join(f"{str(key)[:60]!r}" for key in keys[:20])
-    more = f" and {len(keys) - 20:,} more" if len(keys) > 20 else ""
-    return f"{shown}{more}" or "none"
+    if not keys:
+        return "none"
+    shown = ", ".join(f"{str(key)[:60]!r}" for key in keys[:_SHOWN])
+    more = len(keys[_SHOWN:])
+    if not more:
+        return shown
+    return f"{shown} and {more:,} more"
 
 
 def _to_names(keys: Keys) -> Sequence[str]:
     """The keys that a filter names."""
     if isinstance(keys, bool | None):
         return ()
-    return [keys] if isinstance(keys, str) else keys
+    if isinstance(keys, str):
+        return [keys]
+    return keys
 
 
 def _pick(parsed: Mapping[str, object], keys: Keys, filtered_by: str, allow_missing: bool) -> Any:
-    if isinstance(keys, bool | None):
-        return parsed if keys else None
+    if keys is True:
+        return parsed
+    if not isinstance(keys, str | Sequence):
+        return None
     wanted = _to_names(keys)
     missing = find_missing(parsed, wanted)
     if missing and not allow_missing:
@@ -124,9 +134,11 @@ def _pick(parsed: Mapping[str, object], keys: Keys, filtered_by: str, allow_miss
             f"{filtered_by} asks for {list_keys(missing)}, but the parsed reply has only the keys"
             f" {list_keys(list(parsed))}; add them to required_keys, or correct the filter."
         )
-    there = list(filterfalse(missing.__contains__, wanted))
+    there = list_missing(wanted, missing)
     found = dict(zip(there, map(_find, repeat(parsed), there), strict=True))
-    return found.get(keys) if isinstance(keys, str) else found
+    if isinstance(keys, str):
+        return found.get(keys)
+    return found
 
 
 def _find(parsed: Mapping[str, object], key: str) -> Any:

@@ -9,11 +9,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial, singledispatch
+from functools import singledispatch
 from itertools import repeat
-from operator import ne
 from typing import Any
 
+from agentkit.core.given import list_missing
 from agentkit.errors import ResponseParsingError, WrongType
 from agentkit.parsers.candidates import read_json
 
@@ -84,7 +84,9 @@ def _infer_from_text(text: str) -> Shape:
     except ResponseParsingError:
         fields = _FIELD.findall(text)
         return Shape({key: _infer_from_value(_NEXT_FIELD.sub("", value)) for key, value in fields})
-    return Shape() if isinstance(decoded, str) else infer_from_hint(decoded)
+    if isinstance(decoded, str):
+        return Shape()
+    return infer_from_hint(decoded)
 
 
 @singledispatch
@@ -122,9 +124,10 @@ class _SchemaReader:
         shape = Shape()
         if reference:
             self._known[reference] = shape
-        fields = _to_mapping(target.get("properties"))
-        shape.fields.update({str(key): self.read(value) for key, value in fields.items()})
-        if (items := target.get("items")) is not None:
+        for key, value in _to_mapping(target.get("properties")).items():
+            shape.fields[str(key)] = self.read(value)
+        items = target.get("items")
+        if items is not None:
             shape.items = self.read(items)
         shape.boolean = target.get("type") in ("boolean", ["boolean", "null"], ["null", "boolean"])
         return shape
@@ -152,14 +155,17 @@ def _leave_out_null(schema: object) -> Mapping[str, Any]:
     options = schema.get("anyOf")
     if not isinstance(options, list):
         return schema
-    wanted = list(filter(partial(ne, _NULL), options))
-    only = wanted[0] if len(wanted) == 1 else schema
-    return only if isinstance(only, Mapping) else schema
+    wanted = list_missing(options, [_NULL])
+    if len(wanted) == 1 and isinstance(wanted[0], Mapping):
+        return wanted[0]
+    return schema
 
 
 def _to_mapping(value: object) -> Mapping[str, Any]:
     """The value if it is a mapping, else an empty one."""
-    return value if isinstance(value, Mapping) else {}
+    if isinstance(value, Mapping):
+        return value
+    return {}
 
 
 def fit(value: object, shape: Shape) -> Any:
@@ -173,7 +179,9 @@ def fit(value: object, shape: Shape) -> Any:
 
 
 def _fit_text(text: str, shape: Shape) -> str | bool:
-    return _BOOLS.get(text.strip().lower(), text) if shape.boolean else text
+    if not shape.boolean:
+        return text
+    return _BOOLS.get(text.strip().lower(), text)
 
 
 def _fit_list(items: list[object], shape: Shape) -> list[object]:

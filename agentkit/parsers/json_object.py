@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from agentkit.core.given import coalesce
 from agentkit.errors import (
     JsonParsingError,
     JsonTypeError,
@@ -90,7 +91,7 @@ class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
             content_hint if is_pydantic_class(content_hint) else None
         )
         self.json_schema = None if json_schema is None else check_schema(json_schema)
-        self.required_keys = list(required_keys or ())
+        self.required_keys = list(coalesce(required_keys, ()))
         hint = "{your JSON object}" if self.pydantic_class or content_hint is None else content_hint
         MarkdownJsonObjectParser.__init__(self, hint)
         DictFilterMixin.__init__(
@@ -113,8 +114,10 @@ class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
 
     def _schema(self) -> dict[str, Any]:
         """The schema that the reply must fit; empty when it may be any object."""
-        if self.json_schema or self.pydantic_class is None:
-            return self.json_schema or {}
+        if self.json_schema:
+            return self.json_schema
+        if self.pydantic_class is None:
+            return {}
         return self.pydantic_class.model_json_schema()
 
     @property

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import filterfalse
 from typing import Any
 
+from agentkit.core.given import coalesce
 from agentkit.errors import JsonParsingError, ResponseParsingError, TagNotFoundError, WrongArgument
 from agentkit.parsers.base import TextParser, excerpt
 from agentkit.parsers.decoding import decode, decode_strictly
@@ -66,7 +67,7 @@ class RegexTaggedContentParser(TextParser, DictFilterMixin):
         _check_pattern(tagged_content_pattern)
         self.tagged_content_pattern = tagged_content_pattern
         self.try_parse_json = try_parse_json
-        self.required_keys = list(required_keys or ())
+        self.required_keys = list(coalesce(required_keys, ()))
         self._instruction = format_instruction
 
     @property
@@ -181,6 +182,8 @@ def _read_json(content: str) -> Any:
     try:
         if first in _BEGIN_CONTAINERS:
             return decode(content, (begins, len(content.rstrip())))
-        return decode_strictly(content) if first in _BEGIN_SCALARS else content
+        if first in _BEGIN_SCALARS:
+            return decode_strictly(content)
+        return content
     except (JsonParsingError, ValueError, RecursionError):
         return content

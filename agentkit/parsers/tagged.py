@@ -8,6 +8,7 @@ from itertools import chain, compress
 from operator import attrgetter
 from typing import Any
 
+from agentkit.core.given import coalesce
 from agentkit.errors import JsonParsingError, TagNotFoundError
 from agentkit.parsers.base import Span, TextParser, excerpt
 from agentkit.parsers.candidates import read_json
@@ -69,7 +70,7 @@ class MultiTaggedContentParser(TextParser, DictFilterMixin):
 
     def _read(self, text: str) -> dict[str, Any]:
         start = find_answer(text, [tagged.tag_begin.strip("<>") for tagged in self.tagged_contents])
-        allowed = self.keys_allow_missing or ()
+        allowed = coalesce(self.keys_allow_missing, ())
         found = {}
         for tagged in self.tagged_contents:
             try:
@@ -86,21 +87,34 @@ def _write_instruction(tagged_contents: Iterable[TaggedContent]) -> str:
         for tagged in tagged_contents
         if tagged.parse_json
     ]
-    remark = f" Between {', between '.join(as_json)} write valid JSON." if as_json else ""
+    remark = ""
+    if as_json:
+        remark = f" Between {', between '.join(as_json)} write valid JSON."
     lines = "\n".join(map(str, tagged_contents))
     return f"Reply with these tags and fill in what stands between them.{remark}\n{lines}"
 
 
 def _read_field(text: str, start: int, tagged: TaggedContent) -> Any:
     begin = _find(text, tagged.tag_begin, start)
-    behind = begin[1] if begin else start
-    json_end = _find_end_of_json(text, behind) if begin and tagged.parse_json else behind
-    end = _find(text, tagged.tag_end, json_end) or _find(text, tagged.tag_end, behind)
-    if begin is None or end is None:
-        raise _report_missing(text, tagged, begin is None, end is None)
+    if begin is None:
+        lacks_end = _find(text, tagged.tag_end, start) is None
+        raise _report_missing(text, tagged, True, lacks_end)
+    _, behind = begin
+    end = _find_end(text, tagged, behind)
+    if end is None:
+        raise _report_missing(text, tagged, False, True)
+    until, _ = end
     if tagged.parse_json:
-        return _decode(text, (behind, end[0]), tagged)
-    return text[behind : end[0]]
+        return _decode(text, (behind, until), tagged)
+    return text[behind:until]
+
+
+def _find_end(text: str, tagged: TaggedContent, behind: int) -> Span | None:
+    """The span of the closing tag; one that stands in the JSON counts where there is no other."""
+    end = None
+    if tagged.parse_json:
+        end = _find(text, tagged.tag_end, _find_end_of_json(text, behind))
+    return end or _find(text, tagged.tag_end, behind)
 
 
 def _find(text: str, tag: str, start: int) -> Span | None:
@@ -109,7 +123,9 @@ def _find(text: str, tag: str, start: int) -> Span | None:
     if at >= 0:
         return at, at + len(tag)
     found = re.compile(re.escape(tag), re.IGNORECASE).search(text, start)
-    return found.span() if found else None
+    if found is None:
+        return None
+    return found.span()
 
 
 def _find_end_of_json(text: str, start: int) -> int:

@@ -13,11 +13,11 @@ from typing import Any
 
 from agentkit import private
 from agentkit.coding.announcing import STOPPED_EXIT_CODE
+from agentkit.coding.chat_kernel.following import EndReason
 from agentkit.coding.chat_kernel.kept import Kept
 from agentkit.coding.chat_kernel.kernel import CellResult, KernelEnd, find_packages
 from agentkit.coding.chat_kernel.outputs import Output, Text
 from agentkit.coding.chat_kernel.pool import KernelPool
-from agentkit.coding.chat_kernel.process import EndReason
 from agentkit.core import bus
 from agentkit.errors import ExecutionError, Stopped, WrongArgument
 from agentkit.events import Cell, CodeBegan, CodeOutput, CodeRan

@@ -22,6 +22,8 @@ from agentkit.documents import DocumentText
 from agentkit.errors import LimitReached, ReplayDiffers, Stopped
 from agentkit.events import Compressed, LimitTold, MessageSent, MessageStatus, ParameterRefused
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
+from agentkit.ledger.kept_teams import PREFIX
+from agentkit.llm.calls.budgets import to_end
 from agentkit.llm.calls.limits import Used, in_words
 from agentkit.llm.calls.wishes import NOTHING, Wishes, recall_refusals
 from agentkit.messages import Message, call_fields, message, new_id
@@ -30,12 +32,15 @@ from agentkit.retrieval import Hit, Library
 from agentkit.retrieval.several import retrieve_each
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
+from agentkit.settings import Settings
 from agentkit.teams import Answer, Question, Task, Team
 from agentkit.teams.citing import Citation
 from agentkit.teams.drafts import find_citations, read_unfinished
 from agentkit.teams.live import Said
+from agentkit.teams.question import EVERYTHING
 from agentkit.teams.task import LOOK_UP_TOKENS, Readable, Work
 from agentkit.workspace import intake
+from agentkit.workspace.agreeing import allow_tools, recall_agreements
 from agentkit.workspace.resuming import BrokenOff, LookUp, serving
 
 _INSTEAD = {"chat": "Begin a new chat"}
@@ -124,6 +129,12 @@ def look_elsewhere(library: Library, owner: str, name: str) -> tuple[LookUp, Loo
     return serving(look_up), serving(find, exact=True)
 
 
+def list_documents(library: Library, owner: str, name: str) -> list[Readable]:
+    """The documents of a collection, each read when somebody wants it."""
+    found = library.documents_within(owner, [name], EVERYTHING)
+    return [Stored(one.id, one.name, library, owner, EVERYTHING) for one in found]
+
+
 def estimate_look_up(library: Library, collection: Searched, question: Question) -> int:
     """About how many tokens a look-up in the collection gives, where the person is to see that."""
     if question.planning is None or not question.planning.seen_first:
@@ -134,8 +145,13 @@ def estimate_look_up(library: Library, collection: Searched, question: Question)
     return cut * library.options(owner, name).top_k or LOOK_UP_TOKENS
 
 
-def work_on(asking: Asking, task: Task, run: Run[Any], ledger: Ledger) -> Answer:
+def work_on(
+    asking: Asking, task: Task, run: Run[Any], ledger: Ledger, settings: Settings
+) -> Answer:
     """The team's answer; what ends it early is kept in the chat, with what there is of it."""
+    if asking.team.calls_tools:
+        allow_tools(task, settings)
+        recall_agreements(task, ledger, asking.chat, asking.thread)
     try:
         asking.team.check(task.model)
         asking.attach()
@@ -169,12 +185,24 @@ def add_advice(error: Exception, run: Run[Any]) -> Exception:
     if not reached or not isinstance(error, LimitReached):
         return error
     limit = reached[-1]
+    if limit.budget:
+        return _explain_budget(limit)
     setting = f"AGENTKIT_{limit.scope}_{limit.unit}".upper()
     setting += _OPTIONS.get(setting, "")
     return LimitReached(
         f"{in_words(limit)} {_INSTEAD.get(limit.scope, 'Ask for less')}, or set {setting} higher: "
         "at once on the Settings page, or in the environment and start again."
     )
+
+
+def _explain_budget(told: LimitTold) -> LimitReached:
+    """The error of a budget that is used up, with where it can be raised."""
+    explained = LimitReached(
+        f"{in_words(told)} Raise it below this answer in the app, or under Budgets on the Settings"
+        " page."
+    )
+    explained.end = to_end(told)
+    return explained
 
 
 def say_question(
@@ -200,6 +228,8 @@ def say_end(run: Run[Any], task: Task, asked: Team, error: Exception) -> None:
         status = "failed"
         extra["error"] = str(error) or type(error).__name__
         extra["error_type"] = type(error).__name__
+        if isinstance(error, LimitReached) and error.end is not None:
+            extra["end"] = error.end.to_json()
     task.say(asked.agents[-1], "user", text, status=status, final=True, extra=extra)
 
 
@@ -265,9 +295,10 @@ def make_wishes(
     asked = task.asked
     runs = {turn.run_id: None for turn in thread if turn.run_id}
     known: set[tuple[str, str]] = set()
-    if asked.parameters != NOTHING:
+    if asked.parameters != NOTHING or asked.team_id.startswith(PREFIX):
         told = [event for _, event in queries.told(ledger, owner, list(runs), ParameterRefused)]
         known = recall_refusals(told, task.model)
+        known |= {(one.model_id, one.parameter) for one in told}
     return Wishes(frozenset(agents), asked.instructions, asked.parameters, known)
 
 

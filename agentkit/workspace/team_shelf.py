@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agentkit.errors import ConfigError, NotFound
 from agentkit.ledger.kept_teams import PREFIX, KeptTeam, KeptTeams
 from agentkit.teams import Team, built, team, teams
+from agentkit.teams.built.ready_made import ready_made
 
 if TYPE_CHECKING:
     from agentkit.teams.built import TeamDocument
@@ -27,9 +28,20 @@ class TeamShelf:
         """
         if not team_id.startswith(PREFIX):
             return team(team_id)
+        return _build(self.find_kept(owner, team_id))
+
+    def find_document(self, owner: str, team_id: str) -> TeamDocument:
+        """The document of the team of that id; of a built one without a version the newest.
+        Raises NotFound, also for a ready-made team that has none.
+        """
+        if not team_id.startswith(PREFIX):
+            return ready_made(team_id)
+        return built.read_document(self.find_kept(owner, team_id).document)
+
+    def find_kept(self, owner: str, team_id: str) -> KeptTeam:
+        """The version of a built team; without one the newest. Raises NotFound."""
         name, _, version = team_id.partition(":")
-        kept = self.kept.find(owner, name, _to_version(version))
-        return _build(kept)
+        return self.kept.find(owner, name, _to_version(version))
 
     def all(self, owner: str) -> list[Team]:
         """Those that come with the app, then the person's own that can work, by name."""

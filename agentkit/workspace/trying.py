@@ -3,25 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from agentkit import runs
 from agentkit.core import bus
+from agentkit.ledger import Ledger
+from agentkit.ledger.bill.bill import Bill
 from agentkit.llm import Model
+from agentkit.llm.calls.budgets import budgeted
 from agentkit.llm.calls.limits import Limit, Used, limited
 from agentkit.messages import new_id
+from agentkit.retrieval import Library
 from agentkit.runs import Run
-from agentkit.teams import Answer, Question, Task
+from agentkit.settings import Settings
+from agentkit.teams import Answer, Question, Task, Team
 from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.built.document import TeamDocument, read_document
 from agentkit.teams.built.dry import make_stand_in
 from agentkit.teams.built.team import build_team
 from agentkit.teams.own_tools import load_tools
-from agentkit.workspace.answering import look_elsewhere, say_end, say_question
+from agentkit.workspace import kernels
+from agentkit.workspace.agreeing import allow_tools
+from agentkit.workspace.answering import (
+    list_documents,
+    look_elsewhere,
+    say_end,
+    say_question,
+)
 
-if TYPE_CHECKING:
-    from agentkit.workspace.workspace import Workspace
+
+class Bench(Protocol):
+    """What of a workspace a team needs that is asked outside of chats."""
+
+    settings: Settings
+    ledger: Ledger
+    library: Library
+    bill: Bill
+
+    def model(self, model_id: str = "") -> Model:
+        """The model of that id, else the chosen or first configured one; raises NotFound."""
+
 
 KIND = "try"
 """The kind of such a run."""
@@ -29,7 +52,7 @@ _TITLE = 60
 
 
 def try_team(
-    workspace: Workspace,
+    workspace: Bench,
     owner: str,
     given: TeamDocument | Mapping[str, Any],
     question: Question,
@@ -44,6 +67,26 @@ def try_team(
     document = given if isinstance(given, TeamDocument) else read_document(given)
     asked_team = build_team(document, KIND)
     stand_in = make_stand_in(document) if dry else None
+    return ask_alone(workspace, owner, asked_team, question, Terms(stand_in=stand_in))
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a team is asked outside of chats."""
+
+    kind: str = KIND
+    """Of the run."""
+    stand_in: Model | None = None
+    """What speaks for every model; None for the models themselves."""
+    is_attended: bool = True
+    """Whether somebody is there who can be asked; else nobody ever answers."""
+
+
+def ask_alone(
+    workspace: Bench, owner: str, asked_team: Team, question: Question, terms: Terms
+) -> Run[Answer]:
+    """Let a team answer in a run that belongs to no chat; raises as `try_team`."""
+    stand_in = terms.stand_in
     model = stand_in or workspace.model(question.model_id)
     asked_team.check(model)
     tools = load_tools(workspace.settings.tools) if asked_team.calls_tools else ()
@@ -57,7 +100,7 @@ def try_team(
     def work() -> Answer:
         run = runs.current()
         assert run is not None  # started below
-        run.answer_s = settings.answer_s
+        run.answer_s = settings.answer_s if terms.is_attended else 0.0
         task = Task(
             question,
             model,
@@ -65,22 +108,29 @@ def try_team(
             answer_id=run.message_id or new_id(),
             parent_id=say_question(question, (), {}),
             find=find,
+            documents=partial(list_documents, workspace.library, owner, question.collection),
             tools=tools,
             allowed=AllowedTools(settings.data),
             models=find_model,
             look_ups=partial(look_elsewhere, workspace.library, owner),
+            cells=kernels.make_cells(settings.data, run.id),
         )
-        with limited(limit, Limit(), Used()), bus.listening(task.hear):
+        allow_tools(task, settings)
+        purse = workspace.bill.purse(owner, run_id=run.id)
+        with limited(limit, Limit(), Used()), budgeted(purse), bus.listening(task.hear):
             try:
                 return asked_team.work(task)
             except Exception as error:
                 say_end(run, task, asked_team, error)
                 raise
+            finally:
+                kernels.remove(settings.data, run.id)
 
     return runs.start(
         work,
-        kind=KIND,
+        kind=terms.kind,
         title=question.text[:_TITLE],
         owner=owner,
         ledger=workspace.ledger,
+        team="" if asked_team.id == KIND else asked_team.id,
     )

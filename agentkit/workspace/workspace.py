@@ -10,7 +10,6 @@ import copy
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -20,13 +19,15 @@ from agentkit import private, runs
 from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.errors import AgentkitError, ConfigError
-from agentkit.events import Purpose
-from agentkit.ledger import CallWriter, Chat, Ledger, RunKey, StoredMessage, queries
+from agentkit.ledger import Chat, Ledger, RunKey, StoredMessage, queries
+from agentkit.ledger.bill.forecasts import find_forecast
+from agentkit.ledger.evaluations.results import KIND as EVALUATION
+from agentkit.ledger.evaluations.results import Evaluations
 from agentkit.ledger.figures import Figures
-from agentkit.ledger.forecasts import find_forecast
-from agentkit.ledger.kept_teams import KeptTeam, KeptTeams
+from agentkit.ledger.kept_teams import KeptTeams
 from agentkit.ledger.prompts import Prompts
-from agentkit.llm import Model, available_models, model_by_id
+from agentkit.ledger.usage.saved_queries import SavedQueries
+from agentkit.llm import Model
 from agentkit.llm.calls.limits import Limit, Used, limited
 from agentkit.llm.calls.pictures import showing
 from agentkit.llm.calls.wishes import wished
@@ -39,7 +40,7 @@ from agentkit.retrieval import (
 )
 from agentkit.runs import Run
 from agentkit.settings import Settings
-from agentkit.teams import Answer, Question, Task, Team, built, continuing
+from agentkit.teams import Answer, Question, Task, built, continuing
 from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import load_tools
 from agentkit.teams.question import Facts, Whom
@@ -67,11 +68,13 @@ from agentkit.workspace.answering import (
     to_history,
     work_on,
 )
+from agentkit.workspace.counting import Counting
 from agentkit.workspace.document_runs import DocumentRuns
 from agentkit.workspace.interrupted import interrupt
+from agentkit.workspace.otlp import SpanSender
 from agentkit.workspace.sessions import Sessions
 from agentkit.workspace.sharing.sharing import Sharing
-from agentkit.workspace.team_shelf import TeamShelf
+from agentkit.workspace.team_runs import TeamRuns
 
 DEFAULT_COLLECTION = "Documents"
 TITLE = 60
@@ -79,7 +82,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Workspace(DocumentRuns):
+class Workspace(DocumentRuns, TeamRuns, Counting):
     """Open one per process and share it; close it at the end."""
 
     def __init__(self, settings: Settings, embedder: Embedder | None = None) -> None:
@@ -88,10 +91,14 @@ class Workspace(DocumentRuns):
         private.take(settings.data)
         self.database = Database(settings.database)
         self.ledger = Ledger(self.database)
+        self.begin_counting()
         self.figures = Figures(self.ledger)
+        self.spans = SpanSender(self.ledger, settings)
+        self.saved_queries = SavedQueries(self.database)
         self.sharing = Sharing(settings.data, self.ledger)
         self.prompts = Prompts(self.ledger)
         self.kept_teams = KeptTeams(self.database)
+        self.evaluations = Evaluations(self.ledger)
         self.sessions = Sessions(self.ledger)
         self.embedder: Embedder = embedder or MiniLMEmbedder(settings.models)
         self.library = Library(
@@ -138,27 +145,19 @@ class Workspace(DocumentRuns):
     def close(self) -> None:
         """Write the indexes and close the database; runs that go on end first.
 
-        Answers can be gone on with after the next start, and what waits for a person waits on.
+        Answers can be gone on with after the next start, and what waits for a person waits on;
+        evaluations are interrupted.
         """
         for run in runs.live(self.settings.owner):
-            run.leave() if run.kind == "chat" else run.stop()
+            run.leave() if run.kind in ("chat", EVALUATION) else run.stop()
             run.wait(10)
         kernels.remove(self.settings.data)
+        self.end_counting()
+        self.spans.close()
         try:
             self.library.close()
         finally:
             self.database.close()
-
-    def counted(
-        self, owner: str, agent: str, purpose: Purpose | None = None
-    ) -> AbstractContextManager[None]:
-        """Keep the model calls of the block, which belong to no run, such as those of a search that
-        somebody tries.
-
-        `agent` is who asked, where a call does not say; `purpose` what all of them are for, if that
-        is not what each says.
-        """
-        return bus.listening(CallWriter(self.ledger, owner, agent, purpose).write)
 
     def warm(self) -> None:
         """Load now, in the background, what the first question needs: the embedding model and the
@@ -166,35 +165,6 @@ class Workspace(DocumentRuns):
         """
         self.library.warm()
         count_text("", self.model().name)
-
-    def models(self) -> list[Model]:
-        """The models that can be chosen; the offline one is always there."""
-        return available_models(self.settings, self.library.similarity)
-
-    def model(self, model_id: str = "") -> Model:
-        """The model of that id, else the chosen or first configured one; raises NotFound."""
-        return model_by_id(self.settings, model_id, self.library.similarity)
-
-    @property
-    def team_shelf(self) -> TeamShelf:
-        """The teams that can be asked here, and the versions of those that people built."""
-        return TeamShelf(self.kept_teams)
-
-    def team(self, owner: str, team_id: str) -> Team:
-        """The team of that id; raises NotFound, and ConfigError for one that cannot work."""
-        return self.team_shelf.find(owner, team_id)
-
-    def teams(self, owner: str) -> list[Team]:
-        """Those that come with the app, then the person's own that can work."""
-        return self.team_shelf.all(owner)
-
-    def save_team(
-        self, owner: str, document: built.TeamDocument | Mapping[str, Any] | str, team_id: str = ""
-    ) -> KeptTeam:
-        """Keep a team, or a new version of the one with this id, whose `key` a question is asked
-        of as its `team_id`; raises ConfigError that names every problem, and NotFound.
-        """
-        return self.team_shelf.save(owner, document, team_id)
 
     def ask(
         self,
@@ -393,10 +363,10 @@ class Workspace(DocumentRuns):
                 models=self.model,
                 look_ups=partial(look_elsewhere, self.library, owner),
             )
-            wishes = make_wishes(self.ledger, owner, thread, task, chosen.agents)
-            shown = pictures.show(self.settings.data, self.ledger, asking, task)
-            with limited(*limits, before), wished(wishes), showing(shown), bus.listening(task.hear):
-                return work_on(asking, task, run, self.ledger)
+            wish = wished(make_wishes(self.ledger, owner, thread, task, chosen.agents))
+            seen = showing(pictures.show(self.settings.data, self.ledger, asking, task))
+            with limited(*limits, before), self._held(run), wish, seen, bus.listening(task.hear):
+                return work_on(asking, task, run, self.ledger, self.settings)
 
         return runs.start(
             work,
@@ -415,11 +385,6 @@ class Workspace(DocumentRuns):
         else.
         """
         return self.embedder.provider == "local" and searched.embedder == self.embedder.name
-
-    def _limits(self, max_tokens: int | None) -> tuple[Limit, Limit]:
-        """Of a run and of a chat; raises WrongArgument."""
-        own, given = self.settings, self.settings.run_tokens if max_tokens is None else max_tokens
-        return Limit(given, own.run_dollars), Limit(own.chat_tokens, own.chat_dollars)
 
     def delete_chat(self, owner: str, chat_id: str) -> None:
         """Remove a chat for good, with the documents that were attached to it alone; raises

@@ -111,12 +111,21 @@ def test_runs_are_found_and_the_address_says_which(kitchen: ScriptableWorkspace)
     assert "No runs fit these filters" in texts(app)
 
 
-def test_a_document_leads_to_the_run_that_took_it_in(kitchen: ScriptableWorkspace) -> None:
+def test_a_document_leads_to_the_runs_that_took_it_in_found_it_and_cited_it(
+    kitchen: ScriptableWorkspace,
+) -> None:
     ask(kitchen)
     (document,) = kitchen.library.documents(OWNER, "Kitchen")
     app = open_page("runs", document=document.id)
+    assert listed(app) == [QUESTION, "tea.txt into Kitchen"]
+    assert "Only runs with tea.txt" in texts(app)
+    app.button_group(key="runs-how").set_value(["cited"]).run()
+    assert listed(app) == [QUESTION]
+    assert dict(app.query_params) == {"document": document.id, "how": "cited"}
+    app = open_page("runs", document=document.id, how="taken in")
     assert listed(app) == ["tea.txt into Kitchen"]
-    assert "Only runs that took in tea.txt" in texts(app)
+    app = open_page("runs", document="gone", how="dreamt of")
+    assert "No runs fit these filters" in texts(app)
 
 
 def test_long_lists_stand_on_pages(workspace: ScriptableWorkspace) -> None:
@@ -279,3 +288,8 @@ def test_an_answer_and_a_call_lead_to_their_run(kitchen: ScriptableWorkspace) ->
     app = open_page("chat", chat=chat.id)
     (link,) = [one for one in app.page_link if one.label == "Run"]
     assert f"run={run_id}" in link.proto.query_string
+    app.session_state["open_source"] = f"{kitchen.ledger.chat(OWNER, chat.id).head_id}-1"
+    app.run()
+    (link,) = [one for one in app.page_link if one.label == "Runs with this document"]
+    (document,) = kitchen.library.documents(OWNER, "Kitchen")
+    assert link.proto.query_string == f"document={document.id}"

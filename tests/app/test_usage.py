@@ -7,6 +7,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -18,14 +19,15 @@ from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
 from agentkit.ledger import queries
-from agentkit.ledger.queries import CallFilter
 from agentkit.messages import new_id
-from agentkit.ui.shared import charts
 from agentkit.ui.shell import server
 from agentkit.ui.text import figures
-from agentkit.ui.usage import usage
+from agentkit.ui.usage import words
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
+from tests.bench import month
+from tests.ledger.conftest import record
+from tests.ledger.test_steps import DONE
 from tests.soak import TIMES
 
 Ingest = Callable[[str, dict[str, str]], None]
@@ -59,8 +61,23 @@ def add_call(workspace: ScriptableWorkspace, **given: Any) -> None:
     workspace.database.insert("llm_calls", {**row, **given})
 
 
-def metrics(app: AppTest) -> dict[str, str]:
-    return {one.label: one.value for one in app.metric}
+def metrics(app: AppTest, which: int = 1) -> dict[str, str]:
+    """The figures by their names; of two of the same name the first, or with -1 the last."""
+    return {one.label: one.value for one in [*app.metric][::-which]}
+
+
+def open_tab(app: AppTest, name: str) -> None:
+    """What a click on the tab does."""
+    app.session_state["usage-tab"] = name
+    app.run()
+    assert not app.exception, app.exception[0].stack_trace
+
+
+def choose_row(app: AppTest, table: str, row: int = 0) -> None:
+    """What a click on a row does."""
+    app.session_state[table] = {"selection": {"rows": [row], "columns": [], "cells": []}}
+    app.run()
+    assert not app.exception, app.exception[0].stack_trace
 
 
 def arrow(data: bytes) -> pandas.DataFrame:
@@ -87,8 +104,8 @@ def test_the_figures_are_those_under_the_answer(
     answer = queries.of_messages(workspace.ledger, OWNER, [run.message_id])[run.message_id]
     shown = metrics(app)
     assert shown["Calls"] == figures.count(answer.calls)
-    assert shown["Tokens in"].removeprefix("about ") == figures.count(answer.prompt_tokens)
-    assert shown["Tokens out"].removeprefix("about ") == figures.count(answer.completion_tokens)
+    assert shown["Tokens in"].removeprefix("~") == figures.count(answer.prompt_tokens)
+    assert shown["Tokens out"].removeprefix("~") == figures.count(answer.completion_tokens)
     assert answer.prompt_tokens > 0
     assert app.exception == []
 
@@ -118,9 +135,8 @@ def test_costs_are_numbers_that_sort_and_are_read_however_small(
     ]:
         add_call(workspace, model=model, cost=cost)
     app = open_page("usage")
-    for name in ("By model", "Calls"):
-        app.session_state["usage-tables"] = name
-        app.run()
+    for name in ("Overview", "Calls"):
+        open_tab(app, name)
         shown = app.dataframe[0].value
         assert shown.cost.dtype.kind == "f", name
         assert shown.cost.dropna().sort_values().tolist() == [0.0, 0.00004, 4.99, 5.05, 15.65], name
@@ -136,10 +152,13 @@ def test_costs_are_numbers_that_sort_and_are_read_however_small(
 def test_all_calls_can_be_taken_away(workspace: ScriptableWorkspace) -> None:
     many = 120_000 * TIMES
     workspace.database.execute(
-        """insert into llm_calls select 'c' || i, 1, ?, null, null, null, '=Agent', 'openai',
-        'gpt', 'chat', 'ok', '', '',
-        i, 0, 0, 0, 0, false, 0.5, 1, null, '{}', timestamp '2026-03-01' + interval (i) second,
-        false from range(?) r(i)""",
+        """insert into llm_calls by name select 'c' || i as id, 1 as attempt, ? as owner,
+        '=Agent' as agent, 'openai' as provider, 'gpt' as model, 'chat' as purpose,
+        'ok' as status, '' as error, '' as error_type, i as input_tokens, 0 as cache_read_tokens,
+        0 as cache_write_tokens, 0 as output_tokens, 0 as reasoning_tokens, false as estimated,
+        0.5 as cost, 1 as seconds, '{}' as raw_usage,
+        timestamp '2026-03-01' + interval (i) second as finished_at, false as imported
+        from range(?) r(i)""",
         [OWNER, many],
     )
     add_call(workspace, owner="somebody else")
@@ -170,7 +189,7 @@ def test_all_calls_can_be_taken_away(workspace: ScriptableWorkspace) -> None:
     assert not list((workspace.settings.data / "exports").iterdir()), "nothing stays on the disk"
     assert client.get("/base/path/" + links[0].proto.url).status_code == 200
     assert client.get("/download/guessed").status_code == 404
-    app.segmented_control(key="days").set_value("Today").run()
+    app.segmented_control(key="usage-days").set_value("Today").run()
     assert not app.get("link_button")  # no calls today
 
 
@@ -198,143 +217,169 @@ def test_filters_narrow_every_figure_and_come_from_the_address(
     )
     add_call(workspace, finished_at=datetime.now(UTC).replace(tzinfo=None) - timedelta(days=40))
     app = open_page("usage")
-    assert (metrics(app)["Calls"], metrics(app)["Failed"], metrics(app)["Median time"]) == (
-        "3",
-        "1",
-        "2.0 s",
-    )
-    app.segmented_control(key="days").set_value("All").run()
+    shown = metrics(app)
+    assert (shown["Calls"], shown["Failed"], shown["Median time"]) == ("3", "1 · 33.3 %", "2.0 s")
+    app.segmented_control(key="usage-days").set_value("All").run()
     assert metrics(app)["Calls"] == "4"
-    app.segmented_control(key="purpose").set_value("Embedding").run()
+    app.multiselect(key="usage-purpose").set_value(["embedding"]).run()
     assert (metrics(app)["Calls"], metrics(app)["Median time"]) == ("1", "0.01 s")
-    assert metrics(open_page("usage", model="llama3"))["Failed"] == "1"
-    assert metrics(open_page("usage", agent="no agent"))["Tokens in"] == "120"
+    assert app.query_params == {"days": "All", "purpose": "embedding"}
+    assert metrics(open_page("usage", model="llama3"))["Failed"] == "1 · 100.0 %"
+    assert metrics(open_page("usage", agent=""))["Tokens in"] == "120"
     assert metrics(open_page("usage", days="90 days", agent="Writer"))["Calls"] == "2"
-    nothing = open_page("usage", model="llama3", purpose="Embedding")
+    nothing = open_page("usage", model="llama3", purpose="embedding")
     assert "No calls fit these filters" in nothing.info[0].value
 
 
-def test_a_custom_range_has_both_its_ends(workspace: ScriptableWorkspace) -> None:
+def test_days_that_are_chosen_one_by_one_have_both_their_ends(
+    workspace: ScriptableWorkspace,
+) -> None:
     now = datetime.now(UTC).replace(tzinfo=None)
     for days in (0, 1, 2, 3):
         add_call(workspace, finished_at=now - timedelta(days=days))
-    app = open_page("usage", days="Custom")
-    today = datetime.now(UTC).date()
-    app.date_input(key="between").set_value(
-        (today - timedelta(days=2), today - timedelta(days=1))
-    ).run()
+    first, last = ((datetime.now(UTC) - timedelta(days=days)).date() for days in (2, 1))
+    app = open_page("usage", **{"from": first.isoformat(), "to": last.isoformat()})
     assert metrics(app)["Calls"] == "2"
+    assert app.segmented_control(key="usage-days").value is None
+    app.button(key="usage-chip-span").click().run()
+    assert metrics(app)["Calls"] == "4"
+    assert metrics(open_page("usage", **{"from": "no day", "to": "2026-99-99"}))["Calls"] == "4"
 
 
-def test_each_table_sums_up_to_the_total(workspace: ScriptableWorkspace) -> None:
+@pytest.mark.parametrize("by", [*words.GROUPS])
+def test_each_grouping_sums_up_to_the_total(workspace: ScriptableWorkspace, by: str) -> None:
     chat = workspace.ledger.create_chat(OWNER, "Tea *for* two", "answer", "offline", "Kitchen")
     for number in range(6):
         chat_id = chat.id if number % 2 else None
-        add_call(
-            workspace,
-            model=f"m{number % 3}",
-            agent=("Writer", "Critic")[number % 2],
-            chat_id=chat_id,
-        )
-    app = open_page("usage")
-    for name in ("By model", "By agent", "By chat", "By day"):
-        app.session_state["usage-tables"] = name
-        app.run()
+        agent = ("Writer", "Critic")[number % 2]
+        add_call(workspace, model=f"m{number % 3}", agent=agent, chat_id=chat_id)
+    for within in ("", "agent", "model"):
+        app = open_page("usage", by=by, within=within)
         shown = app.dataframe[0].value
-        assert (shown.calls.sum(), shown.prompt_tokens.sum()) == (6, 720), name
-    app.session_state["usage-tables"] = "Calls"
-    app.run()
-    assert len(app.dataframe[0].value) == 6
+        assert (shown.calls.sum(), shown.prompt_tokens.sum()) == (6, 720)
 
 
-def test_a_selected_chat_can_be_opened(workspace: ScriptableWorkspace) -> None:
-    chat = workspace.ledger.create_chat(OWNER, "Tea for two", "answer", "offline", "Kitchen")
-    add_call(workspace, chat_id=chat.id)
+def test_what_was_told_apart_stays_apart_within(workspace: ScriptableWorkspace) -> None:
+    for team, agent, cost in [("a", "x", 1.0), ("a", "y", 2.0), ("b", "x", 4.0)]:
+        add_call(workspace, team=team, agent=agent, cost=cost)
+    app = open_page("usage", by="team", within="agent")
+    shown = app.dataframe[0].value
+    rows = list(zip(shown["first"], shown["second"], shown.cost, strict=True))
+    assert rows == [("b", "x", 4.0), ("a", "y", 2.0), ("a", "x", 1.0)]
+
+
+def test_a_chosen_row_narrows_and_can_be_released(workspace: ScriptableWorkspace) -> None:
+    add_call(workspace, model="large")
+    add_call(workspace, model="small", cost=0.1)
     app = open_page("usage")
-    app.session_state["usage-tables"] = "By chat"
-    app.session_state["usage-chat"] = {"selection": {"rows": [0], "columns": [], "cells": []}}
-    app.run()
-    link = app.page_link[0]
-    assert link.label == "Open Tea for two"
-    assert f"chat={chat.id}" in link.proto.query_string
-    workspace.delete_chat(OWNER, chat.id)
-    app.run()
-    assert any("one that was deleted" in one.value for one in app.caption)
+    choose_row(app, "groups-model-None-0")
+    assert metrics(app)["Calls"] == "1"
+    assert app.query_params == {"model": "large"}
+    app.button(key="usage-chip-model-large").click().run()
+    assert metrics(app)["Calls"] == "2"
+    assert app.query_params == {}
 
 
-def test_a_chat_may_be_called_as_deleted_ones_are(workspace: ScriptableWorkspace) -> None:
-    chat = workspace.ledger.create_chat(OWNER, "deleted chat", "answer", "offline", "Kitchen")
-    add_call(workspace, chat_id=chat.id)
-    app = open_page("usage")
-    app.session_state["usage-tables"] = "By chat"
-    app.session_state["usage-chat"] = {"selection": {"rows": [0], "columns": [], "cells": []}}
-    app.run()
-    assert [link.label for link in app.page_link] == ["Open deleted chat"]
+def test_figures_stand_against_the_days_before(workspace: ScriptableWorkspace) -> None:
+    now = datetime.now(UTC).replace(tzinfo=None)
+    for days, cost in [(0, 3.0), (8, 2.0)]:
+        add_call(workspace, cost=cost, finished_at=now - timedelta(days=days))
+    app = open_page("usage", days="7 days")
+    changes = {one.label: one.delta for one in app.metric}
+    assert (changes["Cost"], changes["Calls"]) == ("+50 %", "")
+    assert {one.delta for one in open_page("usage", days="All").metric} == {""}
 
 
-def test_days_without_calls_are_there_and_empty() -> None:
-    frame = pandas.DataFrame(
-        {
-            "key": ["2026-03-01", "2026-03-04"],
-            "prompt_tokens": [5, 7],
-            "completion_tokens": [1, 2],
-            "unpriced": [0, 1],
-            "cost": [0.5, None],
-            "p50_s": [1.0, 2.0],
-            "p95_s": [1.5, 2.5],
-        }
+def test_nobody_sees_what_others_took_unless_the_installation_says_so(
+    workspace: ScriptableWorkspace,
+) -> None:
+    add_call(workspace)
+    add_call(workspace, owner="ada", model="hers")
+    app = open_page("usage", owner="ada")
+    assert metrics(app)["Calls"] == "1"
+    assert app.multiselect(key="usage-model").options == ["gpt-5-mini"]
+    workspace.settings = replace(workspace.settings, usage_of_all=True)
+    assert metrics(open_page("usage"))["Calls"] == "2"
+    app = open_page("usage", owner="ada")
+    assert metrics(app)["Calls"] == "1"
+    assert app.dataframe[0].value["first"].tolist() == ["hers"]
+
+
+def test_what_failed_is_told_with_since_when(workspace: ScriptableWorkspace) -> None:
+    now = datetime.now(UTC).replace(tzinfo=None)
+    add_call(workspace)
+    for days in (3, 2):
+        failed = {"status": "failed", "error_type": "RateLimitError", "retry_in_s": 2.0}
+        at = now - timedelta(days=days)
+        add_call(workspace, **failed, error=f"too many {days}", finished_at=at)
+    app = open_page("usage", tab="Errors")
+    shown = app.dataframe[0].value.iloc[0]
+    assert (shown.error_type, shown.provider, shown.failed) == ("RateLimitError", "openai", 2)
+    assert (shown["first"].date(), shown["error"]) == (
+        (now - timedelta(days=3)).date(),
+        "too many 2",
     )
-    # UTC without zone.
-    chosen = CallFilter(OWNER, since=datetime(2026, 2, 28), until=datetime(2026, 3, 6))  # noqa: DTZ001
-    days = usage.fill_days(frame, chosen)
-    assert list(days.day) == [
-        "2026-02-28",
-        "2026-03-01",
-        "2026-03-02",
-        "2026-03-03",
-        "2026-03-04",
-        "2026-03-05",
-    ]
-    assert list(days.prompt_tokens) == [0, 5, 0, 0, 7, 0]
-    assert days.cost.isna().sum() == 5
+    told = metrics(app)
+    assert (told["Turned away"], told["Waited in between"]) == ("2", "4.0 s")
+    assert "No call failed" in open_page("usage", tab="Errors", days="Today").success[0].value
 
 
-@pytest.mark.parametrize("draw", [charts.draw_tokens, charts.draw_cost, charts.draw_latency])
-def test_charts_say_in_words_what_they_show(draw: Callable[[pandas.DataFrame], None]) -> None:
-    def page(name: str) -> None:
-        import pandas
+def test_calls_stand_in_the_order_that_is_asked_for(workspace: ScriptableWorkspace) -> None:
+    for seconds, cost in [(2.0, 0.5), (9.0, 0.1), (4.0, 0.9)]:
+        add_call(workspace, seconds=seconds, cost=cost)
+    for sort, column, expected in [
+        ("slowest", "seconds", [9.0, 4.0, 2.0]),
+        ("dearest", "cost", [0.9, 0.5, 0.1]),
+    ]:
+        app = open_page("usage", tab="Calls", sort=sort)
+        assert app.dataframe[0].value[column].tolist() == expected
+    assert open_page("usage", tab="Speed").dataframe[0].value.seconds.tolist() == [9.0, 4.0, 2.0]
 
-        from agentkit.ui.shared import charts
 
-        days = {
-            "day": ["2026-03-01", "2026-03-02"],
-            "prompt_tokens": [1500, 0],
-            "completion_tokens": [20, 0],
-            "cost": [0.5, None],
-        }
-        getattr(charts, name)(
-            pandas.DataFrame({**days, "p50_s": [1.0, None], "p95_s": [2.5, None]})
-        )
+def test_a_tab_asks_only_for_what_it_shows(workspace: ScriptableWorkspace) -> None:
+    add_call(workspace)
+    shown = {"Overview": 1, "Calls": 1, "Speed": 2, "Errors": 0, "Tools": 0, "People": 0}
+    for tab, tables in shown.items():
+        assert len(open_page("usage", tab=tab).dataframe) == tables, tab
 
-    app = AppTest.from_function(page, args=(draw.__name__,)).run()
-    assert not app.exception
-    chart = app.get("vega_lite_chart")[0]
-    said = chart.proto.alt
-    assert "2026-03-01 to 2026-03-02" in said
-    assert any(figure in said for figure in ("1,500 in, 20 out", "$0.5000", "2.5 s"))
-    assert '"1 Mar"' in chart.proto.spec
-    assert '"2 Mar"' in chart.proto.spec
+
+def test_tools_lookups_compression_and_people_have_their_tabs(
+    workspace: ScriptableWorkspace,
+) -> None:
+    chat = workspace.ledger.create_chat(OWNER, "Tea", "answer", "offline", "Kitchen")
+    record(workspace.ledger, DONE, owner=OWNER, chat_id=chat.id, at=datetime.now(UTC))
+    for tab, figure, expected in [
+        ("Tools", "Failed", "2 · 66.7 %"),
+        ("Look-ups", "Found nothing", "1 · 50.0 %"),
+        ("Compression", "Tokens saved", "600"),
+        ("People", "Asked", "2"),
+    ]:
+        app = open_page("usage", tab=tab)
+        assert metrics(app, -1)[figure] == expected
+    assert app.dataframe[0].value.changed.tolist() == [1]
+    narrowed = open_page("usage", tab="Tools", model="small")
+    assert "narrow nothing here" in " ".join(one.value for one in narrowed.caption)
+
+
+def test_many_calls_on_one_day_and_a_single_one_are_drawn(workspace: ScriptableWorkspace) -> None:
+    add_call(workspace)
+    for tab in ("Overview", "Calls", "Speed", "Errors"):
+        assert metrics(open_page("usage", tab=tab, days="Today"))["Calls"] == "1"
+    month.fill(workspace.database, 3_000, datetime(2026, 3, 1), texts=False)  # noqa: DTZ001
+    workspace.settings = replace(workspace.settings, usage_of_all=True)
+    app = open_page("usage", **{"from": "2026-03-01", "to": "2026-03-31"}, by="chat")
+    assert len(app.get("vega_lite_chart")) == 2
 
 
 def test_an_agent_goes_by_a_name_for_people(workspace: ScriptableWorkspace) -> None:
     add_call(workspace, agent="speaker_selection_agent")
     add_call(workspace)
     app = open_page("usage")
-    for name, column in (("By agent", "title"), ("Calls", "agent")):
-        app.session_state["usage-tables"] = name  # what a click on the tab does
-        app.run()
+    app.selectbox(key="usage-by").set_value("agent").run()
+    for name, column in (("Overview", "first"), ("Calls", "agent")):
+        open_tab(app, name)
         assert sorted(app.dataframe[0].value[column]) == ["Choice of the speaker", "Writer"]
-    narrow = app.multiselect(key="agent")
+    narrow = app.multiselect(key="usage-agent")
     assert narrow.options == ["Writer", "Choice of the speaker"]
     narrow.set_value(["speaker_selection_agent"]).run()
     assert metrics(app)["Calls"] == "1"

@@ -101,6 +101,28 @@ def test_calls_as_csv(cli: Cli, chat: Chat, tmp_path: Path) -> None:
     assert (refused.code, refused.json["error_type"]) == (1, "ConfigError")
 
 
+def test_usage_in_sql(cli: Cli, chat: Chat, tmp_path: Path) -> None:
+    sql = "select model, cost, chat from calls order by model"
+    lines = cli("usage", "--sql", sql).out.splitlines()
+    assert [line.split() for line in lines] == [
+        ["model", "cost", "chat"],
+        ["secret", "=Rivers"],
+        ["small", "0.25", "=Rivers"],
+    ]
+    assert cli("usage", "--sql", sql, "--format", "json").lines == [
+        {"model": "secret", "cost": None, "chat": "=Rivers"},
+        {"model": "small", "cost": 0.25, "chat": "=Rivers"},
+    ]
+    assert cli("usage", "--sql", sql, "--format", "csv").out.splitlines()[2] == (
+        '"small",0.25,"\'=Rivers"'
+    )
+    path = tmp_path / "dear.parquet"
+    assert cli("usage", "--sql", sql, "--out", path).err == f"2 rows in {path}.\n"
+    assert pandas.read_parquet(path).cost.sum() == cli("usage", "--json").json["totals"]["cost"]
+    refused = cli("usage", "--sql", "drop table calls", "--json")
+    assert (refused.code, refused.json["error_type"]) == (1, "SqlRefused")
+
+
 def test_numbers_stay_numbers_in_csv() -> None:
     import pandas as pd
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,13 +12,15 @@ from agentkit.coding import folders
 from agentkit.coding.bubblewrap import Limits
 from agentkit.coding.chat_kernel.kernel import ChatKernel, is_available
 
+IN_CONTAINERS = bool(os.environ.get("AGENTKIT_TEST_CONTAINERS"))
+"""Whether kernels run in containers of this machine's Docker or podman, instead of bubblewrap."""
 SMALL = Limits(seconds=60, memory_mb=512, processes=32, output_bytes=10_000, file_mb=10)
 
 
 @pytest.fixture
 def chat_kernel(tmp_path: Path) -> Iterator[ChatKernel]:
-    assert is_available(), is_available().reason
-    with ChatKernel(tmp_path / "work", SMALL) as made:
+    assert is_available(IN_CONTAINERS), is_available(IN_CONTAINERS).reason
+    with ChatKernel(tmp_path / "work", SMALL, IN_CONTAINERS) as made:
         yield made
     folders.remove(tmp_path / "work")  # pytest cannot: it may be thousands of folders deep
 
@@ -25,8 +28,8 @@ def chat_kernel(tmp_path: Path) -> Iterator[ChatKernel]:
 @pytest.fixture(scope="module")
 def lasting_kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChatKernel]:
     """The same for all tests of a file."""
-    assert is_available(), is_available().reason
+    assert is_available(IN_CONTAINERS), is_available(IN_CONTAINERS).reason
     folder = tmp_path_factory.mktemp("kernel") / "work"
-    with ChatKernel(folder, SMALL) as made:
+    with ChatKernel(folder, SMALL, IN_CONTAINERS) as made:
         yield made
     folders.remove(folder)

@@ -114,6 +114,35 @@ def test_the_critical_path_takes_the_slower_of_two_parallel_steps() -> None:
     assert trace.critical_s() == {"run": 1.0, "plan": 0.0, "step": 4.0, "model": 2.0}
 
 
+def test_parallel_steps_stand_beside_each_other_with_what_each_did() -> None:
+    """Of two look-ups at the same time each stands in the tool that was given its query."""
+    plan = {"label": "#E1", "tool": "search", "arguments": '{"query": "tée"}'}
+    trace = build_trace(
+        record(
+            (0.0, RunStarted("chat", "q")),
+            (1.0, PlanMade("Planner", "p", 1, [plan, plan])),
+            (2.0, ToolCalled("one", "Planner", "search", '{"query": "tée"}')),
+            (2.1, ToolCalled("two", "Planner", "search", '{"query": "rivers"}')),
+            (2.9, Retrieved("tée", "Kitchen", "hybrid", [], 0.5)),
+            (3.0, Retrieved("rivers", "Kitchen", "hybrid", [], 0.5)),
+            (3.1, ToolReturned("two", "Planner", "search", True, "", 1.0)),
+            (3.1, StepDone("Planner", "p", "#E2", "search", '{"query": "rivers"}', True, "", 1.0)),
+            (3.2, ToolReturned("one", "Planner", "search", True, "", 1.2)),
+            (3.2, StepDone("Planner", "p", "#E1", "search", '{"query": "tée"}', True, "", 1.2)),
+            (4.0, RunFinished()),
+        )
+    )
+    tree = [(span.depth, span.kind, span.name) for span in trace.spans[2:]]
+    assert tree == [
+        (2, "step", "#E1 search"),
+        (3, "tool", "search"),
+        (4, "search", "tée"),
+        (2, "step", "#E2 search"),
+        (3, "tool", "search"),
+        (4, "search", "rivers"),
+    ]
+
+
 def test_all_attempts_of_a_call_are_one_span_with_what_they_took_together() -> None:
     trace = build_trace(
         record(

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from agentkit.coding.chat_kernel.process import EndReason
+from agentkit.coding.chat_kernel.following import EndReason
 from agentkit.events import Cell, CodeBegan, CodeOutput, CodeRan, Event, MessageSent, Recorded
 from agentkit.teams.cells import RESTARTED
 from agentkit.ui.steps import cells, draw

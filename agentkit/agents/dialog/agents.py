@@ -148,7 +148,9 @@ class DictDialogAgent(DialogAgent):
         reply = await ask(mode, self, client, asked, wish)
         if not isinstance(reply, ModelResponse):
             return self._to_call_message(parser, reply)
-        return kept[0] if kept else self._make_message(parser, reply.parsed, allow_missing=True)
+        if kept:
+            return kept[0]
+        return self._make_message(parser, reply.parsed, allow_missing=True)
 
     def _to_call_message(self, parser: ParserBase, reply: Stored) -> Stored:
         """A message with calls: what stands beside them is remembered, and others hear of it what

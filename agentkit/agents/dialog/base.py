@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import partial
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Literal, TypeGuard, cast
 
 from agentkit.agents.dialog.configs import find_llm_config
@@ -22,7 +22,7 @@ from agentkit.conversation.model import model_reply, offered_tools
 from agentkit.conversation.replies import asks_model
 from agentkit.conversation.tooling import conversation
 from agentkit.core import stopping
-from agentkit.core.given import coalesce, is_list_of, to_list
+from agentkit.core.given import coalesce, is_list_of, list_missing, to_list
 from agentkit.core.io import is_quiet
 from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import BadModelReply, NoModelConfig, ResponseParsingError, WrongType
@@ -64,7 +64,8 @@ class AgentBase(ConversableAgent):
     ) -> None:
         if llm_config is None:
             llm_config = find_llm_config(model_config_name) if model_config_name else False
-        kwargs = {"human_input_mode": "NEVER", "system_message": sys_prompt or "", **kwargs}
+        prompt = coalesce(sys_prompt, "")
+        kwargs = {"human_input_mode": "NEVER", "system_message": prompt, **kwargs}
         super().__init__(name, llm_config=llm_config, **kwargs)
         self.memory = TemporaryMemory() if use_memory else None
         self._audience: list[AgentBase] | None = None  # AgentScope's name, which scripts use
@@ -92,12 +93,14 @@ class AgentBase(ConversableAgent):
     @sys_prompt.setter
     def sys_prompt(self, sys_prompt: str | None) -> None:
         """Tell it something else."""
-        self.update_system_message(sys_prompt or "")
+        self.update_system_message(coalesce(sys_prompt, ""))
 
     @property
     def model(self) -> DialogModel | None:
         """The model as a callable, for `reply` methods of one's own; None without one."""
-        return DialogModel(self) if self.client is not None else None
+        if self.client is None:
+            return None
+        return DialogModel(self)
 
     # The call style
 
@@ -106,20 +109,20 @@ class AgentBase(ConversableAgent):
         stopped.
         """
         stopping.check()
-        if mode.is_async and self._replies_only_in_sync():
-            said = await mode.block(self.reply, *args, **kwargs)
-        else:
-            said = await mode.peer(self, "reply", *args, **kwargs)
+        said = await self._reply_somehow(mode, *args, **kwargs)
         for listener in self._listeners:
             listener.observe(said)
         return said
 
     call, a_call = faces(_call)
 
-    def _replies_only_in_sync(self) -> bool:
-        """Whether the class has a `reply` of its own, which counts in async calls, too."""
+    async def _reply_somehow(self, mode: Mode, /, *args: Any, **kwargs: Any) -> Any:
+        """What the class replies: a `reply` of its own counts in async calls, too."""
         kind = type(self)
-        return core_of(kind.reply) is None and core_of(kind.a_reply) is not None
+        has_own = core_of(kind.reply) is None
+        if mode.is_async and has_own and core_of(kind.a_reply) is not None:
+            return await mode.block(self.reply, *args, **kwargs)
+        return await mode.peer(self, "reply", *args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """`reply`, heard by the agents of the hub; `a_call` is the async form."""
@@ -132,10 +135,9 @@ class AgentBase(ConversableAgent):
         The model goes on knowing what it called and what came of it, as it does in a chat.
         """
         self._remember(x)
-        heard = list_messages(x) if self.memory is None else self.memory.get_memory()
+        heard = self._recall(list_messages(x))
         reply, rounds = await self._answer(mode, self._to_stored(heard))
-        if self.memory is not None:
-            self._keep_rounds(heard, rounds)
+        self._keep_rounds(heard, rounds)
         said = self._to_msg(reply)
         self._remember_own(said)
         self.speak(said)
@@ -151,9 +153,15 @@ class AgentBase(ConversableAgent):
         if self.memory is not None:
             self.memory.add(x)
 
+    def _recall(self, heard: list[Msg]) -> list[Msg]:
+        """All that is remembered; without a memory what is heard just now."""
+        if self.memory is None:
+            return heard
+        return self.memory.get_memory()
+
     def _keep_rounds(self, heard: Sequence[Msg], rounds: list[Stored]) -> None:
         """Calls of tools are shown again behind the message that they followed."""
-        if heard and rounds:
+        if self.memory is not None and heard and rounds:
             latest = heard[-1]
             self._rounds[latest.id] += rounds
 
@@ -176,11 +184,11 @@ class AgentBase(ConversableAgent):
         silent = is_quiet() or bool(self.silent)
         if isinstance(content, str):
             content = Msg(self.name, content, "assistant")
-        if isinstance(content, Msg):
-            announce_once(content, listeners, silent=silent)
+        if not isinstance(content, Msg):
+            texts = map(itemgetter(1), content)
+            announcing.announce_streamed(texts, self.name, listeners, silent)
             return
-        texts = map(itemgetter(1), content)
-        announcing.announce_streamed(texts, self.name, listeners, silent)
+        announce_once(content, listeners, silent=silent)
 
     # Hubs
 
@@ -191,11 +199,11 @@ class AgentBase(ConversableAgent):
 
     @property
     def _listeners(self) -> list[AgentBase]:
-        return self._audience or []
+        return coalesce(self._audience, [])
 
     def _name_listeners(self) -> str:
         """Who listens, in words."""
-        names = [agent.name for agent in self._listeners]
+        names = list(map(attrgetter("name"), self._listeners))
         if len(names) in range(1, _NAMED + 1):
             return ", ".join(names)
         return "everyone"
@@ -212,7 +220,7 @@ class AgentBase(ConversableAgent):
         """Let these agents hear it no longer."""
         leaving = to_list(audience, AgentBase)
         if self._audience is not None:
-            self._audience = [agent for agent in self._audience if agent not in leaving]
+            self._audience = list_missing(self._audience, leaving)
 
     # Replies
 
@@ -261,7 +269,9 @@ class AgentBase(ConversableAgent):
         reply = await mode.block(
             model_reply, client, asked, self.client_cache, self, offered_tools(self.llm_config)
         )
-        return _without_reasoning(reply) if isinstance(reply, str) else reply
+        if isinstance(reply, str):
+            return _without_reasoning(reply)
+        return reply
 
     def _to_stored(self, messages: Sequence[Msg]) -> list[Stored]:
         """Messages as the model hears them, each on its own: what shortens histories finds again
@@ -278,10 +288,11 @@ class AgentBase(ConversableAgent):
         A message of one's own is copied: what is shown then differs from the stored history, which
         no summary with thoughts in it takes the place of, and nobody else gets one.
         """
-        chat = [_copy_own(message) for message in messages]
-        if sender is None or self.memory is None:
+        chat = list(map(_copy_own, messages))
+        if sender is None:
             return chat
-        return [*self._to_stored(self.memory.get_memory()), *chat]
+        remembered = self._recall([])
+        return [*self._to_stored(remembered), *chat]
 
     async def _answer(self, mode: Mode, messages: list[Stored]) -> tuple[Any, list[Stored]]:
         """The reply of the engine, with all its abilities, and the calls before it, which the agent
@@ -306,7 +317,7 @@ class AgentBase(ConversableAgent):
         if isinstance(reply, Msg):
             return reply
         content = given_content(reply)
-        if content and isinstance(content, str | list):
+        if isinstance(content, str | list) and content:
             return Msg(self.name, content, "assistant")
         if self.client is None and not content:
             raise NoModelConfig(
@@ -347,7 +358,7 @@ class AgentBase(ConversableAgent):
 
     def chat_messages_for_summary(self, agent: Agent) -> list[Stored]:
         """The conversation as the other one knows it: a summary goes on to others."""
-        return [_as_others_know(message) for message in super().chat_messages_for_summary(agent)]
+        return list(map(_as_others_know, super().chat_messages_for_summary(agent)))
 
 
 class _Own(dict[str, Any]):
@@ -393,7 +404,9 @@ def _without_reasoning(reply: str) -> str | None:
         start = find_answer(reply)
     except ResponseParsingError:
         return None
-    return reply if start == 0 else reply[start:].lstrip() or None
+    if start == 0:
+        return reply
+    return reply[start:].lstrip() or None
 
 
 def _is_about_calls(reply: Any) -> bool:
@@ -405,7 +418,9 @@ def _is_about_calls(reply: Any) -> bool:
 
 
 def _copy_own(message: AnyMessage) -> Stored:
-    return copied(message) if isinstance(message, _Own) else cast(Stored, message)
+    if isinstance(message, _Own):
+        return copied(message)
+    return cast(Stored, message)
 
 
 def _as_others_know(message: AnyMessage) -> Stored:

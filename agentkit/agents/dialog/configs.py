@@ -6,11 +6,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
 from agentkit.agents.dialog.wrappers import list_model_types, make_model
 from agentkit.core.given import to_list
+from agentkit.core.lenient import find_below
 from agentkit.errors import ConfigError
 
 _Known = Callable[[], dict[str, object]]
@@ -25,8 +27,11 @@ def know(model_configs: Configs | None) -> None:
 
     One with an unknown `model_type` is refused when an agent asks for it, as in AgentScope.
     """
-    named = {_read_name(config): config for config in read(model_configs, "model configurations")}
-    _known.update({name: _make_known(name, config) for name, config in named.items()})
+    known: dict[str, _Known] = {}
+    for config in read(model_configs, "model configurations"):
+        name = _read_name(config)
+        known[name] = _make_known(name, config)
+    _known.update(known)
 
 
 def _make_known(name: str, config: Mapping[str, Any]) -> _Known:
@@ -63,9 +68,8 @@ def find_llm_config(name: str) -> dict[str, object]:
 
     Raises ConfigError for a configuration with a `model_type` that is not there.
     """
-    find = _known.get(name)
-    if find is None:
-        return _make_llm_config({"model": name}, {})
+    of_environment = partial(_make_llm_config, {"model": name}, {})
+    find = _known.get(name, of_environment)
     return find()
 
 
@@ -90,8 +94,9 @@ def read(configs: Configs | None, what: str) -> list[Any]:
 
 
 def _read_name(config: object) -> str:
-    if isinstance(config, Mapping) and isinstance(config.get("config_name"), str):
-        return str(config["config_name"])
+    name = find_below(config, "config_name")
+    if isinstance(name, str):
+        return name
     # No values: secret keys may stand in them.
     found = sorted(config) if isinstance(config, Mapping) else type(config).__name__
     raise ConfigError(
@@ -108,8 +113,9 @@ class _Common:
 
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> Self:
-        names = [each.name for each in fields(cls)]
-        return cls(**{name: config[name] for name in names if config.get(name)})
+        own = map(attrgetter("name"), fields(cls))
+        told = {name: config[name] for name in own if config.get(name)}
+        return cls(**told)
 
     @property
     def settings(self) -> dict[str, object]:

@@ -108,8 +108,12 @@ async def a_sequential_pipeline(operators: Sequence[Operator], x: Any = None) ->
     they can be.
     """
     for operator in _check_operators(operators):
-        x = operator.a_call(x) if isinstance(operator, AgentBase) else operator(x)
-        x = await x if inspect.isawaitable(x) else x
+        if isinstance(operator, AgentBase):
+            x = await operator.a_call(x)
+            continue
+        x = operator(x)
+        if inspect.isawaitable(x):
+            x = await x
     return x
 
 

@@ -17,6 +17,7 @@ from agentkit.conversation.conversable import ConversableAgent
 from agentkit.core import bus, stopping
 from agentkit.core.given import coalesce
 from agentkit.core.io import quietly
+from agentkit.core.lenient import find_below
 from agentkit.core.twin import Mode, faces
 from agentkit.events import Event, TokenDelta
 from agentkit.messages import Stored, text_of, tool_calls_of
@@ -65,17 +66,14 @@ class DialogModel:
         `stream`: the model is asked when that or `text` is first read. Async calls wait for the
         whole reply. `kwargs` are parameters of the chat API.
         """
-        if isinstance(messages, str):
-            messages = [{"role": "user", "content": messages}]
-        asked = list(messages)
-        parse = coalesce(parse_func, _leave_unread)
-        is_plain = parse is _leave_unread
-        configured = (self._agent.llm_config or {}).get("stream")
+        asked = _list_asked(messages)
+        is_plain = parse_func is None
+        configured = find_below(self._agent.llm_config, "stream")
         streams = coalesce(stream, bool(configured) and is_plain)
-        if streams and configured is None:
-            kwargs["stream"] = True
+        if streams:
+            kwargs.setdefault("stream", coalesce(configured, True))
         wish = Wish(
-            parse,
+            coalesce(parse_func, _leave_unread),
             getattr(parse_func, "__qualname__", "none"),
             max_retries=max_retries,
             fault_handler=fault_handler,
@@ -121,7 +119,7 @@ class DialogModel:
                     yield text
             finally:
                 ending.set()
-        said = done.result().text or ""
+        said = coalesce(done.result().text, "")
         if said != text:
             yield said
 
@@ -130,6 +128,13 @@ class DialogModel:
     def __call__(self, *args: Any, **kwargs: Any) -> ModelResponse:
         """`call`; `a_call` is the async form."""
         return self.call(*args, **kwargs)
+
+
+def _list_asked(messages: Sequence[Stored] | str) -> list[Stored]:
+    """What the model is asked with; a text is what a user says."""
+    if isinstance(messages, str):
+        return [{"role": "user", "content": messages}]
+    return list(messages)
 
 
 def _list_given(given: Msg | Sequence[Msg] | str | None) -> list[Msg]:
@@ -161,9 +166,9 @@ def merge(messages: Iterable[Stored]) -> list[Stored]:
 
 
 def _is_plain(message: Stored) -> bool:
-    if message.get("role") != "user" or "name" in message:
-        return False
-    return isinstance(message.get("content"), str)
+    is_from_user = message.get("role") == "user"
+    has_text = isinstance(message.get("content"), str)
+    return is_from_user and has_text and "name" not in message
 
 
 def show_to(name: str, message: Msg) -> Stored:

@@ -9,17 +9,20 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from operator import attrgetter, itemgetter
 from typing import Any, cast
 
 from agentkit.conversation.compression.meter import model_asked_by
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.model import list_models, model_reply, offered_tools
 from agentkit.core import bus
+from agentkit.core.given import coalesce
 from agentkit.core.io import quietly
+from agentkit.core.lenient import find_below
 from agentkit.core.twin import Mode
 from agentkit.errors import ModelError, ResponseParsingError, explain
 from agentkit.events import Noted, ReplyParsed
-from agentkit.messages import FunctionCall, Stored, functions_of, given_content, text_of
+from agentkit.messages import Stored, functions_of, given_content, text_of
 from agentkit.parsers import ModelResponse
 
 ParseFunction = Callable[[ModelResponse], Any]
@@ -96,12 +99,12 @@ def add_instruction(messages: Sequence[Stored], instruction: str) -> list[Stored
     """
     if not instruction:
         return list(messages)
-    *earlier, last = [*messages] or [{}]
+    *_, last = [Stored(), *messages]
     text = last.get("content")
     if last.get("role") != "user" or not isinstance(text, str):
         return [*messages, {"role": "user", "content": instruction}]
     both = f"{text}\n\n{instruction}"
-    return [*earlier, {**last, "content": both}]
+    return [*messages[:-1], {**last, "content": both}]
 
 
 def _parse(
@@ -210,10 +213,9 @@ class _Way:
 
 def _list_ways(wish: Wish, *, has_tools: bool) -> Iterator[_Way]:
     """The ways, strictest first; the parser checks in any case."""
-    form = dict(wish.api_format or {})
-    schema = form.get("json_schema", {}).get("schema")
-    if form:
-        yield _Way("response_format", {"response_format": form})
+    if wish.api_format:
+        yield _Way("response_format", {"response_format": dict(wish.api_format)})
+    schema = find_below(wish.api_format, "json_schema", "schema")
     if schema and not has_tools:
         yield _Way(_FORCED, _force_tool(schema))
     yield _Way()
@@ -233,7 +235,7 @@ def _identify_models(client: Any) -> tuple[Any, ...]:
     models = list_models(client)
     if not all(map(_takes_form, models)):
         return ()
-    return tuple((model.provider, model.name) for model in models)
+    return tuple(map(attrgetter("provider", "name"), models))
 
 
 def _takes_form(model: Any) -> bool:
@@ -256,22 +258,15 @@ def _read_reply(agent: ConversableAgent, reply: Any, *, forced: bool) -> str | S
     Calls of functions that nobody has offered are no calls: their text counts, else what the first
     was called with.
     """
-    text, called = text_of(given_content(reply)), _list_called(reply)
+    text = text_of(given_content(reply))
+    called = functions_of(reply) if isinstance(reply, dict) else []
     if not called:
         return text
 
-    arguments = str(called[0].get("arguments") or "")
+    arguments = str(coalesce(called[0].get("arguments"), ""))
     if forced:
         return arguments
-    if offered_tools(agent.llm_config) or _can_run_any(agent, called):
+    known = map(agent.can_execute_function, map(itemgetter("name"), called))
+    if offered_tools(agent.llm_config) or any(known):
         return cast(Stored, reply)
     return text or arguments
-
-
-def _list_called(reply: Any) -> list[FunctionCall]:
-    """The functions that a reply calls; a text calls none."""
-    return functions_of(reply) if isinstance(reply, dict) else []
-
-
-def _can_run_any(agent: ConversableAgent, called: Sequence[Mapping[str, Any]]) -> bool:
-    return any(agent.can_execute_function(each["name"]) for each in called)

@@ -11,11 +11,12 @@ from typing import Any, cast
 
 from agentkit.agents.dialog.memory import list_messages
 from agentkit.agents.dialog.msg import Msg
+from agentkit.core.given import coalesce
 from agentkit.errors import BadModelReply, WrongArgument, WrongType
 from agentkit.llm.calls.stream import delta
 from agentkit.llm.model import Model
 from agentkit.llm.response import Response, text_response
-from agentkit.messages import text_of
+from agentkit.messages import text_of, without_keys
 from agentkit.parsers import ModelResponse
 
 
@@ -91,8 +92,7 @@ def make_model(kind: str, config: Mapping[str, Any]) -> Model:
     """The model that a registered class asks; raises what the class raises for the
     configuration.
     """
-    arguments = {key: value for key, value in config.items() if key != "model_type"}
-    wrapper = _registered[kind](**arguments)
+    wrapper = _registered[kind](**without_keys(config, ["model_type"]))
     name = str(getattr(wrapper, "model_name", "") or config["config_name"])
     return Model(
         f"{kind}/{config['config_name']}/{name}", name, _WrapperClient(wrapper), name, "custom"
@@ -122,7 +122,7 @@ class _WrapperClient:
                 " ModelResponse."
             )
         said = ""
-        for _, text in response.stream or ():
+        for _, text in coalesce(response.stream, ()):
             delta(text.removeprefix(said))
             said = text
         return text_response(cast(str, response.text), str(params["model"]))

@@ -61,9 +61,11 @@ class GroupChat(Group):
 
         Raises AgentNameConflict, if wanted, when several have the name.
         """
-        agents = self.nested_agents() if recursive else self.agents
+        agents = self.agents
+        if recursive:
+            agents = self.nested_agents()
         found = [agent for agent in agents if agent.name == name]
-        if len(found) > 1 and raise_on_name_conflict:
+        if raise_on_name_conflict and len(found) > 1:
             raise AgentNameConflict(
                 f"{len(found)} agents of the group are called {name!r}; give each a name of its"
                 " own."

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import chain
+from operator import contains
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +28,8 @@ _INK, _FILL, _PAPER = "#1f2937", "#cfe3f5", "#ffffff"
 
 def has_self_loops(allowed_speaker_transitions: Mapping[Agent, Sequence[Agent]]) -> bool:
     """Whether anybody may speak twice in a row."""
-    return any(agent in followers for agent, followers in allowed_speaker_transitions.items())
+    edges = allowed_speaker_transitions
+    return any(map(contains, edges.values(), edges))
 
 
 def check_graph_validity(
@@ -70,8 +73,9 @@ def visualize_speaker_transitions_dict(
 def _is_in_notebook() -> bool:
     """Whether a notebook's kernel runs this program; one may be loaded only to be started."""
     ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
-    return getattr(shell, "kernel", None) is not None
+    if ipython is None:
+        return False
+    return getattr(ipython.get_ipython(), "kernel", None) is not None
 
 
 def _draw(transitions: Mapping[Agent, Sequence[Agent]], agents: Sequence[Agent]) -> Image:
@@ -79,21 +83,15 @@ def _draw(transitions: Mapping[Agent, Sequence[Agent]], agents: Sequence[Agent])
 
     picture = Image.new("RGB", (_WIDTH, _HEIGHT), _PAPER)
     draw = ImageDraw.Draw(picture)
-    names = [agent.name for agent in agents]
-    names += [each.name for each in _list_agents(transitions) if each.name not in names]
-    places = dict(zip(names, _place_in_circle(len(names)), strict=False))
+    drawn = chain(agents, transitions, *transitions.values())
+    names = list(dict.fromkeys(agent.name for agent in drawn))
+    places = dict(zip(names, _place_in_circle(len(names)), strict=True))
     for agent, followers in transitions.items():
         for follower in followers:
             _draw_arrow(draw, places[agent.name], places[follower.name])
     for name, place in places.items():
         _draw_node(draw, name, place)
     return picture
-
-
-def _list_agents(transitions: Mapping[Agent, Sequence[Agent]]) -> list[Agent]:
-    return list(
-        dict.fromkeys([*transitions, *(each for some in transitions.values() for each in some)])
-    )
 
 
 def _place_in_circle(count: int) -> list[Point]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Collection, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import takewhile
 from typing import Any, cast
@@ -108,12 +108,16 @@ class GroupChatManager(ConversableAgent):
         super()._prepare_chat(recipient, clear_history, prepare_recipient, reply_at_receive)
         others = [agent for agent in list_conversable(self._groupchat) if agent is not recipient]
         if clear_history:
-            self._groupchat.reset()
-            met = filter(self.chat_messages.__contains__, others)
-            for agent in met:
-                self.clear_history(agent)
+            self._forget(others)
         for agent in others:
             agent._prepare_chat(self, clear_history, False, reply_at_receive)
+
+    def _forget(self, others: Sequence[Agent]) -> None:
+        """The transcript, and what was said to these members."""
+        self._groupchat.reset()
+        met = filter(self.chat_messages.__contains__, others)
+        for agent in met:
+            self.clear_history(agent)
 
     # The chat
 
@@ -142,9 +146,7 @@ class GroupChatManager(ConversableAgent):
             return True, None
         # What comes first is what the sender said, also when introductions follow it.
         message = messages[-1]
-        cache = self.client_cache
-        # The members use the cache, too.
-        with nullcontext() if cache is None else lend_cache(chat.agents, cache):
+        with _share_cache(self, chat):
             if chat.send_introductions:
                 await _broadcast(self, mode, chat, chat.introductions_msg(), self)
             end = await _run_rounds(self, mode, chat, message, first_speaker)
@@ -165,14 +167,16 @@ class GroupChatManager(ConversableAgent):
         wanted = read_clearing(reply["content"], groupchat.agent_names)
         is_answer = bool(tool_responses_of(reply))
         preserve = max(wanted.preserve, int(is_answer))
-        forgetting = wanted.names or groupchat.agent_names
+        forgetting, told = groupchat.agent_names, "all agents"
+        if wanted.names:
+            forgetting, told = wanted.names, ", ".join(wanted.names)
+        else:
+            transcript = groupchat.messages
+            del transcript[: max(0, len(transcript) - preserve)]
         for agent in list_conversable(groupchat):
             if agent.name in forgetting:
                 agent.clear_history(nr_messages_to_preserve=preserve)
-        if not wanted.names:
-            transcript = groupchat.messages
-            del transcript[: max(0, len(transcript) - preserve)]
-        text = f"clears the history of {', '.join(wanted.names) or 'all agents'}"
+        text = f"clears the history of {told}"
         if preserve:
             text += f" but for {preserve} messages"
         announcing.note(self.name, text)
@@ -262,6 +266,14 @@ def _check_start(leader: Agent, mode: Mode, chat: GroupChat, sender: Agent | Non
     return sender
 
 
+def _share_cache(leader: Any, chat: GroupChat) -> AbstractContextManager[object]:
+    """The members use the leader's cache, too."""
+    cache = leader.client_cache
+    if cache is None:
+        return nullcontext()
+    return lend_cache(chat.agents, cache)
+
+
 async def _run_rounds(
     leader: Any, mode: Mode, chat: GroupChat, message: Message, speaker: Agent
 ) -> EndReason:
@@ -281,10 +293,9 @@ async def _run_rounds(
             return coalesce(error.end, EndReason("speakers", told=str(error)))
         if reply is None:
             return coalesce(why_ended(speaker, leader), EndReason("silent", speaker.name))
-        if chat.enable_clear_history and asks_to_clear(reply):
-            reply = {**reply, "content": _clear_history(leader, reply, chat)}
+        reply = _obey(leader, reply, chat)
         await mode.peer(speaker, "send", reply, leader, request_reply=False, silent=silent)
-        message = cast(Message, leader.last_message(speaker) or {"content": ""})
+        message = coalesce(leader.last_message(speaker), {"content": ""})
     return EndReason("rounds", limit=chat.max_round)
 
 
@@ -334,10 +345,15 @@ def _find_conclusion(leader: Any, chat: GroupChat, sender: Agent) -> str | None:
     return None
 
 
-def _clear_history(leader: Any, reply: Message, chat: GroupChat) -> str:
-    """Obey CLEAR HISTORY as the leader does, or as managers do, and give the rest of the text."""
+def _obey(leader: Any, reply: Any, chat: GroupChat) -> Any:
+    """The reply; of one with CLEAR HISTORY, which is done as the leader does it, or as managers do,
+    the rest.
+    """
+    if not chat.enable_clear_history or not asks_to_clear(reply):
+        return reply
     as_managers_do = partial(GroupChatManager.clear_agents_history, leader)
-    return str(getattr(leader, "clear_agents_history", as_managers_do)(reply, chat))
+    clear = getattr(leader, "clear_agents_history", as_managers_do)
+    return {**reply, "content": str(clear(reply, chat))}
 
 
 def list_conversable(chat: GroupChat) -> list[ConversableAgent]:
@@ -372,8 +388,7 @@ def check_resumable(messages: Any, names: Collection[str], manager: str) -> list
     copies: list[Stored] = []
     for index, message in enumerate(_check_messages(messages)):
         name = message.get("name") or manager
-        is_known = name == manager or name in names
-        if not is_known and message.get("role") != "function":
+        if name not in (manager, *names) and message.get("role") != "function":
             raise WrongArgument(
                 f"{manager}: message {index} is by {name!r}, who is not in the group"
                 f" {[*names]}; add that agent first."
@@ -393,8 +408,9 @@ def remove_termination(message: Stored, remove: str | Callable[[str], str] | Non
         raise WrongType(
             f"remove_termination_string must be a text, a function or None, not {remove!r}."
         )
-    rest = content.replace(remove, "") if isinstance(remove, str) else remove(content)
-    return {**message, "content": rest}
+    if isinstance(remove, str):
+        return {**message, "content": content.replace(remove, "")}
+    return {**message, "content": remove(content)}
 
 
 def _check_messages(value: Any) -> list[Stored]:

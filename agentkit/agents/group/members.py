@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
 from agentkit.agents.group import templates
@@ -51,7 +52,7 @@ class Group:
     @property
     def agent_names(self) -> list[str]:
         """The names of the agents, in their order."""
-        return [agent.name for agent in self.agents]
+        return list(map(attrgetter("name"), self.agents))
 
     def next_agent(self, agent: Agent, agents: list[Agent] | None = None) -> Agent:
         """The first after `agent`, in the order of the group, who is among `agents` (by default
@@ -59,14 +60,15 @@ class Group:
 
         Raises UndefinedNextAgent when nobody is.
         """
-        after = self.agents.index(agent) + 1 if agent in self.agents else 0
+        in_turn = list(self.agents)
+        if agent in in_turn:
+            after = in_turn.index(agent) + 1
+            in_turn = in_turn[after:] + in_turn[:after]
         wanted = coalesce(agents, self.agents)
-        in_turn = self.agents[after:] + self.agents[:after]
         following = next(filter(wanted.__contains__, in_turn), None)
         if following is None:
-            raise UndefinedNextAgent(
-                f"None of {[each.name for each in wanted]} is in the group {self.agent_names}."
-            )
+            names = list(map(attrgetter("name"), wanted))
+            raise UndefinedNextAgent(f"None of {names} is in the group {self.agent_names}.")
         return following
 
     def select_speaker_msg(self, agents: list[Agent] | None = None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import compress
+from operator import attrgetter
 from typing import Any
 
 from agentkit.agents.group.auto import ask_model
@@ -45,7 +46,7 @@ async def choose(mode: Mode, chat: Group, last_speaker: Agent, selector: Agent |
             " let two agents talk directly."
         )
     candidates, only = _find_candidates(chat, last_speaker)
-    names = [agent.name for agent in candidates]
+    names = list(map(attrgetter("name"), candidates))
     if len(candidates) == 1:
         return Choice(candidates[0], only, names)
     name = read_method(method)
@@ -78,7 +79,7 @@ def _read_answer(answer: object) -> str:
 def _find_candidates(chat: Group, last_speaker: Agent) -> tuple[list[Agent], str]:
     """Who may speak now, in the order of the group, and what is to blame when it is only one."""
     followers = _find_followers(chat, last_speaker)
-    called = _list_called(chat)
+    called = _list_called(chat) if chat.func_call_filter else []
     if called:
         able = _find_executors(chat, called)
         # A call must be answered: when no transition leads to who can, the call goes first.
@@ -104,8 +105,8 @@ def _find_followers(chat: Group, last_speaker: Agent) -> list[Agent]:
 
 
 def _list_called(chat: Group) -> list[str]:
-    """The names of the functions that the last message calls, where that decides who speaks."""
-    if not chat.func_call_filter or not chat.messages:
+    """The names of the functions that the last message calls."""
+    if not chat.messages:
         return []
     called = functions_of(chat.messages[-1])
     return [str(call["name"]) for call in called if call.get("name")]
@@ -131,10 +132,13 @@ def _rate_ability(agent: Any, called: list[str]) -> int:
     can_execute = getattr(agent, "can_execute_function", None)
     if can_execute is None:
         return 0
-    does_all = can_execute(called)
-    does_some = any(map(can_execute, called))
-    has_functions = does_some or bool(getattr(agent, "function_map", None))
-    return sum((does_all, does_some, has_functions))
+    if can_execute(called):
+        return 3
+    if any(map(can_execute, called)):
+        return 2
+    if getattr(agent, "function_map", None):
+        return 1
+    return 0
 
 
 _Way = Callable[[Mode, Group, list[Agent], Agent | None], Awaitable[Agent | None]]

@@ -5,6 +5,7 @@ takes part.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
 
 from agentkit.conversation.agent import Agent
 from agentkit.errors import WrongArgument
@@ -36,17 +37,20 @@ Answer with the one of them that fits best, and nothing else."""
 
 def list_roles(agents: Iterable[Agent]) -> str:
     """One line `name: description` for each agent."""
-    return "\n".join(f"{agent.name}: {agent.description or ''}".strip() for agent in agents)
+    lines = []
+    for agent in agents:
+        description = agent.description or ""
+        lines.append(f"{agent.name}: {description}".strip())
+    return "\n".join(lines)
 
 
 def fill(template: str, agents: list[Agent]) -> str:
     """The template about these agents; raises WrongArgument for placeholders other than `{roles}`
     and `{agentlist}`.
     """
+    names = list(map(attrgetter("name"), agents))
     try:
-        return template.format(
-            roles=list_roles(agents), agentlist=str([agent.name for agent in agents])
-        )
+        return template.format(roles=list_roles(agents), agentlist=str(names))
     except (KeyError, IndexError, ValueError, AttributeError) as error:
         raise WrongArgument(
             f"The template {template!r:.200} cannot be filled in ({error!r}); its placeholders are"

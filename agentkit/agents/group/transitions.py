@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from operator import attrgetter
 
 from agentkit.conversation.agent import Agent
 from agentkit.core.given import is_list_of, list_missing
@@ -30,20 +31,26 @@ def build_transitions(
         return _allow_everybody(agents, allow_repeat)
 
     check_transitions(given, agents)
-    allowed = {agent: list(followers) for agent, followers in given.items()}
+    allowed = dict(zip(given, map(list, given.values()), strict=True))
     if kind != "allowed":
-        allowed = {agent: list_missing(agents, allowed.get(agent, ())) for agent in agents}
+        allowed = {agent: list_missing(agents, given.get(agent, ())) for agent in agents}
     _warn_of_oddities(allowed, agents)
     return allowed
 
 
 def _allow_everybody(agents: Sequence[Agent], allow_repeat: bool | Sequence[Agent]) -> Transitions:
     """Each agent is followed by all others, and last by itself if it may repeat."""
+    repeating: Sequence[Agent] = []
+    if isinstance(allow_repeat, Sequence):
+        repeating = allow_repeat
+    elif allow_repeat:
+        repeating = agents
     allowed: Transitions = {}
     for agent in agents:
-        others = [other for other in agents if other is not agent]
-        may_repeat = allow_repeat if isinstance(allow_repeat, bool) else agent in allow_repeat
-        allowed[agent] = others + [agent] * may_repeat
+        followers = [other for other in agents if other is not agent]
+        if agent in repeating:
+            followers.append(agent)
+        allowed[agent] = followers
     return allowed
 
 
@@ -63,7 +70,7 @@ def _warn_of_oddities(allowed: Transitions, agents: Sequence[Agent]) -> None:
 
 
 def _name_all(agents: Iterable[Agent]) -> list[str]:
-    return [agent.name for agent in agents]
+    return list(map(attrgetter("name"), agents))
 
 
 def _warn(text: str) -> None:

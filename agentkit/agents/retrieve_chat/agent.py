@@ -198,7 +198,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
 
     def _announce(self, problem: str, began: float) -> None:
         self._told = True
-        place = self._collection_name or ""
+        place = coalesce(self._collection_name, "")
         seconds = time.monotonic() - began
         hits = querying.to_hits(self._results)
         bus.emit(Retrieved(problem, place, "dense", hits, seconds))
@@ -285,10 +285,12 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         if not self._exhausted:
             return None
         lacking, end = self._explain_lack(), engine.why_ended(self, recipient)
+        if getattr(end, "kind", None) == lacking.kind:
+            return lacking
         *_, last = [{}, *self._oai_messages[recipient]]
-        said_so = (last.get("role"), last.get("content")) == ("assistant", END)
-        ended_so = end is not None and end.kind == lacking.kind
-        return lacking if said_so or ended_so else None
+        if (last.get("role"), last.get("content")) == ("assistant", END):
+            return lacking
+        return None
 
     async def _converse(self, mode: Mode, recipient: ConversableAgent, *args: Any) -> EndReason:
         """As the others do; a chat that lacked passages ends because of that."""
@@ -323,7 +325,9 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         blocks = legacy.extract_code(_read_text(message))
         if any(language.lower() in _PYTHONS for language, _ in blocks):
             return False
-        return not self._config.update_context or not any(self._check_update_context(message))
+        if not self._config.update_context:
+            return True
+        return not any(self._check_update_context(message))
 
     async def _retrieve_user_reply(
         self,
@@ -337,24 +341,31 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         makes it necessary.
         """
         messages = conversation(self, messages, sender)
-        if not self._config.update_context or not messages:
+        if not self._needs_other_passages(messages):
             return False, None
         first, last = messages[0], messages[-1]
-        asked, incomplete = self._check_update_context(last)
-        if has_calls(last) or not (asked or incomplete):
-            return False, None
+        asked, _ = self._check_update_context(last)
         was_exhausted = self._exhausted
         # Without a problem, the chat began without message_generator.
         self.problem = self.problem or _read_text(first)
         contents = await mode.block(self._find_other_passages, _read_text(last), asked)
-        if sender is not None:
-            if was_exhausted and not contents:
-                engine.ended(self, sender, self._explain_lack())
-                return True, None
-            self._begin_anew(sender)
+        if was_exhausted and not contents and sender is not None:
+            engine.ended(self, sender, self._explain_lack())
+            return True, None
+        self._begin_anew(sender)
         return True, self._generate_message(contents, self._task)
 
-    def _begin_anew(self, sender: Agent) -> None:
+    def _needs_other_passages(self, messages: Sequence[AnyMessage]) -> bool:
+        """Whether the last message asks for other passages, or is an answer without its prefix."""
+        if not self._config.update_context or not messages:
+            return False
+        last = messages[-1]
+        return any(self._check_update_context(last)) and not has_calls(last)
+
+    def _begin_anew(self, sender: Agent | None) -> None:
+        """Forget what was said in the chat with the sender."""
+        if sender is None:
+            return
         self._note("other passages are looked up; the conversation begins anew")
         self.clear_history(sender)
         if isinstance(sender, ConversableAgent):
@@ -403,7 +414,9 @@ class RetrieveUserProxyAgent(UserProxyAgent):
             return message
         passages = self._find_other_passages(ASK_AGAIN, asked=True)
         reply = self._generate_message(passages, self._task)
-        return {**message, "content": reply} if isinstance(message, dict) else reply
+        if isinstance(message, dict):
+            return {**message, "content": reply}
+        return reply
 
     def run_code(self, code: str, **kwargs: Any) -> tuple[int, str, str | None]:
         """Run Python as a UserProxyAgent does; shell commands and installations are refused, which

@@ -42,4 +42,6 @@ class RetrieveAssistantAgent(AssistantAgent):
         if SUCCEEDED in text:
             return True, "TERMINATE"
         ends = (text[:_NEAR_END].upper(), text[-_NEAR_END:].upper())
-        return (True, ASK_AGAIN) if any(map(ASKS_AGAIN.search, ends)) else (False, None)
+        if any(map(ASKS_AGAIN.search, ends)):
+            return (True, ASK_AGAIN)
+        return (False, None)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain, compress
+from operator import itemgetter
 from pathlib import Path
 
 from agentkit.core import bus
+from agentkit.core.given import list_missing
 from agentkit.documents import Jail, Limits
 from agentkit.errors import DocumentError, EmptyDocument, WrongArgument, WrongType
 from agentkit.events import Noted
@@ -56,8 +59,8 @@ def split_text_to_chunks(
     cut = partial(_cut, most=max_tokens, count=count)
     lines = list(chain.from_iterable(map(cut, text.split("\n"))))
     if chunk_mode == "one_line":
-        return [line for line, _ in lines if line.strip()]
-    return list(_join(lines, max_tokens, must_break_at_empty_line, overlap))
+        return list(filter(str.strip, map(itemgetter(0), lines)))
+    return list(_Joining(lines, max_tokens).join(must_break_at_empty_line, overlap))
 
 
 def _cut(line: str, most: int, count: Counter) -> Iterator[Line]:
@@ -85,66 +88,76 @@ def _find_end(line: str, start: int, most: int, count: Counter) -> int:
         size *= 2
     piece = line[start : start + min(size, longest)]
     fitting = _measure_fitting(piece, most, count)
-    end = start + fitting
-    if end == len(line) or fitting == len(piece):
-        return end
+    if fitting == len(piece):
+        return start + fitting
     space = piece.rfind(" ", 1, fitting + 1)
-    return end if space < 0 else start + space
+    if space < 0:
+        return start + fitting
+    return start + space
 
 
 def _measure_fitting(text: str, most: int, count: Counter) -> int:
     """With how many characters the text fits; 1 at least."""
-    longest = len(truncated(text, most)) if count is count_token else len(text)
+    longest = len(text)
+    if count is count_token:
+        longest = len(truncated(text, most))
     if count(text[:longest]) <= most:
         return max(1, longest)
     sizes = range(2, longest)
     return 1 + bisect_left(sizes, True, key=lambda size: count(text[:size]) > most)
 
 
-def _join(lines: Sequence[Line], most: int, at_empty: bool, overlap: int) -> Iterator[str]:
-    start = fresh = 0
-    with_text = [index for index, (line, _) in enumerate(lines) if line.strip()]
-    # A line break may cost a token.
-    sums = list(accumulate((tokens + 1 for _, tokens in lines), initial=0))
-    while start < len(lines):
-        end = max(start + 1, bisect_right(sums, sums[start] + most + 1) - 1)
-        if at_empty and end < len(lines):
-            end = _find_empty_line(lines, with_text, fresh, end)
-        texts = [line for line, _ in lines[start:end]]
-        chunk = "\n".join(texts).strip("\n")
-        if chunk.strip():
-            yield chunk
-        if end == len(lines):
-            return
+class _Joining:
+    """Lines on their way into chunks of at most so many tokens."""
 
-        following = _next_text(with_text, end, default=end)
-        least = sums[following + 1] - most - 1
-        start = _next_start(lines, sums, start, end, least, overlap)
-        fresh = end
+    def __init__(self, lines: Sequence[Line], most: int) -> None:
+        self._texts = list(map(itemgetter(0), lines))
+        self._most = most
+        places = range(len(lines))
+        self._full = list(compress(places, map(str.strip, self._texts)))
+        """Places of the lines with text."""
+        self._empty = list_missing(places, set(self._full))
+        # A line break may cost a token.
+        sizes = (tokens + 1 for _, tokens in lines)
+        self._sums = list(accumulate(sizes, initial=0))
 
+    def join(self, at_empty: bool, overlap: int) -> Iterator[str]:
+        """The chunks, which break at empty lines if that is wanted."""
+        count, start, fresh = len(self._texts), 0, 0
+        while start < count:
+            full = self._sums[start] + self._most + 1
+            end = max(start + 1, bisect_right(self._sums, full) - 1)
+            if at_empty and end < count:
+                end = self._find_empty_line(fresh, end)
+            chunk = "\n".join(self._texts[start:end]).strip("\n")
+            if chunk.strip():
+                yield chunk
+            if end == count:
+                return
+            start, fresh = self._next_start(start, end, overlap), end
 
-def _next_text(texts: Sequence[int], start: int, default: int) -> int:
-    """Index of the first line with text from `start` on."""
-    following = bisect_left(texts, start)
-    return texts[following] if following < len(texts) else default
+    def _next_text(self, start: int, default: int) -> int:
+        """The first line with text from `start` on."""
+        following = bisect_left(self._full, start)
+        return next(iter(self._full[following : following + 1]), default)
 
+    def _find_empty_line(self, start: int, end: int) -> int:
+        """The last empty line to break at; `end` when there is none behind some text."""
+        first = self._next_text(start, default=end)
+        before = bisect_right(self._empty, end)
+        last = next(reversed(self._empty[:before]), first)
+        return last if last > first else end
 
-def _find_empty_line(lines: Sequence[Line], with_text: Sequence[int], start: int, end: int) -> int:
-    """Index of the last empty line to break at; `end` when there is none behind some text."""
-    first = _next_text(with_text, start, default=end)
-    candidates = range(min(end, len(lines) - 1), first, -1)
-    return next((index for index in candidates if not lines[index][0].strip()), end)
-
-
-def _next_start(
-    lines: Sequence[Line], sums: Sequence[int], start: int, end: int, least: int, overlap: int
-) -> int:
-    """Where the next chunk begins: so many lines back as overlap, as long as a new line fits behind
-    them (from `least` on).
-    """
-    earliest = max(start + 1, bisect_left(sums, least))
-    behind = (index for index in range(end - 1, earliest - 1, -1) if lines[index][0].strip())
-    return min(islice(behind, max(0, overlap)), default=end)
+    def _next_start(self, start: int, end: int, overlap: int) -> int:
+        """Where the next chunk begins: so many lines back as overlap, as long as a new line fits
+        behind them.
+        """
+        following = self._next_text(end, default=end)
+        least = self._sums[following + 1] - self._most - 1
+        earliest = max(start + 1, bisect_left(self._sums, least))
+        places = slice(bisect_left(self._full, earliest), bisect_left(self._full, end))
+        back = deque(self._full[places], maxlen=max(0, overlap))
+        return next(iter(back), end)
 
 
 def split_files_to_chunks(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from agentkit.agents.retrieve_chat.files import TEXT_FORMATS
 from agentkit.agents.retrieve_chat.prompts import PROMPTS, fill_prompt
 from agentkit.conversation.checks import check_kind
 from agentkit.conversation.model import list_models
-from agentkit.core.given import coalesce, list_missing
+from agentkit.core.given import coalesce, list_missing, pick, pick_given
 from agentkit.errors import UnknownModel, WrongArgument
 from agentkit.llm.tokens.windows import count_token, get_max_token_limit, registered_window
 from agentkit.messages import without_keys
@@ -91,7 +91,7 @@ class RetrieveConfig:
         that are not known.
         """
         check_kind(owner, "retrieve_config", given, Mapping | None, "a dict")
-        said = coalesce(given, {})
+        said = dict(coalesce(given, {}))
         known = [one.name for one in fields(cls) if one.init]
         unknown = list_missing(said, known)
         if unknown:
@@ -101,11 +101,7 @@ class RetrieveConfig:
                 f" {', '.join(known)}."
             )
             warnings.warn(text, UserWarning, stacklevel=4)
-        left_out = [key for key in said if said[key] is None and key not in _NONE_COUNTS]
-        settings = without_keys(said, [*unknown, *left_out])
-        if "client" in settings:  # one that is given is to be used
-            settings.setdefault("vector_db", None)
-        config = cls(**settings)
+        config = cls(**_read_settings(without_keys(said, unknown)))
         config._check(owner)
         return config
 
@@ -113,11 +109,7 @@ class RetrieveConfig:
         for key, (kind, what) in _KINDS.items():
             check_kind(owner, _name(key), getattr(self, key), kind | None, what)
         for key, allowed in _CHOICES.items():
-            value = getattr(self, key)
-            if value.lower() not in allowed:
-                raise WrongArgument(
-                    f"{owner}: {_name(key)} must be one of {', '.join(allowed)}, not {value!r}."
-                )
+            self._check_choice(owner, key, allowed)
         for key in ("chunk_token_size", "context_max_tokens"):
             value = coalesce(getattr(self, key), math.inf)
             if value < 1:
@@ -125,10 +117,19 @@ class RetrieveConfig:
         if self.customized_prompt:
             fill_prompt(self.customized_prompt, "", "", [])
 
+    def _check_choice(self, owner: str, key: str, allowed: Collection[str]) -> None:
+        value = getattr(self, key)
+        if value.lower() not in allowed:
+            raise WrongArgument(
+                f"{owner}: {_name(key)} must be one of {', '.join(allowed)}, not {value!r}."
+            )
+
     @property
     def max_tokens(self) -> int:
         """The window of the model."""
-        return self.window or find_window(self.model)
+        if self.window is None:
+            return find_window(self.model)
+        return self.window
 
     @max_tokens.setter
     def max_tokens(self, tokens: int) -> None:
@@ -139,7 +140,7 @@ class RetrieveConfig:
         """Take the window from a client that was told it of this very model."""
         for model in list_models(client):
             if getattr(model, "name", None) == self.model:
-                self.window = model.context_window or self.window
+                self.window = coalesce(model.context_window, self.window)
 
     @property
     def chunk_tokens(self) -> int:
@@ -171,6 +172,14 @@ class RetrieveConfig:
 _LARGEST = 32_000
 """Tokens; windows beyond this make no larger chunks, of which an embedding would say nothing."""
 _OF_AUTOGEN = (("32k", 32_000), ("16k", 16_000), ("gpt-4", 8_000), ("gpt-3.5", 4_000))
+
+
+def _read_settings(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What counts of what was said."""
+    settings = {**pick_given(said), **pick(said, _NONE_COUNTS)}
+    if "client" in settings:  # one that is given is to be used
+        settings.setdefault("vector_db", None)
+    return settings
 
 
 def _name(key: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
+from agentkit.core.given import coalesce
 from agentkit.errors import WrongType
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Context:
         self.ids.append(document["id"])
         self.contents.append(document["content"])
         source = find_source(document)
-        if source and source not in self.sources:
+        if source not in ("", *self.sources):
             self.sources.append(source)
 
 
@@ -83,14 +84,16 @@ def find_first(results: QueryResults) -> list[tuple[Document, float]]:
 
 def find_source(document: Document) -> str:
     """Where a document is from; "" when it does not say so."""
-    metadata = document.get("metadata") or {}
+    metadata = coalesce(document.get("metadata"), {})
     return str(metadata.get("source") or "")
 
 
 def describe(document: Document) -> str:
     """How a document is spoken of."""
     name, source = f"passage {document['id']}", find_source(document)
-    return f"{name} of {source}" if source else name
+    if not source:
+        return name
+    return f"{name} of {source}"
 
 
 def to_query_results(owner: str, given: object) -> QueryResults:

@@ -7,6 +7,8 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -68,17 +70,24 @@ def get_files_from_dir(
         raise WrongType(
             f"docs_path must be a path, an address or a list of these, not {given!r:.200}."
         )
-    suffixes = tuple("." + kind.lower().lstrip(".") for kind in types)
+    suffixes = tuple(map(_to_suffix, types))
+    find = partial(_find_files, suffixes=suffixes, recursive=recursive)
     found: dict[str, File] = {}
-    for path in map(str, given):
-        for file in _find_files(path, suffixes, recursive):
-            found.setdefault(_identify(file), file)
+    for file in chain.from_iterable(map(find, map(str, given))):
+        found.setdefault(_identify(file), file)
     return list(found.values())
+
+
+def _to_suffix(kind: str) -> str:
+    return "." + kind.lower().lstrip(".")
 
 
 def _identify(file: File) -> str:
     """The same for every way to name the same file."""
-    return os.path.realpath(file) if isinstance(file, str) else file[1]
+    if isinstance(file, str):
+        return os.path.realpath(file)
+    _, address = file
+    return address
 
 
 def _find_files(path: str, suffixes: tuple[str, ...], recursive: bool) -> Iterator[File]:
@@ -96,10 +105,12 @@ def _find_files(path: str, suffixes: tuple[str, ...], recursive: bool) -> Iterat
 
 def _walk(path: str, suffixes: tuple[str, ...], recursive: bool) -> Iterator[str]:
     for folder, folders, files in os.walk(path):
-        folders[:] = _list_visible(folders) if recursive else []
+        folders[:] = _list_visible(folders)
         for name in _list_visible(files):
             if f".{name}".lower().endswith(suffixes):
                 yield os.path.join(folder, name)
+        if not recursive:
+            return
 
 
 def _list_visible(names: list[str]) -> list[str]:
@@ -150,8 +161,9 @@ def _to_markdown(data: bytes) -> str:
         raise DamagedDocument(
             "The page is nested too deeply to be read; fetch it in a flatter form or as text."
         ) from error
-    blocks = [f"# {reading.title}"] if reading.title else []
-    blocks += [_mark_heading(part.heading) + part.text for part in reading.parts]
+    blocks = [_mark_heading(part.heading) + part.text for part in reading.parts]
+    if reading.title:
+        blocks.insert(0, f"# {reading.title}")
     return "\n\n".join(blocks)
 
 

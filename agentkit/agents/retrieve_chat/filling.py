@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentkit.agents.retrieve_chat.chunks import split_files_to_chunks
 from agentkit.agents.retrieve_chat.config import RetrieveConfig
 from agentkit.agents.retrieve_chat.files import get_files_from_dir
+from agentkit.core.given import coalesce
 
 if TYPE_CHECKING:
     from agentkit.agents.retrieve_chat.vectordb.base import Document, VectorDB
@@ -36,14 +37,16 @@ def fill(database: VectorDB, config: RetrieveConfig) -> None:
         if documents := give_ids(database, config, chunks):
             database.insert_docs(documents, collection_name=name, upsert=True)
     except BaseException:
-        is_new = not config.may_exist and not config.overwrite
-        if is_new:  # half of it would bar the way for the next try
+        if not config.may_exist and not config.overwrite:
+            # It is new, and half of it would bar the way for the next try.
             database.delete_collection(name)
         raise
 
 
 def _read_chunks(config: RetrieveConfig) -> list[Chunk]:
-    files = get_files_from_dir(config.docs_path or [], config.custom_text_types, config.recursive)
+    files = get_files_from_dir(
+        coalesce(config.docs_path, []), config.custom_text_types, config.recursive
+    )
     split = config.custom_text_split_function
     texts, sources = split_files_to_chunks(
         files,
@@ -69,7 +72,9 @@ def _hash_ids(
     for content, digest in hashes.items():
         short = _shorten(digest)
         # Two contents may share so short an id: the second is known by its whole hash.
-        id_ = short if known.get(short, content) == content else digest
+        id_ = short
+        if known.get(short, content) != content:
+            id_ = digest
         if id_ not in known or not config.new_docs:
             documents.append({"id": id_, "content": content, "metadata": wanted[content]})
         known[id_] = content
@@ -86,7 +91,7 @@ def _find_known(database: VectorDB, name: str | None, ids: list[str]) -> dict[st
     for start in range(0, len(ids), _AT_ONCE):
         some = ids[start : start + _AT_ONCE]
         there = database.get_docs_by_ids(list(some), collection_name=name)
-        found.update({str(one["id"]): one["content"] for one in there or []})
+        found.update({str(one["id"]): one["content"] for one in coalesce(there, [])})
     return found
 
 

@@ -124,8 +124,9 @@ def _with_search_string(options: dict[str, object], search_string: str) -> dict[
 
 def _fits(search_string: str, threshold: float, hit: tuple[Document, float]) -> bool:
     document, distance = hit
-    is_near = threshold < 0 or distance < threshold
-    return is_near and search_string in document["content"]
+    if search_string not in document["content"]:
+        return False
+    return threshold < 0 or distance < threshold
 
 
 def to_hits(results: QueryResults) -> list[dict[str, object]]:
@@ -135,7 +136,7 @@ def to_hits(results: QueryResults) -> list[dict[str, object]]:
 
 def _to_hit(rank: int, found: tuple[Document, float]) -> dict[str, object]:
     document, distance = found
-    metadata = document.get("metadata") or {}
+    metadata = coalesce(document.get("metadata"), {})
     return {
         "rank": rank,
         "id": document["id"],

@@ -107,7 +107,9 @@ class BaseAction:
         """A text that holds evidence, in a form in which it stays one text, whatever it
         contains.
         """
-        return self._parser.from_text(text, name) if name in self._list_apis() else text
+        if name in self._list_apis():
+            return self._parser.from_text(text, name)
+        return text
 
     def effects_of(self, name: str = "run") -> Effects:
         """What running it, or the API `name` of a toolkit, may change. Raises WrongArgument for
@@ -129,7 +131,9 @@ class BaseAction:
         return [api["name"] for api in self._description["api_list"]]
 
     def _find_api(self, name: str) -> Callable[..., object] | None:
-        return self._function(name) if name in self._list_apis() else None
+        if name in self._list_apis():
+            return self._function(name)
+        return None
 
     def _function(self, name: str) -> Callable[..., object] | None:
         function: Callable[..., object] | None = getattr(self, name, None)
@@ -199,8 +203,8 @@ def _describe_class(cls: type) -> Description:
     if run is None:
         return told | {"parameters": [], "required": []}
     api = getattr(run, "api_description", None) or describe(run)
-    description = api["description"] or told["description"]
-    return told | api | {"name": told["name"], "description": description}
+    told["description"] = api["description"] or told["description"]
+    return {**api, **told}
 
 
 def _find_marked(cls: type) -> dict[str, Description]:

@@ -55,15 +55,11 @@ class ActionCall:
 
     def _find_recorded(self, tool: str, arguments: str) -> ActionReturn | None:
         """What the action gave before the run broke off with which this one goes on."""
-        recording = replay.current()
-        if recording is None or self.executor.runs_again(tool):
+        if self.executor.runs_again(tool):
             return None
-        found = recording.take_result(self.agent, tool, arguments)
-        if found is None:
+        returned = replay.tell_result(self.agent, tool, arguments)
+        if returned is None:
             return None
-        for event in found:
-            bus.emit(event)
-        returned = found[1]
         if not returned.ok:
             problem = returned.content.removeprefix("Error: ")
             return ActionReturn(type=tool, errmsg=problem, state=ActionStatusCode.API_ERROR)
@@ -77,11 +73,11 @@ def to_action_return(step: Step, evidence: Evidence) -> ActionReturn:
         return replace(own, thought=own.thought or step.thought)
     given = {"inputs": evidence.arguments or step.arguments}
     made = ActionReturn(given, type=step.tool, thought=step.thought)
-    if evidence.ok:
-        made.result = [{"type": "text", "content": evidence.text}]
-    else:
+    if not evidence.ok:
         made.errmsg = evidence.error or evidence.text
         made.state = ActionStatusCode.API_ERROR
+        return made
+    made.result = [{"type": "text", "content": evidence.text}]
     return made
 
 

@@ -56,7 +56,9 @@ def _find_end_of_json(text: str, begin: int) -> int:
 def _find_end_of_quoted(text: str, begin: int) -> int:
     """It may take several lines."""
     found = _WHOLE.match(text, begin)
-    return found.end() if found else len(text)
+    if found is None:
+        return len(text)
+    return found.end()
 
 
 _WAYS = (
@@ -90,8 +92,10 @@ class Region:
         end = self._find_closing(start, opened) if sure is None else sure
         if end is None:
             return Ending(None)
+        until = len(self.text)
         following = action.search(self.text, end + 1)
-        until = following.start() if following else len(self.text)
+        if following is not None:
+            until = following.start()
         rest_of_line, _, _ = self.text[end:until].partition("\n")
         line = end + len(rest_of_line)
         last, stray = self._find_strays(end, line, until, opened)
@@ -146,19 +150,23 @@ class Region:
         """Whether what was read as the input looks cut off, and as if it were closed later."""
         written = self.text[start:end].strip()
         rest = _STRING.sub("", written)
-        is_open = _OPEN_QUOTE.search(rest) is not None
-        if is_open and self.goes_on and written.startswith("'"):  # else it may be an apostrophe
+        if _OPEN_QUOTE.search(rest) is not None:
+            return self._is_quote_open(written) or self._is_closed_within(end + 1, until)
+        if not _brackets_match(rest) and written.startswith(_BEGINS_WHOLE):
             return True
-        is_complete = not is_open and _brackets_match(rest)
-        if not is_complete and written.startswith(_BEGINS_WHOLE):
-            return True
-        if is_open:
-            return _LINE_CLOSED.search(self.text, end + 1, until) is not None
-        goes_over_lines = "\n" in written
         has_more = self.text[end:line].strip(_SLIP + ".")
-        if not goes_over_lines and not has_more:
-            return False
-        return _LINE_CLOSED.search(self.text, line, until) is not None
+        goes_on = "\n" in written or has_more
+        return bool(goes_on) and self._is_closed_within(line, until)
+
+    def _is_quote_open(self, written: str) -> bool:
+        """Whether an input in which a quote is open must have its partner elsewhere."""
+        if self.goes_on and written.startswith("'"):  # else it may be an apostrophe
+            return True
+        return written.startswith(_BEGINS_WHOLE)
+
+    def _is_closed_within(self, start: int, until: int) -> bool:
+        """Whether a line ends in a closing bracket there."""
+        return _LINE_CLOSED.search(self.text, start, until) is not None
 
     def _skip_space(self, start: int) -> int:
         space = next(_SPACE.finditer(self.text, start))

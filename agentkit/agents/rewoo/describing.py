@@ -9,6 +9,8 @@ import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
+from operator import attrgetter
 from typing import (
     Annotated,
     Any,
@@ -24,7 +26,9 @@ from typing import (
 
 from docstring_parser import ParseError, parse
 
+from agentkit.core.given import coalesce, list_missing
 from agentkit.core.tools.signature import NOTHING, name_of, parameters_of
+from agentkit.messages import text_or_empty
 
 F = TypeVar("F", bound=Callable[..., object])
 Description = dict[str, Any]
@@ -83,27 +87,30 @@ def describe(
     docstring.
     """
     doc = _Doc.read(inspect.getdoc(function))
-    taken = list(filter(_is_described, parameters_of(function)))
     made: Description = {
         "name": name_of(function),
         "description": doc.purpose,
-        "parameters": [_describe_parameter(each, doc.find(each.name)) for each in taken],
-        "required": [each.name for each in taken if each.default is NOTHING],
+        "parameters": [],
+        "required": [],
     }
-    data: list[dict[str, str]] = []
+    for each in filter(_is_described, parameters_of(function)):
+        made["parameters"].append(_describe_parameter(each, doc.find(each.name)))
+        if each.default is NOTHING:
+            made["required"].append(each.name)
     if explode_return:
-        data = _read_list(doc)
+        made["return_data"] = _read_list(doc)
     elif returns_named_value:
-        data = _read_named_values(doc)
-    if data:
-        made["return_data"] = data
+        made["return_data"] = _read_named_values(doc)
+    if not made.get("return_data"):
+        made.pop("return_data", None)
     return made
 
 
+_COLLECTING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
 def _is_described(parameter: inspect.Parameter) -> bool:
-    if parameter.name == "self":
-        return False
-    return parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    return parameter.name != "self" and parameter.kind not in _COLLECTING
 
 
 def read_purpose(cls: type) -> str:
@@ -120,7 +127,7 @@ class _Named(NamedTuple):
 
     @classmethod
     def read(cls, *parts: str | None) -> Self:
-        return cls(*(part or "" for part in parts))
+        return cls(*map(text_or_empty, parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,37 +141,37 @@ class _Doc:
     @classmethod
     def read(cls, text: str | None) -> Self:
         """All of it is the purpose where no style fits."""
-        plain = _ROLE.sub(r"\1", inspect.cleandoc(text or ""))
+        plain = _ROLE.sub(r"\1", inspect.cleandoc(coalesce(text, "")))
         try:
             doc = parse(plain)
         # An underline of NumPy's with nothing under it is an IndexError.
         except (ParseError, LookupError, ValueError):
             return cls(plain.strip())
-        purpose = _Named.read(doc.description).name.strip()
-        taken = (
-            _Named.read(each.arg_name, each.type_name, each.description) for each in doc.params
+        purpose = text_or_empty(doc.description).strip()
+        taken = map(attrgetter("arg_name", "type_name", "description"), doc.params)
+        returned = map(attrgetter("return_name", "type_name", "description"), doc.many_returns)
+        return cls(
+            purpose, tuple(starmap(_Named.read, taken)), tuple(starmap(_Named.read, returned))
         )
-        returned = (
-            _Named.read(each.return_name, each.type_name, each.description)
-            for each in doc.many_returns
-        )
-        return cls(purpose, tuple(taken), tuple(returned))
 
-    def find(self, name: str) -> _Named | None:
+    def find(self, name: str) -> _Named:
         """What it says of the parameter of this name."""
-        return {each.name: each for each in self.parameters}.get(name)
+        by_name = {each.name: each for each in self.parameters}
+        return by_name.get(name, _Named(name))
 
 
-def _describe_parameter(parameter: inspect.Parameter, documented: _Named | None) -> dict[str, str]:
-    described = {"name": parameter.name, "type": "STRING", "description": ""}
-    if documented is not None:
-        described["type"] = parse_type(documented.kind)
-        described["description"] = documented.text
+def _describe_parameter(parameter: inspect.Parameter, documented: _Named) -> dict[str, str]:
+    described = {
+        "name": parameter.name,
+        "type": parse_type(documented.kind),
+        "description": documented.text,
+    }
     if parameter.annotation is not NOTHING:
         described["type"] = type_of(parameter.annotation)
-    extras = getattr(parameter.annotation, "__metadata__", ())  # of Annotated
-    texts = [extra for extra in extras if isinstance(extra, str)]
-    described["description"] = next(iter(texts), described["description"])
+    for extra in getattr(parameter.annotation, "__metadata__", ()):  # of Annotated
+        if isinstance(extra, str):
+            described["description"] = extra
+            break
     return described
 
 
@@ -174,11 +181,11 @@ def type_of(annotation: object) -> str:
     """
     if isinstance(annotation, str):  # a name that is unknown here
         return parse_type(annotation)
-    origin, args = get_origin(annotation), get_args(annotation)
+    origin = get_origin(annotation)
     find = _FORMS.get(origin)
     if find is None:
-        return _find_word(origin or annotation)
-    return find(args)
+        return _find_word(coalesce(origin, annotation))
+    return find(get_args(annotation))
 
 
 def _find_of_annotated(args: Sequence[object]) -> str:
@@ -186,7 +193,7 @@ def _find_of_annotated(args: Sequence[object]) -> str:
 
 
 def _find_of_union(args: Sequence[object]) -> str:
-    return _agree_on_word(arg for arg in args if arg is not type(None))
+    return _agree_on_word(list_missing(args, [types.NoneType]))
 
 
 def _find_of_literal(args: Sequence[object]) -> str:
@@ -203,27 +210,31 @@ _FORMS: Mapping[object, Callable[[Sequence[object]], str]] = {
 
 
 def _find_word(plain: object) -> str:
-    bases = inspect.getmro(plain) if isinstance(plain, type) else ()
-    return next(filter(None, map(_KINDS.get, bases)), "STRING")
+    if not isinstance(plain, type):
+        return "STRING"
+    words = map(_KINDS.get, inspect.getmro(plain))
+    return next(filter(None, words), "STRING")
 
 
 def _agree_on_word(annotations: Iterable[object]) -> str:
     """The word on which all parts of an annotation agree, else STRING."""
-    words = set(map(type_of, annotations))
-    return words.pop() if len(words) == 1 else "STRING"
+    first, *others = {*map(type_of, annotations)} or {"STRING"}
+    return "STRING" if others else first
 
 
 def parse_type(text: str) -> str:
     """The same for a type as docstrings write it."""
     lowered = text.lower()
-    found = (word for part, word in _WORDS if part in lowered)
-    return next(found, "STRING")
+    for part, word in _WORDS:
+        if part in lowered:
+            return word
+    return "STRING"
 
 
 def _read_list(doc: _Doc) -> list[dict[str, str]]:
     """The items of a list under Returns: `* name (type): text`."""
-    text = "\n".join(value.text for value in doc.returned[:1])
-    listed = filter(_LISTED.match, text.splitlines())
+    first = next(iter(doc.returned), _Named())
+    listed = filter(_LISTED.match, first.text.splitlines())
     return _read_items(line.lstrip("-+*#. ") for line in listed)
 
 
@@ -231,8 +242,9 @@ def _read_named_values(doc: _Doc) -> list[dict[str, str]]:
     """The values under Returns: `name (type): text`; where no line has this form, the values as the
     docstring's style gives them.
     """
-    lines = [line for value in doc.returned for line in value.text.splitlines()]
-    return _read_items(lines) or list(map(_describe_value, doc.returned))
+    text = "\n".join(map(attrgetter("text"), doc.returned))
+    found = _read_items(text.splitlines())
+    return found or list(map(_describe_value, doc.returned))
 
 
 def _read_items(lines: Iterable[str]) -> list[dict[str, str]]:

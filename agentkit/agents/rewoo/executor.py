@@ -39,8 +39,7 @@ class ActionExecutor:
         self.invalid_action = coalesce(invalid_action, InvalidAction())
         self.no_action = coalesce(no_action, NoAction())
         self.finish_action = coalesce(finish_action, FinishAction())
-        given: Any = actions
-        for action in given if isinstance(given, list | tuple) else [given]:
+        for action in _list_actions(actions):
             self.add_action(action)
         if finish_in_action:
             self.add_action(self.finish_action)
@@ -73,7 +72,9 @@ class ActionExecutor:
         it only gives an error.
         """
         action, api = self._find(name)
-        return action.effects_of(api) if action else "none"
+        if action is None:
+            return "none"
+        return action.effects_of(api)
 
     def runs_again(self, name: str) -> bool:
         """Whether the action is run again when a run is replayed."""
@@ -101,7 +102,9 @@ class ActionExecutor:
         it contains.
         """
         action, api = self._find(name)
-        return action.as_inputs(text, api) if action else text
+        if action is None:
+            return text
+        return action.as_inputs(text, api)
 
     def __call__(self, name: str, command: Arguments) -> ActionReturn:
         """Run the action `name` or `toolkit.api`; an unknown name is answered by the invalid
@@ -112,9 +115,9 @@ class ActionExecutor:
             returned = action(command, api)
             returned.valid = ActionValidCode.OPEN
             return returned
-        special = {each.name: each for each in (self.finish_action, self.no_action)}
-        if name in special:
-            return special[name](command)
+        for special in (self.finish_action, self.no_action):
+            if name == special.name:
+                return special(command)
         known = list_names(self.tool_names())
         return self.invalid_action(f"There is no action {name!r:.80}; the actions are {known}.")
 
@@ -129,6 +132,13 @@ class ActionExecutor:
 
     def _find_enabled(self, name: str) -> BaseAction | None:
         return self.actions[name] if self.is_valid(name) else None
+
+
+def _list_actions(given: Any) -> list[Any]:
+    """One or several as a list."""
+    if isinstance(given, list | tuple):
+        return list(given)
+    return [given]
 
 
 def _describe_tools(name: str, action: BaseAction) -> list[Description]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
+from operator import attrgetter
 from typing import NamedTuple
 
 from agentkit.agents.rewoo.evidence import Cache, Evidence, Known, still_known
@@ -20,7 +21,7 @@ from agentkit.agents.rewoo.inputs import Arguments
 from agentkit.agents.rewoo.plan import Plan, Step, fill
 from agentkit.agents.rewoo.schema import ActionReturn
 from agentkit.core import bus, stopping
-from agentkit.core.given import coalesce
+from agentkit.core.given import coalesce, list_missing
 from agentkit.core.stopping import StopSignal
 from agentkit.core.tools import Effects, Given, collecting, to_text
 from agentkit.core.twin import takes_long
@@ -136,15 +137,16 @@ class _Policy:
 
     def find_reviewer(self, tool: str) -> Approve:
         """Who looks at calls of the tool before they are made."""
-        is_free = self.approve is _let_pass or self.effects(tool) == "none"
-        return _let_pass if is_free else self.approve
+        if self.approve is _let_pass or self.effects(tool) == "none":
+            return _let_pass
+        return self.approve
 
     def find_obstacle(self, step: Step, evidence: Mapping[str, Evidence]) -> str:
         """Why the step does not run on its evidence; nothing when it may."""
-        failed = [need for need in step.needs if not evidence[need].ok]
-        if not failed or step.anyway:
+        if step.anyway:
             return ""
-        if self.effects(step.tool) == "none":
+        failed = [need for need in step.needs if not evidence[need].ok]
+        if not failed or self.effects(step.tool) == "none":
             return ""
         return f"not run, because {' and '.join(failed)} failed"
 
@@ -252,7 +254,7 @@ class _Execution:
         """Steps that wait for one of the same tool and arguments, which runs."""
         self.order = TopologicalSorter[str](dict.fromkeys(self.steps, ()))
         for step in self.steps.values():
-            self.order.add(step.label, *(need for need in step.needs if need not in known))
+            self.order.add(step.label, *list_missing(step.needs, known))
         self.order.prepare()
         self.ready = deque(self.order.get_ready())
 
@@ -263,7 +265,8 @@ class _Execution:
                 self._begin_ready()
                 if self.active:
                     self._wait()
-        return {label: self.evidence[label] for label in self.labels}
+        in_order = map(self.evidence.__getitem__, self.labels)
+        return dict(zip(self.labels, in_order, strict=True))
 
     @contextmanager
     def _stoppable(self) -> Iterator[None]:
@@ -275,7 +278,7 @@ class _Execution:
             for attempt in self.active:
                 attempt.end()
             until = time.monotonic() + _GRACE_S
-            for thread in filter(None, (attempt.thread for attempt in self.active)):
+            for thread in filter(None, map(attrgetter("thread"), self.active)):
                 thread.join(max(0.0, until - time.monotonic()))
 
     def _begin_ready(self) -> None:
@@ -314,7 +317,7 @@ class _Execution:
 
     def _wait(self) -> None:
         """Until an attempt ends, one is late, one is to begin again, or the run is stopped."""
-        first = min(attempt.due for attempt in self.active)
+        first = min(map(attrgetter("due"), self.active))
         timeout = max(0.0, min(first - time.monotonic(), threading.TIMEOUT_MAX))
         try:
             ended = self.done.get(timeout=timeout)

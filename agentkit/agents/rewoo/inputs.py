@@ -47,16 +47,22 @@ class BaseParser:
         self._parameters: dict[str, dict[str, str]] = {}
         self._required: dict[str, list[str]] = {}
         for api in action.description.get("api_list", [action.description]):
-            name = api["name"] if action.is_toolkit else "run"
-            known = {each["name"]: each.get("type", "STRING") for each in api["parameters"]}
-            self._parameters[name], self._required[name] = known, list(api["required"])
-            if unknown := list_missing(self._required[name], known):
-                raise WrongArgument(
-                    f"{action.name}: {name} requires {unknown}, which are not among its parameters;"
-                    " list them."
-                )
+            self._add_api(api)
             if self.PARAMETER_DESCRIPTION:
                 api["parameter_description"] = self.PARAMETER_DESCRIPTION
+
+    def _add_api(self, api: Description) -> None:
+        """What one API takes, the only one of an action being `run`."""
+        name = api["name"] if self.action.is_toolkit else "run"
+        known = {each["name"]: each.get("type", "STRING") for each in api["parameters"]}
+        required = list(api["required"])
+        if unknown := list_missing(required, known):
+            raise WrongArgument(
+                f"{self.action.name}: {name} requires {unknown}, which are not among its"
+                " parameters; list them."
+            )
+        self._parameters[name] = known
+        self._required[name] = required
 
     def parse_inputs(self, inputs: object, name: str = "run") -> dict[str, object]:
         """The arguments by name; raises WrongArgument when the API takes none."""
@@ -65,7 +71,7 @@ class BaseParser:
         if not self._parameters[name]:
             raise WrongArgument(f"{self.action.name} takes no input; leave the brackets empty.")
         first, *_ = self._parameters[name]
-        return {first: _as_text(inputs)}
+        return {first: to_text(inputs)}
 
     def from_text(self, text: str, name: str = "run") -> Arguments:
         """A text that holds evidence, in a form that `parse_inputs` takes for one text, whatever it
@@ -88,7 +94,7 @@ class BaseParser:
         if unknown := list_missing(arguments, known):
             raise WrongArgument(
                 f"unknown arguments: {_join_names(unknown)}; {self.action.name} takes"
-                f" {_join_names(known) or 'none'}."
+                f" {_join_names(known, 'none')}."
             )
         if missing := list_missing(self._required[name], arguments):
             raise WrongArgument(
@@ -117,7 +123,7 @@ class JsonParser(BaseParser):
         if only is None:
             raise WrongArgument(
                 f"{inputs!r:.200} must be a JSON object with"
-                f" {_join_names(self._parameters[name]) or 'no names'}."
+                f" {_join_names(self._parameters[name], 'no names')}."
             )
         return self._load_only(inputs, name, only)
 
@@ -140,16 +146,20 @@ class JsonParser(BaseParser):
         the one parameter it can be.
         """
         value = _load_json(text, default=None)
-        if value and isinstance(value, dict) and self._fits(value, name):
+        if isinstance(value, dict) and value and self._fits(value, name):
             return value
         only = self._find_only(name)
-        if only is None or not text.strip():
+        if only is None:
+            return text
+        if not text.strip():
             return text
         return {only: self._load_typed(text, name, only)}
 
     def _load_all(self, arguments: Mapping[str, object], name: str) -> dict[str, object]:
-        checked = self._check(arguments, name)
-        return {key: self._load_typed(value, name, key) for key, value in checked.items()}
+        loaded = self._check(arguments, name)
+        for key, value in loaded.items():
+            loaded[key] = self._load_typed(value, name, key)
+        return loaded
 
     def _read_named(self, text: str, name: str, only: str | None) -> dict[str, object]:
         try:
@@ -189,7 +199,9 @@ class TupleParser(BaseParser):
         """The arguments by name; raises WrongArgument for another form, and for too few or too
         many values.
         """
-        given = _read_literal(inputs) if isinstance(inputs, str) else inputs
+        given = inputs
+        if isinstance(inputs, str):
+            given = _read_literal(inputs)
         values = given if isinstance(given, list | tuple) else (given,)
         known, least = list(self._parameters[name]), len(self._required[name])
         if len(values) not in range(least, len(known) + 1):
@@ -217,10 +229,6 @@ def _read_literal(text: str) -> object:
         ) from error
 
 
-def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else to_text(value)
-
-
 def _load_json(text: str, default: object) -> object:
     value = default
     with suppress(ValueError, RecursionError):
@@ -228,5 +236,5 @@ def _load_json(text: str, default: object) -> object:
     return value
 
 
-def _join_names(names: Iterable[str]) -> str:
-    return ", ".join(map(repr, names))
+def _join_names(names: Iterable[str], none: str = "") -> str:
+    return ", ".join(map(repr, names)) or none

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, cast
 
 from agentkit.core.twin import finish
@@ -39,13 +40,18 @@ def to_acceptable(messages: Messages) -> list[dict[str, Any]]:
     templates take no others.
     """
     leading = list(itertools.takewhile(_is_system, messages))
-    asked = [dict(each) for each in messages[len(leading) :]]
+    asked = list(map(dict, messages[len(leading) :]))
     for message in filter(_is_system, asked):
         message["role"] = "user"
     if leading:
-        system = "\n\n".join(text_of(each["content"]) for each in leading)
-        asked.insert(0, {"role": "system", "content": system})
+        asked.insert(0, {"role": "system", "content": _join_texts(leading)})
     return asked
+
+
+def _join_texts(messages: Messages) -> str:
+    """What is said in all of them."""
+    contents = map(itemgetter("content"), messages)
+    return "\n\n".join(map(text_of, contents))
 
 
 def _is_system(message: Mapping[str, Any]) -> bool:
@@ -91,8 +97,7 @@ def _fill_template(llm: Any, asked: _Asked, agent: str, options: Mapping[str, ob
 
 
 def _complete(llm: Any, asked: _Asked, agent: str, options: Mapping[str, object]) -> object:
-    text = "\n\n".join(text_of(message["content"]) for message in asked)
-    return llm.generate(text, **options)
+    return llm.generate(_join_texts(asked), **options)
 
 
 def _ask_function(llm: Any, asked: _Asked, agent: str, options: Mapping[str, object]) -> object:

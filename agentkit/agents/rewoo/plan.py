@@ -11,14 +11,17 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from itertools import starmap
+from operator import attrgetter
 from typing import Any, TypeGuard
 
 from agentkit.agents.rewoo.inputs import Arguments
 from agentkit.agents.rewoo.mistakes import Mistake, list_names
 from agentkit.core.fences import unfenced
 from agentkit.core.given import coalesce, list_missing
+from agentkit.core.lenient import find_below
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.messages import text_or_empty
 
@@ -73,7 +76,9 @@ class Step:
             "arguments": self.arguments,
             "needs": list(self.needs),
         }
-        return data | {"anyway": True} if self.anyway else data
+        if self.anyway:
+            data["anyway"] = True
+        return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,7 @@ class Plan:
 
         Arguments may be JSON values as well as texts. `problems` tells whether it can run.
         """
-        steps = data.get("steps") if isinstance(data, Mapping) else None
+        steps = find_below(data, "steps")
         if not isinstance(steps, list | tuple):
             raise WrongArgument(
                 f'A plan is an object like {{"steps": [...]}}, but it is {data!r:.200}.'
@@ -155,13 +160,14 @@ class Plan:
         `known` are the labels of this plan whose evidence is there. What the fresh steps themselves
         need is not done again.
         """
-        needed = {need for step in fresh.steps for need in step.needs}
+        needed = map(attrgetter("needs"), fresh.steps)
         again = self.after_all(set(fresh.labels) & set(self.labels))
-        again.difference_update(fresh.labels, needed)
+        again.difference_update(fresh.labels, *needed)
         rest = [step for step in self.steps if step.label in again]
         both = Plan((*fresh.steps, *rest))
-        can_run = not both.problems(known=set(known) - set(both.labels))
-        return both if can_run else fresh
+        if both.problems(known=set(known) - set(both.labels)):
+            return fresh
+        return both
 
 
 def fill(arguments: str, evidence: Mapping[str, str]) -> Arguments:
@@ -177,12 +183,13 @@ def fill(arguments: str, evidence: Mapping[str, str]) -> Arguments:
 
 
 def _fill(value: Any, evidence: Mapping[str, str]) -> Any:
+    fill_each = partial(_fill, evidence=evidence)
     if isinstance(value, str):
         return REFERENCE.sub(lambda found: evidence.get(found[0], found[0]), value)
     if isinstance(value, list):
-        return [_fill(each, evidence) for each in value]
+        return list(map(fill_each, value))
     if isinstance(value, dict):
-        return {key: _fill(each, evidence) for key, each in value.items()}
+        return dict(zip(value, map(fill_each, value.values()), strict=True))
     return value
 
 
@@ -255,10 +262,11 @@ def _find_bad_labels(labels: Sequence[str]) -> Iterator[str]:
 
 def _find_unknown_tools(plan: Plan, tools: Collection[str]) -> Iterator[str]:
     unknown = [step for step in plan.steps if step.tool not in tools]
+    if not unknown:
+        return
     for step in unknown:
         yield Mistake.of("unknown tool", label=step.label, tool=step.tool)
-    if unknown:
-        yield Mistake.of("tools", tools=list_names(tools))
+    yield Mistake.of("tools", tools=list_names(tools))
 
 
 def _find_missing_steps(plan: Plan, known: Collection[str]) -> Iterator[str]:

@@ -133,7 +133,9 @@ class ReWOOProtocol:
 
 
 def _to_evidence(given: ActionReturn) -> str:
-    return given.format_result() if given.succeeded else f"[failed: {given.problem}]"
+    if given.succeeded:
+        return given.format_result()
+    return f"[failed: {given.problem}]"
 
 
 def _check_template(name: str, template: str, placeholders: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from agentkit.errors import ResponseParsingError
 MOST_STEPS = 100
 """A longer plan is refused: a model that repeats itself must not start thousands of calls."""
 _MOST_TOLD = 20
+_SHOWN = 60  # characters of a thought or a line that a mistake quotes
 
 _BEFORE = r"(?m:^)(?:[ \t>*`\-+#]|\d{1,3}[.)]){0,8}"
 _LABEL = r"[#＃][ \t]{0,3}[EeＥｅ][ \t]{0,3}(?:\d{1,9}|[\[［(（]\d{1,9}[\]］)）])"
@@ -68,7 +69,7 @@ class _Reading:
 
     def begin_action(self, label: str) -> str:
         """Give the current plan line an action; returns its thought."""
-        thought = self.thought or ""
+        thought = coalesce(self.thought, "")
         if self.thought is None:
             self.problems.append(Mistake.of("no plan line", label=label))
         elif self.used:
@@ -100,11 +101,16 @@ def parse_plan(
     others.difference_update(plan.labels)
     problems = [*read.problems, *_find_problems(plan, callable_tools, others, read)]
     if problems:
-        told = problems[:_MOST_TOLD]
-        if more := len(problems[_MOST_TOLD:]):
-            told.append(Mistake.of("more", more=more))
-        raise ResponseParsingError(Mistake.join_all(told), text)
+        raise ResponseParsingError(Mistake.join_all(_list_first(problems)), text)
     return plan
+
+
+def _list_first(problems: Sequence[str]) -> list[str]:
+    """As many as are told, and how many more there are."""
+    told, others = list(problems[:_MOST_TOLD]), problems[_MOST_TOLD:]
+    if others:
+        told.append(Mistake.of("more", more=len(others)))
+    return told
 
 
 def _find_problems(
@@ -116,7 +122,9 @@ def _find_problems(
         return [Mistake.of("too many", steps=count, most=MOST_STEPS)]
     if count:
         return [*plan.problems(tools, others), *find_forward(plan, others)]
-    return [] if read.problems else [Mistake.of("no plan")]
+    if read.problems:
+        return []
+    return [Mistake.of("no plan")]
 
 
 def _select_relevant(text: str) -> str:
@@ -125,9 +133,11 @@ def _select_relevant(text: str) -> str:
     if _ACTION.search(rest):
         text = rest
     inside, outside = _split_fences(text)
-    has_fenced = any(map(_ACTION.search, inside))
-    has_others = any(map(_ACTION_OR_REST.search, outside))
-    return "\n".join(inside) if has_fenced and not has_others else text
+    if any(map(_ACTION_OR_REST.search, outside)):
+        return text
+    fenced = "\n".join(inside)
+    has_actions = any(map(_ACTION.search, inside))
+    return fenced if has_actions else text
 
 
 def _drop_reasoning(text: str) -> str:
@@ -135,7 +145,7 @@ def _drop_reasoning(text: str) -> str:
     the input of an action.
     """
     end = begin = 0
-    starts = [mark.start() for mark in _MARKS.finditer(text)]
+    starts = map(re.Match.start, _MARKS.finditer(text))
     for until in [*starts, len(text)]:
         before, closed, after = text[begin:until].rpartition("</think>")
         if closed and not _CLOSED.search(after):
@@ -162,9 +172,9 @@ def _split_fences(text: str) -> tuple[list[str], list[str]]:
 def _read(text: str) -> _Reading:
     read = _Reading()
     marks = list(_MARKS.finditer(text))
-    ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    last = max((found.start() for found in _QUOTE_CLOSED.finditer(text)), default=-1)
-    for mark, end in zip(marks, ends, strict=False):
+    starts = map(re.Match.start, marks[1:])
+    last = max(map(re.Match.start, _QUOTE_CLOSED.finditer(text)), default=-1)
+    for mark, end in zip(marks, [*starts, len(text)], strict=False):
         region = Region(text[mark.end() : end], goes_on=last >= end)
         if mark["plan"] is not None:
             _read_plan_line(read, region)
@@ -227,13 +237,14 @@ def _normalize(steps: Sequence[Step], tools: Collection[str], known: Collection[
     """With references and tools by their exact names, where what was written can mean only one of
     them.
     """
-    labels = {*known, *(step.label for step in steps)}
+    labels = {*known, *Plan(tuple(steps)).labels}
 
     def normalize_reference(found: re.Match[str]) -> str:
         written, name = found[0], _normalize_label(found[0])
         # A small letter may as well begin a colour such as #e10.
-        is_meant = name in labels or written[1] in "EＥ"
-        return name if is_meant else written
+        if name in labels or written[1] in "EＥ":
+            return name
+        return written
 
     def normalize(step: Step) -> Step:
         arguments = _MENTION.sub(normalize_reference, step.arguments)
@@ -244,9 +255,11 @@ def _normalize(steps: Sequence[Step], tools: Collection[str], known: Collection[
 
 def _normalize_tool(name: str, tools: Collection[str]) -> str:
     """The one tool of this name when upper and lower case do not count; else the name as it is."""
+    if name in tools:
+        return name
     wanted = name.casefold()
     alike = [tool for tool in tools if tool.casefold() == wanted]
-    if name in tools or len(alike) != 1:
+    if len(alike) != 1:
         return name
     return alike[0]
 
@@ -272,4 +285,6 @@ def _tidy(thought: str) -> str:
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= 60 else text[:59] + "…"
+    if len(text) <= _SHOWN:
+        return text
+    return text[: _SHOWN - 1] + "…"

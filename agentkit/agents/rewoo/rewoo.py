@@ -327,8 +327,11 @@ class _Talk:
 
     @classmethod
     def about(cls, message: object) -> _Talk:
-        given = {"content": message} if isinstance(message, str) else message
-        messages = [given] if isinstance(given, Mapping) else given
+        messages = message
+        if isinstance(message, str):
+            messages = [{"content": message}]
+        elif isinstance(message, Mapping):
+            messages = [message]
         if not messages or not is_list_of(messages, Mapping):
             raise WrongType(
                 "A message must be a text, a dict or a non-empty list of dicts, but it is"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
+from agentkit.core.given import coalesce
 from agentkit.errors import WrongType
 
 
@@ -85,16 +86,19 @@ class ActionReturn:
         """The items line by line: texts as they are, others as `[type](content)`; raises WrongType
         for another form.
         """
-        return "\n".join(map(self._format_item, self.result or []))
+        return "\n".join(map(self._format_item, coalesce(self.result, [])))
 
     def _format_item(self, item: Any) -> str:
         if not isinstance(item, dict) or not item.keys() >= {"type", "content"}:
+            who = coalesce(self.type, "The action")
             raise WrongType(
-                f"{self.type or 'The action'} gave the result {self.result!r:.200}; give a list of"
+                f"{who} gave the result {self.result!r:.200}; give a list of"
                 ' items such as {"type": "text", "content": "..."}.'
             )
         kind, content = item["type"], item["content"]
-        return str(content) if kind == "text" else f"[{kind}]({content})"
+        if kind == "text":
+            return str(content)
+        return f"[{kind}]({content})"
 
 
 @dataclass

@@ -18,6 +18,7 @@ from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.core import bus, stopping
 from agentkit.core.fences import unfenced
+from agentkit.core.given import coalesce
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import AgentkitError, WrongType
 from agentkit.events import CodeRan
@@ -206,9 +207,9 @@ def _is_answer(message: Mapping[str, object]) -> bool:
 
 def _to_description(schema: Mapping[str, Any]) -> Description:
     """A function as its JSON schema describes it, in lagent's form."""
-    taken = schema.get("parameters") or {}
-    properties = taken.get("properties") or {}
-    required = taken.get("required") or ()
+    taken = coalesce(schema.get("parameters"), {})
+    properties = coalesce(taken.get("properties"), {})
+    required = coalesce(taken.get("required"), ())
     return {
         "name": schema["name"],
         "description": _read_text(schema, "description"),

@@ -52,8 +52,8 @@ class Client:
         while list(self._receive(0.05)):
             pass
 
-    def run(self, code: str, silent: bool) -> None:
-        """Run a cell and tell what comes of it."""
+    def run(self, code: str, silent: bool) -> dict[str, Any]:
+        """Run a cell and tell what comes of it; the last line about it, which says its status."""
         self._room, self._left_out = self._limits["text"], 0
         options = {"store_history": not silent, "allow_stdin": False, "stop_on_error": False}
         request = self._client.execute(code, silent=silent, **options)
@@ -74,7 +74,7 @@ class Client:
             send({"kind": "left_out", "count": self._left_out})
         if not idle:
             send({"kind": "lost"})
-        send({"kind": "done", "status": status})
+        return {"kind": "done", "status": status}
 
     def _receive(self, seconds: float) -> list[tuple[str, Any]]:
         """The next message of each channel that has one."""
@@ -110,11 +110,19 @@ class Client:
         """What is shown of it; of what is too large, only its size."""
         for form, most in self._limits["forms"].items():
             if form in data:
-                size = len(data[form] if isinstance(data[form], str) else json.dumps(data[form]))
-                if form == "text/plain":
-                    return {form: data[form][:most], "count": max(size - most, 0)}
-                return {form: data[form]} if size <= most else {"too large": form, "count": size}
+                return _bound(form, data[form], most)
         return {}
+
+
+def _bound(form: str, shown: Any, most: int) -> dict[str, Any]:
+    """Data of one form, if it is not too large; of text the beginning."""
+    text = shown if isinstance(shown, str) else json.dumps(shown)
+    size = len(text)
+    if form == "text/plain":
+        return {form: text[:most], "count": max(size - most, 0)}
+    if size > most:
+        return {"too large": form, "count": size}
+    return {form: shown}
 
 
 def _is_bound(connection: str) -> bool:
@@ -136,7 +144,7 @@ def main() -> None:
     send({"kind": "ready"})
     for line in sys.stdin.buffer:
         asked = json.loads(line)
-        client.run(asked["code"], asked["silent"])
+        send(client.run(asked["code"], asked["silent"]))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """The kernel in its sandbox: IPython that sends pictures, tables and charts as data, not as HTML.
 
 Started as a file inside of the sandbox, where agentkit is not there to be imported:
-`python in_kernel.py CONNECTION_FILE LIMITS`, where LIMITS is a JSON object, see `limits_of` in
-`process.py`. Code in the kernel can undo all of this; what bounds it for sure stands outside.
+`python in_kernel.py CONNECTION_FILE LIMITS`, where LIMITS is a JSON object, see
+`RunningKernel` in `following.py`. Code in the kernel can undo all of this; what bounds it for sure
+stands outside.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ OPTIONS = (
 MESSAGES = 50_000
 """Pieces of output that wait while the other side is busy; of more some get lost."""
 Value = str | int | float | bool | None
+EXACT = 2**53
+"""From here on JavaScript does not know whole numbers exactly."""
+MISSING = ("NaT", "<NA>")
+"""How values that are missing say so."""
 
 
 def main() -> None:
@@ -159,22 +164,27 @@ def make_table(thing: object, limits: dict[str, int]) -> dict[str, object] | Non
     frame: Any = thing if isinstance(thing, pandas.DataFrame) else thing.to_frame()
     part = frame.iloc[: limits["rows"], : limits["columns"]]
     names = [_write_name(name, limits["cell"]) for name in part.columns]
+    columns = [part.iloc[:, at] for at in range(part.shape[1])]
+    total_rows, total_columns = map(int, frame.shape)
     index = part.index
     if not isinstance(index, pandas.RangeIndex):
-        names = [*(_write_name(name, limits["cell"]) for name in index.names), *names]
-        places = [index.get_level_values(level) for level in range(index.nlevels)]
-    else:
-        places = []
-    columns = [*places, *(part.iloc[:, at] for at in range(part.shape[1]))]
-    rows = list(_read_rows(columns, len(part), limits))
-    total = {"total_rows": int(frame.shape[0]), "total_columns": int(frame.shape[1]) + len(places)}
-    return {"columns": names, "rows": rows, **total}
+        names[:0] = [_write_name(name, limits["cell"]) for name in index.names]
+        columns[:0] = map(index.get_level_values, range(index.nlevels))
+        total_columns += index.nlevels
+    return {
+        "columns": names,
+        "rows": list(_read_rows(columns, len(part), limits)),
+        "total_rows": total_rows,
+        "total_columns": total_columns,
+    }
 
 
 def _write_name(name: object, most: int) -> str:
     if name is None:
         return ""
-    return " / ".join(map(str, name))[:most] if isinstance(name, tuple) else str(name)[:most]
+    if isinstance(name, tuple):
+        name = " / ".join(map(str, name))
+    return str(name)[:most]
 
 
 def _read_rows(columns: list[Any], count: int, limits: dict[str, int]) -> Iterator[list[Value]]:
@@ -193,12 +203,22 @@ def to_value(cell: object, most: int) -> Value:
     """A cell as JSON has it; text where JSON has nothing like it, None for what is missing."""
     if cell is None or isinstance(cell, bool):
         return cell
-    if isinstance(cell, int):
-        return cell if abs(cell) < 2**53 else str(cell)[:most]
+    if isinstance(cell, int) and abs(cell) < EXACT:
+        return cell
     if isinstance(cell, float):
-        return cell if math.isfinite(cell) else None if math.isnan(cell) else str(cell)
+        return _to_number(cell)
     text = str(cell)
-    return None if text in ("NaT", "<NA>") else text[:most]
+    if text in MISSING:
+        return None
+    return text[:most]
+
+
+def _to_number(cell: float) -> Value:
+    if math.isnan(cell):
+        return None
+    if math.isinf(cell):
+        return str(cell)
+    return cell
 
 
 def show_variables(shell: Any, most: int) -> None:

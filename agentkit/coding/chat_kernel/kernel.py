@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Literal
 
 from agentkit.coding.bubblewrap import Limits
-from agentkit.coding.chat_kernel import made_files
+from agentkit.coding.chat_kernel import container, made_files
+from agentkit.coding.chat_kernel.following import EndReason, Gone, RunningKernel, check_code
 from agentkit.coding.chat_kernel.made_files import MadeFile
 from agentkit.coding.chat_kernel.outputs import Collector, Output, Variable, to_text
-from agentkit.coding.chat_kernel.process import EndReason, Gone, KernelProcess, check_code
-from agentkit.coding.probe import bubblewrap_works, without_bubblewrap
+from agentkit.coding.chat_kernel.process import KernelProcess
+from agentkit.coding.probe import bubblewrap_works, docker_works, how_to_isolate
 from agentkit.coding.sandbox import check_folder
 from agentkit.core import stopping
 from agentkit.errors import ExecutionError, NoIsolation, Stopped
@@ -89,21 +90,47 @@ class CellResult:
 
     def text(self) -> str:
         """All of it for those who read text alone, such as models."""
-        told = [f"{self.began_after}\n"] if self.began_after else []
+        told: list[str] = []
+        if self.began_after is not None:
+            told.append(f"{self.began_after}\n")
         told += map(to_text, self.outputs)
         if self.status == "timeout":
             told.append(f"[interrupted after {self.seconds:.0f} s; variables are kept]\n")
         told += [f"[file: {file.name}, {file.bytes:,} bytes]\n" for file in self.files]
-        return "".join([*told, f"{self.end}\n" if self.end else ""])
+        if self.end is not None:
+            told.append(f"{self.end}\n")
+        return "".join(told)
 
 
-def is_available() -> Availability:
-    """Whether this machine can run kernels. There is no way but bubblewrap yet: not in Docker."""
-    if not bubblewrap_works():
-        return Availability(False, f"Kernels need bubblewrap.\n{without_bubblewrap()}")
+def _find_status(ending: str, taken: Collector) -> CellStatus:
+    """What became of a cell whose kernel lives."""
+    if ending == "timeout":
+        return "timeout"
+    if taken.status == "ok":
+        return "ok"
+    return "error"
+
+
+def is_available(in_container: bool | None = None) -> Availability:
+    """Whether this machine can run kernels: in bubblewrap's sandboxes, in containers if
+    `in_container`, or in what works here, if None.
+    """
+    if _choose_container(in_container):
+        return _is_container_available()
     if missing := [name for name in _NEEDED if importlib.util.find_spec(name) is None]:
         return Availability(False, f"Kernels need: pip install {' '.join(missing)}")
     return Availability(True)
+
+
+def _choose_container(in_container: bool | None) -> bool:
+    return not bubblewrap_works() if in_container is None else in_container
+
+
+def _is_container_available() -> Availability:
+    if not docker_works():
+        return Availability(False, f"Kernels need bubblewrap or Docker.\n{how_to_isolate()}")
+    obstacle = container.find_obstacle()
+    return Availability(not obstacle, obstacle)
 
 
 def find_packages() -> dict[str, bool]:
@@ -120,19 +147,27 @@ class ChatKernel:
     processes are halted. The folder and what is in it stays when the kernel ends.
     """
 
-    def __init__(self, folder: Path | str, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path | str,
+        limits: Limits | None = None,
+        in_container: bool | None = None,
+    ) -> None:
         """`folder` is made when missing. The limits count for each cell: seconds, memory of all
         processes, processes, bytes of text; `file_mb` bounds the whole folder, or what is in it
-        when the cell begins. Raises NoIsolation where kernels cannot run, WrongArgument for a
-        folder with something precious.
+        when the cell begins. `in_container` None: a container where bubblewrap does not work.
+        Raises NoIsolation where kernels cannot run, WrongArgument for a folder with something
+        precious.
         """
-        if not (available := is_available()):
+        if not (available := is_available(in_container)):
             raise NoIsolation(available.reason)
         self.folder = check_folder(Path(folder)).resolve()
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.limits = limits or Limits()
+        contained = _choose_container(in_container)
+        self._start = container.KernelContainer if contained else KernelProcess
         self.last_end: KernelEnd | None = None
-        self._process: KernelProcess | None = None
+        self._process: RunningKernel | None = None
         self._turn = threading.Lock()
         self._asked_to_end: EndReason | None = None
         self._closed = False
@@ -227,20 +262,19 @@ class ChatKernel:
                 ending = process.run(code, taken.take, self.limits.seconds)
             except Gone as gone:
                 end = self._note_end(gone.reason)
-            if ending == "stopped" or (end is not None and end.reason == "stopped"):
+                ending = gone.reason
+            if ending == "stopped":
                 raise Stopped("stopped by the user while code was running")
         seconds = time.monotonic() - began
         after = made_files.list_files(self.folder)
-        if end is not None and end.reason == "disk":
+        if ending == "disk":
             made_files.remove_files(self.folder, sorted(after.keys() - before.keys()))
             after = made_files.list_files(self.folder)
-        status: CellStatus = "died"
-        if end is None:
-            status = "timeout" if ending == "timeout" else "ok" if taken.status == "ok" else "error"
         files = made_files.compare(before, after)
+        status = "died" if end else _find_status(ending, taken)
         return CellResult(status, taken.finish(), files, seconds, began_after, end)
 
-    def _ready(self) -> tuple[KernelProcess, KernelEnd | None]:
+    def _ready(self) -> tuple[RunningKernel, KernelEnd | None]:
         """The kernel, and why the one before is gone if this is a new one."""
         if self._process is not None and not self._process.alive:
             self._end_process("exited")
@@ -248,7 +282,7 @@ class ChatKernel:
             return self._process, None
         if self._closed:
             raise ExecutionError("the kernel was closed, so no code runs in it any more.")
-        self._process = KernelProcess(self.folder, self.limits)
+        self._process = self._start(self.folder, self.limits)
         last, self.last_end = self.last_end, None
         return self._process, last
 

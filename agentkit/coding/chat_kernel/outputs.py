@@ -5,15 +5,21 @@ written it.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import math
 import os
 import re
+import struct
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from agentkit.core.given import coalesce, is_list_of
+from agentkit.core.lenient import count_or_zero, find_below
+from agentkit.messages import text_or_empty, without_keys
 
 ROWS, COLUMNS, CELL_CHARACTERS = 1_000, 100, 1_000
 TABLE_BYTES = CHART_BYTES = 2 << 20
@@ -37,39 +43,78 @@ FORMS = {
 }
 """Kinds of display data, the best first, and how long each may be as it is sent."""
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_MOST_EXACT = 2**53 - 1
+"""Larger whole numbers are no longer exact where JavaScript reads them."""
 _NOUNS = {TABLE: "table", CHART: "chart", "image/png": "picture", "image/jpeg": "picture"}
 
 Value = str | int | float | bool | None
 StreamName = Literal["stdout", "stderr", "result"]
+PictureForm = Literal["image/png", "image/jpeg"]
+_BEGINS: Mapping[PictureForm, bytes] = {
+    "image/png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+    "image/jpeg": b"\xff\xd8\xff",
+}
+
+
+class _Shown:
+    """One output, for a person and for those who read text alone, such as models."""
+
+    __slots__ = ()
+
+    def as_text(self) -> str:
+        """The output as text."""
+        return f"{self}\n"
+
+    def as_finished(self) -> Self:
+        """The output when the cell has ended."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Text(_Shown):
     """Printed text, or the value of the last line as text."""
 
     text: str
     stream: StreamName = "stdout"
 
+    def as_text(self) -> str:
+        """The text."""
+        return self.text
+
+    def as_finished(self) -> Self:
+        """The text as a terminal shows it where lines were written over, as by bars of progress."""
+        lines = self.text.split("\n")
+        shown = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
+        return replace(self, text=shown)
+
 
 @dataclass(frozen=True, slots=True)
-class CellError:
+class CellError(_Shown):
     """The exception that ended a cell; its traceback names no path of this machine."""
 
     name: str
     message: str
     traceback: str
 
+    def as_text(self) -> str:
+        """The traceback."""
+        return f"{self.traceback}\n"
+
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(_Shown):
     """A PNG or JPEG, of which only the head was looked at."""
 
     data: bytes
-    mime: Literal["image/png", "image/jpeg"]
+    mime: PictureForm
+
+    def as_text(self) -> str:
+        """That there is one."""
+        return f"[picture: {self.mime}, {len(self.data):,} bytes]\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(_Shown):
     """The first rows and columns of a DataFrame, its index before them; None is a missing value."""
 
     columns: tuple[str, ...]
@@ -77,16 +122,31 @@ class Table:
     total_rows: int
     total_columns: int
 
+    def as_text(self) -> str:
+        """Its size, and its first rows."""
+        told = f"[table: {self.total_rows:,} rows, {self.total_columns:,} columns]"
+        lines = [self.columns, *self.rows[:20]]
+        written = [" | ".join(map(_to_cell, line)) for line in lines]
+        return "\n".join([told, *written, ""])
+
+
+def _to_cell(value: Value) -> str:
+    return str(coalesce(value, ""))
+
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(_Shown):
     """A Vega-Lite specification with its data in it; it loads nothing from anywhere."""
 
     spec: Mapping[str, object]
 
+    def as_text(self) -> str:
+        """That there is one."""
+        return "[chart]\n"
+
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(_Shown):
     """What a cell put out beyond the limits, and is not there."""
 
     what: str
@@ -114,6 +174,10 @@ Output = Text | CellError | Picture | Table | Chart | LeftOut
 Line = dict[str, object]
 
 
+def _tell_nobody(output: Output) -> None:
+    """What a collector tells where nobody listens."""
+
+
 class Collector:
     """Takes the lines of one cell, and gives each output on as soon as it is there."""
 
@@ -124,23 +188,13 @@ class Collector:
         self._room = output_bytes
         self._left_out = self._crowded = 0
         self._pictures = PICTURES_BYTES
-        self._tell = tell
+        self._tell = coalesce(tell, _tell_nobody)
 
     def take(self, line: Line) -> None:
         """A line from the sandbox; one that is not as it should be shows nothing."""
-        kind = line.get("kind")
-        if kind == "stream":
-            self._add_text(_text(line, "text"), "stderr" if line.get("name") == "stderr" else None)
-        elif kind == "error":
-            self._add(_read_error(line))
-        elif kind == "display" and isinstance(data := line.get("data"), dict):
-            self._show(data)
-        elif kind == "left_out":
-            self._left_out += _count(line, "count")
-        elif kind == "lost":
-            self._add(LeftOut("output", 0, "more came at once than can be taken"))
-        elif kind == "done":
-            self.status = _text(line, "status")
+        take = _TAKEN.get(_text(line, "kind"))
+        if take is not None:
+            take(self, line)
 
     def finish(self) -> tuple[Output, ...]:
         """All outputs; the last ones say what was left out."""
@@ -149,116 +203,164 @@ class Collector:
         if self._crowded:
             self._append(LeftOut("output", self._crowded, f"a cell shows {OUTPUTS} at most"))
         self._left_out = self._crowded = 0
-        return tuple(
-            Text(_overwrite(one.text), one.stream) if isinstance(one, Text) else one
-            for one in self.outputs
-        )
+        return tuple(output.as_finished() for output in self.outputs)
 
     def text(self) -> str:
         """What there is by now, as text."""
         return "".join(map(to_text, self.outputs))
 
-    def _show(self, data: Mapping[str, object]) -> None:
-        if "too large" in data:
-            what = _NOUNS.get(_text(data, "too large"), "output")
-            self._add(LeftOut(what, _count(data, "count"), "it is too large"))
-        elif isinstance(told := data.get(_LEFT_OUT), dict):
-            self._left_out += _count(told, "count")
-        elif isinstance(listed := data.get(_VARIABLES), dict):
-            self.variables = tuple(_read_variables(listed.get("variables")))
-        elif isinstance(table := data.get(TABLE), dict):
-            self._add(_read_table(table))
-        elif isinstance(spec := data.get(CHART), dict):
+    # Kinds of lines
+
+    def _take_stream(self, line: Line) -> None:
+        is_error = line.get("name") == "stderr"
+        self._add_text(_text(line, "text"), "stderr" if is_error else "stdout")
+
+    def _take_error(self, line: Line) -> None:
+        self._add(
+            CellError(
+                _read_told(line, "name")[:200],
+                _read_told(line, "message"),
+                _read_told(line, "traceback"),
+            )
+        )
+
+    def _take_display(self, line: Line) -> None:
+        """What is shown comes in one form."""
+        data = line.get("data")
+        if not isinstance(data, dict):
+            return
+        shown = (form for form in _SHOWN_AS if form in data)
+        form = next(shown, None)
+        if form is not None:
+            _SHOWN_AS[form](self, data)
+
+    def _take_left_out(self, line: Line) -> None:
+        self._left_out += _count(line, "count")
+
+    def _take_lost(self, line: Line) -> None:
+        self._add(LeftOut("output", 0, "more came at once than can be taken"))
+
+    def _take_end(self, line: Line) -> None:
+        self.status = _text(line, "status")
+
+    # Forms of what is shown
+
+    def _show_too_large(self, data: Line) -> None:
+        what = _NOUNS.get(_text(data, "too large"), "output")
+        self._add(LeftOut(what, _count(data, "count"), "it is too large"))
+
+    def _show_left_out(self, data: Line) -> None:
+        self._left_out += count_or_zero(find_below(data, _LEFT_OUT, "count"))
+
+    def _show_variables(self, data: Line) -> None:
+        self.variables = _read_variables(find_below(data, _VARIABLES, "variables"))
+
+    def _show_table(self, data: Line) -> None:
+        self._add(_read_table(data[TABLE]))
+
+    def _show_chart(self, data: Line) -> None:
+        spec = data[CHART]
+        if isinstance(spec, dict):
             self._add(read_chart(spec))
-        elif "text/plain" in data:
-            self._left_out += _count(data, "count")
-            self._add_text(_text(data, "text/plain") + "\n", "result")
-        else:
-            self._add(self._read_picture(data))
 
-    def _read_picture(self, data: Mapping[str, object]) -> Output | None:
-        for mime in ("image/png", "image/jpeg"):
-            if mime in data:
-                found = _read_picture(_text(data, mime), mime)
-                if isinstance(found, Picture) and len(found.data) > self._pictures:
-                    return LeftOut("picture", len(found.data), "the cell has too many")
-                if isinstance(found, Picture):
-                    self._pictures -= len(found.data)
-                return found
-        return None
+    def _show_result(self, data: Line) -> None:
+        self._left_out += _count(data, "count")
+        self._add_text(_text(data, "text/plain") + "\n", "result")
 
-    def _add_text(self, text: str, stream: StreamName | None) -> None:
+    def _show_png(self, data: Line) -> None:
+        self._add_picture(_read_picture(data, "image/png"))
+
+    def _show_jpeg(self, data: Line) -> None:
+        self._add_picture(_read_picture(data, "image/jpeg"))
+
+    def _add_picture(self, found: Output | None) -> None:
+        """A picture while there is room for one."""
+        if not isinstance(found, Picture):
+            self._add(found)
+            return
+        size = len(found.data)
+        if size > self._pictures:
+            self._add(LeftOut("picture", size, "the cell has too many"))
+            return
+        self._pictures -= size
+        self._add(found)
+
+    def _add_text(self, text: str, stream: StreamName) -> None:
         encoded = _ANSI.sub("", text).replace("\r\n", "\n").encode("utf-8", "replace")
         kept = encoded[: self._room].decode("utf-8", "ignore")
         self._left_out += len(encoded[self._room :].decode("utf-8", "ignore"))
         self._room -= min(self._room, len(encoded))
         if kept:
-            self._add(Text(kept, stream or "stdout"))
+            self._add(Text(kept, stream))
 
     def _add(self, output: Output | None) -> None:
         if output is None:
             return
-        last = self.outputs[-1] if self.outputs else None
-        if isinstance(output, Text) and isinstance(last, Text) and last.stream == output.stream:
-            self.outputs[-1] = Text(last.text + output.text, last.stream)
-            if self._tell is not None:
-                self._tell(output)
+        if self._goes_on(output):
+            self._tell(output)
         elif len(self.outputs) < OUTPUTS or isinstance(output, CellError):
             self._append(output)
         else:
-            self._crowded += len(to_text(output))
+            self._crowded += len(output.as_text())
+
+    def _goes_on(self, output: Output) -> bool:
+        """Whether it is more text of the same stream, which is put behind what there is."""
+        last = next(reversed(self.outputs), None)
+        if not (isinstance(output, Text) and isinstance(last, Text)):
+            return False
+        if last.stream != output.stream:
+            return False
+        self.outputs[-1] = Text(last.text + output.text, last.stream)
+        return True
 
     def _append(self, output: Output) -> None:
         self.outputs.append(output)
-        if self._tell is not None:
-            self._tell(output)
+        self._tell(output)
+
+
+_TAKEN: Mapping[str, Callable[[Collector, Line], None]] = {
+    "stream": Collector._take_stream,
+    "error": Collector._take_error,
+    "display": Collector._take_display,
+    "left_out": Collector._take_left_out,
+    "lost": Collector._take_lost,
+    "done": Collector._take_end,
+}
+_SHOWN_AS: Mapping[str, Callable[[Collector, Line], None]] = {
+    "too large": Collector._show_too_large,
+    _LEFT_OUT: Collector._show_left_out,
+    _VARIABLES: Collector._show_variables,
+    TABLE: Collector._show_table,
+    CHART: Collector._show_chart,
+    "text/plain": Collector._show_result,
+    "image/png": Collector._show_png,
+    "image/jpeg": Collector._show_jpeg,
+}
+"""Where data comes in several forms, the first of these is shown."""
 
 
 def to_text(output: Output) -> str:
     """An output for those who read text alone, such as models."""
-    match output:
-        case Text(text):
-            return text
-        case CellError(traceback=traceback):
-            return f"{traceback}\n"
-        case Picture(data, mime):
-            return f"[picture: {mime}, {len(data):,} bytes]\n"
-        case Table():
-            lines = [output.columns, *output.rows[:20]]
-            told = f"[table: {output.total_rows:,} rows, {output.total_columns:,} columns]"
-            written = [" | ".join("" if v is None else str(v) for v in line) for line in lines]
-            return "\n".join([told, *written, ""])
-        case Chart():
-            return "[chart]\n"
-    return f"{output}\n"
-
-
-def _overwrite(text: str) -> str:
-    """The text as a terminal shows it where lines were written over, as by bars of progress."""
-    if "\r" not in text:
-        return text
-    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    return output.as_text()
 
 
 def _text(data: Mapping[str, object], name: str) -> str:
-    value = data.get(name)
-    return value if isinstance(value, str) else ""
+    return text_or_empty(data.get(name))
 
 
 def _count(data: Mapping[str, object], name: str) -> int:
-    value = data.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return count_or_zero(data.get(name))
 
 
-def _read_error(line: Line) -> CellError:
-    named = [_text(line, "name")[:200], _text(line, "message"), _text(line, "traceback")]
-    name, message, trace = (scrub(_ANSI.sub("", one))[:TRACEBACK_CHARACTERS] for one in named)
-    return CellError(name, message, trace)
+def _read_told(line: Line, name: str) -> str:
+    """A part of an error, without colours and places of this machine."""
+    plain = _ANSI.sub("", _text(line, name))
+    return scrub(plain)[:TRACEBACK_CHARACTERS]
 
 
 def _host_paths() -> list[str]:
     prefixes = {sys.prefix, sys.base_prefix, *map(os.path.realpath, (sys.prefix, sys.base_prefix))}
-    return sorted((prefix for prefix in prefixes if len(prefix) > 1), key=len, reverse=True)
+    return sorted(prefixes - {"", "/"}, key=len, reverse=True)
 
 
 def scrub(text: str) -> str:
@@ -268,33 +370,46 @@ def scrub(text: str) -> str:
     return text
 
 
-def _read_variables(listed: object) -> Iterator[Variable]:
+def _read_variables(listed: object) -> tuple[Variable, ...]:
+    """Of what a kernel lists, what has the form of a variable."""
     if not isinstance(listed, list):
-        return
-    for one in listed[:VARIABLES]:
-        if isinstance(one, list) and len(one) == 3 and all(isinstance(part, str) for part in one):
-            yield Variable(*(part[:200] for part in one))
+        return ()
+    found = filter(_is_variable, listed[:VARIABLES])
+    return tuple(Variable(name[:200], kind[:200], size[:200]) for name, kind, size in found)
 
 
-def _read_table(data: Mapping[str, object]) -> Table | None:
-    names, lines = data.get("columns"), data.get("rows")
-    if not isinstance(names, list) or not isinstance(lines, list):
-        return None
-    columns = tuple(str(name)[:CELL_CHARACTERS] for name in names[: 2 * COLUMNS])
-    rows = tuple(_read_row(line, len(columns)) for line in lines[:ROWS])
-    if None in rows:
-        return None
-    total = max(_count(data, "total_rows"), len(rows))
-    wide = max(_count(data, "total_columns"), len(columns))
-    return Table(columns, tuple(row for row in rows if row is not None), total, wide)
+def _is_variable(one: object) -> bool:
+    return is_list_of(one, str) and len(one) == len(Variable.__slots__)
 
 
-def _read_row(line: object, width: int) -> tuple[Value, ...] | None:
-    if not isinstance(line, list) or len(line) != width:
+_Count = Annotated[int, BeforeValidator(count_or_zero)]
+
+
+class _SentTable(BaseModel):
+    """A table as code in the sandbox writes it."""
+
+    model_config = ConfigDict(strict=True)
+
+    columns: list[object]
+    rows: list[list[Value]]
+    total_rows: _Count = 0
+    total_columns: _Count = 0
+
+
+def _read_table(data: object) -> Table | None:
+    """The table, as large as one is shown; None where it is none."""
+    try:
+        sent = _SentTable.model_validate(data)
+    except ValidationError:
         return None
-    if not all(cell is None or isinstance(cell, str | int | float) for cell in line):
+    columns = tuple(str(name)[:CELL_CHARACTERS] for name in sent.columns[: 2 * COLUMNS])
+    rows = tuple(tuple(map(_read_value, row)) for row in sent.rows[:ROWS])
+    widths = set(map(len, rows))
+    if widths - {len(columns)}:
         return None
-    return tuple(map(_read_value, line))
+    total = max(sent.total_rows, len(rows))
+    wide = max(sent.total_columns, len(columns))
+    return Table(columns, rows, total, wide)
 
 
 def _read_value(cell: Value) -> Value:
@@ -302,24 +417,31 @@ def _read_value(cell: Value) -> Value:
         return cell[:CELL_CHARACTERS]
     if isinstance(cell, float):
         return cell if math.isfinite(cell) else None
-    return str(cell) if isinstance(cell, int) and abs(cell) >= 2**53 else cell
+    size = abs(coalesce(cell, 0))
+    return str(cell) if size > _MOST_EXACT else cell
 
 
-def _read_picture(text: str, mime: str) -> Output | None:
+def _read_picture(sent: Line, mime: PictureForm) -> Output | None:
     try:
-        data = base64.b64decode(text.replace("\n", ""), validate=True)
-    except (binascii.Error, ValueError):
+        data = base64.b64decode(_text(sent, mime).replace("\n", ""), validate=True)
+    except ValueError:
         return None
     if len(data) > PICTURE_BYTES:
         return LeftOut("picture", len(data), "it is too large")
-    if mime == "image/jpeg":
-        return Picture(data, "image/jpeg") if data.startswith(b"\xff\xd8\xff") else None
-    if not data.startswith(b"\x89PNG\r\n\x1a\n") or data[12:16] != b"IHDR":
+    if not data.startswith(_BEGINS[mime]):
         return None
-    width, height = (int.from_bytes(data[at : at + 4]) for at in (16, 20))
+    width, height = _read_size(data, mime)
     if width * height > PICTURE_PIXELS:
         return LeftOut("picture", len(data), f"it has {width:,} × {height:,} points")
-    return Picture(data, "image/png")
+    return Picture(data, mime)
+
+
+def _read_size(data: bytes, mime: PictureForm) -> tuple[int, int]:
+    """The points of a PNG; of other pictures they are not looked for."""
+    if mime != "image/png":
+        return 0, 0
+    _, width, height = struct.unpack_from(">16sII", data.ljust(24, b"\0"))
+    return width, height
 
 
 def read_chart(spec: dict[str, object]) -> Output:
@@ -332,11 +454,10 @@ def read_chart(spec: dict[str, object]) -> Output:
         return LeftOut("chart", 0, "it has numbers that no chart can show")
     if size > CHART_BYTES:
         return LeftOut("chart", size, "it is too large")
-    schema = spec.get("$schema")
-    if not isinstance(schema, str) or "/vega-lite/" not in schema:
+    if "/vega-lite/" not in _text(spec, "$schema"):
         return LeftOut("chart", size, "it is no Vega-Lite")
-    kept = {name: part for name, part in spec.items() if name != "usermeta"}
-    if _loads_something({name: part for name, part in kept.items() if name != "datasets"}):
+    kept = without_keys(spec, ["usermeta"])
+    if _loads_something(without_keys(kept, ["datasets"])):
         return LeftOut("chart", size, "it would load data, pictures or pages from elsewhere")
     return Chart(kept)
 
@@ -346,13 +467,15 @@ def _loads_something(spec: object) -> bool:
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict):
-            if part.keys() & {"url", "href"} or _is_picture(part.get("mark")):
+            if _is_loading(part):
                 return True
-            waiting += [inner for name, inner in part.items() if name != "values"]
+            waiting += without_keys(part, ["values"]).values()
         elif isinstance(part, Sequence) and not isinstance(part, str):
             waiting += part
     return False
 
 
-def _is_picture(mark: object) -> bool:
-    return "image" in (mark, mark.get("type") if isinstance(mark, dict) else None)
+def _is_loading(part: Mapping[str, object]) -> bool:
+    """Whether this part of a chart names an address, or draws pictures."""
+    kind = find_below(part, "mark", "type")
+    return not part.keys().isdisjoint(("url", "href")) or "image" in (part.get("mark"), kind)

@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 
 from agentkit.coding.bubblewrap import Limits
+from agentkit.coding.chat_kernel.following import EndReason
 from agentkit.coding.chat_kernel.kernel import CellResult, ChatKernel, KernelEnd
 from agentkit.coding.chat_kernel.outputs import Output, Variable
-from agentkit.coding.chat_kernel.process import EndReason
 from agentkit.core import stopping
 from agentkit.errors import ExecutionError
 
@@ -35,6 +35,13 @@ class _Place:
     """Whether it counts as alive: it is, or is about to be."""
     cell: str = ""
     """The last cell that ran in it, as its chat calls it."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it counts as alive, and has not ended by itself."""
+        if not self.taken:
+            return False
+        return self.busy > 0 or self.kernel.alive
 
 
 class KernelPool:
@@ -101,13 +108,15 @@ class KernelPool:
     def last_end(self, chat_id: str) -> KernelEnd | None:
         """Why the chat's last kernel is gone; None while one is alive, and where none ever was."""
         place = self._places.get(chat_id)
-        return place.kernel.last_end if place else None
+        if place is None:
+            return None
+        return place.kernel.last_end
 
     def alive(self) -> list[str]:
         """The chats whose kernel is alive, the one that was not used for longest first."""
         with self._changed:
-            living = [(place.used, chat) for chat, place in self._living()]
-        return [chat for _, chat in sorted(living)]
+            used = {chat: (place.used, chat) for chat, place in self._living()}
+        return sorted(used, key=used.__getitem__)
 
     def note_cell(self, chat_id: str, cell_id: str) -> None:
         """Know which cell of the chat ran last in its kernel."""
@@ -117,7 +126,9 @@ class KernelPool:
     def last_cell(self, chat_id: str) -> str:
         """The cell that was noted last; empty where none was."""
         place = self._places.get(chat_id)
-        return place.cell if place else ""
+        if place is None:
+            return ""
+        return place.cell
 
     def end(self, chat_id: str, reason: EndReason = "ended") -> None:
         """End the kernel of a chat, also in the middle of a cell."""
@@ -146,16 +157,14 @@ class KernelPool:
         """End the kernels that were not used for so long; gives their chats. The pool does it by
         itself twice a minute.
         """
+        ended: list[str] = []
         with self._changed:
-            now = self._clock()
-            idle = [
-                (chat, place)
-                for chat, place in self._living()
-                if not place.busy and now - place.used >= self._idle_s
-            ]
-            for chat, place in idle:
-                self._end(chat, place, "idle")
-        return [chat for chat, _ in idle]
+            latest = self._clock() - self._idle_s
+            for chat, place in self._list_free():
+                if place.used <= latest:
+                    self._end(chat, place, "idle")
+                    ended.append(chat)
+        return ended
 
     def close(self) -> None:
         """End all kernels; the pool takes no more."""
@@ -193,7 +202,7 @@ class KernelPool:
                 )
                 self._watcher.start()
             place = self._places[chat_id]
-            place.taken = place.taken and (bool(place.busy) or place.kernel.alive)
+            place.taken = place.is_alive
             place.busy += 1
             return place
 
@@ -202,11 +211,11 @@ class KernelPool:
         with self._changed:
             while not place.taken:
                 stopping.check()
-                living = list(self._living())
-                if len(living) < self._most:
+                free = self._list_free()
+                if len(list(self._living())) < self._most:
                     place.taken = True
-                elif free := [(one.used, chat, one) for chat, one in living if not one.busy]:
-                    _, chat, oldest = min(free, key=lambda each: each[:2])
+                elif free:
+                    chat, oldest = min(free, key=lambda each: (each[1].used, each[0]))
                     self._end(chat, oldest, "least_used")
                 else:
                     self._changed.wait(_LOOK_EVERY_S)
@@ -222,8 +231,12 @@ class KernelPool:
 
     def _living(self) -> Iterator[tuple[str, _Place]]:
         for chat, place in self._places.items():
-            if place.taken and (place.busy or place.kernel.alive):
+            if place.is_alive:
                 yield chat, place
+
+    def _list_free(self) -> list[tuple[str, _Place]]:
+        """Those that live and that nobody uses."""
+        return [(chat, place) for chat, place in self._living() if not place.busy]
 
     def _end(self, chat: str, place: _Place, reason: EndReason) -> None:
         place.kernel.end(reason)

@@ -37,8 +37,10 @@ class Spending:
         if not isinstance(event, ModelReplied) or event.status == "cached":
             return
         self.tokens += event.usage.total
-        costs = (self.cost, event.cost)
-        self.cost = None if None in costs else sum(map(float, filter(None, costs)))
+        if self.cost is None or event.cost is None:
+            self.cost = None
+            return
+        self.cost += event.cost
 
 
 @contextmanager

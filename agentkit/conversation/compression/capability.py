@@ -221,10 +221,10 @@ class Compression:
         """A history that is not stored shorter: what was made of its beginning the last time, and
         what is new.
         """
-        old, made = self._views.get(agent, peer) or ([], [])
-        if old and goes_on(shown, old):
-            return [*made, *shown[len(old) :]]
-        return shown
+        old, made = coalesce(self._views.get(agent, peer), ([], []))
+        if not old or not goes_on(shown, old):
+            return shown
+        return [*made, *shown[len(old) :]]
 
     def _find_bounds(self, model: str, window: int | None) -> tuple[int, int]:
         """Tokens from which on it is shortened, and those that may be sent at most."""
@@ -260,15 +260,15 @@ class Compression:
 
 
 def _parse_strategies(given: Any) -> list[Strategy]:
-    strategies = (
-        list(given) if isinstance(given, list | tuple) else [coalesce(given, ModelSummary())]
-    )
+    strategies = coalesce(given, ModelSummary())
+    if not isinstance(strategies, list | tuple):
+        strategies = [strategies]
     for each in strategies or [None]:
         if not isinstance(each, Strategy):
             raise WrongType(
                 f"Compression: strategy must be a strategy or a list of them, not {each!r:.80}."
             )
-    return strategies
+    return list(strategies)
 
 
 def _check_limit(limit: int | None) -> None:

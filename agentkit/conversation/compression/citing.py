@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, compress, count, filterfalse
+from itertools import chain, compress, count
 
 from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.rendering import STILL_CITED
@@ -16,21 +16,25 @@ from agentkit.llm.offline.passages import Passage, format_passages, parse_passag
 from agentkit.messages import AnyMessage, Stored, responses_of, text_of
 
 _CITED = re.compile(r"\[(\d{1,6}(?:\s*,\s*\d{1,6})*)\]")
+_NUMBER = re.compile(r"\d+")
 
 
 def read_texts(messages: Iterable[AnyMessage]) -> Iterator[str]:
     """The texts that the messages hold; of results of tools theirs."""
     for message in messages:
         parts: Sequence[AnyMessage] = responses_of(message) or [message]
-        contents = [part.get("content") for part in parts]
-        yield from map(text_of, filterfalse(callable, contents))
+        for part in parts:
+            content = part.get("content")
+            if not callable(content):
+                yield text_of(content)
 
 
 def find_cited(messages: Iterable[AnyMessage]) -> set[int]:
     """The numbers that are cited outside the passages themselves."""
     texts = map(without_passages, read_texts(messages))
     citations = chain.from_iterable(map(_CITED.findall, texts))
-    return {int(number) for citation in citations for number in citation.split(",")}
+    numbers = chain.from_iterable(map(_NUMBER.findall, citations))
+    return set(map(int, numbers))
 
 
 def find_passages(messages: Iterable[AnyMessage]) -> dict[int, Passage]:
@@ -86,4 +90,6 @@ def _format(found: Sequence[Passage]) -> str:
 
 def _cut(text: str, tokens: int, meter: Meter) -> str:
     cut = meter.cut(text, tokens)
-    return cut if cut == text else f"{cut} …"
+    if cut == text:
+        return text
+    return f"{cut} …"

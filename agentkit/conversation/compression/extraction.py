@@ -9,7 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, starmap
+from operator import attrgetter
 
 from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.rendering import said
@@ -39,7 +41,9 @@ class _Line:
 
     @property
     def shown(self) -> str:
-        return f"- {self.label}: {self.text}" if self.label else f"- {self.text}"
+        if self.label:
+            return f"- {self.label}: {self.text}"
+        return f"- {self.text}"
 
     @property
     def length(self) -> float:
@@ -87,8 +91,8 @@ def extract(messages: Messages, room: int, meter: Meter) -> str:
 
 def _read_lines(messages: Messages) -> Iterator[_Line]:
     # Passages that are cited are kept beside the summary.
-    parts = chain.from_iterable(said(message, passages=False) for message in messages)
-    for label, text in parts:
+    parts = map(partial(said, passages=False), messages)
+    for label, text in chain.from_iterable(parts):
         if label == "SUMMARY":
             yield from _read_summary(text)
         else:
@@ -112,16 +116,17 @@ def _weigh(label: str, text: str) -> _Line:
     has_number = _NUMBER.search(text) is not None
     has_citation = _CITATION.search(text) is not None
     names = min(2, len(_NAME.findall(text)))
-    facts = 0.5 * has_number + 0.25 * names + 0.5 * has_citation
-    doubt = 0.5 if text.endswith("?") else 1.0
-    return _Line(label, text, frozenset(stems(text)), (1 + facts) * doubt)
+    weight = 1 + 0.5 * has_number + 0.25 * names + 0.5 * has_citation
+    if text.endswith("?"):
+        weight *= 0.5
+    return _Line(label, text, frozenset(stems(text)), weight)
 
 
 def _rank(lines: Sequence[_Line]) -> list[int]:
     """Places of the lines, those first that say most for their length; words that all say weigh
     little.
     """
-    counts = Counter(chain.from_iterable(line.stems for line in lines))
+    counts = Counter(chain.from_iterable(map(attrgetter("stems"), lines)))
     rarity = {one: math.log(1 + len(lines) / count) for one, count in counts.items()}
     worths: dict[int, float] = {}
     for place, line in enumerate(lines):

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from agentkit.conversation.model import list_models
+from agentkit.core.given import coalesce
 from agentkit.errors import UnknownModel
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import TokenCounter, counter, counter_of
@@ -31,7 +32,7 @@ class Meter:
     def __init__(self, model: str, client: Any = None) -> None:
         asked = _find_first(client)
         self.model = model
-        self._counter: TokenCounter = counter_of(asked) if asked else counter(model)
+        self._counter: TokenCounter = counter(model) if asked is None else counter_of(asked)
         _, self.estimated = self._counter.prompt([])
 
     def count(self, messages: Iterable[AnyMessage]) -> int:
@@ -74,8 +75,7 @@ def model_of(agent: Any) -> tuple[str, int | None]:
 
 def model_asked_by(client: Any, config: object = None) -> tuple[str, int | None]:
     """The same of a client; `config` is looked into for a client that does not say."""
-    first = _find_first(client)
-    name = first.name if first else _find_name(config)
+    name = getattr(_find_first(client), "name", "") or _find_name(config)
     if not name:
         return DEFAULT_MODEL, None
     windows = list(map(window_of, models_of(client))) or [window_named(name)]
@@ -114,12 +114,17 @@ def _to_sent(message: AnyMessage) -> list[Message]:
 def _find_first(client: Any) -> Model | None:
     """The model that is asked first, if the client tells it."""
     first = next(iter(list_models(client)), None)
-    return first if isinstance(first, Model) else None
+    if not isinstance(first, Model):
+        return None
+    return first
 
 
 def _find_name(config: Any) -> str | None:
     """The name of the first model in an `llm_config`."""
     if not isinstance(config, Mapping):
         return None
-    first, *_ = config.get("config_list") or [config]
-    return first.get("model") or config.get("model")
+    entries = coalesce(config.get("config_list"), [])
+    for entry in (*entries[:1], config):
+        if entry.get("model"):
+            return str(entry["model"])
+    return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, repeat
+from operator import attrgetter
 from typing import Any
 
 from agentkit.conversation.compression.extraction import Extraction
@@ -15,7 +16,7 @@ from agentkit.conversation.compression.strategy import Scope
 from agentkit.conversation.model import make_client
 from agentkit.errors import AgentkitError, BadModelReply
 from agentkit.llm.calls.room import room_in
-from agentkit.messages import Message
+from agentkit.messages import Message, text_or_empty
 
 INSTRUCTION = """You shorten conversations. Somebody goes on with this one and will read your \
 summary in place of the messages.
@@ -64,7 +65,7 @@ class ModelSummary:
                 "there is no model that could summarise; give the agent or the strategy an"
                 " llm_config"
             )
-        if not all(model.is_language_model for model in models_of(client)):
+        if not all(map(attrgetter("is_language_model"), models_of(client))):
             return Extraction().shorten(messages, scope)
         return [summary_message(self._summarize(messages, client, scope))]
 
@@ -105,8 +106,8 @@ class ModelSummary:
             agent=scope.agent,
         )
         replies = client.extract_text_or_completion_object(response)
-        texts = [reply for reply in replies[:1] if isinstance(reply, str)]
-        text = "".join(texts).strip().removeprefix(HEADING).strip()
+        said = text_or_empty(next(iter(replies), ""))
+        text = said.strip().removeprefix(HEADING).strip()
         if not text:
             raise BadModelReply("the model gave an empty summary")
         # The next part needs its room whatever the model made of the limit.
@@ -115,8 +116,8 @@ class ModelSummary:
 
 def _find_limits(client: Any) -> list[int]:
     """What the models of a client may be sent at most, as far as their windows are known."""
-    rooms = [room_in(model, {}) for model in models_of(client)]
-    return [room.most for room in rooms if room]
+    rooms = map(room_in, models_of(client), repeat({}))
+    return [room.most for room in rooms if room is not None]
 
 
 def _join_to_parts(texts: Sequence[str], room: int, reader: Meter) -> Iterator[str]:
@@ -125,7 +126,8 @@ def _join_to_parts(texts: Sequence[str], room: int, reader: Meter) -> Iterator[s
     """
     part: list[str] = []
     left = room
-    for piece in chain.from_iterable(_cut_up(text, room, reader) for text in texts):
+    pieces = map(_cut_up, texts, repeat(room), repeat(reader))
+    for piece in chain.from_iterable(pieces):
         size = reader.text(piece) + 1
         if part and size > left:
             yield "\n".join(part)

@@ -73,11 +73,9 @@ class Failure:
 
         Never from `limit` tokens on: what cannot be sent must be shortened.
         """
-        return (
-            goes_on(messages, self.messages)
-            and not grown(self.tokens, tokens)
-            and (limit is None or tokens < limit)
-        )
+        if limit is not None and tokens >= limit:
+            return False
+        return goes_on(messages, self.messages) and not grown(self.tokens, tokens)
 
 
 NO_FAILURE = Failure([], 0)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from agentkit.conversation.compression.shape import is_summary
+from agentkit.core.given import coalesce
 from agentkit.llm.offline.passages import parse_passages, without_passages
 from agentkit.messages import AnyMessage, content_of, functions_of, responses_of, text_of
 
@@ -30,13 +31,19 @@ def said(message: AnyMessage, *, passages: bool = True) -> Iterator[Said]:
     for response in responses:
         text = text_of(response.get("content"))
         yield _label("FUNCTION_RETURN", response), _format(text, passages)
-    text = "" if responses else text_of(content_of(message))
+    if not responses:
+        yield from _say(message, passages)
+    for call in functions_of(message):
+        name, arguments = call.get("name"), coalesce(call.get("arguments"), "")
+        yield "FUNCTION_CALL", f"{name}({arguments})"
+
+
+def _say(message: AnyMessage, passages: bool) -> Iterator[Said]:
+    """What is said in a message that is no result, unless that is nothing."""
+    text = text_of(content_of(message))
     if text.strip():
         role = str(message.get("role", "assistant")).upper()
         yield _label(role, message), _format(text, passages)
-    for call in functions_of(message):
-        name, arguments = call.get("name"), call.get("arguments") or ""
-        yield "FUNCTION_CALL", f"{name}({arguments})"
 
 
 def written(messages: Sequence[AnyMessage]) -> list[str]:
@@ -51,7 +58,7 @@ def _read_summary(content: str) -> str:
 
 
 def _label(role: str, speaker: AnyMessage) -> str:
-    name = speaker.get("name") or ""
+    name = coalesce(speaker.get("name"), "")
     return f"{role} {name}".rstrip()
 
 

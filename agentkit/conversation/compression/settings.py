@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from itertools import filterfalse
 from typing import Any, TypeGuard
 
 from agentkit.conversation.checks import check_count, check_kind, is_number
@@ -109,13 +108,15 @@ def read_result(function: object, given: object) -> Messages:
         raise AgentkitError(getattr(given, "reason", f"{name} reported no success"))
     if not isinstance(messages, list | tuple):
         raise AgentkitError(f"{name} must give a list of messages, not {messages!r:.80}")
-    odd = list(filterfalse(_is_message, messages))
-    if odd:
-        raise AgentkitError(
-            f"{name} gave no message of a chat, which has a role and content or a call:"
-            f" {odd[0]!r:.80}"
-        )
-    return [copied({"content": None, **message}) for message in messages]
+    read: Messages = []
+    for message in messages:
+        if not _is_message(message):
+            raise AgentkitError(
+                f"{name} gave no message of a chat, which has a role and content or a call:"
+                f" {message!r:.80}"
+            )
+        read.append(copied({"content": None, **message}))
+    return read
 
 
 def _is_message(message: object) -> bool:

@@ -94,12 +94,14 @@ def divide(messages: Sequence[Stored], keep_last: int) -> tuple[Messages, Messag
     Calls are never parted from their results. Of a short history everything is head or tail.
     """
     has_system = _count_system(messages[:1])
-    system, rest = messages[:has_system], messages[has_system:]
-    first, *middle = split_into_blocks(rest) or [[]]
+    head, rest = list(messages[:has_system]), messages[has_system:]
+    middle = split_into_blocks(rest)
+    if middle:
+        head += middle.pop(0)
     tail: Messages = []
     while middle and len(tail) < keep_last:
         tail = middle.pop() + tail
-    return [*system, *first], list(chain.from_iterable(middle)), tail
+    return head, list(chain.from_iterable(middle)), tail
 
 
 def find_damage(before: Sequence[AnyMessage], after: Sequence[AnyMessage]) -> str:

@@ -5,10 +5,12 @@ of the others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import repeat
 
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.compression.shape import Messages
 from agentkit.conversation.conversable import ConversableAgent
+from agentkit.core.given import list_missing
 from agentkit.messages import Stored, copied, has_calls, says_same
 
 _TURNED = {"user": "assistant", "assistant": "user"}
@@ -55,7 +57,7 @@ def broadcast(agent: ConversableAgent, peer: Agent | None, before: Messages) -> 
     made = agent.chat_messages[peer]
     _replace(peer, agent, before, map(_to_peer_view, made))
     for member in _find_other_members(peer, agent):
-        views = [_to_member_view(message, member.name) for message in made]
+        views = map(_to_member_view, made, repeat(member.name))
         _replace(member, peer, before, views)
 
 
@@ -71,21 +73,27 @@ def _replace(
 def _find_other_members(manager: ConversableAgent, agent: Agent) -> Iterator[ConversableAgent]:
     """The members of the group that the manager leads; none, when it leads no group."""
     group = getattr(manager, "groupchat", None)
-    for member in getattr(group, "agents", ()):
-        if member is not agent and isinstance(member, ConversableAgent):
+    for member in list_missing(getattr(group, "agents", ()), [agent]):
+        if isinstance(member, ConversableAgent):
             yield member
 
 
 def _to_peer_view(message: Stored) -> Stored:
+    """The message as who hears it keeps it; a call stays one of an assistant."""
+    view = copied(message)
     role = message.get("role", "user")
-    turned = "assistant" if has_calls(message) else _TURNED.get(role, role)
-    return {**message, "role": turned}
+    view["role"] = _TURNED.get(role, role)
+    if has_calls(message):
+        view["role"] = "assistant"
+    return view
 
 
 def _to_member_view(message: Stored, name: str) -> Stored:
+    """The message as a member of this name keeps it."""
     view = copied(message)
     if has_calls(message) or message.get("role") not in _TURNED:
         return view
-    is_own = message.get("name") == name
-    view["role"] = "assistant" if is_own else "user"
+    view["role"] = "user"
+    if message.get("name") == name:
+        view["role"] = "assistant"
     return view

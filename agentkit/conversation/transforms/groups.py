@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from agentkit.conversation.checks import check_kind
 from agentkit.conversation.transforms.base import Messages
-from agentkit.core.given import coalesce
+from agentkit.core.given import coalesce, list_missing
 from agentkit.errors import WrongArgument
 from agentkit.messages import AnyMessage, Given, has_calls, is_result
 
@@ -30,15 +30,15 @@ def split_head(messages: Messages, *, keep_first: bool = False) -> tuple[Message
     """The system message (or with `keep_first` the first group) that stays at the head, and the
     groups behind it.
     """
-    first, *others = group(messages) or [[]]
-    stays = keep_first or _begins_with_system(first)
-    if stays or not first:
-        return first, others
-    return [], [first, *others]
+    groups = group(messages)
+    if keep_first or _begins_with_system(messages):
+        return next(iter(groups), []), groups[1:]
+    return [], groups
 
 
 def _begins_with_system(messages: Messages) -> bool:
-    return any(message.get("role") == "system" for message in messages[:1])
+    first = next(iter(messages), {})
+    return first.get("role") == "system"
 
 
 class MessageFilter:
@@ -52,7 +52,9 @@ class MessageFilter:
     def __init__(self, filter_dict: Mapping[str, object] | None, exclude_filter: bool) -> None:
         given = coalesce(filter_dict, {})
         self._wanted = {key: _to_values(wanted) for key, wanted in given.items()}
-        self._decide = _are_none if exclude_filter else all
+        self._decide: Callable[[Iterable[bool]], bool] = all
+        if exclude_filter:
+            self._decide = _are_none
 
     def accepts(self, message: AnyMessage) -> bool:
         """Whether the message is to be changed."""
@@ -61,7 +63,11 @@ class MessageFilter:
 
     def change(self, messages: Messages, change: Callable[[Given], Given]) -> Messages:
         """All messages in order, those that are accepted as `change` makes them."""
-        return [change(message) if self.accepts(message) else message for message in messages]
+        changed = list(messages)
+        for place, message in enumerate(messages):
+            if self.accepts(message):
+                changed[place] = change(message)
+        return changed
 
 
 def _are_none(met: Iterable[bool]) -> bool:
@@ -69,15 +75,16 @@ def _are_none(met: Iterable[bool]) -> bool:
 
 
 def _has_any(value: object, wanted: Collection[object]) -> bool:
-    values = [one for one in _to_values(value) if one is not None]
+    """Whether the value, or one of several, is wanted; None never is."""
+    values = list_missing(_to_values(value), [None])
     return any(map(wanted.__contains__, values))
 
 
 def _to_values(value: object) -> Collection[object]:
     """A value alone, or what is in a list or set of several."""
-    if isinstance(value, str):
-        return [value]
-    return value if isinstance(value, Sequence | AbstractSet) else [value]
+    if isinstance(value, Sequence | AbstractSet) and not isinstance(value, str):
+        return value
+    return [value]
 
 
 def has_text(part: object) -> bool:
@@ -87,13 +94,16 @@ def has_text(part: object) -> bool:
 
 def find_texts(content: object) -> list[str]:
     """The texts of a content: itself, or those of its parts."""
-    parts = content if isinstance(content, list) else [content]
-    texts = map(_find_text, parts)
+    if not isinstance(content, list):
+        content = [content]
+    texts = [_get_text(part) for part in content]
     return [text for text in texts if isinstance(text, str)]
 
 
-def _find_text(part: object) -> object:
-    return part.get("text") if isinstance(part, dict) else part
+def _get_text(part: object) -> object:
+    if isinstance(part, dict):
+        return part.get("text")
+    return part
 
 
 def change_texts(content: object, change: Callable[[str], str]) -> object:

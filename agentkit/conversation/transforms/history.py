@@ -29,13 +29,7 @@ class MessageHistoryLimiter:
         head, rest = split_head(messages, keep_first=self._keep_first_message)
         if rest and len(head) > most:
             head = []
-        room = most - len(head)
-        kept: Messages = []
-        for group in reversed(rest[-room:] if room else []):
-            if kept and len(kept) + len(group) > room:
-                break
-            kept = group + kept
-        return head + kept
+        return head + _keep_newest(rest, most - len(head))
 
     def get_logs(
         self, pre_transform_messages: Messages, post_transform_messages: Messages
@@ -46,3 +40,17 @@ class MessageHistoryLimiter:
             return "No messages were removed.", False
         told = f"Number of messages reduced from {before} to {after}."
         return f"Removed {before - after} messages. {told}", True
+
+
+def _keep_newest(groups: list[Messages], room: int) -> Messages:
+    """The messages of the newest groups, at most so many; of the very newest all, where there is
+    room for any.
+    """
+    if room <= 0:
+        return []
+    *_, kept = [[], *groups]
+    for group in reversed(groups[-room:-1]):
+        if len(kept) + len(group) > room:
+            break
+        kept = group + kept
+    return kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from itertools import compress, count
 
 from agentkit.conversation.transforms.base import Messages
@@ -69,20 +70,22 @@ class TextMessageContentName:
         if isinstance(content, str):
             return {**message, "content": self._add_label(content, label)}
         parts = list(content)
-        places = list(compress(count(), map(has_text, parts)))
+        places = deque(compress(count(), map(has_text, parts)))
         if not places:
             return message
-        place = places[0 if self._at_start else -1]
+        place = places.popleft() if self._at_start else places.pop()
         part = parts[place]
         parts[place] = {**part, "text": self._add_label(part["text"], label)}
         return {**message, "content": parts}
 
     def _add_label(self, text: str, label: str) -> str:
         if self._at_start:
-            rest = text.removeprefix(label) if self._deduplicate else text
-            return label + rest
-        rest = text.removesuffix(label) if self._deduplicate else text
-        return rest + label
+            return label + text.removeprefix(self._repeated(label))
+        return text.removesuffix(self._repeated(label)) + label
+
+    def _repeated(self, label: str) -> str:
+        """What goes from a text that has the label already."""
+        return label if self._deduplicate else ""
 
 
 def _is_format(text: str) -> bool:

@@ -73,9 +73,10 @@ class MessageTokenLimiter:
         shortened = list(messages)
         if self._max_tokens_per_message is not None:
             shortened = self._cut_each(messages, self._max_tokens_per_message)
-        if self._max_tokens is None or self._count(shortened) <= self._max_tokens:
+        most = self._max_tokens
+        if most is None or self._count(shortened) <= most:
             return shortened
-        return self._drop_oldest(shortened, self._max_tokens)
+        return self._drop_oldest(shortened, most)
 
     def _drop_oldest(self, messages: Messages, most: int) -> Messages:
         """The head and the newest messages; the one that does not fit whole is cut."""

@@ -118,7 +118,9 @@ def _load(adapter: TypeAdapter[list[Any]], name: str, value: object, problems: l
         [loaded] = adapter.validate_python([value])
         # For `Iterable[T]` pydantic gives something that can be read only once, and that checks
         # only then.
-        return list(loaded) if isinstance(loaded, Iterator) and isinstance(value, list) else loaded
+        if isinstance(loaded, Iterator) and isinstance(value, list):
+            return list(loaded)
+        return loaded
     except ValidationError as error:
         problems += map(_describe_problem, repeat(name), error.errors(include_url=False))
         return value

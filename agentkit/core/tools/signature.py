@@ -89,11 +89,9 @@ def _unwrap_once(f: object) -> Any:
         return f.__func__
     if hasattr(f, "__wrapped__"):
         return f.__wrapped__
-    return (
-        None
-        if inspect.isroutine(f) or inspect.isclass(f)
-        else inspect.getattr_static(type(f), "__call__", None)
-    )
+    if inspect.isroutine(f) or inspect.isclass(f):
+        return None
+    return inspect.getattr_static(type(f), "__call__", None)
 
 
 def _resolve(annotation: object, function: object) -> Any:
@@ -109,7 +107,9 @@ def _resolve(annotation: object, function: object) -> Any:
             include_extras=True,
         )["it"]
     except (NameError, AttributeError, SyntaxError, TypeError):
-        return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+        if isinstance(annotation, str):
+            return annotation
+        return inspect.formatannotation(annotation)
 
 
 def _find_enclosing_names(function: Any) -> dict[str, Any]:

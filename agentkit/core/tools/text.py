@@ -34,7 +34,9 @@ def _dump(value: Any) -> str:
     if callable(getattr(value, "model_dump_json", None)):
         return str(value.model_dump_json())
     plain = _to_plain(value)
-    return str.__str__(plain) if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+    if isinstance(plain, str):
+        return str.__str__(plain)
+    return json.dumps(plain, ensure_ascii=False)
 
 
 def _to_plain(value: object) -> Any:

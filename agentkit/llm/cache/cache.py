@@ -31,11 +31,9 @@ class CacheFactory:
             raise ConfigError(
                 "A cache in Cosmos DB is not supported; use Cache.redis or Cache.disk."
             )
-        return (
-            RedisCache(seed, redis_url)
-            if redis_url
-            else DiskCache(Path(cache_path_root) / str(seed))
-        )
+        if redis_url:
+            return RedisCache(seed, redis_url)
+        return DiskCache(Path(cache_path_root) / str(seed))
 
 
 class Cache(AbstractCache):

@@ -47,7 +47,9 @@ class DiskCache(AbstractCache):
                 row = database.execute(
                     "SELECT value FROM replies WHERE key = ?", (_hash_key(key),)
                 ).fetchone()
-            return decode(row[0], pickled=self._is_ours()) if row else default
+            if row:
+                return decode(row[0], pickled=self._is_ours())
+            return default
         except (OSError, sqlite3.Error, StoreError) as error:
             log.warning("An entry of the cache %s is skipped: %s", self.path, error)
             return default

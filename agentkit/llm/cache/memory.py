@@ -26,7 +26,9 @@ class InMemoryCache(AbstractCache):
         there is none.
         """
         entry = (self._seed, key)
-        return copy.deepcopy(self._values[entry]) if entry in self._values else default
+        if entry in self._values:
+            return copy.deepcopy(self._values[entry])
+        return default
 
     def set(self, key: str, value: object) -> None:
         """Store a copy of the value; what cannot be copied is not stored and logged as a

@@ -52,7 +52,9 @@ class RedisCache(AbstractCache):
         """
         try:
             data = self._client.get(self._name_key(key))
-            return decode(data, pickled=False) if isinstance(data, bytes) else default
+            if isinstance(data, bytes):
+                return decode(data, pickled=False)
+            return default
         except (self._failed, StoreError) as error:
             log.warning("An entry of the cache in Redis is skipped: %s", error)
             return default

@@ -55,14 +55,20 @@ def decode(data: bytes, *, pickled: bool) -> Any:
         raise StoreError(
             "it is a pickled object that another user may have written; it is not loaded."
         )
+    read = _READERS.get(mark)
+    if read is None:
+        raise StoreError("it is no entry of this cache.")
     try:
-        if mark == _JSON:
-            return _unpack(json.loads(body))
-        if mark == _PICKLE:
-            return pickle.loads(body)
+        return read(body)
     except Exception as error:  # pickle runs the constructors of any class
         raise StoreError(f"it cannot be read back ({type(error).__name__}: {error}).") from error
-    raise StoreError("it is no entry of this cache.")
+
+
+def _read_json(body: bytes) -> Any:
+    return _unpack(json.loads(body))
+
+
+_READERS: Mapping[bytes, Callable[[bytes], Any]] = {_JSON: _read_json, _PICKLE: pickle.loads}
 
 
 def _pack(value: Any) -> Any:
@@ -136,4 +142,6 @@ def _rebuild(name: str, values: Mapping[str, object]) -> Any:
         raise ValueError(f"{name} is no class of a model reply")
     kind = getattr(importlib.import_module(module), qualname)
     # The SDK's own lenient constructor: servers send values that a strict check refuses.
-    return kind(**values) if module == _OURS else kind.construct(**values)
+    if module == _OURS:
+        return kind(**values)
+    return kind.construct(**values)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from agentkit.core.given import coalesce
 from agentkit.errors import BadModelReply, ModelUnreachable
 from agentkit.events import ReplyEnd
 from agentkit.llm.calls.replies import (
@@ -100,15 +102,16 @@ class _Assembly:
                 f"{sender.server} ended its reply without a word from {sender.model}; "
                 "check the address, which usually ends in /v1."
             )
-        choices = [choice.whole(index, sender) for index, choice in sorted(self.choices.items())]
-        values: dict[str, Any] = {**self.whole, "choices": choices}
+        values: dict[str, Any] = {**self.whole, "choices": []}
+        for index, choice in sorted(self.choices.items()):
+            values["choices"].append(choice.whole(index, sender))
         if end := self._find_end():
             values["reply_end"] = end
         return ChatCompletion.construct(**values)
 
     def _read_index(self, given: object) -> int:
         """Which choice a piece is of; without a number, the first."""
-        index = 0 if given is None else given
+        index = coalesce(given, 0)
         if type(index) is not int or index not in range(MOST_CHOICES):
             raise self._sender.refuse(given, "the number of a choice")
         return index
@@ -116,16 +119,18 @@ class _Assembly:
     def _find_end(self) -> ReplyEnd | None:
         """How it ended, where it has no finish reason; raises ModelError for a part of no use."""
         first = self.choices.get(0, _Choice())
-        is_over = self.is_done or first.finish_reason
-        if is_over and not self.room.is_full:
-            return None
-        if any(first.texts) and not first.has_calls():
-            return "too_long" if self.room.is_full else "broken_off"
         # The arguments of a call may be cut, or not have begun: it must not be made.
+        can_be_used = any(first.texts) and not first.has_calls()
         if self.room.is_full:
+            if can_be_used:
+                return "too_long"
             raise self._sender.too_large(
                 f"more than {LONGEST_REPLY:,} characters beside calls of functions"
             )
+        if self.is_done or first.finish_reason:
+            return None
+        if can_be_used:
+            return "broken_off"
         error = ModelUnreachable(
             f"{self._sender.server} ended its answer before it was whole; try again."
         )
@@ -165,30 +170,32 @@ class _Choice:
         return bool(self.calls or self.single.names)
 
     def whole(self, index: int, sender: Sender) -> dict[str, Any]:
-        calls = [call.whole(sender) for _, call in sorted(self.calls.items())]
-        single = self.single.function(sender) if self.single.names else None
+        in_order = map(itemgetter(1), sorted(self.calls.items()))
+        calls = list(map(_Call.whole, in_order, repeat(sender)))
+        single = None
+        if self.single.names:
+            single = self.single.function(sender)
         said = join_content(self.texts, self.thoughts)
         message = {"role": "assistant", **said, **as_calls(calls, single)}
         return {"index": index, "finish_reason": self.finish_reason, "message": message}
 
     def _add_call(self, part: Mapping[str, Any], room: Room, sender: Sender) -> None:
-        number = part.get("index")
-        if number is None:
-            number = self._guess_number(part)
+        number = coalesce(part.get("index"), self._guess_number(part))
         if type(number) is not int:
             raise sender.refuse(number, "the number of a tool call")
         made = self.calls.setdefault(number, _Call())
         if len(self.calls) > MOST_CALLS:
             raise sender.too_large(f"more than {MOST_CALLS} calls of functions")
-        made.id = part["id"] or made.id
+        if part["id"]:
+            made.id = part["id"]
         if part["function"]:
             made.add(part["function"], room, sender)
 
     def _guess_number(self, part: Mapping[str, Any]) -> int:
         """Of which call a piece is that has no number: some servers send each call in one piece."""
-        last = max(self.calls, default=-1)
-        begins = part["id"] or not self.calls
-        return last + 1 if begins else last
+        if part["id"] or not self.calls:
+            return max(self.calls, default=-1) + 1
+        return max(self.calls)
 
 
 @dataclass(slots=True)

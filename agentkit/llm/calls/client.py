@@ -4,17 +4,17 @@ counts.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from agentkit.core import bus, replay, stopping
+from agentkit.core.given import coalesce, pick
 from agentkit.errors import BadModelReply, ModelError, Stopped
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, ReplyEnd, Thinking, Usage
-from agentkit.llm.calls import limits, pictures, room, templates, wishes
-from agentkit.llm.calls.ends import cut_by, end_of, find_half_call
+from agentkit.llm.calls import budgets, limits, pictures, room, templates, wishes
+from agentkit.llm.calls.ends import end_of, find_half_call
+from agentkit.llm.calls.requests import describe_request, find_tools
 from agentkit.llm.calls.retrieved import read_thinking, to_message
 from agentkit.llm.calls.stream import Streamed, streaming
 from agentkit.llm.calls.usage import add_reasoning, check_usage, estimate_usage, to_usage
@@ -23,10 +23,8 @@ from agentkit.llm.response import ModelResponse, to_response
 from agentkit.messages import (
     Message,
     has_calls,
-    mappings_in,
     new_id,
     text_of,
-    without_keys,
     without_thinking,
 )
 
@@ -65,7 +63,7 @@ def call(
     `may_be_empty`, LimitReached before an attempt that would go beyond a limit, and whatever a
     client of somebody else raises.
     """
-    options = wishes.with_parameters(dict(params or {}), agent)
+    options = wishes.with_parameters(dict(coalesce(params, {})), agent)
     plain = wishes.with_instructions([without_thinking(each) for each in messages], agent)
     plain = pictures.with_pictures(plain, agent)
     whole = {"model": model.name, "messages": plain, "stream": stream, **options}
@@ -148,7 +146,7 @@ def recall(
 
     The Reply itself tells what the response took when it was made.
     """
-    request = {"model": model.name, "messages": messages, **(params or {})}
+    request = {"model": model.name, "messages": messages, **coalesce(params, {})}
     return _Call(model, list(messages), agent, request, may_be_empty=True).recall(response)
 
 
@@ -184,8 +182,7 @@ class _Call:
 
     def with_options(self, options: Mapping[str, Any]) -> _Call:
         """The same call with other parameters beside its messages."""
-        own = {name: self.params[name] for name in _OWN if name in self.params}
-        return replace(self, params={**own, **options})
+        return replace(self, params={**pick(self.params, _OWN), **options})
 
     def wait_s(self, error: Exception, attempt: int) -> float | None:
         """Seconds until the attempt after this one; None for no other."""
@@ -197,11 +194,14 @@ class _Call:
 
     def attempt(self, number: int) -> Reply:
         """Ask once and report how it went."""
-        with limits.reserve(
-            self.model, self.messages, find_tools(self.params), self.params, self.agent
-        ) as reservation:
-            reply = self._attempt(number, reservation)
-        self._report(number, reply, "stopped" if reply.stopped else "ok")
+        tools = find_tools(self.params)
+        # Budgets are kept free until the call is stored, which is when it is reported.
+        with budgets.reserve(self.model, self.messages, tools, self.agent, self.id):
+            with limits.reserve(
+                self.model, self.messages, tools, self.params, self.agent
+            ) as reservation:
+                reply = self._attempt(number, reservation)
+            self._report(number, reply, "stopped" if reply.stopped else "ok")
         return reply
 
     def _attempt(self, number: int, reservation: limits.Reservation) -> Reply:
@@ -307,7 +307,9 @@ class _Call:
         is_empty = not message.get("content") and not has_calls(message)
         if is_empty and not self.may_be_empty:
             raise self._empty(thinking)
-        half = find_half_call(message) if cut_by(end) else ""
+        if end == "whole":
+            return
+        half = find_half_call(message)
         if half:
             raise BadModelReply(
                 f"{self._who} was cut off while it called {half}, which is not run so; allow more"
@@ -333,7 +335,9 @@ class _Call:
         # Some servers send zeros, or figures by names of their own; limits would never be reached.
         if not usage.total:
             estimate = self._estimate(text, thinking)
-            return estimate if estimate.dollars is not None else replace(estimate, dollars=dollars)
+            if estimate.dollars is not None:
+                return estimate
+            return replace(estimate, dollars=dollars)
         full = add_reasoning(usage, thinking, self.model.name)
         if self.model.price_1k:
             dollars = self.model.price(full)
@@ -358,8 +362,8 @@ class _Call:
             except Exception:  # noqa: BLE001
                 # A client that cannot count; the error to raise is the first one.
                 return _Cost(Usage(), None)
-        taken = error.taken if isinstance(error, BadModelReply) else None
-        usage = to_usage(taken or {})
+        taken = getattr(error, "taken", None)
+        usage = to_usage(coalesce(taken, {}))
         if usage.total:
             usage = add_reasoning(usage, streamed.thinking, self.model.name)
             return _Cost(usage, self.model.price(usage))
@@ -433,52 +437,3 @@ def _shorten_message(reply: Reply) -> dict[str, Any]:
     if message.get("content") == reply.text:
         del message["content"]
     return message
-
-
-def find_tools(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The definitions of tools, and of functions in the older form, that go along with a call."""
-    return [*mappings_in(params.get("tools")), *mappings_in(params.get("functions"))]
-
-
-_NOT_SENT = {"extra_headers", "extra_query", "default_headers", "timeout"}
-"""Parameters that are for the client, and no part of what the model is asked."""
-_SECRET = re.compile(
-    r"(.*[_-])?(api[_-]?key|secret|password|authorization|(access|auth|bearer)[_-]?token)", re.I
-)
-_HIDDEN = "(not kept)"
-
-
-def describe_request(request: Mapping[str, Any]) -> dict[str, Any]:
-    """All of a request but its messages, in its order, as JSON values; None stands for them.
-
-    Texts by names such as `api_key` are not told, nor is what only the client reads.
-    """
-    without_messages = {**request, "messages": None} if "messages" in request else request
-    sent = without_keys(without_messages, _NOT_SENT)
-    return {name: _describe_value(name, value) for name, value in sent.items()}
-
-
-def _describe_value(name: str, value: Any) -> Any:
-    try:
-        plain = json.loads(json.dumps(value, default=_name_kind, skipkeys=True))
-    except (ValueError, RecursionError):  # it holds itself, or nests without an end
-        return _name_kind(value)
-    return _without_secrets(name, plain)
-
-
-def _without_secrets(name: str, value: Any) -> Any:
-    """A schema may well describe a field `password`: only texts are taken for secrets."""
-    match value:
-        case str():
-            return _HIDDEN if _SECRET.fullmatch(name) else value
-        case list():
-            return [_without_secrets(name, each) for each in value]
-        case dict():
-            return {key: _without_secrets(key, each) for key, each in value.items()}
-        case _:
-            return value
-
-
-def _name_kind(value: object) -> str:
-    kind = value if isinstance(value, type) else type(value)
-    return f"<{kind.__module__}.{kind.__qualname__}>"

@@ -25,7 +25,9 @@ def end_of(response: object) -> ReplyEnd:
     if told in _ENDS:
         return _ENDS[told]
     choices = getattr(response, "choices", None)
-    first = choices[0] if isinstance(choices, list | tuple) and choices else None
+    if not isinstance(choices, list | tuple):
+        return "whole"
+    first = next(iter(choices), None)
     reason = text_or_empty(getattr(first, "finish_reason", None))
     return _REASONS.get(reason, "whole")
 

@@ -23,6 +23,7 @@ from agentkit.errors import (
     ModelUnreachable,
     RateLimited,
 )
+from agentkit.messages import text_or_empty
 
 if TYPE_CHECKING:
     import openai
@@ -79,8 +80,9 @@ def read_told_error(error: object, server: str, model: str, key: str) -> ModelEr
 
 def redact(text: str, key: str) -> str:
     """`text` without the key, or anything that looks like one."""
-    shown = text.replace(key, "***") if len(key) >= 4 else text
-    return _BAD_KEY.sub("***", shown)
+    if len(key) >= 4:
+        text = text.replace(key, "***")
+    return _BAD_KEY.sub("***", text)
 
 
 def _explain_refusal(said: str, server: str, model: str) -> ModelError:
@@ -177,8 +179,9 @@ def _explain_rate(refused: _Refused) -> ModelError:
         return RateLimited(
             f"The quota at {server} is used up ({said}); add credit there or choose another model."
         )
-    wait = _read_retry_after_s(refused.error)
-    advice = f"it asks to wait {wait:.0f} s" if wait else "wait a little"
+    wait, advice = _read_retry_after_s(refused.error), "wait a little"
+    if wait:
+        advice = f"it asks to wait {wait:.0f} s"
     return _let_retry(
         RateLimited(f"{server} gets too many requests ({said}); {advice}, then try again."), wait
     )
@@ -211,7 +214,9 @@ def _read_retry_after_s(error: openai.APIStatusError) -> float:
     except ValueError:
         pass  # not a number: a date, or nothing
     parsed = email.utils.parsedate_tz(value)
-    return max(0.0, email.utils.mktime_tz(parsed) - time.time()) if parsed else 0.0
+    if parsed:
+        return max(0.0, email.utils.mktime_tz(parsed) - time.time())
+    return 0.0
 
 
 def _find_words(error: openai.APIStatusError) -> str:
@@ -224,7 +229,7 @@ def _find_text(body: object) -> str:
     for _ in range(_DEEPEST_WORDS):
         if isinstance(body, dict):
             body = next(filter(None, map(body.get, _WORD_KEYS)), "")
-    return body if isinstance(body, str) else ""
+    return text_or_empty(body)
 
 
 def _shorten(text: str) -> str:

@@ -19,6 +19,7 @@ from operator import attrgetter
 from typing import Literal
 
 from agentkit.core import bus
+from agentkit.core.given import coalesce, pick_given
 from agentkit.errors import LimitReached, WrongArgument, WrongType
 from agentkit.events import LimitTold, Usage
 from agentkit.llm.calls.room import find_reply_limit
@@ -83,7 +84,7 @@ def limited(
     dollars, a call of unknown price raises LimitReached too.
     Limits around these ones go on to hold. Raises WrongType for anything but a Limit.
     """
-    before = used_before or Used()
+    before = coalesce(used_before, Used())
     meters = [*_make_meters("run", run, Used()), *_make_meters("chat", chat, before)]
     token = _active.set((*_active.get(), *meters))
     try:
@@ -94,6 +95,8 @@ def limited(
 
 def in_words(told: LimitTold) -> str:
     """What a LimitTold says, in a sentence."""
+    if told.budget:
+        return _describe_budget(told)
     if told.reached:
         who = f" of {told.agent}" if told.agent else ""
         needed = amount(told.unit, told.used)
@@ -107,9 +110,22 @@ def in_words(told: LimitTold) -> str:
     )
 
 
+def _describe_budget(told: LimitTold) -> str:
+    name, used = f"budget of {amount(told.unit, told.limit)} a {told.scope}", told.used
+    if told.unpriced:
+        return (
+            f"The price of the model {told.unpriced} is unknown: the {name} cannot count its calls."
+        )
+    needed = amount(told.unit, used)
+    if not told.reached:
+        return f"The {name} is nearly used up: {needed} with the call that is made now."
+    who = f" of {told.agent}" if told.agent else ""
+    return f"The {name} is used up: with the next call{who}, it would be at least {needed}."
+
+
 def end_of(error: LimitReached) -> EndReason:
     """Why no call was made, as the reason for the end of a chat."""
-    return error.end or EndReason("other", told=str(error).rstrip("."))
+    return coalesce(error.end, EndReason("other", told=str(error).rstrip(".")))
 
 
 @dataclass(slots=True, eq=False)
@@ -132,11 +148,14 @@ class _Meter:
 
     def with_call(self, needed: float) -> float:
         """What is taken, by the calls under way, and by another one."""
-        return (self.taken or 0) + sum(self.pending.values()) + needed
+        return coalesce(self.taken, 0.0) + sum(self.pending.values()) + needed
 
     def add(self, spent: float | None) -> None:
         """Count what a call took; None when its price is unknown."""
-        self.taken = None if self.taken is None or spent is None else self.taken + spent
+        if self.taken is None or spent is None:
+            self.taken = None
+            return
+        self.taken += spent
 
     def allows(self, used: float) -> bool:
         """Whether that is within the limit; sums of prices may miss it by a rounding error."""
@@ -169,7 +188,7 @@ class Reservation:
         with _lock:
             for meter in self._meters:
                 meter.add(spent[meter.unit])
-                meter.pending.pop(self, None)
+        self.release()
 
     def release(self) -> None:
         """Give back what was not settled."""
@@ -202,16 +221,17 @@ def reserve(
 def _reserve(
     held: Reservation, meters: Sequence[_Meter], needs: Mapping[Unit, float], agent: str
 ) -> None:
+    told: list[LimitTold | None] = []
     with _lock:
         totals = [(meter, meter.with_call(needs[meter.unit])) for meter in meters]
         beyond = [(meter, total) for meter, total in totals if not meter.allows(total)]
         if not beyond:
-            for meter in meters:
+            for meter, total in totals:
                 meter.pending[held] = needs[meter.unit]
-            warnings = [meter.warn(agent, total) for meter, total in totals]
+                told.append(meter.warn(agent, total))
+    for warning in filter(None, told):
+        bus.emit(warning)
     if not beyond:
-        for warning in filter(None, warnings):
-            bus.emit(warning)
         return
     meter, total = beyond[0]
     reached = meter.tell(agent, total, reached=True)
@@ -263,10 +283,10 @@ def _make_meters(
         raise WrongType(
             f"The limit of a {scope} must be a Limit, such as Limit(tokens=10_000), not {limit!r}."
         )
-    if limit.tokens is not None:
-        yield _Meter(scope, "tokens", limit.tokens, limit.warn_at, before.tokens)
-    if limit.dollars is not None:
-        yield _Meter(scope, "dollars", limit.dollars, limit.warn_at, before.dollars)
+    most: dict[Unit, float | None] = {"tokens": limit.tokens, "dollars": limit.dollars}
+    taken: dict[Unit, float | None] = {"tokens": before.tokens, "dollars": before.dollars}
+    for unit, value in pick_given(most).items():
+        yield _Meter(scope, unit, value, limit.warn_at, taken[unit])
 
 
 def _refuse(message: str, end: EndReason) -> LimitReached:

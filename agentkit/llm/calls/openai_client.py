@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from agentkit.core import bus, connections
 from agentkit.core.address import without_login
+from agentkit.core.given import coalesce
 from agentkit.core.lenient import count_or_zero, find_below
 from agentkit.errors import BadModelReply, ModelError, ModelNotFound, Stopped, WrongType
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, Usage
@@ -75,7 +76,7 @@ class OpenAIClient:
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self._shown = without_login(base_url)
-        self._options = dict(options or {})
+        self._options = dict(coalesce(options, {}))
         self.provider = provider_of(base_url)
         self._api_key = api_key
         self._timeouts = (connect_timeout_s, read_timeout_s)
@@ -229,7 +230,7 @@ class OpenAIClient:
         if request.get("stream"):  # asked for a stream, this server sends all at once
             first = made.choices[0].message
             thought(getattr(first, THINKING, ""))
-            delta(first.content or "")
+            delta(coalesce(first.content, ""))
         return cast(ModelResponse, made)
 
     @contextmanager

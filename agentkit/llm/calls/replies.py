@@ -11,7 +11,7 @@ from itertools import repeat
 from types import NoneType
 from typing import TYPE_CHECKING, Any, cast
 
-from agentkit.core.given import is_list_of
+from agentkit.core.given import coalesce, is_list_of
 from agentkit.errors import BadModelReply
 from agentkit.events import ReplyEnd
 from agentkit.llm.calls.thinking import find_thinking, split_thinking
@@ -149,7 +149,9 @@ def read_text(content: object, sender: Sender) -> str:
 
 
 def _read_text_of_part(part: str | Mapping[str, object]) -> str:
-    return part if isinstance(part, str) else text_or_empty(part.get("text"))
+    if isinstance(part, str):
+        return part
+    return text_or_empty(part.get("text"))
 
 
 def join_content(texts: Iterable[str], thoughts: Iterable[str]) -> dict[str, str | None]:
@@ -199,7 +201,7 @@ def _read_function(value: object, sender: Sender) -> FunctionCall | None:
         arguments = json.dumps(arguments)
     if not is_list_of([name, arguments], (str, NoneType)):
         raise sender.refuse(value, _A_CALL)
-    return {"name": name or "", "arguments": arguments or ""}
+    return {"name": coalesce(name, ""), "arguments": coalesce(arguments, "")}
 
 
 def take_arguments(function: FunctionCall, room: Room, sender: Sender) -> None:

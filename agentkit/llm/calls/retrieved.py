@@ -19,22 +19,26 @@ def to_message(retrieved: object, who: str) -> Message:
 
     Raises BadModelReply, in which `who` names the model, for what can be no message.
     """
-    content = read_content(retrieved)
+    message: dict[str, Any] = {"role": "assistant", "content": read_content(retrieved)}
     if isinstance(retrieved, str | None):
-        return {"role": "assistant", "content": content}
-    is_message = isinstance(retrieved, Mapping) or hasattr(retrieved, "content")
-    if not is_message and not has_calls(retrieved):
+        return cast(Message, message)
+    if not _is_message(retrieved):
         raise BadModelReply(
             f"{who} sent {retrieved!r:.200} as its message; ask again, or choose another model."
         )
-    message: dict[str, Any] = {
-        "role": "assistant",
-        "content": content or field_of(retrieved, "refusal"),
-    }
+    if not message["content"]:
+        message["content"] = field_of(retrieved, "refusal")
     for key, calls in call_fields(retrieved).items():
         message[key] = _to_plain(calls)
     check_reply(who, message)
     return cast(Message, message)
+
+
+def _is_message(retrieved: object) -> bool:
+    """Whether it has what a message has, as a dict or as an object."""
+    if isinstance(retrieved, Mapping) or hasattr(retrieved, "content"):
+        return True
+    return has_calls(retrieved)
 
 
 def read_content(retrieved: object) -> Any:

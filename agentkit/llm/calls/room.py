@@ -56,8 +56,11 @@ def room_in(model: Model, params: Mapping[str, object]) -> Room | None:
     window = window_of(model)
     if window is None or not model.is_language_model:
         return None
-    free = window if _counts_exactly(model) else window - window // MARGIN
-    if allowed := find_reply_limit(params):
+    free = window
+    if not _counts_exactly(model):
+        free -= window // MARGIN
+    allowed = find_reply_limit(params)
+    if allowed:
         most = free - min(allowed, window // 2)
         return Room(most, most)
     needed, reply = min(NEEDED, window // NEEDED_SHARE), min(REPLY, window // REPLY_SHARE)
@@ -126,9 +129,12 @@ def shortened(text: str, characters: int) -> str:
     tail = tail[tail.find("\n", 0, half // 2) + 1 :]
     cut = text[len(head) : len(text) - len(tail)]
     lines = cut.count("\n")
-    said = f"{lines:,} lines, {len(cut):,} characters" if lines else f"{len(cut):,} characters"
-    start = head.removesuffix("\n") + "\n" if head else ""
-    return f"{start}[... {said} were left out here ...]\n{tail}"
+    said = f"{len(cut):,} characters"
+    if lines:
+        said = f"{lines:,} lines, {said}"
+    if head:
+        head = head.removesuffix("\n") + "\n"
+    return f"{head}[... {said} were left out here ...]\n{tail}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +148,9 @@ class _Counted:
 
     def size(self, most: int) -> int:
         """Its tokens when no result has more than `most`."""
-        return min(self.tokens, most) if self.is_result else self.tokens
+        if self.is_result:
+            return min(self.tokens, most)
+        return self.tokens
 
     def shorten(self, most: int, counter: TokenCounter) -> Message:
         """The message, as a result with about `most` tokens."""
@@ -155,7 +163,9 @@ class _Counted:
                 return shorter
             characters = characters * 3 // 4
         bare = self._cut(0)
-        return bare if counter.message(bare)[0] < self.tokens else self.message
+        if counter.message(bare)[0] < self.tokens:
+            return bare
+        return self.message
 
     def _cut(self, characters: int) -> Message:
         content = shortened(str(self.message["content"]), characters)
@@ -207,8 +217,10 @@ class _Fitting:
 
     def _estimate(self, kept: Sequence[_Counted], most: int) -> int:
         """Tokens of these messages when no result has more than `most`."""
-        frame = _PER_MESSAGE if len(kept) < len(self._whole) else 0
-        return self._fixed + frame + _sum_sizes(kept, most)
+        tokens = self._fixed + _sum_sizes(kept, most)
+        if len(kept) < len(self._whole):
+            tokens += _PER_MESSAGE
+        return tokens
 
     def _choose(self, goal: int, most: int) -> list[_Counted]:
         """What is kept: the oldest units in the middle go first."""
@@ -224,7 +236,9 @@ class _Fitting:
     def _shorten(self, kept: Sequence[_Counted], most: int) -> list[Message]:
         made = list(map(_Counted.shorten, kept, repeat(most), repeat(self._counter)))
         gone = len(self._whole) - len(made)
-        return _add_note(made, gone) if gone else made
+        if not gone:
+            return made
+        return _add_note(made, gone)
 
 
 def _sum_sizes(counted: Iterable[_Counted], most: int) -> int:
@@ -245,14 +259,17 @@ def _surely_fits(
 def _bound_tokens(value: object) -> int:
     """More tokens than the value can have as text."""
     text = value if isinstance(value, str) else repr(value)
-    return len(text) if text.isascii() else len(text) * _MOST_PER_CHARACTER
+    if text.isascii():
+        return len(text)
+    return len(text) * _MOST_PER_CHARACTER
 
 
 def _is_result(message: Message) -> bool:
     """Whether a message is what a tool or a program gave, as text."""
     content = message.get("content")
-    is_said = is_result(message) or str(content).startswith(_CODE_OUTPUT)
-    return isinstance(content, str) and is_said
+    if not isinstance(content, str):
+        return False
+    return is_result(message) or content.startswith(_CODE_OUTPUT)
 
 
 def _split_into_units(counted: Sequence[_Counted]) -> list[_Unit]:

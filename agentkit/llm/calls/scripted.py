@@ -10,7 +10,7 @@ from typing import Any
 
 from agentkit.core import stopping
 from agentkit.errors import BadModelReply, Stopped
-from agentkit.llm.calls.client import find_tools
+from agentkit.llm.calls.requests import find_tools
 from agentkit.llm.calls.stream import delta, thought
 from agentkit.llm.calls.usage import estimate_usage
 from agentkit.llm.model import Model
@@ -99,7 +99,9 @@ class ScriptedClient:
     def _stream(self, text: str, send: Callable[[str], None]) -> None:
         signal = stopping.current()
         for word in re.findall(r"\s*\S+\s*\Z|\s*\S+|\s+", text):
-            if signal.wait(self._delay_s) if self._delay_s else signal.is_set:
+            if self._delay_s:
+                signal.wait(self._delay_s)
+            if signal.is_set:
                 raise Stopped("stopped by the user")
             send(word)
 

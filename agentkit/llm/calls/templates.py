@@ -11,10 +11,10 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence
-from itertools import chain, dropwhile, filterfalse, pairwise, repeat, takewhile
+from itertools import chain, dropwhile, filterfalse, repeat, takewhile
 from typing import Any, Literal, cast
 
-from agentkit.core.given import is_list_of
+from agentkit.core.given import coalesce, is_list_of
 from agentkit.errors import ModelError, ModelUnreachable
 from agentkit.llm.model import Model
 from agentkit.messages import (
@@ -59,11 +59,11 @@ _learned: dict[tuple[str, str], Form] = {}
 _VOICES = {"developer": "system"}
 """Roles that are the same to a template, by the newer name."""
 _UNANSWERED = message("assistant", "(I gave no answer to this.)")
-_BETWEEN: dict[tuple[object, object], Message] = {
-    (None, "assistant"): message("user", "(This conversation began earlier.)"),
-    ("tool", "user"): _UNANSWERED,
-    ("function", "user"): _UNANSWERED,
-    ("assistant", None): message("user", "Go on."),
+_BETWEEN: dict[tuple[object, object], tuple[Message, ...]] = {
+    (None, "assistant"): (message("user", "(This conversation began earlier.)"),),
+    ("tool", "user"): (_UNANSWERED,),
+    ("function", "user"): (_UNANSWERED,),
+    ("assistant", None): (message("user", "Go on."),),
 }
 """What is said between two roles that no template lets follow each other; None is either end."""
 _SAYING = ("content", *CALLS)
@@ -102,10 +102,11 @@ def to_form(messages: Sequence[Message], form: Form) -> list[Message]:
     """
     if form == "any":
         return list(messages)
-    heard = _merge(_name_speakers(messages))
+    system: list[Message] = []
+    rest = _merge(_name_speakers(messages))
     # Where nobody else has said anything, what there is, is the question.
-    opening = int(_is_system(heard[0])) if heard[1:] else 0
-    system, rest = heard[:opening], heard[opening:]
+    if len(rest) > 1 and _is_system(rest[0]):
+        system.append(rest.pop(0))
     turns = _put_in_turn(list(map(_give_role, rest, repeat("user"))))
     if form == "without_system":
         return _merge([*map(_give_role, system, repeat("user")), *turns])
@@ -137,7 +138,9 @@ def _name_speakers(messages: Sequence[Message]) -> list[Message]:
 
 def _find_speaker(message: Message) -> str:
     """The name of a user; empty for everybody else."""
-    return message.get("name", "") if message.get("role") == "user" else ""
+    if message.get("role") != "user":
+        return ""
+    return message.get("name", "")
 
 
 def _name_speaker(message: Message, several: bool) -> Message:
@@ -163,7 +166,9 @@ def _merge(messages: Iterable[Message]) -> list[Message]:
 
 
 def _is_empty(message: Message) -> bool:
-    return not any(map(message.get, _SAYING)) and not is_result(message)
+    if is_result(message):
+        return False
+    return not any(map(message.get, _SAYING))
 
 
 def _speaks_on(before: Message, after: Message) -> bool:
@@ -187,16 +192,22 @@ def _join(one: Any, other: Any, between: str) -> str | list[ContentPart]:
 
 
 def _to_parts(content: Any) -> list[ContentPart]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return cast("list[ContentPart]", content)
 
 
 def _put_in_turn(messages: Sequence[Message]) -> list[Message]:
     """User and assistant by turns, from a user on to a user or a result."""
     turns = _merge(_pair_results(messages))
-    roles = [None, *(each.get("role") for each in turns), None]
     made: list[Message] = []
-    for step, each in zip(pairwise(roles), [*turns, None], strict=True):
-        made += filter(None, (_BETWEEN.get(step), each))
+    before = None
+    for each in turns:
+        role = each.get("role")
+        made += _BETWEEN.get((before, role), ())
+        made.append(each)
+        before = role
+    made += _BETWEEN.get((before, None), ())
     return list(map(_shorten_ids, made))
 
 
@@ -227,10 +238,14 @@ def _answer_calls(caller: Message, results: Sequence[Message]) -> Iterable[Messa
     calls = tool_calls_of(caller)
     own = {result.get("tool_call_id"): result for result in reversed(results)}
     missing = cast("list[Message]", interrupted(caller, _NOT_RUN))[-len(calls) :]
-    made = [own.pop(call.get("id"), none) for call, none in zip(calls, missing, strict=False)]
-    yield from made
-    used = set(map(id, made))
-    yield from map(_tell_result, (each for each in results if id(each) not in used))
+    used = set()
+    for call, none in zip(calls, missing, strict=False):
+        result = own.pop(call.get("id"), none)
+        used.add(id(result))
+        yield result
+    for result in results:
+        if id(result) not in used:
+            yield _tell_result(result)
 
 
 def _tell_result(result: Message) -> Message:
@@ -246,8 +261,10 @@ def _shorten_ids(one: Message) -> Message:
 
 
 def _shorten_id_of(call: ToolCall) -> ToolCall:
-    return {**call, "id": _shorten_id(call.get("id") or "")}
+    return {**call, "id": _shorten_id(coalesce(call.get("id"), ""))}
 
 
 def _shorten_id(given: str) -> str:
-    return given if _ID.fullmatch(given) else hashlib.sha256(given.encode()).hexdigest()[:9]
+    if _ID.fullmatch(given):
+        return given
+    return hashlib.sha256(given.encode()).hexdigest()[:9]

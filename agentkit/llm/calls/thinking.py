@@ -71,9 +71,11 @@ class Splitter:
     def close(self) -> list[Part]:
         """What is left when nothing more comes."""
         parts = self._advance(is_over=True)
-        rest, self._held = self._held, ""
-        kind: Kind = "thinking" if self._state == "thinking" else "text"
-        return [*parts, Part(kind, rest)] if rest else parts
+        if self._held:
+            kind: Kind = "thinking" if self._state == "thinking" else "text"
+            parts.append(Part(kind, self._held))
+            self._held = ""
+        return parts
 
     def _advance(self, *, is_over: bool) -> list[Part]:
         parts: list[Part] = []
@@ -184,16 +186,22 @@ def find_thinking(message: object) -> str:
 
 def _join_thoughts(content: object) -> str:
     """Of Mistral: parts of type `thinking`, which hold texts, or a text."""
-    parts = mappings_in(content)
-    thoughts = (part.get("thinking") for part in parts if part.get("type") == "thinking")
-    return "".join(text_or_empty(one) or _join_texts(one, "text") for one in thoughts)
+    said = ""
+    for part in mappings_in(content):
+        if part.get("type") == "thinking":
+            thought = part.get("thinking")
+            said += text_or_empty(thought) or _join_texts(thought, "text")
+    return said
 
 
 def _join_texts(parts: object, key: str) -> str:
-    return "".join(text_or_empty(part.get(key)) for part in mappings_in(parts))
+    texts = (part.get(key) for part in mappings_in(parts))
+    return "".join(map(text_or_empty, texts))
 
 
 def _count_begun(text: str) -> int:
     """How many characters at the end may be the beginning of a closing tag."""
     tail = text[-len(_CLOSE) + 1 :].lower()
-    return next((n for n in range(len(tail), 0, -1) if _CLOSE.startswith(tail[-n:])), 0)
+    while not _CLOSE.startswith(tail):
+        tail = tail[1:]
+    return len(tail)

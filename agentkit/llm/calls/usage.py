@@ -8,6 +8,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, TypeGuard
 
+from agentkit.core.given import pick_given
 from agentkit.core.lenient import find_below
 from agentkit.events import Usage
 from agentkit.llm.tokens.counting import count_messages, count_text
@@ -93,7 +94,8 @@ def add_reasoning(usage: Usage, thinking: str, model: str) -> Usage:
     """The usage with the part of the completion that was thinking, where the server did not say."""
     if usage.reasoning or not thinking:
         return usage
-    reasoning = min(usage.output, count_text(thinking, model)[0])
+    tokens, _ = count_text(thinking, model)
+    reasoning = min(usage.output, tokens)
     return replace(usage, output=usage.output - reasoning, reasoning=reasoning)
 
 
@@ -103,9 +105,10 @@ def _separate_reasoning(raw: Mapping[str, object], prompt: int) -> tuple[int, in
     reasoning = _find_count(raw, _REASONING)
     beside = _find_count(raw, _TOTAL) - prompt - completion
     # xAI and Gemini's compatible address; the latter names only the total.
-    is_named_alone = prompt > 0 and beside > 0 and reasoning in (0, beside)
-    if is_named_alone or reasoning > completion:
-        return completion, max(reasoning, beside * is_named_alone)
+    if min(prompt, beside) > 0 and reasoning in (0, beside):
+        return completion, beside
+    if reasoning > completion:
+        return completion, reasoning
     return completion - reasoning, reasoning
 
 
@@ -116,7 +119,9 @@ def _find_count(raw: Mapping[str, object], names: Sequence[str]) -> int:
 
 def _read_count(raw: Mapping[str, object], name: str) -> int:
     value = find_below(raw, *name.split("."))
-    return int(value) if _is_count(value) else 0
+    if not _is_count(value):
+        return 0
+    return int(value)
 
 
 def _can_be(raw: Mapping[str, object]) -> bool:
@@ -125,23 +130,21 @@ def _can_be(raw: Mapping[str, object]) -> bool:
     return all(chain(map(_is_count, counts), map(_can_be, parts)))
 
 
-def _find_named(raw: Mapping[str, object]) -> dict[str, object]:
+def _find_named(raw: Mapping[str, Any]) -> dict[str, Any]:
     """All that has the name of a count, but for null."""
-    named = filter(_names_count, raw)
-    return {name: raw[name] for name in named if raw[name] is not None}
+    return pick_given({name: value for name, value in raw.items() if _names_count(name)})
 
 
 def _to_storable(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Counts as whole numbers, and of the rest what the ledger can hold."""
-    counts = _find_named(raw)
     kept: dict[str, Any] = {}
     for name, value in raw.items():
         if isinstance(value, Mapping):
             kept[name] = _to_storable(value)
-        elif name in counts:
-            kept[name] = int(value)
         elif _is_note(name, value):
             kept[name] = value
+    for name, value in _find_named(raw).items():
+        kept[name] = int(value)
     return kept
 
 

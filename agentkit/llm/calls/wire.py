@@ -154,9 +154,8 @@ def read_events(pieces: Iterable[bytes], sender: Sender) -> Iterator[tuple[bytes
     """
     data: list[bytes] = []
     size = 0
-    for line in _split_lines(
-        _check_size(pieces, LARGEST_STREAM, "a stream of more than", sender), sender
-    ):
+    bounded = _check_size(pieces, LARGEST_STREAM, "a stream of more than", sender)
+    for line in _split_lines(bounded, sender):
         if line.startswith(b"data:"):
             data.append(line[5:].removeprefix(b" "))
             size += len(line)

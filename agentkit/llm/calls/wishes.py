@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast, get_args
 
 from agentkit.core import bus
+from agentkit.core.given import pick_given
 from agentkit.errors import BadModelReply, ModelError, WrongArgument
 from agentkit.events import ParameterRefused
 from agentkit.llm.model import Model
@@ -37,6 +38,8 @@ _ABOUT_VALUE = re.compile(
 """Words of a refusal after which another value of the same parameter may be taken."""
 _REFUSALS = (ModelError, BadModelReply)
 Key = tuple[str, str, str]
+Own = Mapping[str, Mapping[str, Any]]
+"""Parameters by the names of agents."""
 _refused: dict[tuple[Key, str], str] = {}
 """By connection and name: the value that it refused, as JSON has it; empty for any."""
 _renamed: set[tuple[Key, str]] = set()
@@ -71,7 +74,7 @@ class Parameters:
 
     def to_request(self) -> dict[str, Any]:
         """Those that are set, by the names of OpenAI's API."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        return pick_given(asdict(self))
 
 
 def _check_number(name: str, value: object) -> None:
@@ -85,6 +88,8 @@ def _check_number(name: str, value: object) -> None:
 
 
 NOTHING = Parameters()
+_NAMES = frozenset([*Parameters.__dataclass_fields__, "response_format", "tool_choice"])
+"""What may be refused of a call's parameters."""
 
 
 def check_instructions(text: str) -> str:
@@ -106,6 +111,26 @@ class Wishes:
     parameters: Parameters = NOTHING
     told: set[tuple[str, str]] = field(default_factory=set)
     """Models, by their ids, and parameters of which it was told that they are refused."""
+    own: Own = field(default_factory=dict)
+    """What single agents are set to."""
+
+    def find_of(self, agent: str) -> dict[str, Any]:
+        """The parameters with which this agent asks where the server has them."""
+        shared = self.parameters.to_request() if agent in self.agents else {}
+        return {**shared, **self.own.get(agent, {})}
+
+
+@contextmanager
+def setting_agents(own: Own) -> Iterator[None]:
+    """Let agents ask with these parameters in the enclosed work: a server that refuses one is asked
+    without it, as with what a person wishes.
+    """
+    known = _active.get()
+    with wished(replace(known, told=set(known.told), own={**known.own, **own})):
+        yield
+
+
+_NO_WISHES = Wishes(frozenset())
 
 
 @contextmanager
@@ -120,33 +145,32 @@ def wished(wishes: Wishes) -> Iterator[None]:
 
 def with_instructions(messages: list[Message], agent: str) -> list[Message]:
     """The messages with what this agent was told beside its own words, in its system message."""
-    wishes = _find(agent)
-    if wishes is None or not wishes.instructions:
+    instructions = _find(agent).instructions
+    if not instructions:
         return messages
-    first = messages[0] if messages else message("user", "")
+    first = next(iter(messages), message("user", ""))
     content = first.get("content")
     if first.get("role") != "system" or not isinstance(content, str):
-        return [message("system", wishes.instructions), *messages]
-    joined = f"{content.rstrip()}\n\n{wishes.instructions}"
+        return [message("system", instructions), *messages]
+    joined = f"{content.rstrip()}\n\n{instructions}"
     return [cast(Message, {**first, "content": joined}), *messages[1:]]
 
 
 def with_parameters(options: dict[str, Any], agent: str) -> dict[str, Any]:
     """The parameters of a call with those that are wished; what the call says itself goes first."""
-    wishes = _find(agent)
-    return options if wishes is None else {**wishes.parameters.to_request(), **options}
+    return {**_find(agent).parameters.to_request(), **options}
 
 
 def to_sendable(model: Model, options: Mapping[str, Any], agent: str) -> dict[str, Any]:
     """The parameters as this model takes them: without those that it has refused, which is told
     once.
     """
-    wishes = _find(agent)
-    if wishes is None:
-        return dict(options)
-    key, sent = _key(model), dict(options)
-    for name, value in wishes.parameters.to_request().items():
-        if options.get(name) != value:
+    wishes, key, sent = _active.get(), _key(model), dict(options)
+    asked = wishes.find_of(agent)
+    if "tool_choice" in asked and not sent.get("tools"):
+        sent.pop("tool_choice", None)  # servers refuse it where there is nothing to choose
+    for name, value in asked.items():
+        if sent.get(name) != value:
             continue  # the call says otherwise
         if _is_refused(key, name, value):
             del sent[name]
@@ -160,37 +184,43 @@ def learn_refusal(error: ModelError, model: Model, sent: Mapping[str, Any], agen
     """Whether it was a wished parameter that the model refused; it is sent otherwise, or no more,
     from then on.
     """
-    wishes = _find(agent)
-    if wishes is None or type(error) not in _REFUSALS:
+    if type(error) not in _REFUSALS:
         return False
-    said, key = str(error), _key(model)
-    for name, wish in wishes.parameters.to_request().items():
+    said = str(error)
+    for name, wish in _active.get().find_of(agent).items():
         newer = _NEWER.get(name, name)
-        present = name if name in sent else newer
-        if sent.get(present) != wish or not re.search(rf"\b({name}|{newer})\b", said):
-            continue
-        if present != newer and newer in said:
-            _renamed.add((key, name))
-        else:
-            value = repr(wish) if _ABOUT_VALUE.search(said) else _ANY
-            _refused[key, name] = value
-        return True
+        was_sent = wish in (sent.get(name), sent.get(newer))
+        if was_sent and re.search(rf"\b({name}|{newer})\b", said):
+            _learn(_key(model), name, wish, said, is_renamed=newer in said and newer not in sent)
+            return True
     return False
+
+
+def _learn(key: Key, name: str, wish: object, said: str, *, is_renamed: bool) -> None:
+    """What follows from the words in which a server refused a parameter."""
+    if is_renamed:
+        _renamed.add((key, name))
+    elif _ABOUT_VALUE.search(said):
+        _refused[key, name] = repr(wish)
+    else:
+        _refused[key, name] = _ANY
 
 
 def recall_refusals(told: Sequence[ParameterRefused], model: Model) -> set[tuple[str, str]]:
     """What was told before of this model's refusals: it is known again, and not told again."""
-    names = Parameters.__dataclass_fields__  # pictures are refused by an event of this kind, too
-    own = [one for one in told if one.model_id == model.id and one.parameter in names]
-    for one in own:
-        _refused.setdefault((_key(model), one.parameter), one.value)
-    return {(model.id, one.parameter) for one in own}
+    names = _NAMES  # pictures are refused by an event of this kind, too
+    known: set[tuple[str, str]] = set()
+    for one in told:
+        if one.model_id == model.id and one.parameter in names:
+            _refused.setdefault((_key(model), one.parameter), one.value)
+            known.add((model.id, one.parameter))
+    return known
 
 
 def find_refused(model: Model) -> list[str]:
     """The parameters that this model is known to refuse, whatever their value."""
-    key = _key(model)
-    return [name for (of, name), value in _refused.items() if of == key and value == _ANY]
+    of_model = {name: value for (key, name), value in _refused.items() if key == _key(model)}
+    return [name for name, value in of_model.items() if value == _ANY]
 
 
 def _tell(wishes: Wishes, agent: str, model: Model, name: str, value: object) -> None:
@@ -205,13 +235,14 @@ def _is_refused(key: Key, name: str, value: object) -> bool:
     return _refused.get((key, name)) in (_ANY, repr(value))
 
 
-def _find(agent: str) -> Wishes | None:
+def _find(agent: str) -> Wishes:
+    """What holds for the calls of an agent."""
     wishes = _active.get()
-    return wishes if wishes is not None and agent in wishes.agents else None
+    return wishes if agent in wishes.agents else _NO_WISHES
 
 
 def _key(model: Model) -> Key:
     return model.id, model.provider, model.name
 
 
-_active: ContextVar[Wishes | None] = ContextVar("agentkit_wishes", default=None)
+_active: ContextVar[Wishes] = ContextVar("agentkit_wishes", default=_NO_WISHES)

@@ -18,9 +18,9 @@ from operator import contains
 from pathlib import Path
 from typing import Any
 
-from agentkit.core.given import is_list_of
+from agentkit.core.given import coalesce, is_list_of
 from agentkit.errors import WrongArgument, WrongType
-from agentkit.messages import without_keys
+from agentkit.messages import text_or_empty, without_keys
 
 log = logging.getLogger(__name__)
 
@@ -41,13 +41,14 @@ def filter_config(
     `tags`, one is enough.
     A missing or None value meets no criterion.
     """
-    criteria = (filter_dict or {}).items()
+    criteria = coalesce(filter_dict, {})
+    wanted = 0 if exclude else len(criteria)
+    return [config for config in config_list if _count_met(config, criteria) == wanted]
 
-    def passes(config: dict[str, Any]) -> bool:
-        met = [_meets(config.get(key), accepted) for key, accepted in criteria]
-        return not any(met) if exclude else all(met)
 
-    return list(filter(passes, config_list))
+def _count_met(config: Mapping[str, Any], criteria: Filter) -> int:
+    """How many of the criteria a configuration meets."""
+    return sum(map(_meets, map(config.get, criteria), criteria.values()))
 
 
 def config_list_from_json(
@@ -59,7 +60,7 @@ def config_list_from_json(
     Raises FileNotFoundError when there is neither, WrongArgument for anything but a JSON
     list of objects.
     """
-    source, text = _find_json(env_or_file, file_location or "")
+    source, text = _find_json(env_or_file, coalesce(file_location, ""))
     try:
         loaded = json.loads(text)
     except ValueError as error:
@@ -98,7 +99,7 @@ def config_list_from_dotenv(
     are left out, which is logged. Raises WrongType for other entries.
     """
     _read_dotenv(dotenv_file_path)
-    given = model_api_key_map or {}
+    given = coalesce(model_api_key_map, {})
     sources = {**given, **without_keys(_DOTENV_MODELS, given)}
     found: Configs = []
     for model, source in sources.items():
@@ -152,12 +153,12 @@ def config_list_openai_aoai(
     found: Configs = []
     if exclude != "openai":
         keys = read_lines(openai_api_key_file, "OPENAI_API_KEY")
-        bases = read_lines(openai_api_base_file, "OPENAI_API_BASE") or None
-        found += get_config_list(keys, bases)
+        bases = read_lines(openai_api_base_file, "OPENAI_API_BASE")
+        found += get_config_list(keys, bases or None)
     if exclude != "aoai":
         keys = read_lines(aoai_api_key_file, "AZURE_OPENAI_API_KEY")
-        bases = read_lines(aoai_api_base_file, "AZURE_OPENAI_API_BASE") or None
-        found += get_config_list(keys, bases, "azure", AZURE_VERSION)
+        bases = read_lines(aoai_api_base_file, "AZURE_OPENAI_API_BASE")
+        found += get_config_list(keys, bases or None, "azure", AZURE_VERSION)
     return found
 
 
@@ -217,11 +218,11 @@ def get_config_list(
             f"There are {len(api_keys)} api_keys but {len(base_urls)} base_urls; give as many"
             " addresses as keys, in their order."
         )
-    urls = repeat(None) if base_urls is None else base_urls
+    urls: Iterable[str | None] = coalesce(base_urls, repeat(None))
     return [
         get_config(key, url, api_type, api_version)
         for key, url in zip(api_keys, urls, strict=False)
-        if key and key.strip()
+        if text_or_empty(key).strip()
     ]
 
 
@@ -238,23 +239,27 @@ def get_config(
 
 def _meets(value: object, accepted: Collection[object]) -> bool:
     """Whether a value is accepted, or one of a list; None never is."""
+    if value is None:
+        return False
     choices = [accepted] if isinstance(accepted, str) else accepted
     values = value if isinstance(value, list) else [value]
-    return value is not None and any(map(partial(contains, choices), values))
+    return any(map(partial(contains, choices), values))
 
 
 def _read_lines(folder: str | None, name: str | None, variable: str) -> list[str]:
     """The lines that are not blank in the file, or else in the variable."""
-    path = None if folder is None or name is None else Path(folder, name)
-    text = os.environ.get(variable, "")
-    if path is not None and path.is_file():
-        text = path.read_text(encoding="utf-8")
+    text, place = os.environ.get(variable, ""), "for it"
+    if folder is not None and name is not None:
+        path = Path(folder, name)
+        place = str(path)
+        if path.is_file():
+            text = path.read_text(encoding="utf-8")
     lines = list(filter(None, map(str.strip, text.splitlines())))
     if not lines:
         log.info(
             "%s is not set and there is no file %s; give it in the config_list instead.",
             variable,
-            path or "for it",
+            place,
         )
     return lines
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentkit.core.address import without_login
+from agentkit.core.given import coalesce, pick, pick_given
 from agentkit.core.lenient import count_or_zero
 from agentkit.errors import ConfigError, WrongArgument, WrongType
 from agentkit.llm.calls.client import ATTEMPTS
@@ -76,6 +77,11 @@ class Entry:
         """The name of the class of a script that its client is of; None for our own clients."""
         return self.config.get("model_client_cls", self.params.get("model_client_cls"))
 
+    def use(self, model: Model) -> None:
+        """Let calls ask this model."""
+        self.model = model
+        self.params["model"] = model.name
+
     @property
     def awaits(self) -> str:
         """The name of the client class that is to be registered; empty when there is a client."""
@@ -101,20 +107,19 @@ def make_entry(given: object, base: Mapping[str, object], cache_seed: int) -> En
     entry = Entry(dict(given), params, None, 1 + retries, cache_seed)
     model, window = config.get("model"), _read_window(config)
     if isinstance(model, Model):  # the app's own: nothing of it is cached unless that is asked for
-        entry.model = replace(model, context_window=window or model.context_window)
+        entry.use(replace(model, context_window=coalesce(window, model.context_window)))
         entry.cache_seed = None
     elif config.get("model_client_cls") is None:
-        entry.model = replace(_make_model(config), context_window=window)
-    if entry.model is not None:
-        params["model"] = entry.model.name
+        entry.use(replace(_make_model(config), context_window=window))
     return entry
 
 
 def make_custom_model(client: Any, config: Mapping[str, Any]) -> Model:
     """The model that a script's own client asks."""
     name, kind = _read_text(config, "model"), type(client).__qualname__
-    address = _read_text(config, "base_url")
-    server = f"{without_login(address)}/" if address else ""
+    server = _read_text(config, "base_url")
+    if server:
+        server = f"{without_login(server)}/"
     return Model(
         f"{kind}/{server}{name}",
         name or kind,
@@ -127,7 +132,7 @@ def make_custom_model(client: Any, config: Mapping[str, Any]) -> Model:
 
 def is_made_by(model: Model | None, model_client_cls: type[object]) -> bool:
     """Whether it asks a client of exactly this class of a script."""
-    client = model.client if model else None
+    client = getattr(model, "client", None)
     return isinstance(client, CustomClient) and type(client.client) is model_client_cls
 
 
@@ -155,13 +160,15 @@ class CustomClient:
 
     def get_usage(self, response: object) -> Mapping[str, Any]:
         """Tokens as the script's client counts them; empty when it does not."""
-        return self.client.get_usage(response) or {}
+        return coalesce(self.client.get_usage(response), {})
 
 
 def _make_model(config: Mapping[str, Any]) -> Model:
     """The model of a server that a configuration names."""
     kind = _read_text(config, "api_type")
-    return _azure_model(config) if kind.startswith("azure") else _openai_model(config)
+    if kind.startswith("azure"):
+        return _azure_model(config)
+    return _openai_model(config)
 
 
 def _openai_model(config: Mapping[str, Any]) -> Model:
@@ -234,7 +241,7 @@ def _read_text(config: Mapping[str, Any], key: str, variable: str = "") -> str:
 
 def _pick(config: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
     """The values of these keys, but for None."""
-    return {key: config[key] for key in keys if config.get(key) is not None}
+    return pick_given(pick(config, keys))
 
 
 def _read_window(config: Mapping[str, Any]) -> int | None:
@@ -252,9 +259,10 @@ def _read_timeouts(timeout: Any) -> tuple[float, float]:
     connect, read = getattr(timeout, "connect", timeout), getattr(timeout, "read", timeout)
     if not all(map(_is_timeout, (connect, read))):
         raise WrongArgument(f"timeout is {timeout!r}; it must be a number of seconds above 0.")
-    return min(_CONNECT_S, connect or _CONNECT_S), read or _READ_S
+    return min(_CONNECT_S, coalesce(connect, _CONNECT_S)), coalesce(read, _READ_S)
 
 
 def _is_timeout(value: object) -> bool:
     """Whether it is a number of seconds, or None."""
-    return value is None or (isinstance(value, int | float) and value > 0)
+    seconds = coalesce(value, _READ_S)
+    return isinstance(seconds, int | float) and seconds > 0

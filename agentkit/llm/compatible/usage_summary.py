@@ -81,11 +81,11 @@ def print_summaries(
         out.print('No usage summary. Please call "create" first.', flush=True)
         return
     out.print(_RULE, flush=True)
-    is_same = len(modes) == 2 and actual == total
-    texts = {
-        "actual": _to_table(actual, "excluding") if actual else _NONE_ASKED,
-        "total": _ALL_ASKED if is_same else _to_table(total, "including"),
-    }
+    texts = {"actual": _NONE_ASKED, "total": _to_table(total, "including")}
+    if actual:
+        texts["actual"] = _to_table(actual, "excluding")
+    if len(modes) == 2 and actual == total:
+        texts["total"] = _ALL_ASKED
     out.print("\n\n".join(map(texts.__getitem__, sorted(modes))), flush=True)
     out.print(_RULE, flush=True)
 

@@ -192,14 +192,15 @@ class OpenAIWrapper:
                 f"The model client {name!r} is in no entry of the config_list; add"
                 f' "model_client_cls": "{name}" to one.'
             )
-        for entry in named:
-            if entry.model is None:
-                config = dict(entry.config)
-                client = model_client_cls(config, **kwargs)
-                entry.model = make_custom_model(client, {**entry.params, **config})
-                return
+        waiting = next((entry for entry in named if entry.model is None), None)
+        if waiting is not None:
+            config = dict(waiting.config)
+            client = model_client_cls(config, **kwargs)
+            waiting.model = make_custom_model(client, {**waiting.params, **config})
+            return
         # The same class once more, as when a notebook's cell is run again, changes nothing.
-        if not any(is_made_by(entry.model, model_client_cls) for entry in named):
+        models = map(attrgetter("model"), named)
+        if not any(map(is_made_by, models, repeat(model_client_cls))):
             raise WrongArgument(
                 f"The model client {name!r} is registered for all its entries; add one to use"
                 " another of them."
@@ -418,7 +419,9 @@ def _extract(request: _Request, response: object) -> list[Any]:
 
 def _format(form: Any, answer: object) -> Any:
     """A text by the form; calls of functions as they are."""
-    return form.model_validate_json(answer).format() if isinstance(answer, str) else answer
+    if isinstance(answer, str):
+        return form.model_validate_json(answer).format()
+    return answer
 
 
 def _to_text_or_calls(message: object) -> Any:
@@ -428,7 +431,9 @@ def _to_text_or_calls(message: object) -> Any:
         return message
     if not has_calls(message):
         return read_content(message) or getattr(message, "refusal", None)
-    return message if hasattr(message, "model_dump") else to_message(message, "The model")
+    if hasattr(message, "model_dump"):
+        return message
+    return to_message(message, "The model")
 
 
 def _read_price(price: object) -> tuple[float, float]:
@@ -457,7 +462,9 @@ def _describe(value: object) -> Any:
     another process.
     """
     if not isinstance(value, type):
-        return value.model_dump() if hasattr(value, "model_dump") else repr(value)
+        if hasattr(value, "model_dump"):
+            return value.model_dump()
+        return repr(value)
     if hasattr(value, "model_json_schema"):
         return value.model_json_schema()
     return f"{value.__module__}.{value.__qualname__}"

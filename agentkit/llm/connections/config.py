@@ -9,7 +9,7 @@ import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
@@ -19,6 +19,7 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from agentkit import private
 from agentkit.core.address import server_of, without_login
+from agentkit.core.given import pick
 from agentkit.errors import ConfigError, NotFound
 from agentkit.llm.calls.openai_client import OPENAI_URL, AzureClient, OpenAIClient, provider_of
 from agentkit.llm.model import Model
@@ -149,8 +150,9 @@ def available_models(settings: Settings, similarity: Similarity | None = None) -
     labels = Counter(model.label for _, model in known)
     found: list[Model] = []
     for connection, model in known:
-        forms = (model.label, f"{model.label} ({connection})")
-        found.append(dataclasses.replace(model, label=forms[labels[model.label] > 1]))
+        if labels[model.label] > 1:
+            model = dataclasses.replace(model, label=f"{model.label} ({connection})")
+        found.append(model)
     found.append(offline_model(similarity))
     return sorted(found, key=lambda model: model.id != settings.default_model)
 
@@ -182,26 +184,13 @@ def models_of(connection: Connection) -> list[Model]:
     """The models of a connection."""
     client, provider = make_client(connection), provider_to(connection)
     if not connection.models and connection.kind == "openai":
-        return [
-            Model(
-                f"{connection.name}/default",
-                f"{connection.name} (its first model)",
-                client,
-                "",
-                provider,
-            )
-        ]
-    return [
-        Model(
-            f"{connection.name}/{name}",
-            name,
-            client,
-            name,
-            provider,
-            connection.contexts.get(name),
-        )
-        for name in connection.models
-    ]
+        label = f"{connection.name} (its first model)"
+        return [Model(f"{connection.name}/default", label, client, "", provider)]
+    models: list[Model] = []
+    for name in connection.models:
+        window = connection.contexts.get(name)
+        models.append(Model(f"{connection.name}/{name}", name, client, name, provider, window))
+    return models
 
 
 def make_client(
@@ -221,7 +210,9 @@ def make_client(
 
 def provider_to(connection: Connection) -> str:
     """Whose price list counts for a connection."""
-    return "azure" if connection.kind == "azure" else provider_of(connection.base_url)
+    if connection.kind == "azure":
+        return "azure"
+    return provider_of(connection.base_url)
 
 
 def offline_model(similarity: Similarity | None = None) -> Model:
@@ -238,15 +229,20 @@ def offline_model(similarity: Similarity | None = None) -> Model:
 
 def _read_settings(settings: Settings) -> list[Connection]:
     """The connection of the environment or the secrets file, if there is one."""
-    key, model = settings.openai_api_key, settings.openai_model
+    key, models = settings.openai_api_key, _clean_names([settings.openai_model])
     if not key and not settings.openai_base_url:
         return []
     base_url = _read_address(settings.openai_base_url or OPENAI_URL)
-    provider = provider_of(base_url)
-    if provider == "openai":
-        models, embedding = (model or DEFAULT_OPENAI_MODEL,), (OPENAI_EMBEDDING_MODEL,)
-        return [Connection("OpenAI", base_url, key, models, "environment", embedding)]
-    return [Connection(provider, base_url, key, _clean_names([model]), "environment")]
+    found = Connection(provider_of(base_url), base_url, key, models, "environment")
+    if found.name != "openai":
+        return [found]
+    ours = dataclasses.replace(
+        found,
+        name="OpenAI",
+        models=models or (DEFAULT_OPENAI_MODEL,),
+        embedding_models=(OPENAI_EMBEDDING_MODEL,),
+    )
+    return [ours]
 
 
 def _check(connection: Connection) -> Connection:
@@ -273,21 +269,18 @@ def _check(connection: Connection) -> Connection:
     offered = {*checked.models, *checked.embedding_models}
     return dataclasses.replace(
         checked,
-        contexts=_pick(connection.contexts, offered),
-        dimensions=_pick(connection.dimensions, offered),
+        contexts=pick(connection.contexts, offered),
+        dimensions=pick(connection.dimensions, offered),
     )
-
-
-def _pick(sizes: Mapping[str, int], models: Collection[str]) -> dict[str, int]:
-    return {model: size for model, size in sizes.items() if model in models}
 
 
 def _check_owner(connection: Connection, known: Iterable[Connection]) -> None:
     """Raise ConfigError for a key that was given for other servers only."""
-    owners = [one for one in known if one.api_key == connection.api_key != ""]
-    servers = {one.base_url: one for one in owners}
-    same = filter(partial(_same_server, connection.base_url), servers)
-    if owners and not any(same):
+    if not connection.api_key:
+        return
+    owners = [one for one in known if one.api_key == connection.api_key]
+    servers = map(attrgetter("base_url"), owners)
+    if owners and not any(map(partial(_same_server, connection.base_url), servers)):
         raise _foreign_key(owners[0], connection.base_url)
 
 
@@ -358,7 +351,9 @@ def _split_address(address: str) -> SplitResult | None:
         server_of(parts.geturl())
     except ValueError:  # a port in letters, or half of an IPv6 address
         return None
-    return parts if parts.scheme in _SCHEMES and parts.hostname else None
+    if parts.scheme in _SCHEMES and parts.hostname:
+        return parts
+    return None
 
 
 def _file(settings: Settings) -> Path:

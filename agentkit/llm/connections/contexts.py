@@ -47,9 +47,9 @@ def _ask_ollama(client: OpenAIClient, model: str) -> Iterator[Context]:
     running = client.beside("/api/ps")
     if not isinstance(find_below(running, "models"), list):
         return
-    same = {model, f"{model}:latest"}
-    ours = [row for row in mappings_in(running["models"]) if row.get("name") in same]
-    given = map(_read_size, ours, repeat("context_length"))
+    rows = {row.get("name"): row for row in reversed(mappings_in(running["models"]))}
+    same = map(rows.get, (model, f"{model}:latest"))
+    given = map(_read_size, same, repeat("context_length"))
     shown = client.beside("/api/show", {"model": model})
     architecture = find_below(shown, "model_info", "general.architecture")
     trained = _read_size(shown, "model_info", f"{architecture}.context_length")
@@ -61,7 +61,9 @@ def _read_wanted(shown: object) -> int | None:
     """The size that the parameters of a model of Ollama set."""
     parameters = text_or_empty(find_below(shown, "parameters"))
     wanted = re.search(r"^num_ctx\s+(\d+)", parameters, re.MULTILINE)
-    return int(wanted[1]) if wanted else None
+    if wanted is None:
+        return None
+    return int(wanted[1])
 
 
 def _ask_llama_cpp(client: OpenAIClient, model: str) -> Iterator[Context]:

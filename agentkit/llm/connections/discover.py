@@ -118,19 +118,26 @@ class _Trial:
 
     def run(self) -> None:
         self.list_models()
-        is_azure = self._connection.kind == "azure"
-        offered = [] if is_azure else list(self._listed)  # Azure lists what one could deploy
-        embedding, chatting = _part_models(offered)
+        embedding, chatting = _part_models(self._list_offered())
         names = filter(None, [self._model, *self._connection.models, *chatting])
         self._name = next(names, "")
         if self._name:
             self._answers = self._try(f"Ask {self._name}", partial(self._ask, self._name))
-        tells_sizes = not is_azure and self._connection.base_url != OPENAI_URL
-        if self._answers and tells_sizes:
+        if self._answers and self._tells_sizes():
             self._try("", partial(self._measure, self._name))
         known = self._connection.embedding_models or embedding[:1]
         for one in known[:_MOST_EMBEDDERS]:
             self._try(f"Embed with {one}", partial(self._embed, one))
+
+    def _list_offered(self) -> list[str]:
+        """The models that can be asked; Azure lists what one could deploy."""
+        if self._connection.kind == "azure":
+            return []
+        return list(self._listed)
+
+    def _tells_sizes(self) -> bool:
+        """Whether the server may tell how much its models take."""
+        return self._connection.kind != "azure" and self._connection.base_url != OPENAI_URL
 
     def list_models(self) -> None:
         self._try("List models", self._list)
@@ -150,7 +157,7 @@ class _Trial:
 
     def to_probe(self) -> Probe:
         with self._lock:
-            models = () if self._connection.kind == "azure" else tuple(self._listed)
+            models = tuple(self._list_offered())
             listed = {name: Context(size) for name, size in self._listed.items() if size}
             contexts = {**listed, **self._contexts}
             steps, dimensions = tuple(self._steps), dict(self._dimensions)
@@ -179,7 +186,9 @@ class _Trial:
             self._listed.update(listed)
         if not listed:
             return "The server lists no models; load one there."
-        return "1 model" if len(listed) == 1 else f"{len(listed):,} models"
+        if len(listed) == 1:
+            return "1 model"
+        return f"{len(listed):,} models"
 
     def _ask(self, name: str) -> str:
         connection = self._connection
@@ -248,7 +257,9 @@ def _find_local(name: str, port: int, timeout_s: float) -> Connection | None:
     except AgentkitError:  # somebody else is there
         return None
     embedding, chatting = _part_models(listed)
-    return Connection(name, base_url, "", chatting, "found", embedding) if is_there else None
+    if is_there:
+        return Connection(name, base_url, "", chatting, "found", embedding)
+    return None
 
 
 def _part_models(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

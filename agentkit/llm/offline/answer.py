@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import groupby, takewhile
@@ -30,6 +31,7 @@ _WANTS_ITEMS = ("way", "list")
 _WANTS_LIST = (*_WANTS_ITEMS, "broad")
 _WANTS_SEVERAL = ("list", "way", "compare", "broad", "definition")
 _SEVERAL = {"reason": 2, "way": 3, "list": 2, "compare": 3, "broad": 3}
+_HEADS = ("heading", "columns")
 
 
 def choose_units(question: Question, ranked: Sequence[Scored], units: Sequence[Unit]) -> list[Unit]:
@@ -54,15 +56,20 @@ def complete_unit(question: Question, best: Unit, units: Sequence[Unit]) -> list
 
 def _find_best(question: Question, answering: Sequence[Unit]) -> Unit:
     """The best unit; for questions about steps or lists an item of a list about what is asked."""
-    looked_at = answering[:LONGEST_LIST] if question.kind in _WANTS_ITEMS else ()
-    headed = filter(partial(_is_headed, question), looked_at)
-    return next(headed, answering[0])
+    best = answering[0]
+    if question.kind not in _WANTS_ITEMS:
+        return best
+    headed = filter(partial(_is_headed, question), answering[:LONGEST_LIST])
+    return next(headed, best)
 
 
 def _is_headed(question: Question, unit: Unit) -> bool:
     """Whether it is a list item whose heading or introduction has most words of the question."""
-    shared = unit.stems_before.union(stems(unit.heading)).intersection(question.stems)
-    return unit.shape == "item" and len(shared) * 2 > len(question.stems)
+    if unit.shape != "item":
+        return False
+    above = unit.stems_before.union(stems(unit.heading))
+    shared = above.intersection(question.stems)
+    return len(shared) * 2 > len(question.stems)
 
 
 def _find_answer_below(asking: Unit, units: Sequence[Unit]) -> list[Unit]:
@@ -73,25 +80,31 @@ def _find_answer_below(asking: Unit, units: Sequence[Unit]) -> list[Unit]:
 
 def _continues(asking: Unit, unit: Unit) -> bool:
     """Whether a unit can be part of the answer below a question in the same passage."""
-    is_apart = unit.rank != asking.rank or unit.shape in ("heading", "columns")
-    return not (unit.asks or is_apart)
+    if unit.asks or unit.shape in _HEADS:
+        return False
+    return unit.rank == asking.rank
 
 
 def _add_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
     """The whole list if the unit introduces it, or is one of its items and a list is asked for."""
-    is_other_item = best.shape == "item" and question.kind not in _WANTS_LIST
-    if is_other_item or not best.is_listed:
+    if not best.is_listed:
+        return []
+    if best.shape == "item" and question.kind not in _WANTS_LIST:
         return []
 
     listed = [unit for unit in units if unit.group == best.group and not unit.asks]
-    shapes = list(map(attrgetter("shape"), listed))
-    return listed[: LONGEST_LIST + 1] if shapes.count("item") > 1 else []
+    shapes = Counter(map(attrgetter("shape"), listed))
+    if shapes["item"] < 2:
+        return []
+    return listed[: LONGEST_LIST + 1]
 
 
 def _add_announced(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
     """The unit, followed by the sentences it announces, as in `There are two ways.`"""
-    count = _count_announced(best) if question.kind in _WANTS_SEVERAL else 0
-    following = units[best.index + 1 : best.index + 1 + count]
+    if question.kind not in _WANTS_SEVERAL:
+        return [best]
+    begin = best.index + 1
+    following = units[begin : begin + _count_announced(best)]
     return [best, *filter(partial(_goes_on, best), following)]
 
 
@@ -102,9 +115,12 @@ def _goes_on(best: Unit, unit: Unit) -> bool:
 
 def _count_announced(unit: Unit) -> int:
     """How many further sentences a short sentence announces; 0 for most."""
-    is_short = unit.shape == "sentence" and len(unit.text) < _LONGEST_ANNOUNCEMENT
-    announced = _ANNOUNCES.search(unit.text) if is_short else None
-    return _COUNTS.get(announced[1].lower(), 2) if announced else 0
+    if unit.shape != "sentence" or len(unit.text) >= _LONGEST_ANNOUNCEMENT:
+        return 0
+    announced = _ANNOUNCES.search(unit.text)
+    if announced is None:
+        return 0
+    return _COUNTS.get(announced[1].lower(), 2)
 
 
 def _add_more(question: Question, best: Unit, others: Sequence[Unit]) -> list[Unit]:
@@ -141,15 +157,26 @@ def quote_units(picked: Sequence[Unit], cites: bool = True, wanted: Collection[s
     """The units word for word, each with its citation; items of a list stand on lines of their
     own.
     """
-    form = "{0} [{1}]" if cites else "{0}"
+    quote = partial(_cite if cites else _show, wanted=wanted)
+    if len(picked) == 1:
+        return quote(picked[0])
+
     blocks: list[str] = []
     for are_items, block in groupby(picked, _is_item):
-        texts = [form.format(unit.focus(wanted), unit.marker) for unit in block]
-        if are_items and len(picked) > 1:
+        texts = map(quote, block)
+        if are_items:
             blocks.append("\n".join(map(_to_item, texts)))
         else:
             blocks.append(" ".join(texts))
     return "\n\n".join(blocks)
+
+
+def _show(unit: Unit, wanted: Collection[str]) -> str:
+    return unit.focus(wanted)
+
+
+def _cite(unit: Unit, wanted: Collection[str]) -> str:
+    return f"{unit.focus(wanted)} [{unit.marker}]"
 
 
 def _is_item(unit: Unit) -> bool:

@@ -103,12 +103,15 @@ def says_nothing_new(question: Question, unit: Unit) -> bool:
     A whole sentence that has all of them is a statement: it confirms what is asked.
     """
     said = unit.said
-    is_sentence = unit.shape == "sentence"
-    if is_sentence and len(said) < 3:
-        return True
-    confirms = is_sentence and unit.text.endswith(".") and question.known <= said
-    has_figure = unit.shape == "row" or _DIGIT.search(unit.text) is not None
-    return not confirms and len(said - question.known) < 2 - has_figure
+    if unit.shape == "sentence":
+        if len(said) < 3:
+            return True
+        if unit.text.endswith(".") and question.known <= said:
+            return False
+    new = said - question.known
+    if unit.shape == "row" or _DIGIT.search(unit.text):
+        return not new
+    return len(new) < 2
 
 
 def _fit_anything(question: Question, unit: Unit) -> float:

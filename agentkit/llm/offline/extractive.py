@@ -89,7 +89,9 @@ def parse_prompt(messages: Sequence[Mapping[str, Any]]) -> Asked:
 def _find_question(text: str) -> str:
     """The text after `Question is:`, or the whole text without such a label."""
     marked = _QUESTION.search(text)
-    return marked[1].strip() if marked else text
+    if marked is None:
+        return text
+    return marked[1].strip()
 
 
 def _find_unnumbered(question: str) -> list[Passage]:
@@ -97,8 +99,8 @@ def _find_unnumbered(question: str) -> list[Passage]:
     context = _CONTEXT.search(question)
     if context is None:
         return []
-    blocks = re.split(r"\n\s*\n", context[1])
-    return [Passage(number, "", block) for number, block in enumerate(blocks, 1) if block.strip()]
+    numbered = enumerate(re.split(r"\n\s*\n", context[1]), 1)
+    return [Passage(number, "", block) for number, block in numbered if block.strip()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +206,7 @@ def _join(answers: Sequence[_Answer], cites: bool) -> str:
     paragraphs: list[str] = []
     for one in answers:
         new = [unit for unit in one.picked if unit.index not in said]
-        said |= {unit.index for unit in new}
+        said.update(map(attrgetter("index"), new))
         if new:
             paragraphs.append(quote_units(new, cites, one.question.known))
         elif not one.picked:

@@ -158,7 +158,9 @@ def parse(text: str, earlier: str = "") -> list[Question]:
     for part in _split(text.strip()):
         question = _borrow(_read_question(part), before)
         questions.append(question)
-        before = f"{before} {part}" if question.borrowed else part
+        if not question.borrowed:
+            before = ""
+        before = f"{before} {part}"
     return questions
 
 
@@ -187,7 +189,10 @@ def _find_kind(text: str) -> Kind:
     first = _QUESTION_WORDS.search(lowered)
     if first and not _OPENS_YESNO.match(lowered):
         lowered = lowered[first.start() :]
-    return next(kind for kind, pattern in _KINDS if re.search(pattern, lowered))
+    for kind, pattern in _KINDS:
+        if re.search(pattern, lowered):
+            return kind
+    raise AssertionError("unreachable: the last pattern finds anything")
 
 
 def _find_stems(text: str) -> tuple[str, ...]:
@@ -208,7 +213,8 @@ def _has_name(text: str) -> bool:
 def _leans(question: Question) -> bool:
     """Whether it cannot be understood without the question before."""
     said = words(question.text)
-    points_back = f"{' '.join(said)} ".startswith(_OPENS_LEANING) or not _LEANING.isdisjoint(
-        said[:_LEANING_MOST]
-    )
-    return points_back or (len(question.stems) < 2 and not _has_name(question.text))
+    if f"{' '.join(said)} ".startswith(_OPENS_LEANING):
+        return True
+    if not _LEANING.isdisjoint(said[:_LEANING_MOST]):
+        return True
+    return len(question.stems) < 2 and not _has_name(question.text)

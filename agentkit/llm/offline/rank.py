@@ -107,7 +107,8 @@ class Ranker:
         """For each unit how close its meaning is to that of the question."""
         if self.similarity is None or not found:
             return [MEANING_OF_WORDS * coverage for coverage, _ in found]
-        return self.similarity(question.text, [unit.in_context(wanted) for _, unit in found])
+        texts = [unit.in_context(wanted) for _, unit in found]
+        return self.similarity(question.text, texts)
 
 
 def _score(question: Question, covered: tuple[float, Unit], meaning: float) -> Scored:
@@ -124,13 +125,16 @@ def _score(question: Question, covered: tuple[float, Unit], meaning: float) -> S
 
 def _can_answer(question: Question, unit: Unit) -> bool:
     """Whether it can be quoted and adds to the question, or is a question with an answer below."""
-    return _is_quotable(unit) and (unit.asks or not says_nothing_new(question, unit))
+    if not _is_quotable(unit):
+        return False
+    return unit.asks or not says_nothing_new(question, unit)
 
 
 def _is_quotable(unit: Unit) -> bool:
     """Whether it can be quoted; of headings only those that state a number, as in a date."""
-    states_number = len(unit.stems) > 2 and _DIGIT.search(unit.text) is not None
-    return {"columns": False, "heading": states_number}.get(unit.shape, True)
+    if unit.shape == "heading":
+        return len(unit.stems) > 2 and _DIGIT.search(unit.text) is not None
+    return unit.shape != "columns"
 
 
 def _count_common(shorter: int, longer: int) -> int:

@@ -47,15 +47,19 @@ def find_central(units: Sequence[Unit], count: int, topic: Sequence[str] = ()) -
 
 def _find_candidates(units: Sequence[Unit]) -> list[Unit]:
     """The units that stand for themselves; without any, all units but headings."""
-    speaking = list(filter(_speaks, units)) or [one for one in units if one.shape != "heading"]
+    speaking = list(filter(_speaks, units))
+    if not speaking:
+        speaking = [one for one in units if one.shape != "heading"]
     return speaking[:MOST_UNITS]
 
 
 def _speaks(unit: Unit) -> bool:
     """Whether it is a whole statement that can be understood alone."""
-    is_statement = unit.shape in ("sentence", "item") and unit.text.endswith(_STATEMENT_ENDS)
-    fits = len(unit.stems) >= _LEAST_STEMS and len(unit.text) <= _MOST_CHARACTERS
-    return is_statement and fits and not unit.leans
+    if unit.shape not in ("sentence", "item") or unit.leans:
+        return False
+    if len(unit.stems) < _LEAST_STEMS or len(unit.text) > _MOST_CHARACTERS:
+        return False
+    return unit.text.endswith(_STATEMENT_ENDS)
 
 
 def _count_stems(unit: Unit, topic: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress, count, dropwhile, repeat
+from itertools import chain, compress, count, dropwhile, pairwise, repeat
 from typing import Literal
 
 from agentkit.core.text import sentences
@@ -76,7 +76,9 @@ class Unit:
     @property
     def stems_before(self) -> frozenset[str]:
         """The stems of the unit before; none where it is the first."""
-        return frozenset() if self.previous is None else self.previous.stems
+        if self.previous is None:
+            return frozenset()
+        return self.previous.stems
 
     @property
     def leans_on(self) -> Unit | None:
@@ -105,7 +107,9 @@ class Unit:
         """
         if self.shape == "item":
             return self.stems | self.around
-        return self.stems | self.stems_before if self.leans else self.stems
+        if self.leans:
+            return self.stems | self.stems_before
+        return self.stems
 
     @property
     def asks(self) -> bool:
@@ -125,17 +129,22 @@ class Unit:
             return f"{before.text} {self.text}"
 
         new = set(stems(self.heading)) - self.stems
-        return self.text if new.isdisjoint(wanted) else f"{self.heading}: {self.text}"
+        if new.isdisjoint(wanted):
+            return self.text
+        return f"{self.heading}: {self.text}"
 
     def focus(self, wanted: Collection[str]) -> str:
         """A wide table row cut down to its first cell and those that are asked for; anything else
         as it is.
         """
-        first, others = self.cells[:1], self.cells[1:]
+        if len(self.cells) <= _NARROW:
+            return self.text
+        first, *others = self.cells
         near = set(wanted).union(*map(alike, wanted))
         asked = [pair for pair in others if not near.isdisjoint(stems(": ".join(pair)))]
-        is_wide = len(self.cells) > _NARROW
-        return _join_pairs([*first, *asked]) if is_wide and asked else self.text
+        if not asked:
+            return self.text
+        return _join_pairs([first, *asked])
 
 
 def cut_units(passages: Sequence[Passage]) -> list[Unit]:
@@ -172,10 +181,9 @@ class _Piece:
 
 def _cut_pieces(text: str) -> Iterator[_Piece]:
     """The sentences and lines of a passage that have words."""
-    spans = _repair_spans(text, sentences(text))
-    following = [*(start for start, _ in spans[1:]), len(text)]
+    spans = [*_repair_spans(text, sentences(text)), (len(text), len(text))]
     gap, read = "\n", 0
-    for (start, end), next_start in zip(spans, following, strict=True):
+    for (start, end), (next_start, _) in pairwise(spans):
         begins, gap = "\n" in gap, text[end:next_start]
         if _WORD_SIGN.search(text, start, end):
             item_follows = _ITEM.match(text, next_start) is not None
@@ -221,8 +229,9 @@ class _Cutter:
         """Whether it is a heading; a numbered line is one only outside of lists."""
         if _is_heading(piece.raw, piece.after):
             return True
-        in_list = self.group >= 0 or piece.item_follows
-        return not in_list and _is_heading(_drop_sign(_ITEM, piece.raw), piece.after)
+        if self.group >= 0 or piece.item_follows:
+            return False
+        return _is_heading(_drop_sign(_ITEM, piece.raw), piece.after)
 
     def _cut_heading(self, raw: str) -> Unit:
         title = _narrow(_drop_sign(_HEADING, raw)).strip("#*_ :")
@@ -245,10 +254,11 @@ class _Cutter:
             return None
         if len(cells) <= len(self.columns):
             return self._make_row(cells)
+        filled = list(filter(None, cells))
         if len(cells) == 2 and has_digit(cells[1]):  # a name and its value, without a header
-            return self._make(": ".join(filter(None, cells)), "row")
+            return self._make(": ".join(filled), "row")
         self.columns = [cell[:_LONGEST_NAME] for cell in cells]
-        return self._make("; ".join(filter(None, cells)), "columns")
+        return self._make("; ".join(filled), "columns")
 
     def _make_row(self, cells: list[str]) -> Unit:
         pairs = list(compress(zip(self.columns, cells, strict=False), cells))
@@ -273,26 +283,38 @@ class _Cutter:
 
     def _cut_sentence(self, piece: _Piece) -> Unit:
         unit = self._make(_narrow(piece.raw), "sentence")
-        unit.previous = self.previous
         if "\n\n" in piece.before:
             self.group = -1
-            unit.previous = self.previous if _PRONOUN_LED.match(piece.raw) else None
-        elif self.previous is not None and self.previous.shape == "item":
-            unit.group = self.group
+            if _PRONOUN_LED.match(piece.raw):
+                unit.previous = self.previous
+        else:
+            unit.previous = self.previous
+            unit.group = self._find_group()
         self.previous = unit
         return unit
 
+    def _find_group(self) -> int:
+        """The list that goes on in a sentence: that of the item before."""
+        if getattr(self.previous, "shape", None) == "item":
+            return self.group
+        return -1
+
     def _make(self, text: str, shape: Shape) -> Unit:
-        own = frozenset(stems(text))
         unit = Unit(text, self.passage.marker, self.rank, 0, shape, self.heading, self.previous)
-        unit.stems = own
-        unit.around = self.around | unit.stems_before if unit.leans else self.around
+        unit.stems = frozenset(stems(text))
+        unit.around = self.around
+        if unit.leans:
+            unit.around = self.around | unit.stems_before
         unit.previous = None
         return unit
 
 
 def _join_pairs(pairs: Sequence[tuple[str, str]]) -> str:
-    return "; ".join(": ".join(filter(None, pair)) for pair in pairs)
+    return "; ".join(map(_join_pair, pairs))
+
+
+def _join_pair(pair: tuple[str, str]) -> str:
+    return ": ".join(filter(None, pair))
 
 
 def _narrow(raw: str) -> str:
@@ -307,16 +329,19 @@ def _repair_spans(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int
     made: list[tuple[int, int]] = []
     for start, end in spans:
         if made and _bracket_follows(text, made[-1][1], start):
-            start = made.pop()[0]
-        form = _LINE if _is_keyed(text[start:end]) else _ALL
+            start, _ = made.pop()
+        form = _ALL
+        if _is_keyed(text[start:end]):
+            form = _LINE
         made += map(re.Match.span, form.finditer(text, start, end))
     return made
 
 
 def _bracket_follows(text: str, end: int, start: int) -> bool:
     """Whether the next line opens a bracket and the sentence has no punctuation at its end."""
-    opens = text[start] == "(" and text.count("\n", end, start) == 1
-    return opens and text[end - 1] not in _ENDS
+    if text[start] != "(" or text.count("\n", end, start) != 1:
+        return False
+    return text[end - 1] not in _ENDS
 
 
 def _is_keyed(raw: str) -> bool:
@@ -328,29 +353,36 @@ def _is_keyed(raw: str) -> bool:
 def _drop_sign(sign: re.Pattern[str], raw: str) -> str:
     """The text without the sign at its beginning, if there is one."""
     found = sign.match(raw)
-    return raw[found.end() :] if found else raw
+    if found is None:
+        return raw
+    return raw[found.end() :]
 
 
 def _is_heading(raw: str, after: str) -> bool:
     """A marked heading, or a short line on its own that does not end like a sentence."""
     if _HEADING.match(raw):
         return True
+    if "\n" not in after:
+        return False
     line = raw.strip()
-    is_in_capitals = line.isupper() and len(line) <= _LONGEST_CAPITALS
-    return "\n" in after and (is_in_capitals or _is_title(line, after))
+    if line.isupper() and len(line) <= _LONGEST_CAPITALS:
+        return True
+    return _is_title(line, after)
 
 
 def _is_title(line: str, after: str) -> bool:
     """Whether a line begins like a heading, does not end like a sentence and states nothing."""
-    if _TITLE.fullmatch(line) is None:
+    if _TITLE.fullmatch(line) is None or _states(line, after):
         return False
-    begins = line[0].isupper() or line[0].isdigit()
-    return begins and not _states(line, after)
+    first = line[0]
+    return first.isupper() or first.isdigit()
 
 
 def _states(line: str, after: str) -> bool:
     """Whether a short line is a statement: it has a percentage, an amount, or `name: value`."""
-    statement = _STATEMENT_ALONE if "\n\n" in after else _STATEMENT
+    statement = _STATEMENT
+    if "\n\n" in after:
+        statement = _STATEMENT_ALONE
     return statement.search(line) is not None
 
 

@@ -156,9 +156,11 @@ class _Comparison:
 
     def _judge_words(self) -> _Judgement:
         """Whether the passages have most words of the claim."""
-        if sum(map(str.isalpha, self.stems)) < 2:
-            return _Judgement("supported" if self.figures.are_any() else "unchecked")
-        return _Judgement("supported", is_sure=self.share_words() >= WORDS_ENOUGH)
+        if sum(map(str.isalpha, self.stems)) >= 2:
+            return _Judgement("supported", is_sure=self.share_words() >= WORDS_ENOUGH)
+        if self.figures.are_any():
+            return _Judgement("supported")
+        return _Judgement("unchecked")
 
     def _is_foreign(self) -> bool:
         """Whether the passages are in another language, so that words cannot be compared."""
@@ -171,10 +173,11 @@ class _Comparison:
     def _find_doubts(self) -> Iterator[Doubt]:
         """What no passage has, the surest first."""
         yield from self._find_wrong_figures(self._figures_said)
-        if not self._is_foreign():
-            yield from self._find_wrong_names()
-            yield from self._find_wrong_opening()
-            yield from self._find_wrong_turns()
+        if self._is_foreign():
+            return
+        yield from self._find_wrong_names()
+        yield from self._find_wrong_opening()
+        yield from self._find_wrong_turns()
 
     def _find_wrong_figures(self, said: Source) -> Iterator[Doubt]:
         """The dates, codes and numbers that are not among what is said."""
@@ -234,8 +237,10 @@ class _Judged:
 
     def to_checked(self) -> Checked:
         """The result before anything is compared by meaning."""
-        doubt = {} if self.judgement.doubt is None else asdict(self.judgement.doubt)
-        return Checked(self.marker.number, self.marker.at, self.judgement.verdict, **doubt)
+        checked = Checked(self.marker.number, self.marker.at, self.judgement.verdict)
+        if self.judgement.doubt is None:
+            return checked
+        return replace(checked, **asdict(self.judgement.doubt))
 
     def find_undecided(self) -> _Comparison | None:
         """What has to be compared by meaning; None if the verdict is clear.
@@ -247,7 +252,9 @@ class _Judged:
         own = self.sources[self.marker.number]
         if len(self.sources) > 1 and _share(self.comparison.stems, own.stems) < WORDS_FEW:
             return _Comparison(self.comparison.claim, [own])
-        return None if self.judgement.is_sure else self.comparison
+        if self.judgement.is_sure:
+            return None
+        return self.comparison
 
 
 def check(
@@ -261,11 +268,8 @@ def check(
     `embed` decides where words alone do not; it is called once at most. Figures that stand in
     what was `computed` need not stand in a passage.
     """
-    also = read_computed(computed)
-    judged: list[_Judged] = []
-    for claim in find_claims(answer[:_READ]):
-        judged += _judge_markers(claim, passages, also)
-
+    judge = partial(_judge_markers, passages=passages, also=read_computed(computed))
+    judged = list(chain.from_iterable(map(judge, find_claims(answer[:_READ]))))
     made = list(map(_Judged.to_checked, judged))
     undecided = enumerate(map(_Judged.find_undecided, judged))
     left = dict(islice(((place, one) for place, one in undecided if one), _COMPARED))
@@ -294,7 +298,9 @@ def _judge_markers(
     sources = {number: read_passage(*passages[number]) for number in numbers}
     comparison = _Comparison(claim.text, list(sources.values()), also)
     for marker in claim.markers:
-        judgement = comparison.judgement if marker.number in sources else _MISSING
+        judgement = _MISSING
+        if marker.number in sources:
+            judgement = comparison.judgement
         yield _Judged(marker, sources, comparison, judgement)
 
 
@@ -314,12 +320,14 @@ def _compare_negation(clause: str, units: Sequence[Unit]) -> Doubt | None:
         return None
 
     negated = list(filter(None, map(_NEGATION.search, (clause, best))))
-    return Doubt("negation", negated[0][0]) if len(negated) == 1 else None
+    if len(negated) != 1:
+        return None
+    return Doubt("negation", negated[0][0])
 
 
 def _find_counterpart(wanted: Collection[str], units: Sequence[Unit]) -> str:
     """The unit that has most in common with a clause; empty where none has enough."""
-    nearness = [_nearness(wanted, unit.stems) for unit in units]
+    nearness = list(map(partial(_nearness, wanted), map(attrgetter("stems"), units)))
     near = max(nearness, default=0.0)
     if near < _CLOSE:
         return ""
@@ -359,7 +367,8 @@ def _compare_meanings(compared: Sequence[_Comparison], embed: Embed) -> list[flo
     texts = [[one.claim, *one.find_nearest()] for one in compared]
     unique = list(dict.fromkeys(chain.from_iterable(texts)))
     rows = dict(zip(unique, embed(unique), strict=True))
-    return [
-        max((float(rows[claim] @ rows[other]) for other in others), default=0.0)
-        for claim, *others in texts
-    ]
+    nearness = []
+    for claim, *others in texts:
+        cosines = map(rows[claim].__matmul__, map(rows.__getitem__, others))
+        nearness.append(max(map(float, cosines), default=0.0))
+    return nearness

@@ -141,7 +141,9 @@ def _read_number(digits: str | None) -> int | None:
 
 def _read_month(text: str) -> int:
     """Number of a month by its digits or its name; 0 for a name with letters of other scripts."""
-    return int(text) if text.isdigit() else MONTHS.get(text.lower(), 0)
+    if text.isdigit():
+        return int(text)
+    return MONTHS.get(text.lower(), 0)
 
 
 def _read_clock(found: re.Match[str]) -> Moment:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
-from itertools import compress, pairwise, product
+from itertools import compress, count, pairwise, product
 from operator import not_
 
 from agentkit.llm.offline.words import STOP, has_form_of, stem, without_accents
@@ -18,6 +18,8 @@ _CODE = re.compile(
     r"\b(?:[A-Z][A-Za-z]*-\d[\w-]*|[A-Za-z]+\d[\w-]*|\d+[A-Za-z]+\d\w*|\d+(?:\.\d+){2,})(?![\w%])"
 )
 _CAPITALS = re.compile(r"[A-Z]\w+(?:(?: of| and| for| the)* [A-Z]\w+)+")
+_QUARTER = re.compile("Q[1-4]")
+_GLUED = re.compile(r"\d+([A-Za-z]+)")
 _INITIAL = re.compile(r"(?<!\S)[A-Z]")
 _TOKEN = re.compile(r"[^\W\d_](?:[\w’'.-]*\w)?")
 _OPENS = re.compile(r"(?:[.!?:;…]|\n)[\s\"“„‚‘’'«»(\[*_#>•-]*\Z")
@@ -65,7 +67,8 @@ def normalize(word: str) -> str:
 
 def find_codes(text: str) -> list[tuple[int, int]]:
     """The places of codes such as `S-2217`; a number with its unit, as `5km`, is not a code."""
-    return [match.span() for match in _CODE.finditer(text) if _is_code(match[0])]
+    found = filter(_is_code, _CODE.finditer(text))
+    return list(map(re.Match.span, found))
 
 
 def find_names(text: str, language: str) -> list[str]:
@@ -75,13 +78,15 @@ def find_names(text: str, language: str) -> list[str]:
     if _is_headline(tokens):
         return []
 
-    stands_alone = _follows_title if language == "german" else _is_within_sentence
+    stands_alone = _STANDS_ALONE.get(language, _is_within_sentence)
+    words = [token[0] for token in tokens]
     told = {
         *_find_neighbours(text, tokens),
-        *(place for place, token in enumerate(tokens) if _is_acronym(token[0])),
+        *compress(count(), map(_is_acronym, words)),
         *filter(partial(stands_alone, text, tokens), range(1, len(tokens))),
     }
-    return list(filter(_may_be_name, (tokens[place][0] for place in sorted(told))))
+    in_order = map(words.__getitem__, sorted(told))
+    return list(filter(_may_be_name, in_order))
 
 
 def find_opening_names(text: str, language: str) -> Iterable[str]:
@@ -129,10 +134,12 @@ def split_words(text: str) -> Iterator[str]:
         yield from filter(None, re.split(r"[-.’']", word))
 
 
-def _is_code(text: str) -> bool:
+def _is_code(found: re.Match[str]) -> bool:
     """Whether it is a code, not a quarter such as `Q3` or a number with its unit."""
-    glued = re.fullmatch(r"Q[1-4]|\d+([A-Za-z]+)", text)
-    return glued is None or (glued[1] is not None and glued[1].lower() not in UNITS)
+    if _QUARTER.fullmatch(found[0]):
+        return False
+    glued = _GLUED.fullmatch(found[0])
+    return glued is None or glued[1].lower() not in UNITS
 
 
 def _count_alike(shorter: int, longer: int) -> int:
@@ -167,6 +174,12 @@ def _is_within_sentence(text: str, tokens: Sequence[re.Match[str]], place: int) 
 
 def _follows_title(text: str, tokens: Sequence[re.Match[str]], place: int) -> bool:
     return tokens[place - 1][0].lower() in _BEFORE_NAME
+
+
+_STANDS_ALONE: Mapping[str, Callable[[str, Sequence[re.Match[str]], int], bool]] = {
+    "german": _follows_title
+}
+"""Languages in which a capital within a sentence makes no name, and what does."""
 
 
 def _find_neighbours(text: str, tokens: Sequence[re.Match[str]]) -> set[int]:

@@ -193,15 +193,16 @@ def _is_negative(text: str, found: re.Match[str]) -> bool:
 def _read_values(digits: str) -> Iterator[float]:
     """The possible values of digits, as a comma or point may be decimal or separate thousands."""
     plain = re.sub(_SPACE, "", digits)
+    whole = re.sub("[.,]", "", plain)
     signs = re.findall("[.,]", plain)
     if len(set(signs)) == 2 and signs.count(signs[-1]) == 1:
         yield float(plain.replace(signs[0], "").replace(signs[-1], "."))
     elif len(signs) == 1:
         yield float(plain.replace(",", "."))
         if _GROUPED.fullmatch(plain):
-            yield float(re.sub("[.,]", "", plain))
+            yield float(whole)
     else:
-        yield float(re.sub("[.,]", "", plain))
+        yield float(whole)
 
 
 def _read_words(text: str, language: str) -> Iterator[Quantity]:
@@ -224,8 +225,8 @@ def _is_counted(text: str, end: int, value: int) -> bool:
 def _read_parts(text: str) -> Iterator[Quantity]:
     """Parts of something in words, as half an hour."""
     for pattern, (value, unit) in _PARTS.items():
+        needed = unit != _SHARE
         for found in pattern.finditer(text):
-            needed = unit != _SHARE
             yield Quantity(found[0], *found.span(), (value,), unit, needed=needed)
 
 
@@ -250,15 +251,19 @@ def _measure(text: str, made: Quantity) -> Quantity:
 def _find_scale(text: str, at: int) -> tuple[float, int]:
     """By what a word at this place multiplies, and where it ends; 1 and `at` without one."""
     found = _SCALE.match(text, at)
-    return (SCALES[found[1].lower()], found.end()) if found else (1.0, at)
+    if found is None:
+        return 1.0, at
+    return SCALES[found[1].lower()], found.end()
 
 
 def _find_unit(text: str, at: int) -> tuple[str, int]:
     """The known unit at this place and where it ends; an empty text and `at` without one."""
     found = _UNIT.match(text, at)
     assert found is not None, "the pattern takes an empty text, too"
-    name = next(filter(UNITS.__contains__, _spellings(found[1])), "")
-    return name, found.end() if name else at
+    for name in _spellings(found[1]):
+        if name in UNITS:
+            return name, found.end()
+    return "", at
 
 
 @cache
@@ -271,16 +276,22 @@ def _share_units(text: str, found: list[Quantity]) -> Iterator[Quantity]:
     """The quantities; in `2 to 8 °C` or `51 to 47 million` the first gets unit and scale, too."""
     for one, following in pairwise(found):
         joined = _BETWEEN.fullmatch(text, one.end, following.start)
-        yield _share_unit(text, one, following) if joined and not one.is_year else one
+        if joined and not one.is_year:
+            yield _share_unit(text, one, following)
+        else:
+            yield one
     yield from found[-1:]
 
 
 def _share_unit(text: str, one: Quantity, following: Quantity) -> Quantity:
     """The quantity with the unit and scale of the following one where it has none itself."""
-    values, (own, _), (ratio, _) = (
-        one.values,
-        *(_find_scale(text, each.start + len(each.text)) for each in (one, following)),
-    )
+    values, own, ratio = one.values, _read_scale(text, one), _read_scale(text, following)
     if own == 1 < ratio:
         values += _scale(values, ratio)
     return replace(one, unit=one.unit or following.unit, values=values)
+
+
+def _read_scale(text: str, of: Quantity) -> float:
+    """By what the word behind a number multiplies it."""
+    ratio, _ = _find_scale(text, of.start + len(of.text))
+    return ratio

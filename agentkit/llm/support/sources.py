@@ -214,4 +214,6 @@ def language_of(text: str) -> str:
     (best, most), (_, second) = counts.most_common(2)
     if most >= _LEAST and most > second:
         return best
-    return "german" if _UMLAUT.search(text) else ""
+    if _UMLAUT.search(text):
+        return "german"
+    return ""

@@ -30,7 +30,7 @@ def measure(
     documents that it expects is in the collection.
     """
     questions = library.questions.questions(owner, set_id)
-    _check(library, owner, set_id, collection, questions)
+    check_set(library, owner, set_id, collection, questions)
     version = version_id or library.versions.listed(owner, collection)[0].version.id
     figures, results = trial(library, owner, collection, questions, options, version_id)
     measured = Measurement(
@@ -56,9 +56,12 @@ def _find_expected(questions: Sequence[Question]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _check(
+def check_set(
     library: Library, owner: str, set_id: str, collection: str, questions: Sequence[Question]
 ) -> None:
+    """Raise ConfigError when there is nothing to measure: no question, or none of the documents
+    that are expected is in the collection.
+    """
     name = library.questions.one(owner, set_id).name
     if not questions:
         raise ConfigError(f"The question set {name!r} has no questions; add some first.")

@@ -20,7 +20,17 @@ from agentkit.runs import Run
 from agentkit.teams import Question, Team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
-from agentkit.ui.chat import actions, branches, doubts, followups, kernel, live, source, stored
+from agentkit.ui.chat import (
+    actions,
+    branches,
+    budgets,
+    doubts,
+    followups,
+    kernel,
+    live,
+    source,
+    stored,
+)
 from agentkit.ui.composer import choices, composer, requests, settings
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps import again as repeating
@@ -97,6 +107,7 @@ def draw_chat(
         live.draw_live(run, _find_team(chat, run), asked)
     else:
         if turns:
+            budgets.draw_warnings(chat.id)
             followups.draw_followups(chat, turns[-1])
         kernel.draw_kernel(chat, turns)
         actions.draw_rest(chat, rows.tree)
@@ -200,6 +211,8 @@ def _draw_stored(turn: Turn, rows: actions.Rows, again: Question | None, *, is_l
         cells.draw_again(turn.question, ran)
         _draw_result(turn)
         actions.draw_row(turn, rows, is_last=is_last)
+        if again and budgets.is_stopped(turn):
+            budgets.draw_raising(rows.chat.id, turn, again)
         if (
             again
             and not cells.describe_again(turn.question)

@@ -116,7 +116,8 @@ def _draw_pair(rows: Rows, one: Side | None, two: Side | None, *, marks: bool) -
                 _draw_side(rows, side, asked[nth], answered[nth], marks=marks)
         if one.answer == two.answer:
             st.caption(":material/check: Both answers are the same, word for word.")
-        st.markdown(_tabulate(one, two))
+        names = [f"Version {side.version}" for side in (one, two)]
+        st.markdown(tabulate(one, two, names))
 
 
 def _draw_alone(rows: Rows, place: DeltaGenerator, side: Side | None) -> None:
@@ -149,9 +150,9 @@ def _describe_whom(rows: Rows, turn: Turn) -> str:
     return markdown.literal(" · ".join(filter(None, (title, model))))
 
 
-def _tabulate(one: Side, two: Side) -> str:
-    """What both took, as a table."""
-    lines = [f"| | Version {one.version} | Version {two.version} |", "|:--|:--|:--|"]
+def tabulate(one: Side, two: Side, names: Sequence[str]) -> str:
+    """What both took, as a table with these names, in Markdown, above the columns."""
+    lines = [f"| | {names[0]} | {names[1]} |", "|:--|:--|:--|"]
     for label, figure in _FIGURES.items():
         lines.append(f"| {label} | {figure(one)} | {figure(two)} |")
     return "\n".join(lines)

@@ -117,6 +117,18 @@ def draw_source(
             document = workspace.library.document(owner, citation["document_id"])
             _draw_page(document, citation, place)
             _draw_download(document)
+        _draw_runs(str(citation["document_id"]))
+
+
+def _draw_runs(document_id: str) -> None:
+    """The way to all other runs that found the document or cited it, deleted as it may be."""
+    if document_id:
+        st.page_link(
+            state.PAGES / "runs.py",
+            label="Runs with this document",
+            icon=":material/timeline:",
+            query_params={"document": document_id},
+        )
 
 
 def _heading(citation: dict[str, Any], place: Place) -> str:

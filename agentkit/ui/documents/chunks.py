@@ -30,9 +30,10 @@ def draw_document(document: StoredDocument) -> None:
         _draw_original(document)
         st.page_link(
             state.PAGES / "runs.py",
-            label="Runs that took it in",
+            label="Runs with it",
             icon=":material/timeline:",
             query_params={"document": document.id},
+            help="That took it in, found passages of it or cited it.",
         )
     if not document.chunks:
         st.caption(

@@ -5,7 +5,7 @@ two searches compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING
@@ -129,7 +129,7 @@ def _draw_hit(query: str, side: Side, hit: Hit, others: Sequence[Hit] | None) ->
         )
         if hit.heading:
             st.caption(markdown.literal(hit.heading))
-        st.caption(_scores(hit))
+        st.caption(_describe_scores(hit))
         components.marked_text(
             mark_words(_as_read(hit), query), key=f"text-{side.letter}-{hit.rank}"
         )
@@ -147,16 +147,21 @@ def _as_read(hit: Hit) -> str:
     return passage.unwrapped(hit.text) if hit.page else hit.text
 
 
-def _scores(hit: Hit) -> str:
-    """`meaning 0.712 (rank 1) · words 12.400 (rank 3) · fused 0.831`."""
+def list_scores(scores: Mapping[str, float]) -> list[str]:
+    """`meaning 0.712 (rank 1)`, `words 12.400 (rank 3)` and `fused 0.831`, of those there are."""
     parts = []
     for name, word in _SCORES.items():
-        if name in hit.scores:
-            rank = hit.scores.get(f"{name}_rank")
+        if name in scores:
+            rank = scores.get(f"{name}_rank")
             parts.append(
-                f"{word} {hit.scores[name]:.3f}"
+                f"{word} {scores[name]:.3f}"
                 + (f" (rank {int(rank):,})" if rank is not None else "")
             )
+    return parts
+
+
+def _describe_scores(hit: Hit) -> str:
+    parts = list_scores(hit.scores)
     if len(hit.chunk_ids) > 1:
         parts.append(f"{figures.count(len(hit.chunk_ids))} chunks merged")
     return " · ".join(parts)

@@ -16,7 +16,7 @@ from agentkit.ui.text import figures
 
 AGENT = "Retrieval lab"
 """Who asked, of the calls that a search here takes."""
-TRY, MEASURE, INDEX = "Try a query", "Measure", "Index"
+TRY, MEASURE, TEAMS, INDEX = "Try a query", "Measure", "Teams", "Index"
 MODE_NAMES = {"hybrid": "Meaning and words", "dense": "Meaning", "lexical": "Words"}
 _VIEW = "view"
 _ABOUT_WEAK = (
@@ -31,10 +31,10 @@ _ABOUT_MODES = (
 
 
 def draw_views() -> str:
-    """Which view is open, `TRY`, `MEASURE` or `INDEX`, as `?view=` in the address; only that one is
-    to be drawn.
+    """Which view is open, `TRY`, `MEASURE`, `TEAMS` or `INDEX`, as `?view=` in the address; only
+    that one is to be drawn.
     """
-    views = [TRY, MEASURE, INDEX]
+    views = [TRY, MEASURE, TEAMS, INDEX]
     return st.segmented_control(
         "View",
         views,

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from agentkit import runs
-from agentkit.errors import NotFound
+from agentkit.errors import NotFound, ReplayDiffers
 from agentkit.ledger import run_list
 from agentkit.ledger.comparing import Comparison, Side
 from agentkit.ledger.sides import read_side
@@ -18,6 +18,7 @@ from agentkit.ui.shared import components, state
 from agentkit.ui.shared.state import PAGES
 from agentkit.ui.text import figures, markdown, times
 
+_GOING_ON = ("running", "waiting")
 _MOST_ROWS = 200
 """Of a group: of those that differ, and of the same."""
 
@@ -41,6 +42,7 @@ def draw_comparison(first: str, second: str) -> None:
         _draw_side("A", found.first)
     with right:
         _draw_side("B", found.second)
+    _draw_failed(first, second)
     _draw_told(found)
     if _draw_going_on(found.second):
         return
@@ -56,6 +58,22 @@ def _read(run_id: str) -> Side | None:
     named = markdown.literal(run_id)
     st.markdown(f":material/search_off: There is no run {named!r}.{why}")
     return None
+
+
+def _draw_failed(first: str, second: str) -> None:
+    """Where the second run, which was to begin from the first one, differed, if it did."""
+    failed = runs.find_failure(second, state.owner())
+    if not isinstance(failed, ReplayDiffers):
+        return
+    told = markdown.literal(str(failed))
+    st.error(f"It was not run again. {told}", icon=":material/error:")
+    st.button(
+        "Show the call that differs",
+        key="compare-differs",
+        icon=":material/arrow_forward:",
+        on_click=_open_step,
+        args=(first, failed.call_id),
+    )
 
 
 def _draw_side(name: str, side: Side) -> None:
@@ -87,7 +105,7 @@ def _draw_told(found: Comparison) -> None:
 
 def _draw_going_on(side: Side) -> bool:
     """While the second run goes on: that it does; the comparison comes when it has ended."""
-    if side.run.state not in ("running", "waiting"):
+    if side.run.state not in _GOING_ON:
         return False
     st.markdown(":material/hourglass_top: B goes on. When it has ended, both are compared here.")
     if side.run.chat_id:
@@ -101,8 +119,17 @@ def _draw_going_on(side: Side) -> bool:
 @st.fragment(run_every=1.0)
 def _wait(run_id: str) -> None:
     """Draw the page anew once the run has ended."""
-    if run_list.one(state.workspace().ledger, state.owner(), run_id).state != "running":
+    if has_ended(run_id):
         st.rerun()
+
+
+def has_ended(run_id: str) -> bool:
+    """Whether the run goes on no more: one that differed too early is gone."""
+    try:
+        run = run_list.one(state.workspace().ledger, state.owner(), run_id)
+    except NotFound:
+        return True
+    return run.state not in _GOING_ON
 
 
 def _draw_groups(found: Comparison) -> None:

@@ -59,7 +59,7 @@ def _draw_again(run: RunTotals, trace: Trace, span: Span) -> None:
     replies = [one for one in trace.events_of(span) if isinstance(one, events.ModelReplied)]
     if run.state not in _ENDED or not run.chat_id or span.kind != "model" or not replies:
         return
-    again.draw_call(replies[-1], run.id, partial(overview.open_comparison, run.id))
+    again.draw_only_call(replies[-1], run.id, partial(overview.open_comparison, run.id))
     again.draw_problem(run.id)
 
 
@@ -202,8 +202,15 @@ def _draw_message(run: RunTotals, trace: Trace, span: Span, event: events.Messag
     draw_text("Text", event.content, f"text-{span.seq}")
     if event.thinking:
         draw_text("Thought before", event.thinking.text, f"thinking-{span.seq}")
-    if event.role == "user" and not event.extra.get("inner"):
-        question.draw_adding(event.content, trace, span)
+    if not event.extra.get("inner"):
+        _draw_adding(trace, span, event)
+
+
+def _draw_adding(trace: Trace, span: Span, event: events.MessageSent) -> None:
+    """The question that was asked, or that is answered here, for measuring."""
+    asked = event if event.role == "user" else question.find_asked(trace)
+    if asked:
+        question.draw_adding(asked.content, trace, span)
 
 
 def _draw_speaker(run: RunTotals, trace: Trace, span: Span, event: events.SpeakerSelected) -> None:

@@ -258,13 +258,19 @@ def _tell_found(found: Found | None) -> Pieces:
 def _describe_step(found: Comparison, pair: StepPair) -> Row:
     first, second = _tell_there(pair.first), _tell_there(pair.second)
     for fact in pair.differs:
-        told = _write(_write_value, fact.first)
-        other = _write(_write_value, fact.second)
+        told, other = _describe_fact(fact)
         row = _compare(fact.name, told, other)
         first += _put_under(row.name, row.first)
         second += _put_under(row.name, row.second)
     seqs = (getattr(pair.first, "seq", None), getattr(pair.second, "seq", None))
     return Row(_name_pair(found, pair), first, second, pair.is_same, seqs)
+
+
+def _describe_fact(fact: Fact) -> tuple[str, str]:
+    """Both values; of what was sent, which is known by its hash, that it is another one."""
+    if fact.name == "request" and fact.first and fact.second:
+        return "as sent", "other messages were sent"
+    return _write(_write_value, fact.first), _write(_write_value, fact.second)
 
 
 def _put_under(name: str, pieces: Pieces) -> Iterable[Piece]:

@@ -13,7 +13,7 @@ import streamlit as st
 
 from agentkit.core import bus
 from agentkit.errors import AgentkitError, ConfigError
-from agentkit.events import Event, MessageSent, Retrieved
+from agentkit.events import Event, Retrieved
 from agentkit.ledger.comparing import Place, find_cited, place_of
 from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.spans import Span, Trace
@@ -27,8 +27,7 @@ from agentkit.ui.runs import question
 from agentkit.ui.runs.parts import draw_text
 from agentkit.ui.shared import state
 from agentkit.ui.shared.state import PAGES
-from agentkit.ui.steps import wording
-from agentkit.ui.steps.kind import cut
+from agentkit.ui.steps import request, wording
 from agentkit.ui.text import figures, markdown
 
 _SHOWN = 50
@@ -89,9 +88,9 @@ def _draw_hit(hit: Mapping[str, Any], sign: str) -> None:
     with st.container(border=True, gap="xsmall"):
         rank = f"{hit.get('rank', '')} · " if hit.get("rank") else ""
         st.markdown(f"**{rank}{markdown.literal(source)}** {sign}")
-        scores = [f"{name} {value:.3f}" for name, value in dict(hit.get("scores", {})).items()]
+        scores = lab_hits.list_scores(hit.get("scores", {}))
         st.caption(markdown.literal(" · ".join([f"score {hit.get('score', 0):.3f}", *scores])))
-        st.caption(markdown.literal(cut(str(hit.get("text", "")))))
+        request.draw_cut(str(hit.get("text", "")))
 
 
 def _draw_left_out(event: Retrieved) -> None:
@@ -138,9 +137,7 @@ def _draw_ways(trace: Trace, span: Span, event: Retrieved, options: SearchOption
 
 def _asked_scope(trace: Trace) -> Scope:
     """What the run's question was narrowed to."""
-    said = (one.event for one in trace.events.values() if isinstance(one.event, MessageSent))
-    asked = (one for one in said if one.role == "user" and not one.extra.get("inner"))
-    first = next(asked, None)
+    first = question.find_asked(trace)
     return Question.asked_by(first).scope if first else Scope()
 
 

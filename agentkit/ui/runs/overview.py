@@ -14,6 +14,7 @@ import streamlit as st
 from agentkit.errors import NotFound
 from agentkit.ledger import run_list
 from agentkit.ledger.queries import RunTotals
+from agentkit.ledger.run_documents import HOWS
 from agentkit.ledger.run_list import RunFilter, RunSort
 from agentkit.ui.runs import words
 from agentkit.ui.shared import components, state
@@ -32,6 +33,11 @@ _FIELDS: dict[str, Any] = {
     "from": None,
     "to": None,
     "document": "",
+    "how": [],
+    "agent": [],
+    "server": [],
+    "call": [],
+    "chat": [],
     "sort": "newest",
     "page": 1,
 }
@@ -196,6 +202,7 @@ def _draw_filters() -> tuple[RunFilter, RunSort]:
                 on_click=_clear,
             )
     _draw_document()
+    _draw_calls()
     if before != st.session_state.setdefault("runs-before", before):
         st.session_state["runs-before"] = before
         st.session_state[_key("page")] = 1
@@ -227,7 +234,7 @@ def _several(label: str, column: Column, named: Callable[[str], str]) -> None:
 
 
 def _draw_document() -> None:
-    """Which document the runs took in, when an address says so."""
+    """Which document the runs had to do with, and what, when an address says so."""
     document_id = _get("document")
     if not document_id:
         return
@@ -235,7 +242,28 @@ def _draw_document() -> None:
         name = state.workspace().library.document(state.owner(), document_id).name
     except NotFound:
         name = document_id
-    st.caption(f":material/description: Only runs that took in {markdown.literal(name)}")
+    with st.container(horizontal=True, vertical_alignment="center", key="runs-document-row"):
+        st.caption(
+            f":material/description: Only runs with {markdown.literal(name)}", width="content"
+        )
+        st.pills(
+            "What they did with it",
+            HOWS,
+            selection_mode="multi",
+            format_func=words.HOWS.__getitem__,
+            key=_key("how"),
+            label_visibility="collapsed",
+            persist_state="session",
+            width="content",
+        )
+
+
+def _draw_calls() -> None:
+    """Which calls of models the runs have, when an address says so."""
+    named = [one for name in ("agent", "server", "call") for one in _get(name)]
+    if named:
+        told = ", ".join(markdown.literal(one or "no agent") for one in named)
+        st.caption(f":material/monitoring: Only runs with calls of {told}")
 
 
 def _filter(said: str) -> RunFilter:
@@ -250,6 +278,11 @@ def _filter(said: str) -> RunFilter:
         times.begin(since) if since else None,
         times.begin(until + timedelta(days=1)) if until else None,
         _get("document"),
+        _get("how") or HOWS,
+        _get("agent"),
+        _get("server"),
+        _get("call"),
+        _get("chat"),
     )
 
 
@@ -281,6 +314,8 @@ def _read_address() -> None:
 def _read(name: str, values: Sequence[str]) -> Any:
     """The value of a field; for what cannot be one, what says nothing."""
     empty, text = _FIELDS[name], values[-1] if values else ""
+    if name == "how":
+        return list(filter(HOWS.__contains__, values))
     if isinstance(empty, list):
         return list(values)
     if name in ("from", "to"):

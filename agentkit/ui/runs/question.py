@@ -43,6 +43,13 @@ def draw_adding(text: str, trace: Trace, span: Span) -> None:
         )
 
 
+def find_asked(trace: Trace) -> MessageSent | None:
+    """The question that the run answers; None for a run that answers none."""
+    said = (one.event for one in trace.events.values() if isinstance(one.event, MessageSent))
+    asked = (one for one in said if one.role == "user" and not one.extra.get("inner"))
+    return next(asked, None)
+
+
 def _find_documents(trace: Trace) -> tuple[list[str], list[str]]:
     """The names of the documents that the answer cites, and of all that were found."""
     cited: dict[str, None] = {}

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from functools import partial
 from operator import attrgetter
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import streamlit as st
 
@@ -16,13 +16,16 @@ from agentkit.ledger import Ledger, queries, run_list, sides
 from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.spans import Span, Trace
 from agentkit.ledger.trace import build_trace
-from agentkit.ui.runs import detail, overview, words
+from agentkit.ui.runs import detail, overview, question, words
 from agentkit.ui.runs.parts import SHOWN
 from agentkit.ui.shared import components, downloads, state
 from agentkit.ui.shared.state import PAGES
 from agentkit.ui.steps import stepping, transcript, wording
 from agentkit.ui.steps.transcript import View
 from agentkit.ui.text import figures, markdown, times
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 _KEPT, _MOST_KEPT = "traces-read", 2
 _PROBLEMS = 8
@@ -52,12 +55,15 @@ def draw_trace(run_id: str) -> None:
     _draw_problems(trace)
     span = _find_chosen(trace)
     left, right = st.columns([3, 2], gap="medium")
-    with left:
+    with left, st.container(key="steps"):
         is_talk = run.kind in _STEPPED and run.state not in _GOING_ON
-        if is_talk and stepping.draw_switch(run.id):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            field = st.container()
+            is_stepped = is_talk and stepping.draw_switch(run.id)
+        if is_stepped:
             _step_through(run)
         else:
-            _draw_steps(run, trace, span)
+            _draw_steps(run, trace, span, field)
     with right, st.container(key="step"):
         if span is None:
             _draw_summary(run, trace)
@@ -203,11 +209,12 @@ def _draw_problems(trace: Trace) -> None:
 # The steps
 
 
-def _draw_steps(run: RunTotals, trace: Trace, span: Span | None) -> None:
+def _draw_steps(run: RunTotals, trace: Trace, span: Span | None, field: DeltaGenerator) -> None:
     if len(trace.events) == 0:
         st.info("No events of this run are kept.", icon=":material/inventory_2:")
         return
-    found = _draw_find(run, trace)
+    with field:
+        found = _draw_find(run, trace)
     lanes = {name: place for place, name in enumerate(trace.lanes)}
     holders = {one.parent for one in trace.spans[1:]}
     began = trace.run.start
@@ -255,7 +262,8 @@ def _draw_find(run: RunTotals, trace: Trace) -> set[int] | None:
         "Find in this run",
         key=key,
         icon=":material/search:",
-        placeholder="In prompts, replies, arguments, results",
+        placeholder="Find in prompts, replies, arguments, results",
+        label_visibility="collapsed",
         persist_state="session",
     ).strip()
     if not text:
@@ -279,6 +287,8 @@ def _draw_summary(run: RunTotals, trace: Trace) -> None:
     _draw_path(trace)
     with st.container(gap="xsmall"):
         _draw_notable(calls, trace)
+    if asked := question.find_asked(trace):
+        question.draw_adding(asked.content, trace, trace.run)
     make = partial(_file, state.workspace().ledger, state.owner(), run.id)
     downloads.draw_link("Download the trace", make, f"trace-{run.id}.json", key=f"trace-{run.id}")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from agentkit.events import LimitTold
 from agentkit.ledger.queries import RunTotals
+from agentkit.ledger.run_documents import How
 from agentkit.ledger.run_list import RunSort
 from agentkit.ledger.spans import Problem, ProblemKind, Span, SpanKind, SpanStatus, Trace
 from agentkit.reasons import end_from_json
@@ -23,6 +24,10 @@ KINDS = {
     "transfer": "Transfer",
     "extract": "Table of documents",
     "script": "Script",
+    "try": "Team tried",
+    "evaluation": "Evaluation of a team",
+    "evaluated question": "Question of an evaluation",
+    "usage": "Question about usage",
 }
 """What a run is, by its kind; others are called as they call themselves."""
 STATES = {
@@ -42,6 +47,8 @@ SORTS: dict[RunSort, str] = {
     "dearest": "Dearest first",
     "tokens": "Most tokens first",
 }
+HOWS: dict[How, str] = {"taken in": "Took it in", "found": "Found it", "cited": "Cited it"}
+"""What a run had to do with a document."""
 STEPS: dict[SpanKind, str] = {
     "run": "Run",
     "model": "Model",
@@ -56,6 +63,7 @@ STEPS: dict[SpanKind, str] = {
     "message": "Message",
     "speaker": "Next speaker",
     "document": "Document",
+    "trial": "Question",
     "note": "Note",
     "unknown": "Unknown",
 }

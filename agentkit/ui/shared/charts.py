@@ -5,8 +5,7 @@ for light and dark.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil, log2
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,6 @@ from agentkit.ui.text import figures
 
 if TYPE_CHECKING:
     import altair
-    import pandas
 
 HEIGHT = 300
 _BIN = 16
@@ -38,7 +36,7 @@ def draw_chunk_sizes(sizes: Sequence[int], most: int) -> None:
 
         encoded = [alt.X("from:O", title="Tokens in a chunk, from", axis=_ordinal())]
         chart = _histogram({"Chunks": sizes}, _BIN, "Chunk sizes", encoded)
-        _draw(chart, f"Histogram of chunk sizes: {text}.", "chunk-sizes")
+        draw(chart, f"Histogram of chunk sizes: {text}.", "chunk-sizes")
     st.caption(f"{text}. The embedder reads {most:,} at most, title and heading included.")
 
 
@@ -61,7 +59,7 @@ def draw_cuts(now: Sequence[int], then: Sequence[int], most: int) -> None:
             alt.Color("cut:N", title=None, sort=names, legend=below),
         ]
         chart = _histogram(sizes, step, "Chunk sizes, now and as chosen", encoded)
-        _draw(chart, f"Histogram of chunk sizes: {text}.", "chunk-cuts")
+        draw(chart, f"Histogram of chunk sizes: {text}.", "chunk-cuts")
     st.caption(f"{text[0].upper()}{text[1:]}.")
 
 
@@ -100,96 +98,16 @@ def _ordinal() -> altair.Axis:
     return alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=8)
 
 
-def draw_tokens(days: pandas.DataFrame) -> None:
-    """Tokens in and out by day, stacked; `days` has day (ISO text), prompt_tokens,
-    completion_tokens.
+def draw(
+    chart: altair.Chart | altair.LayerChart | altair.FacetChart,
+    alt_text: str,
+    key: str,
+    on_select: Callable[[], None] | None = None,
+) -> None:
+    """A chart in the colours of the page, with a text for those who do not see it; `on_select` is
+    called when something in it was clicked or dragged over.
     """
-    import altair as alt
-
-    names = {"prompt_tokens": "Tokens in", "completion_tokens": "Tokens out"}
-    long = (
-        days[["day", *names]]
-        .rename(columns=names)
-        .melt("day", var_name="kind", value_name="tokens")
-    )
-    chart = (
-        alt.Chart(_labelled(long.assign(order=long.kind.eq("Tokens out"))), title="Tokens by day")
-        .mark_bar()
-        .encode(
-            _days(days.day),
-            alt.Y(
-                "tokens:Q", title="Tokens", axis=alt.Axis(labelExpr="format(datum.value, '~s')")
-            ),  # 0, not 0k
-            alt.Color(
-                "kind:N", title=None, sort=list(names.values()), legend=alt.Legend(orient="bottom")
-            ),
-            alt.Order("order:O"),
-            tooltip=[_tip("day", "Day"), _tip("kind", "Kind"), _tip("tokens", "Tokens", ",")],
-        )
-    )
-    sums = f"{int(days.prompt_tokens.sum()):,} in, {int(days.completion_tokens.sum()):,} out"
-    _draw(chart, f"Bars of tokens by day, {_span(days)}: {sums} in all.", "tokens-by-day")
-
-
-def draw_cost(days: pandas.DataFrame) -> None:
-    """Known cost by day; `days` has day (ISO text) and cost (US dollars)."""
-    import altair as alt
-
-    chart = (
-        alt.Chart(_labelled(days[["day", "cost"]]), title="Known cost by day")
-        .mark_bar()
-        .encode(
-            _days(days.day),
-            alt.Y("cost:Q", title="US dollars", axis=alt.Axis(format="$~g")),
-            tooltip=[_tip("day", "Day"), _tip("cost", "US dollars", "$.4f")],
-        )
-    )
-    total = figures.dollars(float(days.cost.sum()))
-    _draw(chart, f"Bars of the known cost by day, {_span(days)}: {total} in all.", "cost-by-day")
-
-
-def draw_latency(days: pandas.DataFrame) -> None:
-    """Seconds of a call by day; `days` has day (ISO text), p50_s, p95_s, both empty on days without
-    calls.
-    """
-    import altair as alt
-
-    names = {"p50_s": "Median", "p95_s": "95 % within"}
-    long = (
-        days[["day", *names]]
-        .rename(columns=names)
-        .melt("day", var_name="kind", value_name="seconds")
-        .dropna()
-    )
-    kinds = list(names.values())
-    chart = (
-        alt.Chart(_labelled(long), title="Time of a call by day")
-        .mark_line(point=alt.OverlayMarkDef(size=45))
-        .encode(
-            _days(days.day),
-            alt.Y("seconds:Q", title="Seconds"),
-            alt.Color(
-                "kind:N",
-                title=None,
-                sort=kinds,
-                legend=alt.Legend(orient="bottom", labelLimit=240, symbolType="stroke"),
-            ),
-            alt.StrokeDash("kind:N", title=None, sort=kinds),
-            tooltip=[_tip("day", "Day"), _tip("kind", "Kind"), _tip("seconds", "Seconds", ".2f")],
-        )
-    )
-    highest = figures.seconds(float(days.p95_s.max()))
-    text = (
-        f"Lines of the time of a call by day, {_span(days)}: median and 95th percentile, at most"
-        f" {highest}."
-    )
-    _draw(chart, text, "latency-by-day")
-
-
-def _draw(chart: altair.Chart, alt_text: str, key: str) -> None:
-    ink = (
-        "#bdb6a8" if st.context.theme.type == "dark" else "#57524a"
-    )  # Streamlit's own grey is too pale on our paper
+    ink = "#bdb6a8" if is_dark() else "#57524a"  # Streamlit's own grey is too pale on our paper
     words = {"labelColor": ink, "titleColor": ink}
     room = {
         "left": 5,
@@ -198,17 +116,13 @@ def _draw(chart: altair.Chart, alt_text: str, key: str) -> None:
         "bottom": 5,
     }  # the label of the last day is wider than its bar
     drawn = chart.properties(height=HEIGHT, padding=room).configure(axis=words, legend=words)
-    st.altair_chart(drawn, width="stretch", alt=alt_text, key=key)
+    chosen: Any = on_select or "ignore"
+    st.altair_chart(drawn, width="stretch", alt=alt_text, key=key, on_select=chosen)
 
 
-def _days(days: Iterable[str]) -> Any:
-    """The axis of all these days. They are categories: as times, the browser would move them by its
-    zone.
-    """
-    import altair as alt
-
-    scale = alt.Scale(domain=_labels(days))
-    return alt.X("label:O", title=None, sort=None, scale=scale, axis=_ordinal())
+def is_dark() -> bool:
+    """Whether the page is light on dark."""
+    return st.context.theme.type == "dark"
 
 
 def _spread(sizes: Sequence[int]) -> str:
@@ -228,20 +142,3 @@ def _tip(field: str, title: str, number: str = "") -> Any:
         if number
         else alt.Tooltip(field, title=title)
     )
-
-
-def _labelled(rows: pandas.DataFrame) -> pandas.DataFrame:
-    return rows.assign(label=_labels(rows.day))
-
-
-def _labels(days: Iterable[str]) -> list[str]:
-    found = [date.fromisoformat(day) for day in days]
-    this_year = date.today().year  # noqa: DTZ011
-    return [
-        f"{day.day} {day:%b}" if day.year == this_year else f"{day.day} {day:%b %Y}"
-        for day in found
-    ]
-
-
-def _span(days: pandas.DataFrame) -> str:
-    return f"{days.day.iloc[0]} to {days.day.iloc[-1]}"

@@ -49,6 +49,7 @@ page = st.navigation(
         st.Page(PAGES / "teams.py", title="Teams", icon=":material/groups:"),
         st.Page(PAGES / "runs.py", title="Runs", icon=":material/timeline:"),
         st.Page(PAGES / "usage.py", title="Usage", icon=":material/monitoring:"),
+        st.Page(PAGES / "ask_usage.py", title="Ask your usage", visibility="hidden"),
         st.Page(PAGES / "settings.py", title="Settings", icon=":material/tune:"),
     ]
 )

@@ -28,6 +28,7 @@ from agentkit.llm.connections.config import OFFLINE, default_connection
 from agentkit.llm.connections.discover import reachable
 from agentkit.settings import load_settings
 from agentkit.ui.shared import downloads, state
+from agentkit.ui.shell import metrics
 from agentkit.ui.shell.guard import Doorkeeper, SecurityHeaders, content_security_policy, is_here
 
 log = logging.getLogger(__name__)
@@ -114,7 +115,7 @@ def show_error(error: Exception) -> bool:
     return True
 
 
-ROUTES = [Route("/healthz", health), downloads.ROUTE]
+ROUTES = [Route("/healthz", health), metrics.ROUTE, downloads.ROUTE]
 
 
 def middleware() -> list[Middleware]:
@@ -161,6 +162,7 @@ def _model() -> dict[str, object]:
 def _warm() -> None:
     try:
         workspace = state.workspace()
+        workspace.spans.begin()
         workspace.resume_left()
         workspace.remove_discarded()
         state.drawn.wait(FIRST_PAGE_S)

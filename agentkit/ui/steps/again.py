@@ -1,5 +1,5 @@
-"""Running a finished answer again: from one of its model calls, with another model, reply or
-instructions, or with one step of its plan done anew.
+"""Running a finished answer again: from one of its model calls, with another model, setting of the
+team, reply or instructions, or with one step of its plan done anew.
 """
 
 from __future__ import annotations
@@ -13,16 +13,21 @@ import streamlit as st
 from agentkit import runs
 from agentkit.errors import AgentkitError
 from agentkit.events import ModelReplied
+from agentkit.ledger import run_list
 from agentkit.messages import text_of
-from agentkit.teams.question import Whom
+from agentkit.teams import variants
 from agentkit.teams.repeating import Repeat
 from agentkit.ui.shared import state
+from agentkit.ui.steps import wording
 from agentkit.ui.steps.step import Planned, Step
-from agentkit.ui.text import markdown
+from agentkit.ui.text import figures, markdown
 from agentkit.workspace.repeating import find_finished, find_step
 
 _AS_IT_WAS = ""
 """No other model."""
+_MOST_EDITED = 50_000
+"""Characters of a text that can be changed here."""
+_TOO_LONG = "too many to be changed here. What is written here takes their place."
 _HELP = (
     "What was done before this call is taken over and costs nothing; what comes after is done anew,"
     " as an answer beside this one."
@@ -60,50 +65,88 @@ def draw_problem(run_id: str) -> None:
         st.error(f"It was not run again. {markdown.literal(problem)}", icon=":material/error:")
 
 
-def draw_call(call: ModelReplied, run_id: str, on_begun: Callable[[str], None] = _stay) -> None:
-    """The form that runs again from this call; `on_begun` is given the id of the new run."""
-    folded = st.popover(
-        "Run again from here",
-        icon=":material/replay:",
-        type="tertiary",
-        key=_key("from", call.call_id),
-        on_change="rerun",
-    )
+def draw_call(call: ModelReplied, run_id: str) -> None:
+    """The form that runs again from this call, of many on a page; it is made when it is opened."""
+    folded = st.popover(on_change="rerun", **_name_popover(call))
     if folded.open:
         with folded:
-            _draw_form(call, run_id, on_begun)
+            _draw_form(call, run_id, _stay)
+
+
+def draw_only_call(call: ModelReplied, run_id: str, on_begun: Callable[[str], None]) -> None:
+    """The form of the only call on a page; `on_begun` is given the id of the new run.
+
+    That it is opened or closed is not told to the app: a click that closes it, on the way to
+    another page, would be lost.
+    """
+    with st.popover(**_name_popover(call)):
+        _draw_form(call, run_id, on_begun)
+
+
+def _name_popover(call: ModelReplied) -> dict[str, Any]:
+    return {
+        "label": "Run again from here",
+        "icon": ":material/replay:",
+        "type": "tertiary",
+        "key": _key("from", call.call_id),
+    }
 
 
 def _draw_form(call: ModelReplied, run_id: str, on_begun: Callable[[str], None]) -> None:
-    told, models = _read_told(call), _list_models()
+    told = _read_told(call)
     st.caption(_HELP)
     with st.form(_key("form", call.call_id), border=False):
-        model = st.selectbox(
-            "Model from here on",
-            list(models),
-            format_func=models.__getitem__,
-            key=_key("model", call.call_id),
-        )
-        instructions = st.text_area(
-            "What it is told",
-            told.instructions,
-            height=140,
-            key=_key("told", call.call_id),
-        )
-        reply = st.text_area(
-            "Reply, where it is to have said something else",
-            told.reply,
-            height=100,
-            key=_key("reply", call.call_id),
-        )
+        model = _draw_option("Model from here on", "model", call, _list_models())
+        facts = {"model_id": model, **_draw_settings(call, run_id)}
+        label = "Reply, where it is to have said something else"
+        instructions = _draw_field("What it is told", "told", call, told.instructions)
+        reply = _draw_field(label, "reply", call, told.reply)
         label, icon = "Run again", ":material/replay:"
         wanted = st.form_submit_button(label, icon=icon, type="primary")
     if wanted:
-        changes = {
-            "instructions": _changed(instructions, told.instructions),
-            "reply": _changed(reply, told.reply),
-        }
-        _begin(run_id, call.call_id, changes, str(model), on_begun)
+        changes = {"instructions": instructions, "reply": reply}
+        _begin(run_id, call.call_id, changes, facts, on_begun)
+
+
+def _draw_settings(call: ModelReplied, run_id: str) -> dict[str, Any]:
+    """Other settings of the team, of those that it has: who speaks next, when the person is asked,
+    most tokens.
+    """
+    team = state.find_team(run_list.one(state.workspace().ledger, state.owner(), run_id).team)
+    facts: dict[str, Any] = {}
+    if team and team.variant:
+        others = {one.id: one.variant for one in variants(team.kind) if one.id != team.id}
+        label = wording.VARIANTS.get(team.kind, "Variant")
+        facts["team_id"] = _draw_option(label, "variant", call, others)
+    if team and team.takes_part:
+        modes: dict[str, str] = {mode: name for mode, (name, _) in wording.TAKING_PART.items()}
+        facts["human_input"] = _draw_option("When you are asked", "asked", call, modes)
+    facts["max_tokens"] = st.number_input(
+        "Most tokens",
+        min_value=1,
+        value=None,
+        step=1_000,
+        placeholder="As it was",
+        key=_key("tokens", call.call_id),
+    )
+    return facts
+
+
+def _draw_field(label: str, name: str, call: ModelReplied, before: str) -> str | None:
+    """What is to stand there instead; None for what it was."""
+    is_long = len(before) > _MOST_EDITED
+    shown = "" if is_long else before
+    text = st.text_area(label, shown, height=120, key=_key(name, call.call_id))
+    if is_long:
+        st.caption(f"{figures.count(len(before), 'character')}: {_TOO_LONG}")
+    return _changed(text, shown)
+
+
+def _draw_option(label: str, name: str, call: ModelReplied, options: Mapping[str, str]) -> str:
+    """One of these; empty for what it was."""
+    named = {_AS_IT_WAS: "As it was", **options}
+    key = _key(name, call.call_id)
+    return str(st.selectbox(label, list(named), format_func=named.__getitem__, key=key))
 
 
 def _changed(text: str, before: str) -> str | None:
@@ -123,15 +166,14 @@ def _read_told(call: ModelReplied) -> _Told:
 
 
 def _list_models() -> dict[str, str]:
-    models = {one.id: one.label for one in state.workspace().models()}
-    return {_AS_IT_WAS: "As it was", **models}
+    return {one.id: one.label for one in state.workspace().models()}
 
 
 def _begin(
     run_id: str,
     call_id: str,
     changes: Mapping[str, str | None],
-    model: str,
+    facts: Mapping[str, Any],
     on_begun: Callable[[str], None],
 ) -> None:
     """Run again from the call, and show that."""
@@ -139,16 +181,17 @@ def _begin(
         finished = find_finished(state.workspace().ledger, state.owner(), run_id)
         step = find_step(finished.events, call_id)
         repeat = Repeat(run_id, step, reply=changes["reply"], instructions=changes["instructions"])
-        on_begun(_start(repeat, model))
+        on_begun(_start(repeat, facts))
     except AgentkitError as error:
         st.error(markdown.literal(str(error)), icon=":material/error:")
         return
     st.rerun()
 
 
-def _start(repeat: Repeat, model: str) -> str:
-    facts: Whom = {"model_id": model} if model else {}
-    run = state.workspace().run_again(state.owner(), repeat, **facts)
+def _start(repeat: Repeat, facts: Mapping[str, Any]) -> str:
+    """Begin the run with those of the facts that are changed; its id."""
+    changed: Any = {name: value for name, value in facts.items() if value}
+    run = state.workspace().run_again(state.owner(), repeat, **changed)
     st.session_state[_key("made", repeat.run_id)] = run.id
     return run.id
 
@@ -177,7 +220,7 @@ def _draw_step(step: Mapping[str, Any], plan_id: str, run_id: str) -> None:
     if not st.button(markdown.literal(shown), key=key, width="stretch"):
         return
     try:
-        _start(Repeat(run_id, label=label), _AS_IT_WAS)
+        _start(Repeat(run_id, label=label), {})
     except AgentkitError as error:
         st.error(markdown.literal(str(error)), icon=":material/error:")
         return

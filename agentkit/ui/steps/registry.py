@@ -19,6 +19,8 @@ _OF: dict[type[Any], Kind[Any]] = {
     events.LimitTold: run.Limit(),
     events.Noted: run.Note(),
     events.ParameterRefused: run.Refused(),
+    events.EvaluationBegan: run.SetBegan(),
+    events.QuestionTried: run.Trial(),
     events.Unknown: run.OfNewer(),
     events.MessageSent: chat.Message(),
     events.SpeakerSelected: chat.Speaker(),

@@ -1,23 +1,26 @@
-"""The run itself: its end, its limits, and what agents remark."""
+"""The run itself: its end, its limits, what agents remark, and questions of a set one by one."""
 
 from __future__ import annotations
 
 from agentkit.events import (
     DocumentProgress,
+    EvaluationBegan,
     LimitTold,
     Noted,
     ParameterRefused,
+    QuestionTried,
     RunFailed,
     RunFinished,
     RunStopped,
     Unknown,
 )
+from agentkit.ledger.evaluations.results import count_cited, count_right
 from agentkit.ui.steps import wording
 from agentkit.ui.steps.kind import Kind, Remark
 from agentkit.ui.steps.plan import end_plan
 from agentkit.ui.steps.step import Steps
 from agentkit.ui.steps.tools import end_tools
-from agentkit.ui.text import markdown
+from agentkit.ui.text import figures, markdown
 
 
 class Finished(Kind[RunFinished]):
@@ -78,3 +81,25 @@ class OfNewer(Remark[Unknown]):
         """Its name."""
         what = "Something of a newer version of agentkit that this one cannot show"
         return f":material/update: {what}: {markdown.literal(step.name)}"
+
+
+class SetBegan(Remark[EvaluationBegan]):
+    """The questions of a set are about to be put to a team."""
+
+    def line(self, step: EvaluationBegan) -> str:
+        """Which set, of whom."""
+        asked = figures.count(step.questions, "question")
+        set_name, team = map(markdown.literal, (step.set_name, step.team_name))
+        return f":material/quiz: {asked} of {set_name} to {team}"
+
+
+class Trial(Remark[QuestionTried]):
+    """One of them was asked."""
+
+    def line(self, step: QuestionTried) -> str:
+        """What came of it."""
+        question = markdown.literal(step.question)
+        if step.status == "failed":
+            return f":material/error: {question}: {markdown.literal(step.error)}"
+        right = f"{count_right(step)} of {figures.count(count_cited(step), 'citation')} right"
+        return f":material/quiz: {question}: {right}, {figures.seconds(step.seconds)}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from agentkit.events import Fallback, LimitTold, MessageStatus, ParameterRefused, ReplyEnd
-from agentkit.llm.calls.limits import amount
+from agentkit.llm.calls.limits import amount, in_words
 from agentkit.llm.calls.pictures import PARAMETER as PICTURES
-from agentkit.options import key_of
+from agentkit.options import InputMode, key_of
 from agentkit.reasons import EndKind, EndReason
 
 STAGES: dict[str, str] = {
@@ -108,6 +108,7 @@ _ENDS: dict[EndKind, str] = {
     "finished": "you ended the discussion",
     "speakers": "{told}",
     "allowance": "the limit of {limit} was reached",
+    "budget": "the budget of {limit} a {scope} is used up",
     "price": "the price of {what} is unknown, so a limit of {limit} cannot be kept",
     "window": "{agent} has no tokens left: {used} of the {limit} of {model} are used",
     "passages": "{agent} has no further passages",
@@ -115,6 +116,20 @@ _ENDS: dict[EndKind, str] = {
     "long passages": "{agent} found only passages that do not fit into {limit} tokens",
     "other": "{told}",
 }
+TAKING_PART: dict[InputMode, tuple[str, str]] = {
+    "NEVER": ("Never", "The agents work until they are done; they ask you nothing."),
+    "TERMINATE": (
+        "Before the end",
+        "Before the agents end, you say what is still missing or wrong, or that it is enough.",
+    ),
+    "ALWAYS": (
+        "At each turn",
+        "Whenever it is your turn, you may say something, let them go on, or end it.",
+    ),
+}
+"""What the ways to take part are called, and what each does."""
+VARIANTS = {"group": "Who speaks next", "werewolf": "Your part"}
+"""What sets the variants of a kind of team apart."""
 
 
 def called(agent: str) -> str:
@@ -155,6 +170,8 @@ PARAMETERS = {
     "max_tokens": "most tokens of a reply",
     "seed": "seed",
     "reasoning_effort": "reasoning effort",
+    "response_format": "form of the reply",
+    "tool_choice": "choice of tools",
 }
 """What the parameters of a model are called."""
 
@@ -174,6 +191,8 @@ def of_refusal(told: ParameterRefused) -> str:
 
 def of_limit(told: LimitTold) -> str:
     """What a LimitTold says, as plain text."""
+    if told.budget:
+        return without_names(in_words(told))
     return _LIMITS[told.reached].format(
         limit=amount(told.unit, told.limit),
         used=amount(told.unit, told.used),
@@ -208,5 +227,6 @@ def ended(end: EndReason) -> str:
         used=end.used,
         model=end.model,
         told=end.told.rstrip("."),
+        scope=end.scope,
         what=f"the model {end.model}" if end.model else "earlier calls",
     )

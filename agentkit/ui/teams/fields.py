@@ -16,6 +16,7 @@ Kind = Literal[
     "fixed",
     "text",
     "long text",
+    "code",
     "number",
     "number or word",
     "switch",
@@ -122,6 +123,8 @@ def find_shape(name: str, field: FieldInfo) -> Shape:
     shape = _limit(_read(field.annotation), field.metadata)
     if shape.kind == "text" and name in AGENT_FIELDS:
         return replace(shape, kind="choice")
+    if shape.kind == "text" and name == "code":
+        return replace(shape, kind="code")
     if shape.kind == "text" and name.endswith(_LONG):
         return replace(shape, kind="long text")
     return shape

@@ -114,12 +114,12 @@ def _draw_answer(run: Run[Any], turn: Turn, agents: tuple[str, ...]) -> None:
     if turn.text:
         st.markdown(markdown.answer(turn.text, run.message_id, turn.sources))
     if request := run.waiting_for:
-        _draw_request(run, request)
+        draw_request(run, request)
     if run.ended and (error := runs.find_error(run.id, state.owner())):
         st.error(markdown.literal(str(error)), icon=":material/error:")
 
 
-def _draw_request(run: Run[Any], request: HumanInputRequested) -> None:
+def draw_request(run: Run[Any], request: HumanInputRequested) -> None:
     """What the team asks, and a place for words of one's own where it asks for them."""
     requests.draw_question(run, request)
     if requests.in_words(run) is None:

@@ -17,14 +17,18 @@ def count(number: int, noun: str = "") -> str:
 
 
 def short(number: int) -> str:
-    """`980`, `12.4k`, `1.05M`."""
+    """`980`, `12.4k`, `1.05M`, `17.86B`."""
     if number < 1_000:
         return str(number)
+    if number >= 999_995_000:
+        return f"{number / 1_000_000_000:,.2f}B"
     return f"{number / 1_000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.2f}M"
 
 
 def seconds(value: float) -> str:
-    """`0.04 s`, `3.2 s`, `2 min 5 s`."""
+    """`0.04 s`, `3.2 s`, `2 min 5 s`, `6 h 4 min`."""
+    if value >= 3600:
+        return f"{int(value // 3600):,} h {int(value % 3600 // 60)} min"
     if value >= 60:
         return f"{int(value // 60)} min {int(value % 60)} s"
     return f"{value:.2f} s" if value < 1 else f"{value:.1f} s"

@@ -7,6 +7,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from agentkit.agents.retrieve_chat.vectordb.base import (
@@ -17,7 +18,6 @@ from agentkit.agents.retrieve_chat.vectordb.base import (
 )
 from agentkit.agents.retrieve_chat.vectordb.checks import (
     check,
-    check_id,
     check_name,
     list_duplicates,
     list_some,
@@ -86,11 +86,9 @@ class CheckedVectorDB(ABC, Generic[C]):
         )
         self.metadata = dict(coalesce(metadata, {}))
         self.active_collection: C | None = None
-        if self.metadata.setdefault("hnsw:space", "cosine") not in METRICS:
-            raise WrongArgument(
-                f"hnsw:space must be one of {', '.join(METRICS)}, not"
-                f" {self.metadata['hnsw:space']!r}."
-            )
+        metric = self.metadata.setdefault("hnsw:space", "cosine")
+        if metric not in METRICS:
+            raise WrongArgument(f"hnsw:space must be one of {', '.join(METRICS)}, not {metric!r}.")
 
     def __enter__(self) -> Self:
         return self
@@ -133,8 +131,7 @@ class CheckedVectorDB(ABC, Generic[C]):
 
     @property
     def _active_name(self) -> str | None:
-        active = self.active_collection
-        return None if active is None else active.name
+        return getattr(self.active_collection, "name", None)
 
     def get_collection(self, collection_name: str | None = None) -> C:
         """The collection, which becomes the active one; raises ValueError when it is not there or
@@ -183,7 +180,7 @@ class CheckedVectorDB(ABC, Generic[C]):
         _refuse_unknown(kwargs)
         if not docs:
             return
-        given = {check_id(doc): check(doc) for doc in docs}
+        given = _list_by_id(map(check, docs))
         if len(given) < len(docs):
             repeated = list_duplicates(docs)
             raise WrongArgument(
@@ -233,17 +230,28 @@ class CheckedVectorDB(ABC, Generic[C]):
         if n_results < 1:
             raise WrongArgument(f"n_results must be at least 1, not {n_results}.")
         filters = Filters.read(kwargs.get("where"), kwargs.get("where_document"))
+        wanted = _wants_vectors(kwargs.get("include"))
         collection = self.get_collection(collection_name)
+        results: QueryResults = []
+        for vector in self._embed_queries(collection, queries):
+            near = self._find_near(collection, vector, n_results, filters, wanted)
+            results.append(_rank(near, distance_threshold))
+        return results
+
+    def _embed_queries(self, collection: C, queries: list[str]) -> Sequence[np.ndarray]:
         if not queries:
             return []
-        vectors = embed_texts(self._function(), queries, self._metric(collection))
+        return list(embed_texts(self._function(), queries, self._metric(collection)))
+
+    def _find_near(
+        self, collection: C, vector: np.ndarray, n: int, filters: Filters, vectors: bool
+    ) -> list[tuple[Document, float]]:
+        """The nearest documents; none in a collection that never had any."""
         dimension = self._dimension(collection)
         if dimension is None:
-            return [[] for _ in queries]
-        self._check_dimension(collection, vectors.shape[1], "The query's vector", dimension)
-        wanted = _wants_vectors(kwargs.get("include"))
-        near = (self._near(collection, vector, n_results, filters, wanted) for vector in vectors)
-        return [_rank(found, distance_threshold) for found in near]
+            return []
+        self._check_dimension(collection, len(vector), "The query's vector", dimension)
+        return self._near(collection, vector, n, filters, vectors)
 
     def get_docs_by_ids(
         self,
@@ -261,7 +269,9 @@ class CheckedVectorDB(ABC, Generic[C]):
         if ids is None:
             return sorted(self._take(collection, None, vectors), key=_read_id)
         wanted = list(dict.fromkeys(read_ids(ids)))
-        by_id = _list_by_id(self._take(collection, wanted, vectors) if wanted else ())
+        if not wanted:
+            return []
+        by_id = _list_by_id(self._take(collection, wanted, vectors))
         return [by_id[one] for one in wanted if one in by_id]
 
     # Parts
@@ -277,13 +287,13 @@ class CheckedVectorDB(ABC, Generic[C]):
     def _rows(
         self, collection: C, docs: Mapping[str, Document], there: Mapping[str, Document]
     ) -> Rows:
-        vectors = self._find_vectors(collection, docs)
-        ids = list(docs)
-        dimension = self._dimension(collection) or len(vectors[ids[0]])
-        for one in ids:
+        by_id = self._find_vectors(collection, docs)
+        vectors = list(map(by_id.__getitem__, docs))
+        dimension = coalesce(self._dimension(collection), len(vectors[0]))
+        for one, vector in zip(docs, vectors, strict=True):
             whose = f"The vector of document {one!r}"
-            self._check_dimension(collection, len(vectors[one]), whose, dimension)
-        return _to_rows(ids, docs, there, [vectors[one] for one in ids])
+            self._check_dimension(collection, len(vector), whose, dimension)
+        return _to_rows(docs, there, vectors)
 
     def _find_vectors(self, collection: C, docs: Mapping[str, Document]) -> dict[str, Any]:
         """The vectors by id: those that are given, and embeddings of the others' contents."""
@@ -387,8 +397,11 @@ def _wants_vectors(include: Iterable[str] | None) -> bool:
 def _check_unchanged(
     given: Mapping[str, Document], there: Mapping[str, Document], name: str
 ) -> None:
-    known = given.keys() & there.keys()
-    changed = [one for one in given if one in known and not _is_unchanged(given[one], there[one])]
+    changed = []
+    for one, doc in given.items():
+        known = there.get(one, doc)
+        if doc["content"] != known["content"] or _changes_metadata(doc, known):
+            changed.append(one)
     if changed:
         raise WrongArgument(
             f"Collection {name!r} has other documents with the ids {list_some(changed)}; "
@@ -396,20 +409,21 @@ def _check_unchanged(
         )
 
 
-def _is_unchanged(given: Document, there: Document) -> bool:
-    metadata = dict(_find_metadata(given, there) or {})
-    is_same_content = given["content"] == there["content"]
-    return is_same_content and metadata == dict(there.get("metadata") or {})
+def _changes_metadata(given: Document, there: Document) -> bool:
+    return _find_metadata(given, there) != _find_metadata(there, there)
 
 
 def _to_rows(
-    ids: list[str], docs: Mapping[str, Document], there: Mapping[str, Document], vectors: list[Any]
+    docs: Mapping[str, Document], there: Mapping[str, Document], vectors: list[Any]
 ) -> Rows:
     import numpy as np
 
-    contents = [docs[one]["content"] for one in ids]
-    metadatas = [_find_metadata(docs[one], there.get(one, docs[one])) for one in ids]
-    return Rows(ids, contents, metadatas, np.stack(vectors))
+    rows = Rows([], [], [], np.stack(vectors))
+    for one, doc in docs.items():
+        rows.ids.append(one)
+        rows.contents.append(doc["content"])
+        rows.metadatas.append(_find_metadata(doc, there.get(one, doc)))
+    return rows
 
 
 def _find_metadata(given: Document, there: Document) -> Mapping[str, Any] | None:
@@ -418,14 +432,16 @@ def _find_metadata(given: Document, there: Document) -> Mapping[str, Any] | None
 
 
 def _rank(found: list[tuple[Document, float]], threshold: float) -> list[tuple[Document, float]]:
-    near = found
-    if threshold >= 0:
-        near = [(document, distance) for document, distance in found if distance < threshold]
-    return sorted(near, key=lambda hit: (hit[1], _read_id(hit[0])))
+    """The nearest first; only those that are nearer than the threshold, unless it is negative."""
+    ranked = sorted(found, key=lambda hit: (hit[1], _read_id(hit[0])))
+    if threshold < 0:
+        return ranked
+    return list(takewhile(lambda hit: hit[1] < threshold, ranked))
 
 
 def _refuse_unknown(kwargs: Mapping[str, Any], *known: str) -> None:
     unknown = kwargs.keys() - known
-    if unknown:
-        others = f"; there are {', '.join(known)}" if known else ""
-        raise WrongType(f"There is no argument {min(unknown)!r} here{others}.")
+    if not unknown:
+        return
+    others = f"; there are {', '.join(known)}" if known else ""
+    raise WrongType(f"There is no argument {min(unknown)!r} here{others}.")

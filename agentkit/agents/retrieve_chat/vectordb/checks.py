@@ -24,12 +24,13 @@ _SHOWN = 5
 
 def check_name(name: Any) -> str:
     """The name of a collection; raises WrongArgument."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name) or not name.isprintable():
+    text = text_or_empty(name)
+    if not _NAME.fullmatch(text) or not text.isprintable():
         raise WrongArgument(
             f"{name!r} cannot be the name of a collection; use 1 to {_LONGEST_NAME} printable"
             " characters."
         )
-    return name
+    return text
 
 
 def check_id(doc: Any) -> str:
@@ -70,13 +71,15 @@ def _check_metadata(number: str, metadata: Any) -> dict[str, Any] | None:
         raise WrongArgument(
             f"The metadata of document {number!r} must be a dict, not {metadata!r:.120}."
         )
+    checked: dict[str, Any] = {}
     for key, value in metadata.items():
         if not text_or_empty(key) or not _can_be_stored(value):
             raise WrongArgument(
                 f"Metadata {key!r}: {value!r:.80} of document {number!r} cannot be stored; "
                 "keys are texts, values are texts, booleans, 64-bit integers or finite numbers."
             )
-    return {_to_utf8(key): _to_utf8(value) for key, value in metadata.items()}
+        checked[_to_utf8(key)] = _to_utf8(value)
+    return checked
 
 
 def _can_be_stored(value: Any) -> bool:
@@ -100,7 +103,7 @@ def read_ids(ids: Any) -> list[str]:
     """The ids as texts; raises WrongArgument."""
     if isinstance(ids, str):
         raise WrongArgument(f"ids must be a list, not the text {ids!r}; put it into a list.")
-    return [_read_id(one) for one in ids]
+    return list(map(_read_id, ids))
 
 
 def _read_id(value: Any) -> str:
@@ -119,4 +122,6 @@ def list_some(ids: Sequence[str]) -> str:
     """The first ids, and how many more there are."""
     text = ", ".join(ids[:_SHOWN])
     more = len(ids[_SHOWN:])
-    return f"{text} and {more:,} more" if more else text
+    if not more:
+        return text
+    return f"{text} and {more:,} more"

@@ -13,6 +13,7 @@ from agentkit.agents.retrieve_chat.vectordb.base import Document, EmbeddingFunct
 from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB, Rows, to_document
 from agentkit.agents.retrieve_chat.vectordb.filters import Filters
 from agentkit.core.given import coalesce
+from agentkit.core.lenient import find_below
 from agentkit.errors import ConfigError, StoreError, WrongArgument
 from agentkit.retrieval.index.graph import Metric
 
@@ -51,15 +52,16 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
     ) -> None:
         super().__init__(embedding_function, metadata)
         self._owned = client is None
-        self.client: Any = client if client is not None else _open_client(path, host, port)
+        self.client: Any = client
+        if self._owned:
+            self.client = _open_client(path, host, port)
 
     def close(self) -> None:
         """Close the client, unless it was given."""
         if not self._owned:
             return
-        sides = [self.client, getattr(self.client, "_admin_client", None)]
-        servers = [getattr(side, "_server", None) for side in sides]
-        sessions = [getattr(server, "_session", None) for server in servers]
+        sessions = [_find_session(self.client)]
+        sessions.append(_find_session(getattr(self.client, "_admin_client", None)))
         self.client.close()
         for session in filter(None, sessions):
             session.close()  # Chroma leaves the connections to its server open
@@ -93,29 +95,30 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
             self.client.delete_collection(collection.name)
 
     def _metric(self, collection: chromadb.Collection) -> Metric:
-        return (collection.configuration.get("hnsw") or {}).get("space") or "l2"
+        space: Metric | None = find_below(collection.configuration, "hnsw", "space")
+        return coalesce(space, "l2")
 
     def _dimension(self, collection: chromadb.Collection) -> int | None:
         with _translate_errors():
             found = collection.get(limit=1, include=["embeddings"])["embeddings"]
-        return len(found[0]) if found is not None and len(found) else None
+        if found is None or not len(found):
+            return None
+        return len(found[0])
 
     def _put(self, collection: chromadb.Collection, rows: Rows) -> None:
-        before = {
-            str(doc["id"]): doc.get("metadata") or {}
-            for doc in self._take(collection, rows.ids, vectors=False)
-        }
         # Chroma adds new entries to old ones; those that are not to stay must be None.
-        entries: list[Any] = [
-            {**dict.fromkeys(before.get(one, {})), **(new or {})} or None
-            for one, new in zip(rows.ids, rows.metadatas, strict=True)
-        ]
+        entries: dict[str, Any] = {one: {} for one in rows.ids}
+        for doc in self._take(collection, rows.ids, vectors=False):
+            entries[str(doc["id"])].update(dict.fromkeys(coalesce(doc["metadata"], {})))
+        for one, new in zip(rows.ids, rows.metadatas, strict=True):
+            entries[one].update(coalesce(new, {}))
+        metadatas: list[Any] = [entries[one] or None for one in rows.ids]
         for part in self._make_batches(len(rows.ids)):
             with _translate_errors():
                 collection.upsert(
                     rows.ids[part],
                     embeddings=rows.vectors[part],
-                    metadatas=entries[part],
+                    metadatas=metadatas[part],
                     documents=rows.contents[part],
                 )
 
@@ -166,8 +169,17 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
         return [slice(start, start + size) for start in range(0, count, size)]
 
 
+def _find_session(side: object) -> Any:
+    """What holds connections of one side of a client to its server."""
+    server = getattr(side, "_server", None)
+    return getattr(server, "_session", None)
+
+
 def _list_included(vectors: bool) -> Include:
-    return ["documents", "metadatas", "embeddings"] if vectors else ["documents", "metadatas"]
+    included: Include = ["documents", "metadatas"]
+    if vectors:
+        included.append("embeddings")
+    return included
 
 
 def _to_documents(
@@ -198,11 +210,9 @@ def _open_client(path: str | None, host: str | None, port: int) -> ClientAPI:
                     " run`."
                 ) from error
         try:
-            return (
-                chromadb.PersistentClient(path, settings=settings)
-                if path
-                else chromadb.EphemeralClient(settings)
-            )
+            if path:
+                return chromadb.PersistentClient(path, settings=settings)
+            return chromadb.EphemeralClient(settings)
         except ValueError as error:
             raise ConfigError(
                 f"Chroma cannot open {path or 'its memory'} ({error}); give the client in use as"

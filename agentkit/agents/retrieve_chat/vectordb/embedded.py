@@ -157,8 +157,6 @@ class _Opened:
                     del self._all[self._path]
 
     def _folder(self, collection: Collection) -> Path | None:
-        return (
-            self._path.with_name(self._path.name + ".indexes") / collection.id
-            if self._path
-            else None
-        )
+        if self._path:
+            return self._path.with_name(self._path.name + ".indexes") / collection.id
+        return None

@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Any
 
 from agentkit.conversation.checks import is_number
+from agentkit.core.given import to_list
 from agentkit.errors import WrongArgument
 from agentkit.messages import text_or_empty
 
@@ -23,7 +24,8 @@ Condition = tuple[str, list[Any]]
 """SQL with marks, and their values."""
 
 _ORDER = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
-_NEGATED = ("$ne", "$nin")
+_NEGATED = {"$ne": "not ", "$nin": "not "}
+_SCALARS = str | int | float | bool
 _CONTENT = {"$contains": "", "$not_contains": "not "}
 """What stands before the condition that a content contains a text."""
 _JOINS = {"$and": " and ", "$or": " or "}
@@ -41,12 +43,10 @@ class Filters:
         """The filters; raises WrongArgument when they are malformed. Empty ones let everything
         through.
         """
-        filters = Filters(where or None, where_document or None)
-        if filters.where is not None:
-            _check("where", where, _check_comparison)
-        if filters.where_document is not None:
-            _check("where_document", where_document, _check_content)
-        return filters
+        return Filters(
+            _check_all("where", where, _check_comparison),
+            _check_all("where_document", where_document, _check_content),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,14 @@ class Dialect:
 
     def condition(self, filters: Filters) -> Condition:
         """The SQL condition, `true` when there are no filters."""
-        kinds = ((filters.where, self._comparison), (filters.where_document, self._content))
-        parts = [self._convert(node, leaf) for node, leaf in kinds if node is not None]
-        return _join(parts, " and ") if parts else ("true", [])
+        parts: list[Condition] = []
+        if filters.where is not None:
+            parts.append(self._convert(filters.where, self._comparison))
+        if filters.where_document is not None:
+            parts.append(self._convert(filters.where_document, self._content))
+        if not parts:
+            return "true", []
+        return _join(parts, " and ")
 
     def _convert(self, node: Mapping[str, Any], leaf: Callable[[str, Any], Condition]) -> Condition:
         (key, value), *_ = node.items()
@@ -82,10 +87,10 @@ class Dialect:
 
     def _comparison(self, key: str, value: Any) -> Condition:
         ((operator, operand),) = _to_comparison(value).items()
-        several = operand if isinstance(operand, list) else [operand]
         sign = _ORDER.get(operator, "=")
-        found, values = _join([self._leaf(key, sign, one) for one in several], " or ")
-        negated = "not " * (operator in _NEGATED)
+        leaves = [self._leaf(key, sign, one) for one in to_list(operand, _SCALARS)]
+        found, values = _join(leaves, " or ")
+        negated = _NEGATED.get(operator, "")
         return f"{negated}coalesce({found}, false)", values
 
     def _leaf(self, key: str, operator: str, operand: Any) -> Condition:
@@ -106,22 +111,40 @@ def _join(parts: list[Condition], by: str) -> Condition:
     return f"({by.join(texts)})", [*chain(*values)]
 
 
-def _check(name: str, node: Any, check_leaf: Callable[[str, str, Any], None]) -> None:
+CheckLeaf = Callable[[str, str, Any], None]
+
+
+def _check_all(name: str, given: Any, check_leaf: CheckLeaf) -> Mapping[str, Any] | None:
+    """A filter that can be; None for an empty one."""
+    if not given:
+        return None
+    waiting = [given]
+    for node in waiting:  # grows meanwhile
+        key, value = _read_node(name, node)
+        if key in _JOINS:
+            waiting += _check_several(name, key, value)
+        else:
+            check_leaf(name, key, value)
+    checked: Mapping[str, Any] = given
+    return checked
+
+
+def _read_node(name: str, node: Any) -> tuple[str, Any]:
     if not isinstance(node, Mapping) or list(map(type, node)) != [str]:
         raise WrongArgument(
             f"{name} must be a dict with one key on each level, not {node!r}; join several with"
             " $and."
         )
-    (key, value), *_ = node.items()
-    if key not in _JOINS:
-        return check_leaf(name, key, value)
+    ((key, value),) = node.items()
+    return key, value
+
+
+def _check_several(name: str, key: str, value: Any) -> list[Any]:
     if not isinstance(value, list) or len(value) < 2:
         raise WrongArgument(
             f"{name}: {key} needs a list of at least two conditions, not {value!r}."
         )
-    for one in value:
-        _check(name, one, check_leaf)
-    return None
+    return value
 
 
 def _check_content(name: str, key: str, value: Any) -> None:
@@ -148,17 +171,21 @@ def _check_comparison(name: str, key: str, value: Any) -> None:
 
 
 def _to_comparison(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {"$eq": value}
+    if isinstance(value, Mapping):
+        return value
+    return {"$eq": value}
 
 
 def _is_scalar(value: Any) -> bool:
-    return isinstance(value, str | int | float | bool)
+    return isinstance(value, _SCALARS)
 
 
 def _is_list(value: Any) -> bool:
-    if not isinstance(value, list) or not all(map(_is_scalar, value)):
+    """Whether it is a list of scalars of one type."""
+    if not isinstance(value, list):
         return False
-    return len(set(map(type, value))) == 1
+    kinds = set(map(type, value))
+    return len(kinds) == 1 and all(map(_is_scalar, value))
 
 
 _OPERANDS: dict[str, Callable[[Any], bool]] = {

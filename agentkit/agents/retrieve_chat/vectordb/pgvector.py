@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agentkit.agents.retrieve_chat.vectordb.base import Document, EmbeddingFunction
 from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB, Rows, to_document
 from agentkit.agents.retrieve_chat.vectordb.filters import Condition, Dialect, Filters
+from agentkit.core.given import coalesce, pick_given
 from agentkit.errors import ConfigError, StoreError
 from agentkit.retrieval.index.graph import Metric
 from agentkit.retrieval.index.vector_index import EXACT_BELOW
@@ -93,9 +94,9 @@ class PGVectorDB(CheckedVectorDB[Collection]):
             "user": username,
             "password": password,
         }
-        given = {name: value for name, value in parts.items() if value is not None}
+        given = pick_given(parts)
         self._where: dict[str, Any] = {**given, "connect_timeout": connect_timeout or 0}
-        self._address = connection_string or ""
+        self._address = coalesce(connection_string, "")
         self.conn = conn if conn is not None else self._connect()
         self._set_up()
 
@@ -279,7 +280,9 @@ class PGVectorDB(CheckedVectorDB[Collection]):
 
 
 def _columns(vectors: bool) -> str:
-    return "id, content, metadata, embedding" if vectors else "id, content, metadata"
+    if vectors:
+        return "id, content, metadata, embedding"
+    return "id, content, metadata"
 
 
 def _document(row: Mapping[str, Any]) -> Document:

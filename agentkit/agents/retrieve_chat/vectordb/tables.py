@@ -206,7 +206,8 @@ def with_ids(ids: Sequence[str]) -> Condition:
 
 def with_numbers(numbers: Sequence[int]) -> Condition:
     """The documents of these numbers."""
-    return f"number in ({', '.join(str(int(number)) for number in numbers) or 'null'})", []
+    listed = ", ".join(map(str, map(int, numbers))) or "null"
+    return f"number in ({listed})", []
 
 
 def create_tables(database: Database) -> None:

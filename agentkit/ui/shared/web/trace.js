@@ -1,5 +1,5 @@
 // A run as a tree with its waterfall: only the rows in sight are in the page, however many there are.
-const ROW = 28, TALL = 50, NARROW = 480, BEYOND = 8, MOST_PARTS = 400;
+const ROW = 28, TALL = 50, NARROW = 480, BEYOND = 14, MOST_PARTS = 400;
 const [SEQ, DEPTH, KIND, NAME, LANE, START, SECONDS, STATUS, TOLD, CRITICAL, INSIDE, FOUND] = Array(12).keys();
 
 const add = (parent, tag, name, text) => {
@@ -67,34 +67,46 @@ function drawLanes(box, data, known, changed) {
     }));
 }
 
-function drawRow(data, known, place, nth, size, height) {
-    const row = data.rows[place], total = data.seconds || 1;
-    const made = document.createElement("div");
+// A row is made once, and written anew for whatever comes into sight.
+function makeRow() {
+    const made = document.createElement("div"), tree = add(made, "div", "tree"), time = add(made, "div", "time");
+    made.setAttribute("role", "treeitem");
+    made.parts = {
+        tree, fold: add(tree, "i"), who: add(tree, "span", "who"), kind: add(tree, "b"), name: add(tree, "em"),
+        bar: add(time, "div", "bar"), told: add(time, "span"),
+    };
+    return made;
+}
+
+function writeRow(made, data, known, place, nth, size, height) {
+    const row = data.rows[place], total = data.seconds || 1, { tree, fold, who, kind, name, bar, told } = made.parts;
     made.id = `step-${row[SEQ]}`;
     made.className = ["row", row[STATUS] === "failed" && "failed", row[STATUS] === "open" && "unended", row[CRITICAL] && "critical",
         row[FOUND] && "found", row[SEQ] === data.open && "open", place === known.active && "active"].filter(Boolean).join(" ");
-    made.style.cssText = `top:${nth * height}px;height:${height}px`;
-    if (row[LANE] >= 0) made.dataset.lane = row[LANE] % 8;
-    const who = row[LANE] >= 0 ? data.lanes[row[LANE]] : "";
-    const label = [row[KIND], row[NAME], who, row[TOLD], row[CRITICAL] ? "on the critical path" : ""].filter(Boolean).join(", ");
-    const told = { role: "treeitem", "aria-label": label, "aria-level": row[DEPTH] + 1, "aria-posinset": nth + 1, "aria-setsize": size,
+    made.style.cssText = `transform:translateY(${nth * height}px);height:${height}px`;
+    made.dataset.lane = row[LANE] < 0 ? "" : row[LANE] % 8;
+    const agent = row[LANE] >= 0 ? data.lanes[row[LANE]] : "";
+    const label = [row[KIND], row[NAME], agent, row[TOLD], row[CRITICAL] ? "on the critical path" : ""].filter(Boolean).join(", ");
+    const facts = { "aria-label": label, "aria-level": row[DEPTH] + 1, "aria-posinset": nth + 1, "aria-setsize": size,
         "aria-selected": row[SEQ] === data.open };
-    if (row[INSIDE]) told["aria-expanded"] = !known.closed.has(row[SEQ]);
-    for (const [key, value] of Object.entries(told)) made.setAttribute(key, value);
+    for (const [key, value] of Object.entries(facts)) made.setAttribute(key, value);
+    const closed = known.closed.has(row[SEQ]);
+    if (row[INSIDE]) made.setAttribute("aria-expanded", !closed);
+    else made.removeAttribute("aria-expanded");
 
-    const tree = add(made, "div", "tree");
     tree.style.paddingLeft = `${Math.min(row[DEPTH], 8) * 0.75}rem`;
-    add(tree, "i", row[INSIDE] ? "fold" : "", row[INSIDE] ? (known.closed.has(row[SEQ]) ? "▸" : "▾") : "");
-    add(tree, "span", "who").title = who;
-    add(tree, "b", "", row[KIND]);
-    add(tree, "em", "", row[NAME]).title = row[NAME];
-    const time = add(made, "div", "time"), left = row[START] / total * 100, width = Math.min(100 - left, row[SECONDS] / total * 100);
-    add(time, "div", "bar").style.cssText = `left:min(${left}%, 100% - 2px);width:${width}%`;
-    const text = add(time, "span", "told", row[TOLD]);
-    if (left + width < 60) text.style.left = `calc(${left + width}% + 0.4rem)`;
-    else if (left > 40) text.style.right = `calc(${100 - left}% + 0.4rem)`;
-    else { text.style.left = `calc(${left}% + 0.4rem)`; text.classList.add("over"); }
-    return made;
+    fold.className = row[INSIDE] ? "fold" : "";
+    fold.textContent = row[INSIDE] ? (closed ? "▸" : "▾") : "";
+    who.title = agent;
+    kind.textContent = row[KIND];
+    name.textContent = name.title = row[NAME];
+    const left = row[START] / total * 100, width = Math.min(100 - left, row[SECONDS] / total * 100);
+    bar.style.cssText = `left:min(${left}%, 100% - 2px);width:${width}%`;
+    told.textContent = row[TOLD];
+    told.className = left + width >= 60 && left <= 40 ? "told over" : "told";
+    if (left + width < 60) told.style.cssText = `left:calc(${left + width}% + 0.4rem)`;
+    else if (left > 40) told.style.cssText = `right:calc(${100 - left}% + 0.4rem)`;
+    else told.style.cssText = `left:calc(${left}% + 0.4rem)`;
 }
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -104,11 +116,26 @@ export default function ({ data, parentElement, setTriggerValue }) {
     root.known = known;
     let places = [];
     const height = () => root.classList.contains("narrow") ? TALL : ROW;
-    const draw = () => {
+    // What stays in sight is not touched while one scrolls; rows that went out of it are those that come in.
+    const draw = (anew = true) => {
         const row = height(), first = Math.max(0, Math.floor(steps.scrollTop / row) - BEYOND);
         const last = Math.min(places.length, Math.ceil((steps.scrollTop + steps.clientHeight) / row) + BEYOND);
+        const drawn = new Map([...all.children].map((made) => [made.nth, made]));
+        const spare = [...drawn].filter(([nth]) => anew || nth < first || nth >= last).map(([nth, made]) => { drawn.delete(nth); return made; });
+        let next = null;
+        for (let nth = last - 1; nth >= first; nth--) {  // from below, so that each stands before the one after it
+            let made = drawn.get(nth);
+            if (!made) {
+                made = spare.pop() ?? makeRow();
+                made.nth = nth;
+                writeRow(made, data, known, places[nth], nth, places.length, row);
+                if (made.nextSibling !== next || !made.parentNode) all.insertBefore(made, next);
+            }
+            next = made;
+        }
+        spare.forEach((made) => made.remove());
+        if (!anew) return;
         all.style.height = `${places.length * row}px`;
-        all.replaceChildren(...places.slice(first, last).map((place, n) => drawRow(data, known, place, first + n, places.length, row)));
         steps.setAttribute("aria-activedescendant", `step-${data.rows[known.active]?.[SEQ]}`);
     };
     const show = () => {  // the active row is brought into sight
@@ -158,7 +185,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     steps.onscroll = () => {
         if (waits) return;
         waits = true;
-        requestAnimationFrame(() => { waits = false; draw(); });
+        requestAnimationFrame(() => { waits = false; draw(false); });
     };
     root.querySelector(".axis div").replaceChildren(...ticks(data.seconds).map((text) => Object.assign(document.createElement("span"), { textContent: text })));
     if (data.open !== null && data.open !== known.opened) known.active = Math.max(0, data.rows.findIndex((row) => row[SEQ] === data.open));

@@ -1,0 +1,188 @@
+"""The process that answers one SELECT: `python -m agentkit.database.asked.child OUT`.
+
+What it is asked comes as JSON on stdin, with the descriptors of the Arrow files to read; the
+result goes into the descriptor OUT, and what came of it, one line of JSON, to stdout.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any, BinaryIO
+
+import duckdb
+import pyarrow
+import pyarrow.csv
+import pyarrow.parquet
+
+_MB = 2**20
+_BATCH = 8_192
+_GRACE_S = 2.0
+"""How long a statement may take to notice that it was interrupted."""
+_ROOM_MB = 1_024
+"""What Python, the libraries and a result take besides DuckDB's own memory."""
+_NESTED = ("STRUCT", "MAP", "UNION", "[", "BLOB", "BIT", "INTERVAL", "TIME", "UUID", "JSON")
+_STARTS = "'^[=+@\\t\\r-]'"
+"""What a spreadsheet would take for a formula."""
+Said = dict[str, Any]
+
+
+def main() -> None:
+    """Answer, say what came of it, and end."""
+    asked = json.loads(sys.stdin.buffer.read())
+    with open(int(sys.argv[1]), "wb") as out:
+        said = _answer(asked, out)
+    sys.stdout.write(json.dumps(said))
+    sys.stdout.flush()
+    os._exit(0)  # what was interrupted need not be taken down in order
+
+
+def _answer(asked: Said, out: BinaryIO) -> Said:
+    limits = asked["limits"]
+    connection = _open(limits, asked["tables"])
+    _confine(limits)
+    late = threading.Event()
+    timer = threading.Timer(limits["seconds"], _interrupt, (connection, late))
+    timer.daemon = True
+    timer.start()
+    try:
+        return _write(connection, asked, out)
+    except (duckdb.OutOfMemoryException, MemoryError, pyarrow.ArrowMemoryError):
+        return {"error": "memory", "detail": ""}
+    except (duckdb.Error, pyarrow.ArrowException, UnicodeError, OSError) as error:
+        kind = "late" if late.is_set() else "failed"
+        return {"error": kind, "detail": _explain(error)}
+
+
+def _explain(error: Exception) -> str:
+    """The first lines of what DuckDB says: the cause, and what may have been meant."""
+    told, _, _ = str(error).strip().partition("\n\n")
+    return " ".join(told.splitlines()[:2])
+
+
+def _open(limits: Said, tables: dict[str, int]) -> duckdb.DuckDBPyConnection:
+    """A DuckDB in memory that holds the tables and can neither reach nor be set to anything."""
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "enable_external_access": "false",
+        "autoload_known_extensions": "false",
+        "autoinstall_known_extensions": "false",
+        "allow_community_extensions": "false",
+        "python_enable_replacements": "false",
+        "temp_directory": "",
+        "memory_limit": f"{limits['memory_mb']}MB",
+        "threads": str(limits["threads"]),
+    }
+    connection = duckdb.connect(":memory:", config=settings)
+    for name, descriptor in tables.items():
+        mapped = pyarrow.memory_map(f"/dev/fd/{descriptor}")
+        connection.register(name, pyarrow.ipc.open_file(mapped).read_all())
+    connection.execute("set lock_configuration = true")
+    return connection
+
+
+def _confine(limits: Said) -> None:
+    """Bound what this process can take, whatever DuckDB counts of it."""
+    most = (limits["memory_mb"] + _ROOM_MB) * _MB
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _interrupt(connection: duckdb.DuckDBPyConnection, late: threading.Event) -> None:
+    late.set()
+    connection.interrupt()
+    killer = threading.Timer(_GRACE_S, _end_late)
+    killer.daemon = True
+    killer.start()
+
+
+def _end_late() -> None:
+    """End a statement that does not listen."""
+    sys.stdout.write(json.dumps({"error": "late", "detail": ""}))
+    sys.stdout.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _write(connection: duckdb.DuckDBPyConnection, asked: Said, out: BinaryIO) -> Said:
+    sql, most = str(asked["sql"]).strip().rstrip(";"), asked["limits"]["rows"]
+    result = connection.sql(sql)
+    if asked["form"] == "csv":
+        result = connection.sql(f"select {_list_as_texts(result)} from ({sql}\n)")
+    batches = result.to_arrow_reader(_BATCH)
+    cut = _Cut(most)
+    _FORMS[asked["form"]](batches.schema, cut.pieces(batches), out)
+    return {"rows": cut.rows, "more": cut.more}
+
+
+class _Cut:
+    """The first rows of a result."""
+
+    def __init__(self, most: int | None) -> None:
+        self.rows, self.more = 0, False
+        self._most = sys.maxsize if most is None else most
+
+    def pieces(self, batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        """The batches until there are as many rows as may be."""
+        for batch in batches:
+            left = self._most - self.rows
+            if len(batch) > left:
+                self.more = True
+                batch = batch.slice(0, left)
+            self.rows += len(batch)
+            yield batch
+            if self.more:
+                return
+
+
+def _list_as_texts(result: duckdb.DuckDBPyRelation) -> str:
+    """The columns of a result as CSV can hold them, in SQL."""
+    return ", ".join(map(_as_text, result.columns, map(str, result.types)))
+
+
+def _as_text(name: str, kind: str) -> str:
+    column = f'"{name.replace(chr(34), chr(34) * 2)}"'
+    if kind == "VARCHAR":
+        return f"regexp_replace({column}, {_STARTS}, '''\\0') as {column}"
+    is_nested = any(one in kind for one in _NESTED) and not kind.startswith("TIMESTAMP")
+    return f"cast({column} as varchar) as {column}" if is_nested else column
+
+
+Batches = Iterator[pyarrow.RecordBatch]
+
+
+def _write_arrow(schema: pyarrow.Schema, batches: Batches, out: BinaryIO) -> None:
+    with pyarrow.ipc.new_stream(out, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _write_csv(schema: pyarrow.Schema, batches: Batches, out: BinaryIO) -> None:
+    with pyarrow.csv.CSVWriter(out, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _write_json(schema: pyarrow.Schema, batches: Batches, out: BinaryIO) -> None:
+    for row in chain.from_iterable(batch.to_pylist() for batch in batches):
+        out.write(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
+
+
+def _write_parquet(schema: pyarrow.Schema, batches: Batches, out: BinaryIO) -> None:
+    with pyarrow.parquet.ParquetWriter(out, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+_FORMS: dict[str, Callable[[pyarrow.Schema, Batches, BinaryIO], None]] = {
+    "arrow": _write_arrow,
+    "csv": _write_csv,
+    "json": _write_json,
+    "parquet": _write_parquet,
+}
+if __name__ == "__main__":
+    main()

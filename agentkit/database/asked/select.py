@@ -1,0 +1,108 @@
+"""What a SELECT that somebody wrote reads, as DuckDB's own parser understands it; all else is
+refused before anything runs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from agentkit.database.failures import reason
+from agentkit.errors import SqlRefused
+
+LONGEST = 20_000
+"""Characters of a statement at most."""
+_ROW_MAKERS = ("range", "generate_series", "unnest")
+"""The functions that may stand where a table does: they make rows of values alone."""
+_TELLING = ("current_setting", "getenv", "getvariable", "which_secret", "write_log")
+"""Functions that tell of the program, and nothing of the views."""
+_INNER = ("duckdb_", "pragma_", "read_", "sniff_", "parquet_")
+_NO_FOLDERS: dict[str, str | bool | int | float | list[str]] = {"enable_external_access": "false"}
+_Node = Mapping[str, Any]
+
+
+def read_tables(sql: str, tables: Collection[str]) -> list[str]:
+    """Which of these tables the statement reads, by name.
+
+    Raises SqlRefused unless it is one SELECT that reads nothing else.
+    """
+    if len(sql) > LONGEST:
+        raise SqlRefused(f"The SQL has {len(sql):,} characters; {LONGEST:,} are the most.")
+    nodes = list(_nodes(_parse(sql)))
+    own = {str(name).lower() for node in nodes for name in _named_in(node)}
+    for node in nodes:
+        _check_function(node)
+        _check_kind(node, {*own, *tables}, tables)
+    named = {_table_of(node) for node in nodes}
+    return sorted(named.intersection(tables))
+
+
+def _parse(sql: str) -> Any:
+    """The tree of the statement, as DuckDB writes it."""
+    import duckdb
+
+    with duckdb.connect(":memory:", config=_NO_FOLDERS) as connection:
+        try:
+            statements = connection.extract_statements(sql)
+            found = connection.execute("select json_serialize_sql(?)", [sql]).fetchone()
+        except duckdb.Error as error:
+            raise SqlRefused(f"This is no SQL that can be read: {reason(str(error))}.") from error
+    if len(statements) != 1:
+        raise SqlRefused(f"There are {len(statements)} statements here; write one SELECT.")
+    tree = json.loads(found[0]) if found else {"error": True}
+    if tree["error"]:
+        raise SqlRefused(
+            f"This is a statement of the kind {statements[0].type.name}; only SELECT is answered."
+        )
+    if statements[0].named_parameters:
+        raise SqlRefused("The SQL has places for values ($1 or ?); write the values themselves.")
+    return tree["statements"]
+
+
+def _nodes(tree: Any) -> Iterator[_Node]:
+    """All objects of the tree."""
+    waiting = [tree]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, dict):
+            yield found
+            waiting += found.values()
+        elif isinstance(found, list):
+            waiting += found
+
+
+def _named_in(node: _Node) -> list[Any]:
+    """The tables that a WITH names there."""
+    return [one["key"] for one in node.get("cte_map", {}).get("map", [])]
+
+
+def _table_of(node: _Node) -> str:
+    """The table that is read there; empty where none is."""
+    return str(node["table_name"]).lower() if node.get("type") == "BASE_TABLE" else ""
+
+
+def _check_kind(node: _Node, known: Collection[str], tables: Collection[str]) -> None:
+    kind = node.get("type")
+    if kind == "SHOW_REF":
+        raise SqlRefused("SHOW, DESCRIBE and SUMMARIZE are not answered; write a SELECT.")
+    if kind == "TABLE_FUNCTION":
+        name = str(node["function"].get("function_name", "")).lower()
+        if name not in _ROW_MAKERS:
+            raise SqlRefused(f"{name}() may not be read from; {_say_readable(tables)}.")
+    if kind != "BASE_TABLE":
+        return
+    place = ".".join(filter(None, (node.get("catalog_name"), node.get("schema_name"))))
+    if place or _table_of(node) not in known:
+        name = f"{place}.{node['table_name']}".lstrip(".")
+        raise SqlRefused(f"There is no table {name!r} here; {_say_readable(tables)}.")
+
+
+def _check_function(node: _Node) -> None:
+    name = str(node.get("function_name", "")).lower()
+    if name in _TELLING or name.startswith(_INNER):
+        raise SqlRefused(f"{name}() may not be called: it tells of the program, not of the views.")
+
+
+def _say_readable(tables: Collection[str]) -> str:
+    return f"what can be read is {', '.join(sorted(tables))}"

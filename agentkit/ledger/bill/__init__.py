@@ -1,0 +1,1 @@
+"""What is to be paid: own prices, calls that are priced anew, and budgets."""

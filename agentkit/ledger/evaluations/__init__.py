@@ -1,0 +1,1 @@
+"""What teams scored on the questions of a set: read from stored events, summed, and compared."""

@@ -1,0 +1,202 @@
+"""An evaluation as its run told it: what a team answered to each question of a set, and how many
+of its citations are right.
+
+Right is a citation of a document that, as the set says, answers the question.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from statistics import fmean
+from typing import TypeVar
+
+from agentkit.errors import NotFound
+from agentkit.event_json import from_json
+from agentkit.events import EvaluationBegan, Event, QuestionTried
+from agentkit.ledger import run_list
+from agentkit.ledger.queries import RunTotals
+from agentkit.ledger.run_list import RunFilter
+from agentkit.ledger.store import Ledger
+
+KIND = "evaluation"
+"""The kind of such a run."""
+MOST = 200
+"""Evaluations of a history at most, the newest."""
+T = TypeVar("T")
+
+
+def count_cited(tried: QuestionTried) -> int:
+    """The passages that the answer cites."""
+    return sum(map(int, tried.cited.values()))
+
+
+def count_right(tried: QuestionTried) -> int:
+    """Those of them that are from an expected document."""
+    cited = [int(number) for name, number in tried.cited.items() if name in tried.expected]
+    return sum(cited)
+
+
+def measure_precision(tried: QuestionTried) -> float:
+    """The share of its citations that are right; 0 where it cites nothing."""
+    cited = count_cited(tried)
+    return count_right(tried) / cited if cited else 0.0
+
+
+def measure_recall(tried: QuestionTried) -> float:
+    """The share of the expected documents that it cites."""
+    found = tried.expected.keys() & tried.cited.keys()
+    return len(found) / len(tried.expected) if tried.expected else 0.0
+
+
+def measure_score(tried: QuestionTried) -> float:
+    """From 0 to 1, one figure of both: their harmonic mean (F1)."""
+    precision, recall = measure_precision(tried), measure_recall(tried)
+    both = precision + recall
+    return 2 * precision * recall / both if both else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What a team scored and took over all questions that were asked."""
+
+    asked: int
+    failed: int
+    no_evidence: int
+    """Answers that rest on nothing."""
+    updates: int
+    """How often an agent asked for other passages (UPDATE CONTEXT)."""
+    cited: int
+    right: int
+    """Citations that are right."""
+    recall: float
+    """Mean share of the expected documents that are cited."""
+    score: float
+    """Mean of the questions' scores; one that failed has 0."""
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    """US dollars, as far as prices are known; None where none is."""
+    unpriced: int
+    seconds: float
+    """Of all questions, one after the other."""
+    mean_s: float
+
+
+def sum_up(results: Sequence[QuestionTried]) -> Sums:
+    """The sums over these."""
+
+    def add(measure: Callable[[QuestionTried], int]) -> int:
+        return sum(map(measure, results))
+
+    costs = [one.cost for one in results if one.cost is not None]
+    seconds = [one.seconds for one in results]
+    return Sums(
+        asked=len(results),
+        failed=add(lambda one: one.status == "failed"),
+        no_evidence=add(lambda one: one.end == "no evidence"),
+        updates=add(lambda one: one.updates),
+        cited=add(count_cited),
+        right=add(count_right),
+        recall=find_mean(list(map(measure_recall, results))),
+        score=find_mean(list(map(measure_score, results))),
+        calls=add(lambda one: one.calls),
+        input_tokens=add(lambda one: one.input_tokens),
+        output_tokens=add(lambda one: one.output_tokens),
+        cost=sum(costs) if costs else None,
+        unpriced=add(lambda one: one.unpriced),
+        seconds=sum(seconds),
+        mean_s=find_mean(seconds),
+    )
+
+
+def find_mean(values: Sequence[float]) -> float:
+    """The mean; 0 of nothing."""
+    return fmean(values) if values else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A set of questions that was put to a team; times are UTC without zone."""
+
+    run_id: str
+    state: str
+    """How its run stands, such as `running`, `finished`, `stopped` or `interrupted`."""
+    started_at: datetime
+    finished_at: datetime | None
+    began: EvaluationBegan
+    results: tuple[QuestionTried, ...] = ()
+    """By question, as far as they were asked."""
+
+    @property
+    def sums(self) -> Sums:
+        """What it scored and took."""
+        return sum_up(self.results)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all questions were asked."""
+        return len(self.results) == self.began.questions
+
+
+class Evaluations:
+    """The evaluations of everybody; each method takes the owner and sees nothing of others."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def history(self, owner: str, set_id: str = "", team_id: str = "") -> list[Evaluation]:
+        """The evaluations with a set, by default all, newest first; of a team those of all its
+        versions. What was made before its first event was stored is left out.
+        """
+        chosen = RunFilter(owner, kinds=(KIND,))
+        found = self._read(run_list.listed(self._ledger, chosen, limit=MOST))
+        team = team_id.partition(":")[0]
+        of_set = [one for one in found if set_id in ("", one.began.set_id)]
+        return [one for one in of_set if is_of_team(one.began.team_id, team)]
+
+    def one(self, owner: str, run_id: str) -> Evaluation:
+        """An evaluation by the id of its run; raises NotFound."""
+        read = self._read([run_list.one(self._ledger, owner, run_id)])
+        if not read:
+            raise NotFound(f"The run {run_id!r} put no question set to a team.")
+        return read[0]
+
+    def _read(self, runs: Sequence[RunTotals]) -> list[Evaluation]:
+        told = self._find_told([run.id for run in runs])
+        made = [_make(run, told.get(run.id, [])) for run in runs]
+        return [one for one in made if one is not None]
+
+    def _find_told(self, run_ids: Sequence[str]) -> Mapping[str, list[Event]]:
+        """The events of these runs that tell of evaluations, in their order."""
+        rows = self._ledger.database.rows(
+            """select run_id, kind, data::varchar as data from events
+            where list_contains(?, run_id) and kind in ('EvaluationBegan', 'QuestionTried')
+            order by run_id, seq""",
+            [list(run_ids)],
+        )
+        found: dict[str, list[Event]] = {}
+        for row in rows:
+            event = from_json({**json.loads(row["data"]), "kind": row["kind"]})
+            found.setdefault(row["run_id"], []).append(event)
+        return found
+
+
+def is_of_team(team_id: str, team: str) -> bool:
+    """Whether it is this team in any version or variant; every team is, where none is named."""
+    return not team or team_id.partition(":")[0] == team
+
+
+def _make(run: RunTotals, told: Sequence[object]) -> Evaluation | None:
+    began = _pick(told, EvaluationBegan)
+    if not began:
+        return None
+    results = sorted(_pick(told, QuestionTried), key=lambda one: one.number)
+    return Evaluation(run.id, run.state, run.started_at, run.finished_at, began[0], tuple(results))
+
+
+def _pick(told: Sequence[object], kind: type[T]) -> list[T]:
+    return [one for one in told if isinstance(one, kind)]

@@ -1,0 +1,83 @@
+"""The words for what teams score, what a difference is worth, and how many calls are to come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agentkit.ledger.evaluations.differences import FEWEST, Differences, Verdict
+from agentkit.ledger.evaluations.results import Evaluation, Sums
+from agentkit.ledger.queries import Totals
+from agentkit.ui.text import figures
+from agentkit.workspace.evaluating import Basis, Expected
+
+STATES: Mapping[str, str] = {
+    "running": "goes on",
+    "finished": "",
+    "failed": "failed",
+    "stopped": "stopped",
+    "interrupted": "interrupted",
+}
+ENDS: Mapping[str, str] = {
+    "answered": "answered",
+    "no evidence": "no evidence",
+    "": "",
+}
+"""How answers ended; other reasons are called as they call themselves."""
+_BASES: Mapping[Basis, str] = {
+    "earlier": "as in its earlier evaluations",
+    "chats": "as in your chats",
+    "team": "by the limits of the team",
+}
+
+
+def tell_calls(expected: Expected) -> str:
+    """How many calls of models are to be expected."""
+    fewest, most = expected.calls
+    calls = figures.count(fewest, "call")
+    if most is None:
+        calls = f"at least {calls}"
+    elif most != fewest:
+        calls = f"{figures.count(fewest)} to {figures.count(most, 'call')}"
+    return f"{calls} of models, {_BASES[expected.basis]}"
+
+
+def tell_difference(found: Differences) -> str:
+    """Whether one is better than the other, as far as the questions tell."""
+    differing = len(found.pairs) - found.count("same")
+    shares: Mapping[Verdict, str] = {
+        "none": "No question is in both, so there is nothing to compare.",
+        "same": f"No score differs over {figures.count(len(found.pairs), 'question')}.",
+        "few": (
+            f"{figures.count(differing, 'question')} of {len(found.pairs)} differ: too few to tell"
+            f" this from chance. At least {FEWEST} have to differ."
+        ),
+        "open": f"This may be chance: {_tell_interval(found)}",
+        "better": f"Better by more than chance: {_tell_interval(found)}",
+        "worse": f"Worse by more than chance: {_tell_interval(found)}",
+    }
+    return shares[found.verdict]
+
+
+def _tell_interval(found: Differences) -> str:
+    margin = found.margin or 0.0
+    low, high = found.mean - margin, found.mean + margin
+    asked = figures.count(len(found.pairs), "question")
+    return (
+        f"the score differs by {found.mean:+.2f} over {asked}, and with 95 % confidence by"
+        f" {low:+.2f} to {high:+.2f}."
+    )
+
+
+def tell_cost(sums: Sums) -> str:
+    """What it cost; what is unknown is never shown as nothing."""
+    took = Totals(calls=sums.calls, answered=sums.calls, cost=sums.cost, unpriced=sums.unpriced)
+    return figures.cost(took)
+
+
+def tell_state(found: Evaluation) -> str:
+    """How it stands, where it is not simply at its end."""
+    told = STATES.get(found.state, found.state)
+    if found.is_whole:
+        return told
+    asked = f"{len(found.results)} of {found.began.questions} asked"
+    return f"{told}, {asked}" if told else asked

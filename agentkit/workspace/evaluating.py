@@ -1,0 +1,252 @@
+"""A question set that is put to a team: each question in a run of its own, several at a time, and
+what came of them told in one run around them.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
+
+from agentkit import runs
+from agentkit.agents.retrieve_chat.prompts import ASKS_AGAIN
+from agentkit.core import bus, stopping
+from agentkit.errors import AgentkitError, ConfigError, NotFound, Stopped, WrongArgument
+from agentkit.events import (
+    EvaluationBegan,
+    Event,
+    HumanInputRequested,
+    ModelReplied,
+    QuestionTried,
+    Retrieved,
+)
+from agentkit.ledger import queries
+from agentkit.ledger.bill.forecasts import find_forecast
+from agentkit.ledger.evaluations.results import KIND, Evaluation, Evaluations
+from agentkit.ledger.queries import Totals
+from agentkit.retrieval.evaluation.measuring import check_set
+from agentkit.retrieval.store.questions import Question as Known
+from agentkit.runs import Run
+from agentkit.teams import Answer, Question, Team
+from agentkit.teams.built.calls import Range, estimate_calls
+from agentkit.workspace.team_shelf import TeamShelf
+from agentkit.workspace.trying import Bench, Terms, ask_alone
+
+
+class Place(Bench, Protocol):
+    """What of a workspace an evaluation needs."""
+
+    evaluations: Evaluations
+
+    @property
+    def team_shelf(self) -> TeamShelf:
+        """The teams that can be asked."""
+
+    def team(self, owner: str, team_id: str) -> Team:
+        """The team of that id; raises NotFound, and ConfigError for one that cannot work."""
+
+
+KIND_OF_ONE = "evaluated question"
+"""The kind of the run that answers one question."""
+AT_ONCE, MOST_AT_ONCE = 2, 16
+_TERMS = Terms(kind=KIND_OF_ONE, is_attended=False)
+Basis = Literal["earlier", "chats", "team"]
+"""What a forecast is made from: earlier evaluations, chats, or the limits of the team alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """How many calls of models an evaluation will probably take."""
+
+    questions: int
+    each: Range
+    """Of one question: the fewest and the most; None where nothing limits them."""
+    basis: Basis
+
+    @property
+    def calls(self) -> Range:
+        """Of all questions."""
+        fewest, most = self.each
+        return fewest * self.questions, None if most is None else most * self.questions
+
+
+def forecast(workspace: Place, owner: str, team_id: str, model_id: str, questions: int) -> Expected:
+    """How many calls it will probably take to put so many questions to the team; raises
+    NotFound.
+    """
+    earlier = [
+        tried.calls
+        for one in workspace.evaluations.history(owner, team_id=team_id)
+        for tried in one.results
+        if tried.status == "ok"
+    ]
+    if earlier:
+        return Expected(questions, (min(earlier), max(earlier)), "earlier")
+    if known := find_forecast(workspace.ledger, owner, team_id, model_id):
+        low, high = known.calls
+        return Expected(questions, (round(low), round(high)), "chats")
+    return Expected(questions, _read_limits(workspace, owner, team_id), "team")
+
+
+def _read_limits(workspace: Place, owner: str, team_id: str) -> Range:
+    try:
+        return estimate_calls(workspace.team_shelf.find_document(owner, team_id))
+    except NotFound:
+        workspace.team(owner, team_id)  # it is there, and has no document
+        return 1, None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A team, what it is asked, and over what."""
+
+    team: Team
+    set_id: str
+    set_name: str
+    collection: str
+    model_id: str
+    questions: Sequence[Known]
+    at_once: int
+
+
+def prepare(
+    workspace: Place,
+    owner: str,
+    team_id: str,
+    set_name: str,
+    *,
+    collection: str = "",
+    model_id: str = "",
+    at_once: int = AT_ONCE,
+) -> Setting:
+    """What is to be asked; raises NotFound, WrongArgument, and ConfigError where nothing can be
+    measured.
+    """
+    if not 1 <= at_once <= MOST_AT_ONCE:
+        raise WrongArgument(
+            f"{at_once:,} questions at once cannot be; choose from 1 to {MOST_AT_ONCE}."
+        )
+    library = workspace.library
+    chosen = library.questions.named(owner, set_name)
+    where = collection or chosen.collection
+    if not where:
+        raise ConfigError(
+            f"The question set {chosen.name!r} was made for no collection; say which is to be"
+            " looked into."
+        )
+    name = library.collection(owner, where).name
+    questions = library.questions.questions(owner, chosen.id)
+    check_set(library, owner, chosen.id, name, questions)
+    team, model = workspace.team(owner, team_id), workspace.model(model_id)
+    team.check(model)
+    return Setting(team, chosen.id, chosen.name, name, model.id, questions, at_once)
+
+
+def evaluate(workspace: Place, owner: str, setting: Setting) -> Run[Evaluation]:
+    """Put the questions to the team, so many at the same time.
+
+    A question that fails is told, and the others are asked all the same. When the run is stopped,
+    those that were answered by then are kept.
+    """
+
+    def work() -> Evaluation:
+        run = runs.current()
+        assert run is not None  # started below
+        bus.emit(_begin(setting))
+        _ask_all(setting, lambda number, known: _ask(workspace, owner, setting, number, known))
+        run.flush()
+        state = "stopped" if run.stopping else "finished"  # as it will stand in a moment
+        return replace(workspace.evaluations.one(owner, run.id), state=state)
+
+    return runs.start(
+        work,
+        kind=KIND,
+        title=f"{setting.set_name} to {setting.team.title}",
+        owner=owner,
+        ledger=workspace.ledger,
+        size=len(setting.questions),
+        team=setting.team.id,
+    )
+
+
+def _begin(setting: Setting) -> EvaluationBegan:
+    return EvaluationBegan(
+        setting.set_id,
+        setting.set_name,
+        setting.team.id,
+        setting.team.title,
+        setting.collection,
+        setting.model_id,
+        len(setting.questions),
+        setting.at_once,
+    )
+
+
+def _ask_all(setting: Setting, ask: Callable[[int, Known], None]) -> None:
+    """Ask each, in threads that work in this run."""
+    with ThreadPoolExecutor(setting.at_once, "agentkit-evaluation") as pool:
+        asked = [
+            pool.submit(contextvars.copy_context().run, ask, number, known)
+            for number, known in enumerate(setting.questions, start=1)
+        ]
+    for one in asked:
+        one.result()
+
+
+def _ask(workspace: Place, owner: str, setting: Setting, number: int, known: Known) -> None:
+    """Ask one question and tell what came of it; nothing once the run was told to stop."""
+    signal = stopping.current()
+    if signal.is_set:
+        return
+    question = Question(known.text, setting.collection, setting.team.id, setting.model_id)
+    tried = QuestionTried(number, known.text, dict(known.expected))
+    try:
+        run = ask_alone(workspace, owner, setting.team, question, _TERMS)
+    except AgentkitError as error:
+        bus.emit(_fail(tried, error))
+        return
+    with signal.on_stop(run.stop):
+        run.wait()
+    if not isinstance(run.error, Stopped):
+        took = queries.of_runs(workspace.ledger, owner, [run.id]).get(run.id, Totals())
+        bus.emit(_tell(tried, run, took))
+
+
+def _fail(tried: QuestionTried, error: BaseException) -> QuestionTried:
+    return replace(tried, status="failed", error=str(error) or type(error).__name__)
+
+
+def _tell(tried: QuestionTried, run: Run[Answer], took: Totals) -> QuestionTried:
+    """What came of a question, out of the run that answered it."""
+    recorded = run.events()
+    events = [one.event for one in recorded]
+    told = replace(
+        tried,
+        run_id=run.id,
+        updates=sum(map(_asks_again, events)),
+        look_ups=_count(events, Retrieved),
+        asked=_count(events, HumanInputRequested),
+        calls=took.answered,
+        input_tokens=took.prompt_tokens,
+        output_tokens=took.completion_tokens,
+        cost=took.cost,
+        unpriced=took.unpriced,
+        seconds=recorded[-1].at - recorded[0].at,
+    )
+    if run.error is not None:
+        return _fail(told, run.error)
+    answer = run.result()
+    cited = Counter(citation.document for citation in answer.citations)
+    return replace(told, answer=answer.text, end=answer.end.kind, cited=dict(cited))
+
+
+def _asks_again(event: Event) -> bool:
+    """Whether a model asks for other passages."""
+    return isinstance(event, ModelReplied) and ASKS_AGAIN.search(event.text) is not None
+
+
+def _count(events: Sequence[Event], kind: type[Any]) -> int:
+    return sum(isinstance(event, kind) for event in events)

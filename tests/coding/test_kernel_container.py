@@ -1,0 +1,152 @@
+"""Kernels in containers: how Docker is asked for them, and that they live, halt and die as others.
+
+The program `docker` is one of ours here, whose containers are sandboxes of bubblewrap
+(`docker_here.py`). With `AGENTKIT_TEST_CONTAINERS=1` all tests of kernels use a real one instead.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agentkit.coding import folders, footprint
+from agentkit.coding.chat_kernel.container import IMAGE, IMAGE_VARIABLE, find_obstacle
+from agentkit.coding.chat_kernel.kernel import ChatKernel, is_available
+from agentkit.coding.chat_kernel.outputs import Table, Text, Variable
+from agentkit.errors import ExecutionError, NoIsolation
+from tests.coding.conftest import SMALL
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).with_name("docker_here.py")
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the stand-in, which comes first on PATH."""
+    programs, state = tmp_path / "programs", tmp_path / "state"
+    programs.mkdir()
+    state.mkdir()
+    (state / "images").write_text("ours:1")
+    docker = programs / "docker"
+    docker.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} {HERE} "$@"\n')
+    docker.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("DOCKER_HERE_STATE", str(state))
+    monkeypatch.setenv(IMAGE_VARIABLE, "ours:1")
+    return state
+
+
+@pytest.fixture
+def contained(state: Path, tmp_path: Path) -> Iterator[ChatKernel]:
+    with ChatKernel(tmp_path / "work", SMALL, in_container=True) as made:
+        yield made
+    folders.remove(tmp_path / "work")
+
+
+def test_a_life_of_a_kernel(contained: ChatKernel, state: Path) -> None:
+    assert contained.run_cell("x = 41\nimport pandas as pd").outputs == ()
+    assert contained.run_cell("x += 1\nx").outputs == (Text("42\n", "result"),)
+    table = contained.run_cell("pd.DataFrame({'a': [x]})").outputs
+    assert table == (Table(("a",), ((42,),), 1, 1),)
+    assert Variable("x", "int", "") in contained.variables()
+    made = contained.run_cell("open('made.txt', 'w').write('here')")
+    assert [file.name for file in made.files] == ["made.txt"]
+    assert contained.read_file("made.txt") == b"here"
+    contained.limits = replace(SMALL, seconds=2)
+    late = contained.run_cell("import time\nprint('before', flush=True)\ntime.sleep(60)")
+    assert late.status == "timeout"
+    assert late.outputs == (Text("before\n", "stdout"),)
+    assert contained.run_cell("x").outputs == (Text("42\n", "result"),)
+    asked = json.loads((state / "asked.json").read_text())
+    assert asked["network"] == "none"
+    assert asked["cap_drop"] == "ALL"
+    assert asked["security_opt"] == "no-new-privileges"
+    assert asked["memory"] == asked["memory_swap"] == "512m"
+    assert not asked["user"].startswith("0:")
+    contained.end()
+    assert not any(state.glob("agentkit-kernel-*"))
+    assert contained.run_cell("x").status == "error"
+
+
+def test_between_cells_everything_is_halted(contained: ChatKernel, state: Path) -> None:
+    count = (
+        "import os, time\nif not os.fork():\n    n = 0\n    while True:\n"
+        "        n += 1\n        open('count', 'w').write(str(n)); time.sleep(0.01)\n"
+    )
+    assert contained.run_cell(count).ok
+    (container,) = state.glob("agentkit-kernel-*")
+    first, *others = footprint.read_states(int(container.read_text())).values()
+    assert first == "S"
+    assert set(others) == {"T"}
+    assert len(others) == 2
+    counted = "os.remove('count')\nwhile not os.path.exists('count'): time.sleep(0.01)"
+    assert contained.run_cell(counted).ok  # what was left behind goes on with the next cell
+
+
+def test_a_kernel_that_dies_is_told_and_followed_by_another(contained: ChatKernel) -> None:
+    died = contained.run_cell("import os; os._exit(3)")
+    assert died.status == "died"
+    assert died.end is not None
+    assert died.end.reason == "exited"
+    after = contained.run_cell("1 + 1")
+    assert after.outputs == (Text("2\n", "result"),)
+    assert after.began_after == died.end
+
+
+def test_the_first_process_cannot_be_killed_from_inside(contained: ChatKernel) -> None:
+    code = "import os, signal\nfor n in (9, 15, 19): os.kill(1, n)\n"
+    assert contained.run_cell(code).ok
+    assert contained.run_cell("1").ok
+
+
+def test_nothing_is_left_when_the_program_dies(state: Path, tmp_path: Path) -> None:
+    code = (
+        "import os, sys\nfrom agentkit.coding.chat_kernel.kernel import ChatKernel\n"
+        f"kernel = ChatKernel({str(tmp_path / 'work')!r}, in_container=True)\n"
+        "print(kernel.run_cell('1 + 1').text(), flush=True)\nos.kill(os.getpid(), 9)"
+    )
+    program = [sys.executable, "-c", code]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "2\n\n", done.stderr
+    deadline = time.monotonic() + 60
+    while any(state.glob("agentkit-kernel-*")):
+        assert time.monotonic() < deadline, "the container goes on"
+        time.sleep(0.05)
+
+
+def test_an_image_that_is_not_there_is_told_with_the_command(
+    state: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert is_available(in_container=True)
+    assert find_obstacle() == ""
+    monkeypatch.delenv(IMAGE_VARIABLE)
+    available = is_available(in_container=True)
+    assert not available
+    assert f"docker pull {IMAGE}" in available.reason
+    assert IMAGE_VARIABLE in available.reason
+    with pytest.raises(NoIsolation, match="docker pull"):
+        ChatKernel(tmp_path / "work", in_container=True)
+
+
+def test_a_container_that_does_not_start_says_why(contained: ChatKernel, state: Path) -> None:
+    docker = next(Path(place, "docker") for place in os.environ["PATH"].split(os.pathsep))
+    docker.write_text("#!/bin/sh\n[ $1 = run ] || exit 0\necho 'no space left' >&2\nexit 125\n")
+    with pytest.raises(ExecutionError, match="no space left"):
+        contained.run_cell("1")
+
+
+def test_the_program_of_the_container_runs_nowhere_else() -> None:
+    program = ROOT / "agentkit" / "coding" / "chat_kernel" / "in_container.py"
+    done = subprocess.run(
+        [sys.executable, str(program), "{}", "{}"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "first process of a container" in done.stderr

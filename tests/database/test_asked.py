@@ -1,0 +1,180 @@
+"""A SELECT that somebody wrote: what is refused, what ends it, and that it has nothing but its
+tables.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow
+import pytest
+from pyarrow import csv, parquet
+
+from agentkit.database.asked import Form, Limits, Written, answer, read_tables
+from agentkit.errors import SqlRefused
+
+TABLES = ("calls", "runs")
+SHORT = Limits(seconds=1.0)
+ROWS = pyarrow.table({"id": ["a", "b", "c"], "cost": [0.5, None, 1.0], "tags": [["x"], [], ["y"]]})
+
+
+def ask(sql: str, out: BinaryIO, form: Form = "arrow", limits: Limits = SHORT) -> Written:
+    """Check and answer, as the app does."""
+    out.seek(0)
+    out.truncate()
+    with ExitStack() as stack:
+        files: dict[str, BinaryIO] = {}
+        for name in read_tables(sql, TABLES):
+            files[name] = stack.enter_context((Path(out.name).parent / name).open("w+b"))
+            with pyarrow.ipc.new_file(files[name], ROWS.schema) as writer:
+                writer.write_table(ROWS)
+            files[name].flush()
+        return answer(sql, files, out, form, limits)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Any:
+    with (tmp_path / "out").open("w+b") as file:
+        yield file
+
+
+def read_rows(out: BinaryIO) -> list[dict[str, Any]]:
+    out.seek(0)
+    rows: list[dict[str, Any]] = pyarrow.ipc.open_stream(out).read_all().to_pylist()
+    return rows
+
+
+def test_a_select_is_answered(out: BinaryIO) -> None:
+    sql = """with dear as (select * from calls where cost > 0.7)
+        select d.id, r.tags from dear d join runs r using (id), range(1) order by 1; -- the dear one
+        """
+    assert ask(sql, out) == Written(1)
+    assert read_rows(out) == [{"id": "c", "tags": ["y"]}]
+
+
+def test_names_of_tables_are_found_wherever_they_stand() -> None:
+    sql = "select (select max(cost) from RUNS) from (from calls union all from calls)"
+    assert read_tables(sql, TABLES) == ["calls", "runs"]
+    assert read_tables("with calls as (select 1) select 2", TABLES) == []
+
+
+def test_only_the_first_rows_and_that_there_are_more(out: BinaryIO) -> None:
+    limits = replace(SHORT, rows=2)
+    assert ask("select id from calls order by id", out, limits=limits) == Written(2, more=True)
+    assert read_rows(out) == [{"id": "a"}, {"id": "b"}]
+    out.seek(0)
+    assert ask("select id from calls limit 2", out, limits=limits) == Written(2)
+
+
+def test_the_forms_of_a_file(out: BinaryIO, tmp_path: Path) -> None:
+    sql = "select id, cost, tags, '=1+1' as sum from calls order by id"
+    ask(sql, out, "parquet")
+    assert parquet.read_table(tmp_path / "out").column("cost").to_pylist() == [0.5, None, 1.0]
+    ask(sql, out, "csv")
+    written = csv.read_csv(tmp_path / "out")
+    assert written.column("sum").to_pylist() == ["'=1+1"] * 3  # no formula for a spreadsheet
+    assert written.column("tags").to_pylist() == ["[x]", "[]", "[y]"]
+    ask(sql, out, "json")
+    first = (tmp_path / "out").read_text().splitlines()[0]
+    assert first == '{"id": "a", "cost": 0.5, "tags": ["x"], "sum": "=1+1"}'
+
+
+REFUSED = {
+    "select * from read_text('/etc/hostname')": "read_text",
+    "select * from read_csv('/etc/passwd')": "read_csv",
+    "select content from read_blob('/etc/passwd')": "read_blob",
+    "select * from '/etc/passwd'": "/etc/passwd",
+    "select * from glob('/*')": "glob",
+    "copy (select 1) to '/tmp/stolen.csv'": "COPY",
+    "attach '/tmp/other.duckdb'": "ATTACH",
+    "install httpfs": "LOAD",
+    "load httpfs": "LOAD",
+    "select * from 'https://example.org/a.parquet'": "https://example.org",
+    "pragma database_list": "PRAGMA",
+    "set memory_limit = '100GB'": "SET",
+    "reset threads": "SET",
+    "create table mine as select 1": "CREATE",
+    "insert into calls values (1)": "INSERT",
+    "update calls set cost = 0": "UPDATE",
+    "delete from calls": "DELETE",
+    "drop view calls": "DROP",
+    "export database '/tmp/all'": "EXPORT",
+    "call pragma_version()": "CALL",
+    "explain analyze select 1": "EXPLAIN",
+    "select 1; drop view calls": "2 statements",
+    "": "0 statements",
+    "-- nothing": "0 statements",
+    "select * from llm_calls": "llm_calls",
+    "select * from duckdb_settings()": "duckdb_settings",
+    "select * from duckdb_secrets()": "duckdb_secrets",
+    "select * from information_schema.tables": "information_schema.tables",
+    "select * from pg_catalog.pg_tables": "pg_catalog.pg_tables",
+    "select * from other.main.calls": "other.main.calls",
+    "select * from query('select 1')": "query",
+    "select * from query_table('calls')": "query_table",
+    "select * from (show tables)": "SHOW",
+    "describe calls": "DESCRIBE",
+    "select getenv('HOME')": "getenv",
+    "select current_setting('memory_limit')": "current_setting",
+    "select ?": "places for values",
+    "selec 1": "no SQL",
+    "select 1 " + "x" * 30_000: "characters",
+}
+
+
+@pytest.mark.parametrize("sql", REFUSED, ids=[sql[:40] for sql in REFUSED])
+def test_what_is_no_select_over_the_tables_is_refused(sql: str) -> None:
+    with pytest.raises(SqlRefused) as refused:
+        read_tables(sql, TABLES)
+    assert REFUSED[sql].lower() in str(refused.value).lower()
+
+
+def test_the_process_itself_has_no_way_out(out: BinaryIO) -> None:
+    """What the check would let through, were it wrong, fails in the process too."""
+    attempts = (
+        "select * from read_text('/etc/hostname')",
+        "from read_csv('/proc/self/environ')",
+        "from '/etc/passwd'",
+        "select * from ROWS",  # a variable of Python's
+    )
+    for sql in attempts:
+        with pytest.raises(SqlRefused, match="cannot be answered"):
+            answer(sql, {}, out, "arrow", SHORT)
+    for sql in ("set threads = 8", "copy (select 1) to '/tmp/stolen'", "load httpfs"):
+        with pytest.raises(SqlRefused):
+            answer(sql, {}, out, "arrow", SHORT)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "with recursive r as (select 1 as i union all select i + 1 from r) select count(*) from r",
+        "select count(*) from range(1000000000000) a, range(1000000) b where a.range % 7 = b.range",
+        "select length(repeat('x', 1000000000) || a.range) from range(100) a",
+        "select list_sum(range(100000000)), list_sum(range(100000000)) from range(10)",
+        "select list(i) from range(10000000000) t(i)",
+        "select string_agg(repeat('x', 10000), '') from range(100000000)",
+        "select list_transform(range(100000000), lambda x: repeat('a', 100000))",
+    ],
+)
+def test_what_runs_forever_or_takes_all_memory_is_ended(sql: str, out: BinaryIO) -> None:
+    with pytest.raises(SqlRefused, match=r"stopped after 1 s|more than 512 MB|was ended"):
+        ask(sql, out)
+
+
+def test_the_environment_does_not_reach_the_process(
+    out: BinaryIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    assert os.environ["OPENAI_API_KEY"] == "sk-secret"
+    with pytest.raises(SqlRefused):
+        answer("select getenv('OPENAI_API_KEY')", {}, out, "arrow", SHORT)
+
+
+def test_a_mistake_is_told_with_what_there_is(out: BinaryIO) -> None:
+    with pytest.raises(SqlRefused, match=r'"price" not found.*"cost"'):
+        ask("select price from calls", out)
