@@ -33,7 +33,7 @@ def give(document: Any) -> Any:
 
 REFUSED: dict[str, tuple[Any, str]] = {
     "no json": ("{", "it is no JSON"),
-    "no object": ("[]", "it must be a JSON object"),
+    "no team": ("[]", "makes no agents"),
     "very deep": ('{"a":' * 100_000 + "1" + "}" * 100_000, "it is no JSON"),
     "something else": ({"format": "recipe"}, "its format is 'recipe'"),
     "a newer version": ({**drafts.single(), "version": 9}, "newer than this agentkit knows"),
