@@ -315,6 +315,10 @@ class NoIsolation(ExecutionError, RuntimeError):
     """
 
 
+class ToolServerError(AgentkitError):
+    """A server of tools cannot be reached, does not answer, or is not as it was allowed."""
+
+
 class LimitReached(AgentkitError):
     """A model call would go beyond what the run or chat may take; what was done so far is kept."""
 

@@ -390,6 +390,8 @@ class HumanInputRequested:
     moment: Moment = ""
     until: float | None = None
     """When it is given up, in seconds since 1970 (UTC); None where it waits for any time."""
+    tool: str = ""
+    """Of a call of a tool: under which name a permission for it counts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -409,6 +409,7 @@ def ask_human(
     language: str = "",
     to: str = "",
     moment: Moment = "",
+    tool: str = "",
 ) -> str:
     """Wait for a person's answer to the current run; `options` and what follows it as in
     HumanInputRequested.
@@ -423,7 +424,7 @@ def ask_human(
     if (recording := run.recording) and (known := recording.take_answer(agent, prompt, draft)):
         return _tell_again(*known)
     request = HumanInputRequested(
-        new_id(), agent, prompt, list(options), draft, language, to, moment
+        new_id(), agent, prompt, list(options), draft, language, to, moment, tool=tool
     )
     with run._asking, stopping.current().on_stop(run._wake):
         while not run._answers.empty():  # what woke up a question that nobody waits for any more

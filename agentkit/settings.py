@@ -39,6 +39,7 @@ CHOOSABLE = (
     "default_model",
     "resume",
     "followups",
+    "fetch_pages",
 )
 """What can be chosen in the app: the limits that are figures, the model of new chats, whether
 answers that broke off go on by themselves, and what may be asked after an answer.
@@ -104,6 +105,14 @@ class Settings:
     """What may be asked after an answer: `headings` of what was found, which costs nothing; what
     the `model` drafts, in a call of its own; `off` for nothing.
     """
+    fetch_pages: bool = False
+    """Whether agents may fetch pages of the web, each after the person was asked."""
+    otlp_endpoint: str = ""
+    """Where finished runs are sent as OpenTelemetry spans, such as `http://localhost:4318`; empty:
+    nowhere.
+    """
+    otlp_headers: str = field(default="", repr=False)
+    """What goes with them, such as a key: `name=value`, with commas between several."""
     usage_of_all: bool = False
     """Whether the usage page and `usage` show what the questions of all owners took, and can be
     narrowed to some; else only one's own.

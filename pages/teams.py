@@ -6,11 +6,11 @@ import streamlit as st
 
 from agentkit.ui.evaluations import beside, starting
 from agentkit.ui.shared import state
-from agentkit.ui.teams import editor, looking, overview, views
+from agentkit.ui.teams import editor, overview, views
 
 opened = st.query_params.get("team", "")
-if ready := looking.find_ready(opened):
-    looking.draw_ready(ready)
+if ready := editor.find_ready(opened):
+    editor.draw_ready(ready)
     st.stop()
 if opened:
     editor.draw_editor(opened)

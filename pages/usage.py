@@ -5,17 +5,17 @@ from collections.abc import Callable
 import streamlit as st
 
 from agentkit.ledger.usage import sums
-from agentkit.ui.shared import state
+from agentkit.ui.shared import budgets, state
 from agentkit.ui.shared.state import PAGES
 from agentkit.ui.usage import (
     address,
     bill,
-    budgets,
     call_table,
     errors,
     filters,
     headline,
     overview,
+    report,
     speed,
     work,
 )
@@ -62,6 +62,7 @@ filters.draw_filters()
 view = read_view()
 if headline.draw_headline(view).calls:
     draw_tabs(view)
+    report.draw_link(view)
 else:
     st.info(
         "No calls fit these filters. Choose more days, or clear the filters.",

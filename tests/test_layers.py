@@ -20,7 +20,10 @@ LAYERS = [
     ("agentkit.teams", "agentkit.autogen", "agentkit.agentscope", "agentkit.lagent"),
     ("agentkit.agents",),
     ("agentkit.conversation",),
-    ("agentkit.runs", "agentkit.llm", "agentkit.parsers", "agentkit.coding", "agentkit.retrieval"),
+    (
+        *("agentkit.runs", "agentkit.llm", "agentkit.parsers"),
+        *("agentkit.coding", "agentkit.retrieval", "agentkit.mcp"),
+    ),
     ("agentkit.documents", "agentkit.ledger"),
     ("agentkit.core", "agentkit.database"),
     (

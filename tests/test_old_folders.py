@@ -10,9 +10,15 @@ from typing import Any
 
 import pytest
 
+from agentkit.core.rates import FREE
 from agentkit.database import backups
 from agentkit.ledger import queries
+from agentkit.ledger.bill.budgets import Budget
+from agentkit.ledger.bill.own_prices import OwnPrice
+from agentkit.ledger.bill.repricing import find_changes
+from agentkit.ledger.spending import Window
 from agentkit.llm import connections
+from agentkit.llm.prices import price
 from agentkit.retrieval import FakeEmbedder
 from agentkit.settings import Settings
 from agentkit.workspace import Workspace
@@ -153,3 +159,18 @@ def test_an_old_folder_goes_on_being_used(workspace: Workspace, recorded: dict[s
     assert workspace.library.check() == []
     assert not list(workspace.settings.data.glob("indexes/*/shown.sqlite*")), "replaced by Arrow"
     assert [one.name for one in connections(workspace.settings)] == ["Ours", "Other"]
+
+
+def test_an_old_folder_takes_prices_and_budgets_and_knows_what_was_spent(
+    workspace: Workspace,
+) -> None:
+    bill = workspace.bill
+    assert (bill.prices.history(), bill.budgets.history()) == ([], [])
+    bill.prices.enter(OwnPrice("gateway.example", "", FREE))
+    bill.budgets.enter(Budget("chat", "tokens", 10.0))
+    calls = queries.totals(workspace.ledger, queries.CallFilter(OWNER))
+    spent = bill.spending.measure(Window(OWNER))
+    assert spent.tokens == calls.prompt_tokens + calls.completion_tokens > 0
+    assert spent.unpriced == calls.unpriced
+    anew = find_changes(workspace.ledger, queries.CallFilter(OWNER), price)
+    assert all(change.calls > 0 for change in anew)

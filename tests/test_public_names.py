@@ -130,7 +130,9 @@ def commands(command: object, name: str = "") -> Iterator[tuple[str, list[str]]]
     if isinstance(command, TyperGroup):
         for each, inner in command.commands.items():
             yield from commands(inner, f"{name} {each}".strip())
-    if isinstance(command, TyperCommand) or getattr(command, "invoke_without_command", False):
+        if not command.invoke_without_command:
+            return
+    if isinstance(command, TyperGroup | TyperCommand):
         yield name, [option for one in command.params for option in _written(one)]
 
 

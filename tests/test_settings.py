@@ -56,13 +56,16 @@ def test_every_field_is_read_from_the_environment() -> None:
         True,
         "model",
         True,
+        "http://127.0.0.1:4318",
+        "key=a",
+        True,
     )
     environ = {
         f"AGENTKIT_{field.name.upper()}": str(getattr(wanted, field.name))
         for field in dataclasses.fields(Settings)
     }
     assert load_settings(environ, NOWHERE) == wanted
-    assert len(environ) == 26
+    assert len(environ) == 29
 
 
 def test_the_names_that_openai_uses_are_read_and_ours_win() -> None:
@@ -237,7 +240,8 @@ def test_a_folder_that_is_none_has_no_choices(clean: Settings) -> None:
 
 
 def test_choices_made_at_the_same_time_are_all_kept(clean: Settings) -> None:
-    names = [name for name in CHOOSABLE if name not in ("default_model", "resume", "followups")]
+    words = ("default_model", "resume", "followups", "fetch_pages")
+    names = [name for name in CHOOSABLE if name not in words]
     with ThreadPoolExecutor(len(names)) as pool:
         list(pool.map(lambda name: choose(clean, name, 3), names))
     assert all(getattr(load_settings(), name) == 3 for name in names)

@@ -23,7 +23,7 @@ from agentkit.settings import Settings
 from agentkit.teams.built.calls import estimate_calls
 from agentkit.teams.built.document import read_document
 from agentkit.workspace import Workspace
-from agentkit.workspace.evaluating import KIND_OF_ONE, forecast
+from agentkit.workspace.evaluating import KIND_OF_ONE
 from tests.api.doors import WHERE, opened
 from tests.servers.openai_server import Answer, OpenAIServer, tool_call
 from tests.teams.built import drafts
@@ -236,19 +236,16 @@ def test_what_cannot_be_asked_is_told_before_anything_runs(
     assert workspace.figures.runs(owner, kind="evaluation") == []
 
 
-def test_the_number_of_calls_is_forecast(settings: Settings, tmp_path: Path, owner: str) -> None:
-    with opened(settings, FakeEmbedder(), "here") as workspace:
-        fill(workspace, tmp_path)
-        team = save(workspace, drafts.retrieve_chat())
-        model = workspace.model().id
-        before = forecast(workspace, owner, team, model, 4)
-        assert (before.calls, before.basis) == ((4, 80), "team")
-        found: Evaluation = workspace.evaluate_team(owner, team, SET).result()
-        taken = [one.calls for one in found.results if one.status == "ok"]
-        after = forecast(workspace, owner, team, model, 10)
-        assert (after.each, after.basis) == ((min(taken), max(taken)), "earlier")
-        with pytest.raises(NotFound):
-            forecast(workspace, owner, "my-none", model, 4)
+def test_the_number_of_calls_is_forecast(workspace: Workspace, owner: str) -> None:
+    team = save(workspace, drafts.retrieve_chat())
+    before = workspace.forecast_evaluation(owner, team, SET)
+    assert (before.calls, before.basis) == ((4, 80), "team")
+    found: Evaluation = workspace.evaluate_team(owner, team, SET).result()
+    taken = [one.calls for one in found.results if one.status == "ok"]
+    after = workspace.forecast_evaluation(owner, team, SET)
+    assert (after.each, after.basis) == ((min(taken), max(taken)), "earlier")
+    with pytest.raises(NotFound):
+        workspace.forecast_evaluation(owner, "my-none", SET)
 
 
 @pytest.mark.parametrize(

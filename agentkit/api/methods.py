@@ -11,7 +11,7 @@ from agentkit.ledger.evaluations.results import Evaluations
 from agentkit.ledger.figures import Figures
 from agentkit.ledger.kept_teams import KeptTeams
 from agentkit.ledger.prompts import Prompts
-from agentkit.ledger.saved_queries import SavedQueries
+from agentkit.ledger.usage.saved_queries import SavedQueries
 from agentkit.retrieval import Library
 from agentkit.retrieval.ingest.versions import Versions
 from agentkit.retrieval.store.questions import Questions
@@ -47,6 +47,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "discard_chats",
         "evaluate_team",
         "export_collection",
+        "forecast_evaluation",
         "import_collection",
         "ingest",
         "ingest_samples",

@@ -6,14 +6,15 @@ import logging
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from agentkit import runs
 from agentkit.api.workspace import Workspace
-from agentkit.errors import AgentkitError, HolderGone
+from agentkit.errors import AgentkitError, HolderGone, NotHere
 from agentkit.events import Recorded, RunFailed, RunFinished, RunStopped
 from agentkit.ledger import Ledger, RunKey
+from agentkit.llm.calls.budgets import budgeted
 from agentkit.runs import Run
 from agentkit.settings import Settings, load_settings
 
@@ -28,16 +29,29 @@ def record(title: str = "", settings: Settings | None = None) -> Iterator[Run[No
     It stands among the others in the app and in `python -m agentkit runs`; the app may be at work
     in the same folder or not. The title is by default the script's name, the folder that of the
     settings, which are read as by the command line. When the folder can no longer be written the
-    work goes on, and a warning is logged. Raises StoreError when it cannot be written at first.
+    work goes on, and a warning is logged. Where nobody else has the folder open, its budgets hold.
+    Raises StoreError when it cannot be written at first.
     """
     workspace = Workspace(settings or load_settings())
     try:
         name = title or Path(sys.argv[0]).name
         delivery = _Delivery(workspace.ledger)
-        with runs.recording(delivery, "script", name, workspace.settings.owner) as run:
+        recorded = runs.recording(delivery, "script", name, workspace.settings.owner)
+        with recorded as run, _held_to_budgets(workspace, run):
             yield run
     finally:
         workspace.close()
+
+
+def _held_to_budgets(workspace: Workspace, run: Run[None]) -> AbstractContextManager[None]:
+    """The budgets of the folder; nothing where another process has it, which alone knows what is
+    spent meanwhile.
+    """
+    try:
+        bill = workspace.bill
+    except NotHere:
+        return nullcontext()
+    return budgeted(bill.purse(run.owner, run_id=run.id))
 
 
 class _Delivery:

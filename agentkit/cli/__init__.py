@@ -26,6 +26,7 @@ from agentkit.cli import (
     runs,
     search,
     serve,
+    team_evaluations,
     teams,
     transfer,
 )
@@ -55,6 +56,7 @@ app.command("eval")(evaluate.evaluate)
 app.command()(chats.export)
 app.command("import")(chats.load)
 app.add_typer(transfer.app, name="collection")
+teams.app.command("eval")(team_evaluations.evaluate_team)
 app.add_typer(teams.app, name="team")
 app.command()(port.port)
 app.command()(doctor.doctor)

@@ -100,14 +100,14 @@ def usage(
             workspace.settings.owner,
             first,
             last,
-            models=model or (),
-            agents=agent or (),
-            statuses=cast(Any, status or ()),
-            providers=provider or (),
-            teams=team or (),
-            collections=collection or (),
-            purposes=purpose or (),
-            chats=chat or (),
+            models=_given(model),
+            agents=_given(agent),
+            statuses=cast(Any, _given(status)),
+            providers=_given(provider),
+            teams=_given(team),
+            collections=_given(collection),
+            purposes=_given(purpose),
+            chats=_given(chat),
             everyone=everyone,
             owners=owner if owner and everyone else (),
         )
@@ -188,6 +188,11 @@ def _describe_times(sums: Sums) -> str:
     ]
     told = [f"{name} {value:.2f} {unit}".strip() for name, value, unit in named if value]
     return "; ".join([*told, f"{sums.retries:,} tried again"])
+
+
+def _given(names: list[str] | None) -> Sequence[str]:
+    """The names that an option was given; none where it was not."""
+    return names or ()
 
 
 def find_local_zone() -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
@@ -13,8 +15,9 @@ from agentkit.ledger.store import Ledger
 
 if TYPE_CHECKING:
     import pandas
+    import pyarrow
 
-FileForm = Literal["csv", "parquet"]
+FileForm = Literal["csv", "parquet", "arrow"]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _TEXTS = ("agent", "provider", "model", "error", "error_type", "chat")
 """Columns of the calls in which somebody else's words may stand."""
@@ -35,11 +38,41 @@ def calls_file(ledger: Ledger, chosen: CallFilter, form: FileForm) -> BinaryIO:
         with tempfile.TemporaryDirectory(prefix=".calls-", dir=folder) as made:
             path = Path(made) / f"calls.{form}"
             path.touch(private.FILE)
-            ledger.database.copy_to(path, form, sql, values)
+            if form == "arrow":
+                ledger.database.read_together({"calls": (sql, values)}, partial(_write_arrow, path))
+            else:
+                ledger.database.copy_to(path, form, sql, values)
             return path.open("rb")
     except OSError as error:
         why = f"The calls cannot be written in {folder} ({error.strerror})"
         raise StoreError(f"{why}; make room there, or let this user write there.") from error
+
+
+def _write_arrow(path: Path, batches: pyarrow.RecordBatchReader) -> None:
+    """Write a stream of Arrow, batch by batch."""
+    import pyarrow
+
+    with path.open("wb") as file, pyarrow.ipc.new_stream(file, batches.schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def table_file(frame: pandas.DataFrame, form: FileForm) -> BinaryIO:
+    """A table that is at hand, such as sums, as an open file."""
+    import pyarrow
+
+    if form == "csv":
+        return io.BytesIO(table_csv(frame).encode())
+    table, made = pyarrow.Table.from_pandas(frame, preserve_index=False), io.BytesIO()
+    if form == "parquet":
+        from pyarrow import parquet
+
+        parquet.write_table(table, made)
+    else:
+        with pyarrow.ipc.new_stream(made, table.schema) as writer:
+            writer.write_table(table)
+    made.seek(0)
+    return made
 
 
 def table_csv(frame: pandas.DataFrame) -> str:

@@ -269,16 +269,6 @@ def every_call(chosen: CallFilter) -> tuple[str, list[Any]]:
     return sql, values
 
 
-def known_values(ledger: Ledger, owner: str, column: Literal["model", "agent"]) -> list[str]:
-    """The models or agents that occur in the owner's calls, sorted."""
-    return [
-        row["name"]
-        for row in ledger.database.rows(
-            f"select distinct {column} as name from llm_calls where owner = ? order by 1", [owner]
-        )
-    ]
-
-
 def runs(ledger: Ledger, owner: str, limit: int = 50, kind: str = "") -> list[dict[str, Any]]:
     """The owner's runs, newest first, with their times (UTC), seconds, calls, tokens and cost."""
     return ledger.database.rows(

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from agentkit import runs
 from agentkit.core import replay
-from agentkit.core.tools import effects_of, parse_arguments
+from agentkit.core.tools import allowed_as, effects_of, parse_arguments
 from agentkit.errors import WrongArgument
 from agentkit.options import OptionKey, chosen
 
@@ -66,8 +66,14 @@ class Approval:
         self._asking = threading.Lock()
         self._kinds: set[str] = set()
 
-    def of_call(self, tool: Callable[..., object] | None, name: str, arguments: str) -> Decision:
-        """What becomes of a call of the tool, arguments as JSON or a text; raises Stopped."""
+    def of_call(
+        self, tool: Callable[..., object] | None, name: str, arguments: str, permit: str = ""
+    ) -> Decision:
+        """What becomes of a call of the tool, arguments as JSON or a text; raises Stopped.
+
+        `permit`: under which name a permission for always counts; else the tool says it, or its
+        name is it.
+        """
         if tool is not None and effects_of(tool) == "none":
             return Decision(True, arguments)
         bare = arguments.strip() in ("", "{}")
@@ -76,7 +82,13 @@ class Approval:
         recording = replay.current()
         was_done = recording is not None and recording.has_result(self.agent, name, arguments)
         return self._decide(
-            f"tool {name}", prompt, arguments, language, OF_TOOLS, name, was_done=was_done
+            f"tool {name}",
+            prompt,
+            arguments,
+            language,
+            OF_TOOLS,
+            permit or allowed_as(tool, name),
+            was_done=was_done,
         )
 
     def may_repeat(self, tool: Callable[..., object] | None, name: str, arguments: str) -> bool:
@@ -96,11 +108,11 @@ class Approval:
         )
         return chosen(answer)[0] == "approve"
 
-    def of_code(self, prompt: str, code: str, language: str) -> Decision:
-        """What becomes of the code; raises Stopped."""
+    def of_code(self, prompt: str, code: str, language: str, tool: str = "") -> Decision:
+        """What becomes of the code, which may be what a tool is given; raises Stopped."""
         recording = replay.current()
         was_done = recording is not None and recording.has_code(self.agent, language, code)
-        return self._decide("code", prompt, code, language, OF_CODE, was_done=was_done)
+        return self._decide("code", prompt, code, language, OF_CODE, tool, was_done=was_done)
 
     def _was_asked(self, prompt: str, draft: str) -> bool:
         """Whether the finished run that this one begins from asked the same."""
@@ -137,7 +149,7 @@ class Approval:
             if not asked_before and self._may_pass(kind, tool, was_done=was_done):
                 return Decision(True, draft)
             answer = runs.ask_human(
-                self.agent, prompt, options=options, draft=draft, language=language
+                self.agent, prompt, options=options, draft=draft, language=language, tool=tool
             )
             choice, rest = chosen(answer)
             if choice == "approve_all" and not asked_before:
@@ -187,13 +199,20 @@ def format_arguments(arguments: Any) -> str | None:
 class Unasked(Approval):
     """For scripts, whose person has read what they run: everything is agreed to."""
 
-    def of_call(self, tool: Callable[..., object] | None, name: str, arguments: str) -> Decision:
+    def of_call(
+        self, tool: Callable[..., object] | None, name: str, arguments: str, permit: str = ""
+    ) -> Decision:
         """The call as it is."""
         return Decision(True, arguments)
 
-    def of_code(self, prompt: str, code: str, language: str) -> Decision:
+    def of_code(self, prompt: str, code: str, language: str, tool: str = "") -> Decision:
         """The code as it is."""
         return Decision(True, code)
+
+
+def name_agreement(agent: str, permit: str) -> str:
+    """How it is remembered in a chat that the person agreed to an agent's first call of a tool."""
+    return f"{agent}: {permit}"
 
 
 _ASKS = "asks_itself"

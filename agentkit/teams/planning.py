@@ -38,7 +38,12 @@ from agentkit.llm.tokens.counting import count_text
 from agentkit.messages import Message, message, new_id, text_of
 from agentkit.reasons import ANSWERED, STOPPED, EndReason
 from agentkit.teams.answer import answer_from, complete_question
-from agentkit.teams.approval import NOT_REPEATED, Approval, describe_rejection
+from agentkit.teams.approval import (
+    NOT_REPEATED,
+    Approval,
+    describe_rejection,
+    name_agreement,
+)
 from agentkit.teams.findings import FIND, SEARCH, Findings
 from agentkit.teams.memory.long_memory import tell_turns
 from agentkit.teams.planning_calculator import calculate
@@ -71,6 +76,8 @@ class Setup:
     retries: int = 0
     policies: Mapping[str, str] = field(default_factory=dict)
     """When the person is asked about a tool, by its name: never, first, or always."""
+    permits: Mapping[str, str] = field(default_factory=dict)
+    """Under which name a permission for a tool counts, by its name, where it is another one."""
     models: Mapping[str, tuple[Model, dict[str, Any]]] = field(default_factory=dict)
     """Models with their parameters by the name of who speaks; others speak with the task's."""
 
@@ -287,15 +294,17 @@ def _ask_before(task: Task, setup: Setup) -> Approve:
     agreed = {name for name, policy in setup.policies.items() if policy == "never"}
 
     def approve(tool: str, arguments: Arguments) -> Arguments | Refusal:
-        made = arguments
-        if tool not in agreed:
+        made, permit = arguments, setup.permits.get(tool, tool)
+        remembered = name_agreement(setup.planner, permit)
+        is_first = setup.policies.get(tool) == "first"
+        if tool not in agreed and not (is_first and remembered in task.agreed):
             shown = arguments if isinstance(arguments, str) else to_text(arguments)
-            decision = approval.of_call(None, tool, shown)
+            decision = approval.of_call(None, tool, shown, permit)
             if not decision.approved:
                 return Refusal(describe_rejection("this call", decision))
             made = fill(decision.draft, {}) if decision.changed else arguments
-            if setup.policies.get(tool) == "first":
-                agreed.add(tool)
+            if is_first:
+                task.agreed.add(remembered)
         if not approval.may_repeat(None, tool, to_text(made)):
             return Refusal(NOT_REPEATED)
         return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
@@ -66,6 +67,19 @@ class Readable(Protocol):
 
     def read(self) -> DocumentText:
         """Its text and sections; raises DocumentError."""
+
+
+class Served(Protocol):
+    """Tools of other programs, as an installation allows them."""
+
+    def find(self, name: str) -> Callable[..., Any] | None:
+        """The tool `server/tool`; None where it is not allowed."""
+
+    def names(self) -> list[str]:
+        """All that are allowed, as `server/tool`."""
+
+    def close(self) -> None:
+        """Let go of the servers that were started."""
 
 
 class Note(TypedDict):
@@ -169,6 +183,12 @@ class Task:
     """Gives the connected model of an id."""
     look_ups: Callable[[str], tuple[LookUp, LookUp]] | None = None
     """Gives the ways to look into another collection: by meaning, and word for word."""
+    agreed: Allowed = field(default_factory=set[str])
+    """Whose first call of which tool the person agreed to in this chat, by `name_agreement`."""
+    fetch: Callable[[str], DocumentText] | None = None
+    """Reads a page of the web; None where the installation does not allow it."""
+    served: Served | None = None
+    """The tools of servers that the installation allows; None where there are none."""
 
     def model_of(self, model_id: str) -> Model:
         """The connected model of that id; raises NotFound."""
@@ -350,6 +370,16 @@ class Team:
     """Whether it plans before it works, as `planning` of the question says."""
     speaks_in_fields: bool = False
     """Whether a program reads what its agents write, and others hear parts of it."""
+
+    @staticmethod
+    def from_json(given: str | bytes | Mapping[str, Any], team_id: str = "my-team") -> Team:
+        """The team of a document; raises ConfigError that says what is wrong in it, and where.
+
+        Nothing of it runs before it is asked.
+        """
+        # Documents are made of teams, so this file knows where they are read, and no more.
+        made: Team = import_module("agentkit.teams.built.team").team_from_json(given, team_id)
+        return made
 
     @property
     def title(self) -> str:

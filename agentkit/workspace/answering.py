@@ -22,6 +22,7 @@ from agentkit.documents import DocumentText
 from agentkit.errors import LimitReached, ReplayDiffers, Stopped
 from agentkit.events import Compressed, LimitTold, MessageSent, MessageStatus, ParameterRefused
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
+from agentkit.ledger.kept_teams import PREFIX
 from agentkit.llm.calls.budgets import to_end
 from agentkit.llm.calls.limits import Used, in_words
 from agentkit.llm.calls.wishes import NOTHING, Wishes, recall_refusals
@@ -31,6 +32,7 @@ from agentkit.retrieval import Hit, Library
 from agentkit.retrieval.several import retrieve_each
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
+from agentkit.settings import Settings
 from agentkit.teams import Answer, Question, Task, Team
 from agentkit.teams.citing import Citation
 from agentkit.teams.drafts import find_citations, read_unfinished
@@ -38,6 +40,7 @@ from agentkit.teams.live import Said
 from agentkit.teams.question import EVERYTHING
 from agentkit.teams.task import LOOK_UP_TOKENS, Readable, Work
 from agentkit.workspace import intake
+from agentkit.workspace.agreeing import allow_tools, recall_agreements
 from agentkit.workspace.resuming import BrokenOff, LookUp, serving
 
 _INSTEAD = {"chat": "Begin a new chat"}
@@ -142,8 +145,13 @@ def estimate_look_up(library: Library, collection: Searched, question: Question)
     return cut * library.options(owner, name).top_k or LOOK_UP_TOKENS
 
 
-def work_on(asking: Asking, task: Task, run: Run[Any], ledger: Ledger) -> Answer:
+def work_on(
+    asking: Asking, task: Task, run: Run[Any], ledger: Ledger, settings: Settings
+) -> Answer:
     """The team's answer; what ends it early is kept in the chat, with what there is of it."""
+    if asking.team.calls_tools:
+        allow_tools(task, settings)
+        recall_agreements(task, ledger, asking.chat, asking.thread)
     try:
         asking.team.check(task.model)
         asking.attach()
@@ -287,9 +295,10 @@ def make_wishes(
     asked = task.asked
     runs = {turn.run_id: None for turn in thread if turn.run_id}
     known: set[tuple[str, str]] = set()
-    if asked.parameters != NOTHING:
+    if asked.parameters != NOTHING or asked.team_id.startswith(PREFIX):
         told = [event for _, event in queries.told(ledger, owner, list(runs), ParameterRefused)]
         known = recall_refusals(told, task.model)
+        known |= {(one.model_id, one.parameter) for one in told}
     return Wishes(frozenset(agents), asked.instructions, asked.parameters, known)
 
 

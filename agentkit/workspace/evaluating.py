@@ -24,8 +24,8 @@ from agentkit.events import (
     Retrieved,
 )
 from agentkit.ledger import queries
+from agentkit.ledger.bill.forecasts import find_forecast
 from agentkit.ledger.evaluations.results import KIND, Evaluation, Evaluations
-from agentkit.ledger.forecasts import find_forecast
 from agentkit.ledger.queries import Totals
 from agentkit.retrieval.evaluation.measuring import check_set
 from agentkit.retrieval.store.questions import Question as Known

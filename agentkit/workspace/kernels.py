@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from agentkit import runs
 from agentkit.coding import folders
 from agentkit.coding.chat_kernel.kept import Kept
-from agentkit.coding.chat_kernel.kernel import is_available
-from agentkit.coding.chat_kernel.pool import shared_pool
+from agentkit.coding.chat_kernel.kernel import CellResult, is_available
+from agentkit.coding.chat_kernel.pool import KernelPool, shared_pool
 from agentkit.core import bus
+from agentkit.core.tools import read_function
 from agentkit.errors import ConfigError, NotFound, Stopped
 from agentkit.events import CodeRan, MessageSent, MessageStatus
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.messages import new_id
 from agentkit.runs import Run
 from agentkit.teams.cells import SHOWN, WORK, ChatCells, find_codes
+
+if TYPE_CHECKING:
+    from agentkit.teams.built.agents import WrittenFunction
 
 AGAIN = "cells_again"
 """In the facts of a message that asks for the cells before it to be run again, how many."""
@@ -34,6 +39,11 @@ def cells_of(
         return list(chain.from_iterable(find_cells(ledger, owner, run_ids).values()))
 
     return ChatCells(chat.id, _folder(data, chat.id), shared_pool(), earlier)
+
+
+def make_cells(data: Path, name: str) -> ChatCells:
+    """A kernel of its own for what belongs to no chat; `remove` ends it."""
+    return ChatCells(name, _folder(data, name), shared_pool())
 
 
 def find_cells(ledger: Ledger, owner: str, run_ids: Sequence[str]) -> dict[str, list[CodeRan]]:
@@ -75,6 +85,33 @@ def run_again(data: Path, ledger: Ledger, owner: str, chat: Chat) -> Run[None]:
     work = partial(_run_all, cells, codes, thread[-1].id, tools.TEAM.id, tools.RUNNER)
     title = f"{len(codes)} cells once more"
     return runs.start(work, kind="chat", title=title, owner=owner, chat_id=chat.id, ledger=ledger)
+
+
+def call_function(
+    data: Path,
+    function: WrittenFunction,
+    arguments: Mapping[str, Any],
+    pool: KernelPool | None = None,
+) -> CellResult:
+    """What comes of one call of a team's function: what it gives, how it failed, or which limit
+    ended it. It runs in a kernel of its own, which ends then.
+
+    Raises WrongArgument for code that is no function, ConfigError where nothing can isolate it,
+    ExecutionError when no kernel can be started.
+    """
+    from agentkit.teams.built.offers.running import write_call  # loads the agents
+
+    read_function(function.code, function.name)
+    if not (available := is_available()):
+        raise ConfigError(available.reason)
+    name = f"function-{new_id()}"
+    cells = make_cells(data, name)
+    kept = pool or shared_pool()
+    try:
+        return kept.run_cell(name, cells.folder, write_call(function, arguments))
+    finally:
+        kept.end(name)
+        remove(data, name)
 
 
 def remove(folder: Path, chat_id: str = "") -> None:

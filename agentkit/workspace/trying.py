@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from agentkit import runs
 from agentkit.core import bus
 from agentkit.ledger import Ledger
+from agentkit.ledger.bill.bill import Bill
 from agentkit.llm import Model
 from agentkit.llm.calls.budgets import budgeted
 from agentkit.llm.calls.limits import Limit, Used, limited
@@ -23,6 +24,8 @@ from agentkit.teams.built.document import TeamDocument, read_document
 from agentkit.teams.built.dry import make_stand_in
 from agentkit.teams.built.team import build_team
 from agentkit.teams.own_tools import load_tools
+from agentkit.workspace import kernels
+from agentkit.workspace.agreeing import allow_tools
 from agentkit.workspace.answering import (
     list_documents,
     look_elsewhere,
@@ -37,6 +40,7 @@ class Bench(Protocol):
     settings: Settings
     ledger: Ledger
     library: Library
+    bill: Bill
 
     def model(self, model_id: str = "") -> Model:
         """The model of that id, else the chosen or first configured one; raises NotFound."""
@@ -109,7 +113,9 @@ def ask_alone(
             allowed=AllowedTools(settings.data),
             models=find_model,
             look_ups=partial(look_elsewhere, workspace.library, owner),
+            cells=kernels.make_cells(settings.data, run.id),
         )
+        allow_tools(task, settings)
         purse = workspace.bill.purse(owner, run_id=run.id)
         with limited(limit, Limit(), Used()), budgeted(purse), bus.listening(task.hear):
             try:
@@ -117,6 +123,8 @@ def ask_alone(
             except Exception as error:
                 say_end(run, task, asked_team, error)
                 raise
+            finally:
+                kernels.remove(settings.data, run.id)
 
     return runs.start(
         work,

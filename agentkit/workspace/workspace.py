@@ -9,8 +9,7 @@ from __future__ import annotations
 import copy
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -20,18 +19,15 @@ from agentkit import private, runs
 from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.errors import AgentkitError, ConfigError
-from agentkit.events import Purpose
-from agentkit.ledger import CallWriter, Chat, Ledger, RunKey, StoredMessage, queries
-from agentkit.ledger.bill.bill import Bill
+from agentkit.ledger import Chat, Ledger, RunKey, StoredMessage, queries
+from agentkit.ledger.bill.forecasts import find_forecast
 from agentkit.ledger.evaluations.results import KIND as EVALUATION
-from agentkit.ledger.evaluations.results import Evaluation, Evaluations
+from agentkit.ledger.evaluations.results import Evaluations
 from agentkit.ledger.figures import Figures
-from agentkit.ledger.forecasts import find_forecast
-from agentkit.ledger.kept_teams import KeptTeam, KeptTeams
+from agentkit.ledger.kept_teams import KeptTeams
 from agentkit.ledger.prompts import Prompts
-from agentkit.ledger.saved_queries import SavedQueries
-from agentkit.llm import Model, available_models, model_by_id, prices
-from agentkit.llm.calls.budgets import budgeted
+from agentkit.ledger.usage.saved_queries import SavedQueries
+from agentkit.llm import Model
 from agentkit.llm.calls.limits import Limit, Used, limited
 from agentkit.llm.calls.pictures import showing
 from agentkit.llm.calls.wishes import wished
@@ -44,7 +40,7 @@ from agentkit.retrieval import (
 )
 from agentkit.runs import Run
 from agentkit.settings import Settings
-from agentkit.teams import Answer, Question, Task, Team, built, continuing
+from agentkit.teams import Answer, Question, Task, built, continuing
 from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import load_tools
 from agentkit.teams.question import Facts, Whom
@@ -52,7 +48,6 @@ from agentkit.teams.repeating import Repeat
 from agentkit.workspace import (
     chat_settings,
     deleting,
-    evaluating,
     intake,
     kernels,
     offers,
@@ -73,12 +68,13 @@ from agentkit.workspace.answering import (
     to_history,
     work_on,
 )
+from agentkit.workspace.counting import Counting
 from agentkit.workspace.document_runs import DocumentRuns
 from agentkit.workspace.interrupted import interrupt
+from agentkit.workspace.otlp import SpanSender
 from agentkit.workspace.sessions import Sessions
 from agentkit.workspace.sharing.sharing import Sharing
-from agentkit.workspace.team_shelf import TeamShelf
-from agentkit.workspace.usage_sql import UsageSql, UsageViews
+from agentkit.workspace.team_runs import TeamRuns
 
 DEFAULT_COLLECTION = "Documents"
 TITLE = 60
@@ -86,7 +82,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Workspace(DocumentRuns):
+class Workspace(DocumentRuns, TeamRuns, Counting):
     """Open one per process and share it; close it at the end."""
 
     def __init__(self, settings: Settings, embedder: Embedder | None = None) -> None:
@@ -95,10 +91,9 @@ class Workspace(DocumentRuns):
         private.take(settings.data)
         self.database = Database(settings.database)
         self.ledger = Ledger(self.database)
-        self.bill = Bill(self.ledger)
-        prices.use_book(self.bill.prices)
+        self.begin_counting()
         self.figures = Figures(self.ledger)
-        self.usage_sql = UsageSql(self.database)
+        self.spans = SpanSender(self.ledger, settings)
         self.saved_queries = SavedQueries(self.database)
         self.sharing = Sharing(settings.data, self.ledger)
         self.prompts = Prompts(self.ledger)
@@ -157,30 +152,12 @@ class Workspace(DocumentRuns):
             run.leave() if run.kind in ("chat", EVALUATION) else run.stop()
             run.wait(10)
         kernels.remove(self.settings.data)
-        prices.put_away(self.bill.prices)
-        self.usage_sql.close()
+        self.end_counting()
+        self.spans.close()
         try:
             self.library.close()
         finally:
             self.database.close()
-
-    @contextmanager
-    def counted(self, owner: str, agent: str, purpose: Purpose | None = None) -> Iterator[None]:
-        """Keep the model calls of the block, which belong to no run, such as those of a search that
-        somebody tries.
-
-        `agent` is who asked, where a call does not say; `purpose` what all of them are for, if that
-        is not what each says. The owner's budgets hold for them.
-        """
-        writer = CallWriter(self.ledger, owner, agent, purpose)
-        with budgeted(self.bill.purse(owner)), bus.listening(writer.write):
-            yield
-
-    def usage_views(self, owner: str) -> UsageViews:
-        """The owner's calls, runs, messages, look-ups, citations and documents, as tables that can
-        be asked in SQL.
-        """
-        return self.usage_sql.views(owner)
 
     def warm(self) -> None:
         """Load now, in the background, what the first question needs: the embedding model and the
@@ -188,61 +165,6 @@ class Workspace(DocumentRuns):
         """
         self.library.warm()
         count_text("", self.model().name)
-
-    def models(self) -> list[Model]:
-        """The models that can be chosen; the offline one is always there."""
-        return available_models(self.settings, self.library.similarity)
-
-    def model(self, model_id: str = "") -> Model:
-        """The model of that id, else the chosen or first configured one; raises NotFound."""
-        return model_by_id(self.settings, model_id, self.library.similarity)
-
-    @property
-    def team_shelf(self) -> TeamShelf:
-        """The teams that can be asked here, and the versions of those that people built."""
-        return TeamShelf(self.kept_teams)
-
-    def team(self, owner: str, team_id: str) -> Team:
-        """The team of that id; raises NotFound, and ConfigError for one that cannot work."""
-        return self.team_shelf.find(owner, team_id)
-
-    def teams(self, owner: str) -> list[Team]:
-        """Those that come with the app, then the person's own that can work."""
-        return self.team_shelf.all(owner)
-
-    def save_team(
-        self, owner: str, document: built.TeamDocument | Mapping[str, Any] | str, team_id: str = ""
-    ) -> KeptTeam:
-        """Keep a team, or a new version of the one with this id, whose `key` a question is asked
-        of as its `team_id`; raises ConfigError that names every problem, and NotFound.
-        """
-        return self.team_shelf.save(owner, document, team_id)
-
-    def evaluate_team(
-        self,
-        owner: str,
-        team_id: str,
-        set_name: str,
-        *,
-        collection: str = "",
-        model_id: str = "",
-        at_once: int = evaluating.AT_ONCE,
-    ) -> Run[Evaluation]:
-        """Put the questions of a set to a team, each in a run of its own, `at_once` at a time.
-
-        The collection is by default the one that the set was made for. A question that fails is
-        told in its result. Raises NotFound, ConfigError and WrongArgument at once.
-        """
-        setting = evaluating.prepare(
-            self,
-            owner,
-            team_id,
-            set_name,
-            collection=collection,
-            model_id=model_id,
-            at_once=at_once,
-        )
-        return evaluating.evaluate(self, owner, setting)
 
     def ask(
         self,
@@ -444,7 +366,7 @@ class Workspace(DocumentRuns):
             wish = wished(make_wishes(self.ledger, owner, thread, task, chosen.agents))
             seen = showing(pictures.show(self.settings.data, self.ledger, asking, task))
             with limited(*limits, before), self._held(run), wish, seen, bus.listening(task.hear):
-                return work_on(asking, task, run, self.ledger)
+                return work_on(asking, task, run, self.ledger, self.settings)
 
         return runs.start(
             work,
@@ -458,20 +380,11 @@ class Workspace(DocumentRuns):
             team=chosen.id,
         )
 
-    def _held(self, run: Run[Any]) -> AbstractContextManager[None]:
-        """Holds what a run does to the budgets."""
-        return budgeted(self.bill.purse(run.owner, run.chat_id or "", run.id))
-
     def _is_at_hand(self, searched: Collection) -> bool:
         """Whether a search there uses our own model, so that it is loaded, here, and asks nobody
         else.
         """
         return self.embedder.provider == "local" and searched.embedder == self.embedder.name
-
-    def _limits(self, max_tokens: int | None) -> tuple[Limit, Limit]:
-        """Of a run and of a chat; raises WrongArgument."""
-        own, given = self.settings, self.settings.run_tokens if max_tokens is None else max_tokens
-        return Limit(given, own.run_dollars), Limit(own.chat_tokens, own.chat_dollars)
 
     def delete_chat(self, owner: str, chat_id: str) -> None:
         """Remove a chat for good, with the documents that were attached to it alone; raises

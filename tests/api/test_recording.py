@@ -13,7 +13,8 @@ import pytest
 
 from agentkit import AssistantAgent, UserProxyAgent, record
 from agentkit.api import Held, Workspace
-from agentkit.events import MessageSent
+from agentkit.events import ChatEnded, MessageSent
+from agentkit.ledger.bill.budgets import Budget
 from agentkit.ledger.queries import CallFilter, RunTotals
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.retrieval import FakeEmbedder
@@ -65,6 +66,17 @@ def test_chats_calls_and_costs_are_in_the_ledger(settings: Settings) -> None:
     said = [one.content for one in events if isinstance(one, MessageSent)]
     assert said == ["Question 0", "One.", "Question 1", "Two."]
     workspace.close()
+
+
+def test_a_budget_of_the_folder_stops_a_script(settings: Settings) -> None:
+    workspace = Workspace(settings, FakeEmbedder())
+    workspace.bill.budgets.enter(Budget("question", "tokens", 10.0))
+    workspace.close()
+    with record("Two questions", settings) as run:
+        chat("One.")
+    ended = [one.event for one in run.events() if isinstance(one.event, ChatEnded)]
+    assert [one.end.kind for one in ended if one.end] == ["budget"]
+    assert ended[0].reason == "the budget of 10 tokens a question is used up"
 
 
 @anywhere

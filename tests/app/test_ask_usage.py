@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
 import pytest
@@ -14,6 +16,7 @@ from agentkit.events import Usage
 from agentkit.ui.shared import downloads
 from agentkit.ui.usage.sql_examples import EXAMPLES
 from agentkit.ui.usage.sql_result import Shape, build_chart
+from agentkit.workspace.otlp import SpanSender
 from agentkit.workspace.usage_writing import find_select, write_select
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
@@ -103,6 +106,21 @@ def test_a_model_writes_the_select_and_puts_it_right(
     assert shown(app).dollars.tolist() == [0.5]
     (run,) = workspace.figures.runs(OWNER, kind="usage")
     assert (run.state, run.calls) == ("finished", 2)
+
+
+def test_settings_tell_how_sending_goes(workspace: ScriptableWorkspace) -> None:
+    app = open_page("settings")
+    assert any("AGENTKIT_OTLP_ENDPOINT" in one.value for one in app.caption)
+    settings = replace(workspace.settings, otlp_endpoint="http://user:secret@127.0.0.1:9")
+    workspace.spans.close()
+    workspace.spans = SpanSender(workspace.ledger, settings)
+    workspace.spans.begin(pace_s=1_000)
+    record(workspace.ledger, [call()], owner=OWNER, at=datetime.now(UTC) + timedelta(minutes=1))
+    workspace.spans.send_waiting()
+    app = open_page("settings")
+    assert any("Last sent: nothing so far · 1 run waiting" in one.value for one in app.caption)
+    assert any("does not answer" in one.value for one in app.error)
+    assert not any("secret" in one.value for one in [*app.markdown, *app.error])
 
 
 def test_the_sql_of_a_reply() -> None:

@@ -16,11 +16,13 @@ from agentkit.events import Usage
 from agentkit.ledger.bill.budgets import Budget
 from agentkit.ledger.bill.own_prices import OwnPrice
 from agentkit.llm import Connection, save_connection
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.prices import find_listed, find_rates, price
 from agentkit.reasons import end_from_json
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle, texts
 from tests.app.test_usage import add_call
+from tests.teams.stage import call
 
 QUESTION = "How hot for green tea?"
 ANSWER = "Green tea takes 80 degrees [1]."
@@ -151,6 +153,30 @@ def test_a_question_that_a_budget_stops_goes_on_by_a_click(kitchen: ScriptableWo
         kitchen.ask(OWNER, QUESTION, collection="Kitchen").result()
 
 
+def test_what_agents_wrote_stays_when_a_budget_ends_their_chat(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    noted = {
+        **call("search_documents", query="tea"),
+        "content": "Tea was made in many ways by many people over the years. " * 40,
+    }
+    kitchen.added.insert(0, scripted_model([noted, ANSWER, ANSWER, ANSWER]))
+    kitchen.bill.budgets.enter(Budget("question", "tokens", 1_300.0))
+    app = open_page("chat")
+    app.selectbox(key="team-new").set_value("assistant")
+    app.selectbox(key="collection-new").set_value("Kitchen")
+    app.chat_input[0].set_value(QUESTION).run()
+    settle(app)
+    captions = [one.value.replace("\\", "") for one in app.caption]
+    assert ":material/flag: Ended: the budget of 1,300 tokens a question is used up." in captions
+    (raising,) = [one for one in app.button if str(one.key).startswith("raise-chat-")]
+    raising.click().run()
+    settle(app)
+    thread = kitchen.ledger.thread(OWNER, newest_chat(kitchen))
+    assert thread[-1].content == ANSWER
+    assert "end" not in thread[-1].extra
+
+
 def test_a_budget_is_raised_for_all_chats_where_that_is_allowed(
     kitchen: ScriptableWorkspace,
 ) -> None:
@@ -189,14 +215,15 @@ def test_the_usage_page_tells_where_a_budget_goes_and_has_the_bill(
     told = bar.proto.text.replace("\\", "")
     assert "**A month**, all together: $86.00 of $120.00" in told
     assert "1 call of unknown price not counted" in told
-    assert "A question" not in [one.label for one in app.metric], "nothing is summed up so far"
+    assert "Per question" not in [one.label for one in app.metric], "nothing is summed up so far"
     app.session_state["usage-tab"] = "Bill"  # what a click on it does
     app.run()
     assert not app.exception
     shown = {one.label: one.value for one in app.metric}
-    assert shown["A question"] == "none yet"
-    assert shown["From the provider's cache"] == "16.7%"
+    assert shown["Per question"] == "none yet"
+    assert shown["Cache hit rate"] == "16.7%"
     table = next(one.value for one in app.dataframe if "Tokens of" in one.value.columns)
+    assert any("The calls are booked at" in one.value for one in app.caption)
     assert table.Tokens.tolist() == [200, 40, 0, 60, 10, 0, 0, 310]
     labels = [one.label for one in app.expander]
     assert "1 call whose buckets do not add up" in labels

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -12,7 +14,7 @@ from agentkit.ui.teams import drafts as forms_drafts
 from agentkit.ui.teams.drafts import Draft
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle, texts
-from tests.app.test_prompts import click
+from tests.app.test_prompts import choose, click
 from tests.teams.built import drafts
 
 SET = "Tea questions"
@@ -34,9 +36,12 @@ def versions(kitchen: ScriptableWorkspace) -> list[str]:
 
 def open_view(name: str) -> AppTest:
     app = open_page("teams")
-    app.get_by_key("show").set_value(name).run()
-    assert not app.exception, app.exception[0].stack_trace
+    choose(app, "show", name)
     return app
+
+
+def widget(app: AppTest, key: str) -> Any:
+    return app.get_by_key(key)
 
 
 def press(app: AppTest, key: str) -> None:
@@ -50,7 +55,7 @@ def test_both_versions_answer_and_what_they_took_is_told(
 ) -> None:
     kitchen.script(*["Steeped at 80 degrees [1]."] * 2)
     app = open_view("Side by side")
-    assert app.get_by_key("beside-left").options[:2] == [
+    assert widget(app, "beside-left").options[:2] == [
         "RetrieveChat, version 2",
         "RetrieveChat, version 1",
     ]
@@ -72,8 +77,8 @@ def test_what_stands_in_a_form_is_put_beside_what_was_saved(
     forms_drafts.keep(Draft(team_id, dict(changed), 2))
     app = open_page("teams", team=team_id)
     click(app, "team-beside")
-    assert app.get_by_key("beside-right").value == f"draft:{team_id}"
-    assert app.get_by_key("beside-left").value == versions[0]
+    assert widget(app, "beside-right").value == f"draft:{team_id}"
+    assert widget(app, "beside-left").value == versions[0]
     press(app, "ask-both")
     assert "RetrieveChat, as in its form" in texts(app)
 
@@ -83,8 +88,8 @@ def test_a_set_is_put_to_two_versions_and_compared(
 ) -> None:
     kitchen.script(*["Steeped at 80 degrees [1].", "For long."] * 2)
     app = open_view("Question sets")
-    app.get_by_key("evaluated-teams").set_value(versions).run()
-    app.get_by_key("evaluated-at-once").set_value(1).run()
+    widget(app, "evaluated-teams").set_value(versions).run()
+    widget(app, "evaluated-at-once").set_value(1).run()
     assert "2 to 40 calls of models, by the limits of the team" in texts(app)
     press(app, "put-set")
     assert not runs.live(OWNER, kind=KIND)

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from agentkit import events
 from agentkit.events import ModelCalled, ModelReplied, RunFinished
 from agentkit.ledger import queries, sides
+from agentkit.llm.calls.scripted import ScriptedClient
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle, texts
 from tests.app.test_compare import groups_of, told
@@ -149,6 +150,7 @@ def test_a_replay_that_differs_stops_there_and_shows_how(kitchen: ScriptableWork
     settle(again)
     assert "It was not run again. Critic would be asked something else now than in" in texts(again)
     assert "at its model call 2: its messages are the same" in texts(again)
+    assert isinstance(model.client, ScriptedClient)
     assert len(model.client.requests) == 3
     again.button(key="compare-differs").click().run()
     assert again.query_params["run"] == run.id

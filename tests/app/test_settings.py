@@ -28,7 +28,17 @@ from tests.servers.openai_server import Answer, OpenAIServer
 from tests.servers.raw_server import RawServer, measured
 
 KEY = "sk-a-secret-nobody-may-see"
-HEADERS = ["Models", "Tools", "Answers", "Store", "Limits", "Budgets", "Prices", "Versions"]
+HEADERS = [
+    "Models",
+    "Tools",
+    "Answers",
+    "Store",
+    "Sending runs",
+    "Limits",
+    "Budgets",
+    "Prices",
+    "Versions",
+]
 
 
 @pytest.fixture
@@ -291,7 +301,7 @@ def test_limits_are_those_in_force_with_their_variables(tmp_path: Path) -> None:
     assert "Most text of a document: **20,000,000 characters**" in shown
     assert "Most money in a chat: **no limit**" in shown
     assert [one for one in shown if one.startswith("Private web addresses: **allowed**")]
-    assert set(LIMITS) == set(CHOOSABLE) - {"default_model", "resume", "followups"}
+    assert set(LIMITS) == set(CHOOSABLE) - {"default_model", "resume", "followups", "fetch_pages"}
 
 
 def change(app: AppTest, name: str, text: str) -> AppTest:

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from agentkit.teams import Question, Team, teams
-from agentkit.teams.built.agents import Part
+from agentkit.teams.built.agents import Part, WrittenFunction
 from agentkit.teams.built.document import TeamDocument, read_document
 from agentkit.teams.built.flows import Plan
 from agentkit.teams.built.planning import choose_prompts
@@ -93,7 +93,13 @@ def whole_team(kind: str) -> dict[str, Any]:
     flow = fill_up(FLOWS[kind], make_row(FLOWS[kind], ["Agent1", "Agent2"]))
     if kind == "plan":  # else there is no place for prompts
         flow["prompts"] = "own"
-    return {"name": "Whole", "agents": [agents[0], second], "flow": flow}
+    functions = [make_row(WrittenFunction, [])]
+    return {
+        "name": "Whole",
+        "agents": [agents[0], second],
+        "flow": flow,
+        "functions": functions,
+    }
 
 
 FORM_AGENT: Any = next(one for one in list_fields(TeamDocument) if one.key == "agents").shape.part

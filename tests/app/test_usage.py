@@ -25,6 +25,9 @@ from agentkit.ui.text import figures
 from agentkit.ui.usage import words
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
+from tests.bench import month
+from tests.ledger.conftest import record
+from tests.ledger.test_steps import DONE
 from tests.soak import TIMES
 
 Ingest = Callable[[str, dict[str, str]], None]
@@ -58,8 +61,9 @@ def add_call(workspace: ScriptableWorkspace, **given: Any) -> None:
     workspace.database.insert("llm_calls", {**row, **given})
 
 
-def metrics(app: AppTest) -> dict[str, str]:
-    return {one.label: one.value for one in app.metric}
+def metrics(app: AppTest, which: int = 1) -> dict[str, str]:
+    """The figures by their names; of two of the same name the first, or with -1 the last."""
+    return {one.label: one.value for one in [*app.metric][::-which]}
 
 
 def open_tab(app: AppTest, name: str) -> None:
@@ -282,7 +286,7 @@ def test_figures_stand_against_the_days_before(workspace: ScriptableWorkspace) -
         add_call(workspace, cost=cost, finished_at=now - timedelta(days=days))
     app = open_page("usage", days="7 days")
     changes = {one.label: one.delta for one in app.metric}
-    assert (changes["Cost"], changes["Calls"]) == ("+50 %", "+0 %")
+    assert (changes["Cost"], changes["Calls"]) == ("+50 %", "")
     assert {one.delta for one in open_page("usage", days="All").metric} == {""}
 
 
@@ -334,8 +338,37 @@ def test_calls_stand_in_the_order_that_is_asked_for(workspace: ScriptableWorkspa
 
 def test_a_tab_asks_only_for_what_it_shows(workspace: ScriptableWorkspace) -> None:
     add_call(workspace)
-    for tab, tables in [("Overview", 1), ("Calls", 1), ("Speed", 2), ("Errors", 0)]:
+    shown = {"Overview": 1, "Calls": 1, "Speed": 2, "Errors": 0, "Tools": 0, "People": 0}
+    for tab, tables in shown.items():
         assert len(open_page("usage", tab=tab).dataframe) == tables, tab
+
+
+def test_tools_lookups_compression_and_people_have_their_tabs(
+    workspace: ScriptableWorkspace,
+) -> None:
+    chat = workspace.ledger.create_chat(OWNER, "Tea", "answer", "offline", "Kitchen")
+    record(workspace.ledger, DONE, owner=OWNER, chat_id=chat.id, at=datetime.now(UTC))
+    for tab, figure, expected in [
+        ("Tools", "Failed", "2 · 66.7 %"),
+        ("Look-ups", "Found nothing", "1 · 50.0 %"),
+        ("Compression", "Tokens saved", "600"),
+        ("People", "Asked", "2"),
+    ]:
+        app = open_page("usage", tab=tab)
+        assert metrics(app, -1)[figure] == expected
+    assert app.dataframe[0].value.changed.tolist() == [1]
+    narrowed = open_page("usage", tab="Tools", model="small")
+    assert "narrow nothing here" in " ".join(one.value for one in narrowed.caption)
+
+
+def test_many_calls_on_one_day_and_a_single_one_are_drawn(workspace: ScriptableWorkspace) -> None:
+    add_call(workspace)
+    for tab in ("Overview", "Calls", "Speed", "Errors"):
+        assert metrics(open_page("usage", tab=tab, days="Today"))["Calls"] == "1"
+    month.fill(workspace.database, 3_000, datetime(2026, 3, 1), texts=False)  # noqa: DTZ001
+    workspace.settings = replace(workspace.settings, usage_of_all=True)
+    app = open_page("usage", **{"from": "2026-03-01", "to": "2026-03-31"}, by="chat")
+    assert len(app.get("vega_lite_chart")) == 2
 
 
 def test_an_agent_goes_by_a_name_for_people(workspace: ScriptableWorkspace) -> None:

@@ -44,7 +44,7 @@ def test_a_budget_stops_a_question_and_a_click_lets_it_go_on(
     expect(course).to_contain_text("of $0.0100")
     page.get_by_role("tab", name="Bill").click()
     expect(page.get_by_text("add up to what their servers said")).to_be_visible()
-    assert driver.metric(page, "A question").startswith("$")
+    assert driver.metric(page, "Per question").startswith("$")
 
 
 def _enter_price(page: Page) -> None:

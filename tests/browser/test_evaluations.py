@@ -14,7 +14,7 @@ from agentkit.messages import text_of
 from tests.browser import driver
 from tests.browser.axe import violations
 from tests.browser.serving import App
-from tests.browser.test_teams import begin, field
+from tests.browser.team_forms import begin, field
 from tests.servers.openai_server import Answer, OpenAIServer
 
 LAMPS = {
@@ -111,7 +111,7 @@ def test_two_versions_answer_beside_each_other_and_are_measured(app: App, page: 
     sides = page.locator("[class*='st-key-beside-']").filter(has_text="RetrieveChat, version")
     expect(sides.filter(has_text="version 2")).to_contain_text("The lamp of Emden is amber")
     expect(sides.filter(has_text="version 1")).not_to_contain_text("amber")
-    expect(page.get_by_role("table")).to_contain_text("Emden.txt")
+    expect(page.get_by_role("row", name="Sources cited")).to_contain_text("Emden.txt")
     page.reload()
     expect(sides.filter(has_text="version 2")).to_contain_text("The lamp of Emden is amber")
     driver.settled(page)

@@ -185,7 +185,7 @@ def test_two_agents_whose_talk_is_compressed(teams: Page, app: App, server: Open
     driver.unfold(page.locator("#stMain"), "Writer")
     writer = row(page, 1)
     driver.unfold(writer.locator("[data-testid=stExpander]").last, "More")
-    switch(writer, "Compress config")
+    switch(writer, "Compression")
     choose(writer, "Mode", "COMPRESS")
     enter(writer.get_by_role("spinbutton", name="Trigger count"), "300")
     enter(writer.get_by_role("spinbutton", name="Leave last n"), "1")

@@ -67,6 +67,7 @@ def written(cli: Cli, papers: Path, judged: Path) -> Iterator[tuple[str, list[An
         ("eval DIR", ["eval", judged]),
         ("eval --set", ["eval", "--set", "Ours"]),
         ("team list", ["team", "list"]),
+        ("team eval", ["team", "eval", "answer", "Ours"]),
         ("collection list", ["collection", "list"]),
         ("collection export", ["collection", "export", "Documents", bundle]),
         ("collection import", ["collection", "import", bundle, "--name", "Copy"]),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agentkit.core.rates import Rates
 from agentkit.database import Database
-from agentkit.events import DocumentDone, MessageSent, ModelReplied, Purpose, Usage
+from agentkit.events import DocumentDone, Event, MessageSent, ModelReplied, Purpose, Usage
 from agentkit.ledger import Chat, Ledger, queries
 from agentkit.ledger.bill import buckets
 from agentkit.ledger.bill.buckets import Buckets
@@ -104,7 +104,8 @@ def test_questions_answers_with_evidence_and_documents_have_their_costs(
         said = MessageSent(
             new_id(), None, "A", "user", "assistant", "x", extra={"citations": citations}
         )
-        events = [call(Usage(input=5), cost=cost), call(Usage(input=5), cost=cost), said]
+        one, other = call(Usage(input=5), cost=cost), call(Usage(input=5), cost=cost)
+        events: list[Event] = [one, other, said]
         record(ledger, events, chat_id=chat.id)
 
     answer(1.0, [{"marker": 1}])

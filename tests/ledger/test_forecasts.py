@@ -17,7 +17,7 @@ from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.events import MessageSent, ModelCalled, ModelReplied, Usage
 from agentkit.ledger import Ledger
-from agentkit.ledger.forecasts import Forecast, find_forecast
+from agentkit.ledger.bill.forecasts import Forecast, find_forecast
 
 OWNER = "local"
 

@@ -181,7 +181,6 @@ def test_others_see_and_change_nothing(ledger: Ledger, chat: Chat) -> None:
     assert ledger.count_chats("other", "Rivers") == 0
     assert ask.of_messages(ledger, "other", ["m1"]) == {}
     assert ask.totals(ledger, ask.CallFilter("other")) == ask.Totals()
-    assert ask.known_values(ledger, "other", "model") == []
     assert ask.calls(ledger, ask.CallFilter("other")).empty
     for by in ("day", "model", "agent", "chat", "run"):
         assert ask.grouped(ledger, ask.CallFilter("other"), by).empty

@@ -5,8 +5,9 @@ are answered.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from agentkit import runs
@@ -102,9 +103,11 @@ def play(
     cells: ChatCells | None = None,
     retrieve: Callable[[str], list[Hit]] = look_up,
     planning: Planning | None = None,
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Played:
     """Let a team work in a run; its questions get the answers in their order, and stop the run when
-    there are none left. With `answer_s` nobody answers, and each waits for so long.
+    there are none left. With `answer_s` nobody answers, and each waits for so long. `more` is what
+    else the task is given.
     """
     permitted = set[str]() if allowed is None else allowed
     task = Task(
@@ -118,6 +121,7 @@ def play(
         tools=tools,
         allowed=permitted,
         cells=cells,
+        **more,
     )
     left, played = list(answers), Played()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentkit.ui.chat.live import Pace, after
+from agentkit.ui.chat.live import Pace, after, slowest_needed
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,16 @@ def test_all_pages_together_stay_under_half_a_core_where_the_slowest_pace_allows
         seen.append(seconds)
     assert len(set(seen[6:])) == 1, "it does not go to and fro"
     assert pages * cost / seconds <= 0.5 or seconds == 1.0
+
+
+@pytest.mark.parametrize(
+    ("answers", "seconds"), [(0, 0.125), (4, 0.125), (5, 0.25), (16, 0.5), (30, 1.0), (1000, 1.0)]
+)
+def test_many_answers_are_looked_at_less_often_at_once(answers: int, seconds: float) -> None:
+    assert slowest_needed(answers) == seconds
+    pace = Pace()
+    assert pace.seconds(answers) == seconds
+    assert pace.seconds(1) == seconds, "it gets faster only when the load is measured"
 
 
 def test_a_pace_is_measured_over_a_while(monkeypatch: pytest.MonkeyPatch) -> None:

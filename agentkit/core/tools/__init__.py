@@ -5,9 +5,11 @@ text.
 from agentkit.core.tools.arguments import parse_arguments
 from agentkit.core.tools.effects import Effects, effects, effects_of
 from agentkit.core.tools.loading import load_arguments
+from agentkit.core.tools.made import allowed_as, make_tool, schema_of
 from agentkit.core.tools.schema import function_schema
 from agentkit.core.tools.signature import is_async
 from agentkit.core.tools.text import Given, collecting, give, to_text
+from agentkit.core.tools.written import Written, find_names, read_function
 
 # The names of AutoGen.
 get_function_schema = function_schema
@@ -17,16 +19,22 @@ serialize_to_str = to_text
 __all__ = [
     "Effects",
     "Given",
+    "Written",
+    "allowed_as",
     "collecting",
     "effects",
     "effects_of",
+    "find_names",
     "function_schema",
     "get_function_schema",
     "give",
     "is_async",
     "load_arguments",
     "load_basemodels_if_needed",
+    "make_tool",
     "parse_arguments",
+    "read_function",
+    "schema_of",
     "serialize_to_str",
     "to_text",
 ]

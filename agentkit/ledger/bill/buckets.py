@@ -40,7 +40,7 @@ class Buckets:
     @property
     def total(self) -> float:
         """All of them."""
-        return sum(getattr(self, field.name) for field in fields(self))
+        return sum(float(getattr(self, field.name)) for field in fields(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,16 @@ class Mismatch:
     said: int
     """Tokens by the server's own figures."""
     counted: int
+
+
+def list_called(ledger: Ledger, owner: str) -> list[tuple[str, str]]:
+    """The servers and models that an owner's calls went to, those of most calls first."""
+    rows = ledger.database.rows(
+        """select provider, model from llm_calls where owner = ? and model <> ''
+        group by all order by count(*) desc, provider, model""",
+        [owner],
+    )
+    return [(row["provider"], row["model"]) for row in rows]
 
 
 def sum_buckets(ledger: Ledger, chosen: CallFilter) -> Buckets:

@@ -21,6 +21,10 @@ By = Literal[
     "model", "agent", "team", "chat", "purpose", "owner", "provider", "collection", "status", "run"
 ]
 Order = Literal["cost", "tokens", "calls", "failed", "p95_s"]
+Times = Literal["none", "short", "first", "whole"]
+"""Which times are found, as sorting them takes longest: none; the median and the 95th percentile;
+those and the first word's; or all that Sums has.
+"""
 OTHERS = "\0others"
 """The key of what is not among the largest groups."""
 _TIMED = "c.status = 'ok' and c.purpose = 'chat'"
@@ -83,10 +87,12 @@ def has_calls(ledger: Ledger, calls: CallFilter) -> bool:
     return ledger.database.value(sql, values) is not None
 
 
-def measure(ledger: Ledger, calls: CallFilter) -> Sums:
+def measure(ledger: Ledger, calls: CallFilter, times: Times = "whole") -> Sums:
     """Sums over all calls that the filter means."""
     where, values = calls.where()
-    row = ledger.database.row(f"select {_sums(calls)} from llm_calls c where {where}", values)
+    row = ledger.database.row(
+        f"select {_sums(calls, times)} from llm_calls c where {where}", values
+    )
     assert row is not None  # an aggregate without groups always gives one row
     return Sums(**row)
 
@@ -136,13 +142,13 @@ def over_time(
 
 
 def totals_over_time(
-    ledger: Ledger, calls: CallFilter, zone: str, hours: int = 24
+    ledger: Ledger, calls: CallFilter, zone: str, hours: int = 24, times: Times = "whole"
 ) -> pandas.DataFrame:
     """The sums of each step of so many `hours`: rows of `hour` and what Sums has."""
     where, values = calls.where()
     step = local_step("c.finished_at", zone, *find_span(ledger, calls), hours)
     return ledger.database.frame(
-        f"""select {step} as hour, {_sums(calls)} from llm_calls c
+        f"""select {step} as hour, {_sums(calls, times)} from llm_calls c
         where {where} group by all order by hour""",
         values,
     )
@@ -173,6 +179,7 @@ def by_groups(
     *,
     order: Order = "cost",
     limit: int = 500,
+    times: Times = "whole",
 ) -> pandas.DataFrame:
     """The sums of each group, and with `second` of each of those within it: `first`, `second` and
     what Sums has, the largest first.
@@ -181,7 +188,7 @@ def by_groups(
     keys = f"{KEYS[first]} as first" + (f", {KEYS[second]} as second" if second else "")
     ordered = "prompt_tokens + completion_tokens" if order == "tokens" else order
     return ledger.database.frame(
-        f"""select {keys}, {_sums(calls)} from llm_calls c where {where} group by all
+        f"""select {keys}, {_sums(calls, times)} from llm_calls c where {where} group by all
         order by {ordered} desc nulls last, calls desc, first limit {limit}""",
         values,
     )
@@ -241,13 +248,14 @@ def known_values(ledger: Ledger, calls: CallFilter) -> dict[str, list[str]]:
     return {name: sorted(found or []) for name, found in (row or {}).items()}
 
 
-def _sums(calls: CallFilter) -> str:
-    """The columns of Sums; each list of shares is sorted once."""
+def _sums(calls: CallFilter, times: Times) -> str:
+    """The columns of Sums, with these times; each list of shares is sorted once."""
     meant = {calls.purpose, *calls.purposes} - {""}
     timed = _TIMED if meant != {"embedding"} else "c.status = 'ok'"
-    times = f"quantile_cont(c.seconds, [0.5, 0.95, 0.99]) filter ({timed})"
-    firsts = f"quantile_cont(c.first_token_s, [0.5, 0.95]) filter ({ANSWERED})"
-    return f"""count(*) as calls,
+    return _COUNTED + _TIMES[times].format(timed=timed)
+
+
+_COUNTED = f"""count(*) as calls,
     count(*) filter (c.status = 'failed') as failed,
     count(*) filter (c.status = 'cached') as cached,
     count(*) filter (c.attempt > 1) as retries,
@@ -256,10 +264,19 @@ def _sums(calls: CallFilter) -> str:
     coalesce(sum({COMPLETION}), 0)::bigint as completion_tokens,
     coalesce(bool_or(c.estimated), false) as estimated,
     sum({COST}) as cost,
-    count(*) filter ({COST} is null and {PROMPT} + {COMPLETION} > 0) as unpriced,
-    ({times})[1]::double as p50_s,
-    ({times})[2]::double as p95_s,
-    ({times})[3]::double as p99_s,
-    ({firsts})[1]::double as first_token_p50_s,
-    ({firsts})[2]::double as first_token_p95_s,
-    quantile_cont({_SPEED}, 0.5) filter ({timed} and {COMPLETION} > 0)::double as tokens_per_s"""
+    count(*) filter ({COST} is null and {PROMPT} + {COMPLETION} > 0) as unpriced"""
+_ALL = "quantile_cont(c.seconds, [0.5, 0.95, 0.99]) filter ({timed})"
+_FIRST = f"quantile_cont(c.first_token_s, [0.5, 0.95]) filter ({ANSWERED})"
+_TWO = _ALL.replace(", 0.99", "")
+_SHORT = f", ({_TWO})[1]::double as p50_s, ({_TWO})[2]::double as p95_s"
+_TIMES: dict[Times, str] = {
+    "none": "",
+    "short": _SHORT,
+    "first": f"""{_SHORT},
+    quantile_cont(c.first_token_s, 0.5) filter ({ANSWERED})::double as first_token_p50_s""",
+    "whole": f""",
+    ({_ALL})[1]::double as p50_s, ({_ALL})[2]::double as p95_s, ({_ALL})[3]::double as p99_s,
+    ({_FIRST})[1]::double as first_token_p50_s, ({_FIRST})[2]::double as first_token_p95_s,
+    quantile_cont({_SPEED}, 0.5) filter ({{timed}} and {COMPLETION} > 0)::double
+        as tokens_per_s""",
+}

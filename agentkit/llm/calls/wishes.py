@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast, get_args
 
 from agentkit.core import bus
@@ -38,6 +38,8 @@ _ABOUT_VALUE = re.compile(
 """Words of a refusal after which another value of the same parameter may be taken."""
 _REFUSALS = (ModelError, BadModelReply)
 Key = tuple[str, str, str]
+Own = Mapping[str, Mapping[str, Any]]
+"""Parameters by the names of agents."""
 _refused: dict[tuple[Key, str], str] = {}
 """By connection and name: the value that it refused, as JSON has it; empty for any."""
 _renamed: set[tuple[Key, str]] = set()
@@ -86,6 +88,8 @@ def _check_number(name: str, value: object) -> None:
 
 
 NOTHING = Parameters()
+_NAMES = frozenset([*Parameters.__dataclass_fields__, "response_format", "tool_choice"])
+"""What may be refused of a call's parameters."""
 
 
 def check_instructions(text: str) -> str:
@@ -107,6 +111,23 @@ class Wishes:
     parameters: Parameters = NOTHING
     told: set[tuple[str, str]] = field(default_factory=set)
     """Models, by their ids, and parameters of which it was told that they are refused."""
+    own: Own = field(default_factory=dict)
+    """What single agents are set to."""
+
+    def find_of(self, agent: str) -> dict[str, Any]:
+        """The parameters with which this agent asks where the server has them."""
+        shared = self.parameters.to_request() if agent in self.agents else {}
+        return {**shared, **self.own.get(agent, {})}
+
+
+@contextmanager
+def setting_agents(own: Own) -> Iterator[None]:
+    """Let agents ask with these parameters in the enclosed work: a server that refuses one is asked
+    without it, as with what a person wishes.
+    """
+    known = _active.get()
+    with wished(replace(known, told=set(known.told), own={**known.own, **own})):
+        yield
 
 
 _NO_WISHES = Wishes(frozenset())
@@ -144,9 +165,12 @@ def to_sendable(model: Model, options: Mapping[str, Any], agent: str) -> dict[st
     """The parameters as this model takes them: without those that it has refused, which is told
     once.
     """
-    wishes, key, sent = _find(agent), _key(model), dict(options)
-    for name, value in wishes.parameters.to_request().items():
-        if options.get(name) != value:
+    wishes, key, sent = _active.get(), _key(model), dict(options)
+    asked = wishes.find_of(agent)
+    if "tool_choice" in asked and not sent.get("tools"):
+        sent.pop("tool_choice", None)  # servers refuse it where there is nothing to choose
+    for name, value in asked.items():
+        if sent.get(name) != value:
             continue  # the call says otherwise
         if _is_refused(key, name, value):
             del sent[name]
@@ -163,7 +187,7 @@ def learn_refusal(error: ModelError, model: Model, sent: Mapping[str, Any], agen
     if type(error) not in _REFUSALS:
         return False
     said = str(error)
-    for name, wish in _find(agent).parameters.to_request().items():
+    for name, wish in _active.get().find_of(agent).items():
         newer = _NEWER.get(name, name)
         was_sent = wish in (sent.get(name), sent.get(newer))
         if was_sent and re.search(rf"\b({name}|{newer})\b", said):
@@ -184,7 +208,7 @@ def _learn(key: Key, name: str, wish: object, said: str, *, is_renamed: bool) ->
 
 def recall_refusals(told: Sequence[ParameterRefused], model: Model) -> set[tuple[str, str]]:
     """What was told before of this model's refusals: it is known again, and not told again."""
-    names = Parameters.__dataclass_fields__  # pictures are refused by an event of this kind, too
+    names = _NAMES  # pictures are refused by an event of this kind, too
     known: set[tuple[str, str]] = set()
     for one in told:
         if one.model_id == model.id and one.parameter in names:

@@ -22,7 +22,7 @@ from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 from agentkit import private
 from agentkit.core import stopping
 from agentkit.core.address import without_login
-from agentkit.documents import SUPPORTED
+from agentkit.documents import SUPPORTED, DocumentText, Limits, read_document
 from agentkit.errors import FetchFailed, StoreError
 from agentkit.messages import new_id
 from agentkit.retrieval.types import Source
@@ -83,6 +83,19 @@ def fetch(url: str, settings: Settings) -> Source:
         ) from error
     finally:
         timer.cancel()
+
+
+def read_page(url: str, settings: Settings) -> DocumentText:
+    """What stands at the address, as text, read in a process of its own; nothing of it is kept.
+
+    Raises FetchFailed, also for addresses that are not public, DocumentError, and Stopped.
+    """
+    source = fetch(url, settings)
+    try:
+        return read_document(source.path, source.name, Limits.from_settings(settings))
+    finally:
+        with suppress(OSError):
+            source.path.unlink()
 
 
 def source_at(url: str, settings: Settings) -> Source:

@@ -11,6 +11,9 @@ from agentkit.options import InputMode
 Share = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^\s][^\n\r\t]*$")]
+ToolName = Annotated[str, Field(min_length=1, max_length=130, pattern=r"^[^\s][^\n\r\t]*$")]
+Policy = Literal["never", "first", "always"]
+Mark = Literal["as_declared", "harmless", "dangerous"]
 
 
 class Part(BaseModel):
@@ -66,10 +69,29 @@ class Code(Part):
 class ToolUse(Part):
     """A tool that an agent may call."""
 
-    name: Name
-    """Its name: of a built-in tool, or of one of the person's own."""
-    approval: Literal["never", "first", "always"] = "always"
-    """When the person is asked before it runs; harmless tools run unasked."""
+    name: ToolName
+    """Its name: of a built-in tool, of a function of the team or of AGENTKIT_TOOLS, or
+    `server/tool` of an MCP server.
+    """
+    approval: Policy = "always"
+    """When the person is asked before a dangerous tool runs: never, before its first call in a
+    chat, or always.
+    """
+    marked: Mark = "as_declared"
+    """Harmless tools run unasked; `as_declared` is what the tool says of itself, dangerous where
+    it says nothing.
+    """
+
+
+class WrittenFunction(Part):
+    """A Python function that stands in the team: it runs in the kernel of the chat."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
+    """What it is called; agents are given it by this name."""
+    code: Annotated[str, Field(max_length=20_000)]
+    """Its code, with what it imports; the docstring and the types tell the model how to call it."""
+    marked: Literal["harmless", "dangerous"] = "dangerous"
+    """Whether it runs unasked where an agent's tool says nothing else."""
 
 
 class Documents(Part):

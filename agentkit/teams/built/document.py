@@ -9,11 +9,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from agentkit.errors import ConfigError
-from agentkit.teams.built.agents import AgentDocument, Name, Part
+from agentkit.teams.built.agents import AgentDocument, Name, Part, WrittenFunction
 from agentkit.teams.built.flows import Flow
 
 VERSION: Literal[1] = 1
 MOST_AGENTS = 50
+MOST_FUNCTIONS = 50
 LONGEST = 2_000_000
 """Characters of a document."""
 _SHOWN = 8
@@ -35,6 +36,10 @@ class TeamDocument(Part):
     """Who is in it."""
     flow: Flow
     """How they work together."""
+    functions: Annotated[list[WrittenFunction], Field(max_length=MOST_FUNCTIONS)] = Field(
+        default_factory=list
+    )
+    """Functions of its own that its agents may be given as tools."""
 
     def agent(self, name: str) -> AgentDocument:
         """The agent of that name; raises ConfigError."""

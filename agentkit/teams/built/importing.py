@@ -89,7 +89,7 @@ def import_team(text: str | bytes) -> Imported:
         data = json.loads(plain.lstrip("\ufeff"))
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"The team cannot be read: it is no JSON ({error}).") from error
-    if "flow" in data or "format" in data:
+    if {"flow", "format"} & data.keys() or isinstance(data.get("version"), int):
         return Imported(read_document(data))
     return import_studio(data)
 

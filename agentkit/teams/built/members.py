@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentkit.agents.compressible import CompressibleAgent
 from agentkit.agents.dialog.agents import DictDialogAgent
-from agentkit.conversation import ConversableAgent, compression, register_function
+from agentkit.conversation import ConversableAgent, compression
 from agentkit.conversation.compression.shape import Messages
-from agentkit.errors import ConfigError
+from agentkit.core import bus
+from agentkit.events import Noted
 from agentkit.llm.model import Model
 from agentkit.messages import AnyMessage, has_calls, text_of
 from agentkit.teams.approval import Unasked
@@ -22,11 +22,14 @@ from agentkit.teams.built.agents import (
     Ending,
     ModelChoice,
     ToolUse,
+    WrittenFunction,
 )
 from agentkit.teams.built.document import TeamDocument
-from agentkit.teams.built.tools import BUILT_IN, guard
+from agentkit.teams.built.offers.catalog import CATALOG, choose_offer, make_offers
+from agentkit.teams.built.offers.running import make_written
+from agentkit.teams.built.tools import Asking, guard, mark, offer_tool
 from agentkit.teams.ending import is_ending
-from agentkit.teams.findings import Findings
+from agentkit.teams.findings import FIND, SEARCH, Findings
 from agentkit.teams.memory.long_memory import keep_short
 from agentkit.teams.task import LookUp, Note, Task
 from agentkit.teams.tools import CODE, Runner, explain_code, find_cells
@@ -97,25 +100,26 @@ class Members:
         if known.documents:
             self.shelf(known.documents).offer(caller, executor)
         for use in self.list_uses(known):
-            tool = guard(self.tool(use.name), executor.name, self._task.allowed, use.approval)
-            about = str(inspect.getdoc(tool))
-            register_function(
-                tool, caller=caller, executor=executor, name=use.name, description=about
-            )
+            if tool := self.tool(use, executor.name):
+                asking = Asking(executor.name, self._task.allowed, use.approval, self._task.agreed)
+                offer_tool(use.name, guard(tool, asking), caller, executor)
 
     def list_uses(self, known: AgentDocument) -> list[ToolUse]:
         """What an agent may call: the named tools, then the person's own where it may."""
+        there = (SEARCH, FIND) if known.documents else ()  # the documents bring them
+        uses = [use for use in known.tools if use.name not in there]
         if not known.own_tools:
-            return known.tools
+            return uses
+        own = [tool.__name__ for tool in self._task.tools]
         named = {use.name for use in known.tools}
-        own = {tool.__name__ for tool in self._task.tools} - named
-        names = [tool.__name__ for tool in self._task.tools if tool.__name__ in own]
-        return [*known.tools, *(ToolUse(name=name) for name in names)]
+        return [*uses, *(ToolUse(name=name) for name in own if name not in named)]
 
     def close(self) -> None:
         """Let go of the places where code ran."""
         for runner in self.runners:
             runner.close()
+        if self._task.served:
+            self._task.served.close()
 
     def notes(self) -> list[Note]:
         """What those who ran code want the person to know; it may grow."""
@@ -207,16 +211,39 @@ class Members:
             found = found.elsewhere(*self._task.look_into(documents.collection))
         return found if documents.exact else found.without_exact()
 
-    def tool(self, name: str) -> Callable[..., Any]:
-        """The function of that name; raises ConfigError."""
+    def tool(self, use: ToolUse, agent: str) -> Callable[..., Any] | None:
+        """The tool, as the agent that runs it can; None for one that cannot run here, which the
+        person is told. Raises ConfigError for one that there is not.
+        """
+        found = self._find_tool(use.name, agent)
+        return mark(found, use.marked) if found else None
+
+    def _find_tool(self, name: str, agent: str) -> Callable[..., Any] | None:
+        if "/" in name:
+            return self._find_served(name, agent)
+        written = {one.name: one for one in self.document.functions}
+        if name in written:
+            return self._make_written(written[name], agent)
         own = {tool.__name__: tool for tool in self._task.tools}
-        known = {**own, **BUILT_IN}
-        if name not in known:
-            raise ConfigError(
-                f"There is no tool {name!r}; there are {', '.join(sorted(known))}. Functions"
-                " of your own stand in the files that AGENTKIT_TOOLS names."
-            )
-        return known[name]
+        if name in CATALOG or name not in own:
+            return choose_offer(make_offers(self._task, self._found, agent), name)
+        return own[name]
+
+    def _make_written(self, function: WrittenFunction, agent: str) -> Callable[..., Any] | None:
+        cells = find_cells(self._task)
+        if cells is None:
+            told = f"{function.name} was left out: nothing on this machine can isolate code."
+            bus.emit(Noted(agent, told))
+            return None
+        return make_written(function, cells, agent)
+
+    def _find_served(self, name: str, agent: str) -> Callable[..., Any] | None:
+        served = self._task.served
+        tool = served.find(name) if served else None
+        if tool is None:
+            told = f"{name} was left out: the Settings page does not allow it, or not any more."
+            bus.emit(Noted(agent, told))
+        return tool
 
 
 class LoneRunner(Runner):

@@ -9,6 +9,7 @@ from typing import Any
 from agentkit.agents.rewoo import FunctionAction
 from agentkit.agents.rewoo.executor import Action
 from agentkit.agents.rewoo.prompts import SOLVER_PROMPT_CN, SOLVER_PROMPT_EN
+from agentkit.core.tools import allowed_as
 from agentkit.errors import Stopped
 from agentkit.llm.compatible.wrapper import OpenAIWrapper
 from agentkit.messages import Message
@@ -16,6 +17,7 @@ from agentkit.teams import planning
 from agentkit.teams.built.agents import AgentDocument, ModelChoice
 from agentkit.teams.built.flows import Plan
 from agentkit.teams.built.members import Members
+from agentkit.teams.built.tools import name_call
 from agentkit.teams.findings import Findings
 from agentkit.teams.planning import (
     Material,
@@ -49,12 +51,15 @@ def plan_first(flow: Plan, members: Members, task: Task, found: Findings) -> Ans
     shelf = members.shelf(planner.documents) if planner.documents else None
     material = Material(prompts, shelf, bool(shelf and shelf.finds_exact), read_out)
     uses = members.list_uses(planner)
+    made = {name_call(use.name): members.tool(use, flow.planner) for use in uses}
+    tools = {name: tool for name, tool in made.items() if tool is not None}
     setup = Setup(
         prompts,
         limits,
-        make_actions(material, {use.name: members.tool(use.name) for use in uses}),
+        make_actions(material, tools),
         **to_settings(flow),
-        policies={use.name: use.approval for use in uses},
+        policies={name_call(use.name): use.approval for use in uses},
+        permits={name: allowed_as(tool, name) for name, tool in tools.items()},
         models=_find_models(flow, members),
     )
     return planning.carry_out(task, found, setup)

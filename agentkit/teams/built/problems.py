@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from agentkit.agents.retrieve_chat.prompts import fill_prompt
 from agentkit.agents.rewoo import ReWOOProtocol
-from agentkit.errors import AgentkitError, ConfigError
-from agentkit.teams.built.agents import AgentDocument
+from agentkit.core.tools import read_function
+from agentkit.errors import AgentkitError, ConfigError, WrongArgument
+from agentkit.teams.built.agents import AgentDocument, WrittenFunction
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
     CitedAnswer,
@@ -26,6 +27,7 @@ from agentkit.teams.built.flows import (
     TwoAgents,
     Werewolf,
 )
+from agentkit.teams.built.offers.catalog import CATALOG
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,9 @@ def find_problems(
 ) -> list[Problem]:
     """All that is wrong; of models and tools only where it is said which there are."""
     problems = [*_find_doubles(document), *_find_unknown_names(document)]
+    problems += _check_functions(document.functions)
+    if tools is not None:
+        tools = [*tools, *(one.name for one in document.functions)]
     for place, agent in enumerate(document.agents, start=1):
         problems += _check_agent(agent, f"agents[{place}]", models, tools)
     return [*problems, *_check_flow(document)]
@@ -72,6 +77,22 @@ def _find_doubles(document: TeamDocument) -> Iterator[Problem]:
         yield from _when(
             count > 1, "agents", f"{count} agents are called {name!r}; give each its own name"
         )
+
+
+def _check_functions(functions: Sequence[WrittenFunction]) -> Iterator[Problem]:
+    """Whether each can be offered to a model; none of them runs for that."""
+    counts = Counter(one.name for one in functions)
+    for number, one in enumerate(functions, start=1):
+        place = f"functions[{number}].name"
+        yield from _when(
+            counts[one.name] > 1, place, f"there are several functions {one.name!r}; rename one"
+        )
+        text = f"{one.name!r} is the name of a built-in tool; choose another"
+        yield from _when(one.name in CATALOG, place, text)
+        try:
+            read_function(one.code, one.name)
+        except WrongArgument as error:
+            yield Problem(f"functions[{number}].code", str(error))
 
 
 def _find_unknown_names(document: TeamDocument) -> Iterator[Problem]:

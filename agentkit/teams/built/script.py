@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from agentkit.mcp.servers import ToolServer
 from agentkit.teams.built.agents import AgentDocument, Code, CompressConfig, ModelChoice
 from agentkit.teams.built.dialogue import HOST, list_names, to_schema
 from agentkit.teams.built.document import TeamDocument
@@ -28,6 +29,7 @@ from agentkit.teams.built.flows import (
 )
 from agentkit.teams.built.members import DEFAULT_PROMPT
 from agentkit.teams.built.problems import check_document
+from agentkit.teams.built.script_tools import needs_documents, write_tools
 from agentkit.teams.built.talking import LIBRARY, to_retrieve_config
 from agentkit.teams.built.writing import (
     list_imports,
@@ -38,12 +40,13 @@ from agentkit.teams.built.writing import (
     write_whole,
 )
 from agentkit.teams.conversing import USER
+from agentkit.teams.findings import FIND, SEARCH
 from agentkit.teams.tools import explain_code
 
 _CELL = "# %%"
 _TAKEN = (
     "LLM MODEL COLLECTION ends everybody find found group library manager own parser proxy"
-    " question result results retrieve said speakers tools user votes workspace"
+    " question result results retrieve said served servers speakers tools user votes workspace"
 )
 """Names of variables that a script has."""
 _MODEL = """MODEL = {
@@ -58,24 +61,22 @@ workspace = Workspace(load_settings())
 retrieve = partial(workspace.library.retrieve, "local", [COLLECTION])
 find = partial(workspace.library.find_passages, "local", [COLLECTION])
 found = Findings.over(retrieve, find)"""
-_TOOLS = """# Tools of your own are the functions of the files that AGENTKIT_TOOLS names.
-own = load_tools(os.environ.get("AGENTKIT_TOOLS", ""))
-tools = {**BUILT_IN, **{tool.__name__: tool for tool in own}}"""
 _QUESTION = 'question = " ".join(sys.argv[1:]) or input("Question: ")'
 
 
-def write_script(document: TeamDocument) -> str:
+def write_script(document: TeamDocument, servers: Sequence[ToolServer] = ()) -> str:
     """Python that makes the agents and asks them; raises ConfigError for a team that cannot work.
 
     The model is that of OPENAI_MODEL at OPENAI_BASE_URL; the question is the script's argument.
+    `servers`: those whose tools the agents may use; they stand in it without secrets.
     """
     check_document(document)
-    return _Script(document).write()
+    return _Script(document, servers).write()
 
 
-def write_notebook(document: TeamDocument) -> str:
+def write_notebook(document: TeamDocument, servers: Sequence[ToolServer] = ()) -> str:
     """The same as a notebook (nbformat 4.5), a cell for each part."""
-    parts = write_script(document).split(f"{_CELL}\n")
+    parts = write_script(document, servers).split(f"{_CELL}\n")
     cells = [_to_cell(number, part.strip("\n")) for number, part in enumerate(parts)]
     notebook = {
         "cells": cells,
@@ -97,8 +98,8 @@ def _to_cell(number: int, text: str) -> dict[str, Any]:
 class _Script:
     """Writes the parts of a script one after the other."""
 
-    def __init__(self, document: TeamDocument) -> None:
-        self._document = document
+    def __init__(self, document: TeamDocument, servers: Sequence[ToolServer]) -> None:
+        self._document, self._servers = document, servers
         self._flow: Any = document.flow
         self._names = _name_variables(document)
 
@@ -112,8 +113,7 @@ class _Script:
         yield f"\n{_MODEL}\n{_QUESTION}"
         if self._looks_up:
             yield f"\n{_DOCUMENTS}"
-        if any(agent.tools or agent.own_tools for agent in self._document.agents):
-            yield f"\n{_TOOLS}"
+        yield from write_tools(self._document, self._servers)
         yield f"\n{_CELL}"
         for agent in self._document.agents:
             yield from self._make(agent)
@@ -126,7 +126,7 @@ class _Script:
         flow = self._document.flow
         asks = isinstance(flow, RetrieveChat) and flow.retrieve_config.vector_db == "collection"
         fixed = isinstance(flow, CitedAnswer | Research | FieldTable | Werewolf)
-        return by_agents or asks or fixed
+        return by_agents or asks or fixed or needs_documents(self._document)
 
     def _make(self, agent: AgentDocument) -> Iterator[str]:
         if isinstance(self._flow, Plan | CitedAnswer | Research | FieldTable | Werewolf):
@@ -156,13 +156,8 @@ class _Script:
             shelf = "found" if agent.documents.exact else "found.without_exact()"
             yield f"{shelf}.offer({variable}, {executor})"
         for use in agent.tools:
-            given = {
-                "caller": variable,
-                "executor": executor,
-                "name": repr(use.name),
-                "description": f"getdoc(tools[{use.name!r}])",
-            }
-            yield write_call("register_function", given, f"tools[{use.name!r}]")
+            if not (agent.documents and use.name in (SEARCH, FIND)):
+                yield f"offer_tool({use.name!r}, tools[{use.name!r}], {variable}, {executor})"
         if agent.own_tools:
             named = [use.name for use in agent.tools]
             yield f"for tool in [tool for tool in own if tool.__name__ not in {named!r}]:"

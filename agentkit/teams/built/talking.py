@@ -96,7 +96,7 @@ def talk_in_group(flow: Group, members: Members, task: Task, found: Findings) ->
         members.offer(name, members[name], members[name])
     talk = recall_talk(task)
     told = as_told(talk, GROUP, flow.writer)
-    group = WatchedGroup(agents, told, **_to_settings(flow, members))
+    group = WatchedGroup(agents, told, **to_group_settings(flow, members))
     manager = GroupChatManager(
         group,
         GROUP,
@@ -130,7 +130,7 @@ def _is_writers_end(writer: str, ends: Callable[[AnyMessage], bool], message: An
     return ends(message)
 
 
-def _to_settings(flow: Group, members: Members) -> dict[str, Any]:
+def to_group_settings(flow: Group, members: Members) -> dict[str, Any]:
     """The arguments of GroupChat beside agents and messages."""
     settings: dict[str, Any] = {
         "max_round": flow.max_round,

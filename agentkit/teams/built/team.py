@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agentkit.llm.calls.wishes import setting_agents
 from agentkit.teams.built import dialogue, fixed, planning, talking
 from agentkit.teams.built.agents import AgentDocument
 from agentkit.teams.built.document import TeamDocument, read_document
@@ -24,9 +25,12 @@ from agentkit.teams.built.flows import (
 from agentkit.teams.built.members import Members
 from agentkit.teams.built.problems import check_document
 from agentkit.teams.findings import Findings
+from agentkit.teams.planning_settings import READER
 from agentkit.teams.task import Answer, Task, Team
 from agentkit.teams.werewolf.game import MODERATOR
 
+SELECTING = "speaker_selection_agent"
+"""Whose model chooses who speaks next in a group."""
 Play = Callable[[Any, Members, Task, Findings], Answer]
 _PLAY: Mapping[type, Play] = {
     Single: talking.answer_alone,
@@ -55,10 +59,11 @@ def build_team(document: TeamDocument, team_id: str) -> Team:
     def work(task: Task) -> Answer:
         found = Findings(task)
         members = Members(document, task, found)
-        try:
-            return _PLAY[type(document.flow)](document.flow, members, task, found)
-        finally:
-            members.close()
+        with setting_agents(_list_parameters(document)):
+            try:
+                return _PLAY[type(document.flow)](document.flow, members, task, found)
+            finally:
+                members.close()
 
     return Team(
         team_id,
@@ -75,6 +80,17 @@ def build_team(document: TeamDocument, team_id: str) -> Team:
         speaks_in_fields=isinstance(flow, Dialogue | FieldTable | Werewolf),
         keeps_secrets=isinstance(flow, Werewolf) and flow.seat,
     )
+
+
+def _list_parameters(document: TeamDocument) -> dict[str, dict[str, Any]]:
+    """With what each agent's model is asked, by the agent's name."""
+    given = {agent.name: agent.llm.to_parameters() for agent in document.agents if agent.llm}
+    flow = document.flow
+    if isinstance(flow, Plan) and flow.planner in given:
+        given[READER] = given[flow.planner]
+    if isinstance(flow, Group) and flow.select_speaker_auto_llm_config:
+        given[SELECTING] = flow.select_speaker_auto_llm_config.to_parameters()
+    return given
 
 
 def _needs_model(document: TeamDocument) -> bool:

@@ -28,7 +28,13 @@ _IMPORTS: Sequence[tuple[str, str]] = (
     ("agentkit.llm", "Model"),
     ("agentkit.llm.calls.openai_client", "OpenAIClient"),
     ("agentkit.messages", "has_calls"),
+    ("agentkit.mcp.servers", "AllowedTool"),
+    ("agentkit.mcp.servers", "ServerList"),
+    ("agentkit.mcp.servers", "ToolServer"),
+    ("agentkit.mcp.servers", "confirmed"),
+    ("agentkit.mcp.serving", "ServedTools"),
     ("agentkit.retrieval.types", "Scope"),
+    ("agentkit.retrieval.web.fetching", "read_page"),
     ("agentkit.teams", "Question"),
     ("agentkit.teams", "Task"),
     ("agentkit.teams.built.agents", "Ending"),
@@ -38,6 +44,10 @@ _IMPORTS: Sequence[tuple[str, str]] = (
     ("agentkit.teams.built.members", "LoneRunner"),
     ("agentkit.teams.built.members", "ends_with"),
     ("agentkit.teams.built.members", "make_shortener"),
+    ("agentkit.teams.built.offers.reading", "make_fetcher"),
+    ("agentkit.teams.built.offers.reading", "make_reader"),
+    ("agentkit.teams.built.offers.running", "run_isolated"),
+    ("agentkit.teams.built.offers.tables", "make_querier"),
     ("agentkit.teams.built.planning", "Speakers"),
     ("agentkit.teams.built.planning", "choose_prompts"),
     ("agentkit.teams.built.planning", "make_actions"),
@@ -47,6 +57,8 @@ _IMPORTS: Sequence[tuple[str, str]] = (
     ("agentkit.teams.built.talking", "choose_speaker"),
     ("agentkit.teams.built.team", "build_team"),
     ("agentkit.teams.built.tools", "BUILT_IN"),
+    ("agentkit.teams.built.tools", "name_call"),
+    ("agentkit.teams.built.tools", "offer_tool"),
     ("agentkit.teams.findings", "Findings"),
     ("agentkit.teams.own_tools", "load_tools"),
     ("agentkit.teams.planning", "Material"),
@@ -95,7 +107,7 @@ def write_plan(flow: Plan, planner: AgentDocument, solver: AgentDocument) -> Ite
     yield write_call("flow = Plan", _to_changed(flow))
     yield "prompts = choose_prompts(flow, question)"
     yield f"material = {write_call('Material', _to_material(flow, planner))}"
-    used = "".join(f"{use.name!r}: tools[{use.name!r}], " for use in planner.tools)
+    used = "".join(f"name_call({use.name!r}): tools[{use.name!r}], " for use in planner.tools)
     own = ", **{tool.__name__: tool for tool in own}" if planner.own_tools else ""
     used = used.removesuffix(", ") + own
     yield f"actions = make_actions(material, {{{used.removeprefix(', ')}}})"

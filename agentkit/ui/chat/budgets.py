@@ -16,9 +16,9 @@ from agentkit.reasons import end_from_json
 from agentkit.teams import Question
 from agentkit.ui.composer import composer
 from agentkit.ui.shared import state
+from agentkit.ui.shared.budgets import amount, describe, read_courses
 from agentkit.ui.steps.turns import Turn
 from agentkit.ui.text import markdown
-from agentkit.ui.usage.budgets import amount, describe, read_courses
 
 _MORE = 1.5
 """How far a click raises a budget: by half, and beyond what the next call needs."""

@@ -13,11 +13,13 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit import runs
 from agentkit.events import DocumentProgress, HumanInputRequested, MessageSent
 from agentkit.runs import Run
 from agentkit.teams import Team
 from agentkit.ui.chat import source
 from agentkit.ui.composer import choices, requests
+from agentkit.ui.shared import state
 from agentkit.ui.steps import cells, draw, wording
 from agentkit.ui.steps.chat import excerpt, is_whole
 from agentkit.ui.steps.flow import draw_flow
@@ -37,9 +39,15 @@ much.
 """
 
 
+_TOGETHER = 32
+"""How many looks a second all live answers may take: who waits for what a load shows waits too long
+where many ask within a moment.
+"""
+
+
 class Pace:
-    """Doubles and halves the time between two looks by the processor time that the process
-    takes.
+    """Doubles and halves the time between two looks by the processor time that the process takes;
+    it doubles at once when there are many answers to look at.
     """
 
     def __init__(self) -> None:
@@ -47,16 +55,28 @@ class Pace:
         self._seconds = _FASTEST_S
         self._since = (time.monotonic(), time.process_time())
 
-    def seconds(self) -> float:
-        """Seconds between two looks from now on; to be asked at every look."""
+    def seconds(self, answers: int = 1) -> float:
+        """Seconds between two looks from now on, while so many answers are looked at; to be asked
+        at every look.
+        """
         with self._lock:
+            self._seconds = max(self._seconds, slowest_needed(answers))
             now = (time.monotonic(), time.process_time())
             passed, took = now[0] - self._since[0], now[1] - self._since[1]
             if passed >= _LOOK_S:
                 self._since = now
                 if passed < 2 * _LOOK_S:  # else nobody has looked for a while
-                    self._seconds = after(self._seconds, took / passed)
+                    measured = after(self._seconds, took / passed)
+                    self._seconds = max(measured, slowest_needed(answers))
             return self._seconds
+
+
+def slowest_needed(answers: int) -> float:
+    """The pace at which so many answers take no more looks than all may together."""
+    seconds = _FASTEST_S
+    while seconds < min(answers / _TOGETHER, _SLOWEST_S):
+        seconds *= 2
+    return seconds
 
 
 def after(seconds: float, share: float) -> float:
@@ -73,7 +93,11 @@ def pace_looks(best_s: float) -> float:
     """Seconds between two looks that need not be more often than each `best_s`: more while the
     process has much to do.
     """
-    return best_s * _PACE.seconds() / _FASTEST_S
+    return best_s * _seconds() / _FASTEST_S
+
+
+def _seconds() -> float:
+    return _PACE.seconds(len(runs.live(state.owner(), kind="chat")))
 
 
 def draw_live(run: Run[Any], at_work: Team, asked: HumanInputRequested | None) -> None:
@@ -82,7 +106,7 @@ def draw_live(run: Run[Any], at_work: Team, asked: HumanInputRequested | None) -
     `asked` is what the composer answers: the page is drawn anew when the run asks something else.
     """
     with st.container(key=f"turn-{run.id}"):
-        every = _PACE.seconds()
+        every = _seconds()
         st.fragment(_draw_live, run_every=every)(run, at_work, asked, every)
         _draw_source(run, at_work)
 
@@ -93,7 +117,7 @@ def _draw_live(
     """The one part of the page that looks again and again; at the end the page is drawn once with
     what is stored.
     """
-    if run.ended or requests.in_words(run) != asked or _PACE.seconds() != every:
+    if run.ended or requests.in_words(run) != asked or _seconds() != every:
         st.rerun()
     requests.tell_of_others(run)
     following = _follow(run, at_work)

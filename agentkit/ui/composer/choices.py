@@ -16,6 +16,7 @@ from agentkit.options import InputMode
 from agentkit.teams import Question, Team, teams, variants
 from agentkit.ui.composer import plan_choices, settings
 from agentkit.ui.shared import kept, state
+from agentkit.ui.steps import wording
 from agentkit.ui.steps.step import Level
 from agentkit.ui.text import figures, markdown
 from agentkit.workspace import DEFAULT_COLLECTION
@@ -25,20 +26,6 @@ _LEVELS: dict[Level, str] = {
     "calls": "Calls",
     "everything": "Everything",
 }
-ASKED: dict[InputMode, tuple[str, str]] = {
-    "NEVER": ("Never", "The agents work until they are done; they ask you nothing."),
-    "TERMINATE": (
-        "Before the end",
-        "Before the agents end, you say what is still missing or wrong, or that it is enough.",
-    ),
-    "ALWAYS": (
-        "At each turn",
-        "Whenever it is your turn, you may say something, let them go on, or end it.",
-    ),
-}
-"""What the ways to take part are called, and what each does."""
-VARIANTS = {"group": "Who speaks next", "werewolf": "Your part"}
-"""What sets the variants of a kind of team apart."""
 
 
 def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
@@ -204,7 +191,7 @@ def _draw_team(chat: Chat | None, now: Question, *, only_offline: bool) -> None:
         st.session_state[_key("variant", chat)] = chosen.id
         others = [known.id for known in variants(chosen.kind)]
         st.selectbox(
-            VARIANTS.get(chosen.kind, "Variant"),
+            wording.VARIANTS.get(chosen.kind, "Variant"),
             others,
             format_func=lambda team_id: state.team(team_id).variant,
             key=_key("variant", chat),
@@ -254,7 +241,7 @@ def follow(chat_id: str) -> None:
 
 def _human_input(chat: Chat | None) -> InputMode | None:
     """When the person is asked in this chat; None where nothing was chosen."""
-    known = {mode: mode for mode in ASKED}
+    known = {mode: mode for mode in wording.TAKING_PART}
     return known.get(kept.get(chat.id if chat else None, "human_input"))
 
 
@@ -263,14 +250,14 @@ def _draw_human_input(chat: Chat | None) -> None:
     st.session_state[key] = now
     st.segmented_control(
         "When you are asked",
-        list(ASKED),
-        format_func=lambda mode: ASKED[mode][0],
+        list(wording.TAKING_PART),
+        format_func=lambda mode: wording.TAKING_PART[mode][0],
         key=key,
         on_change=_keep_human_input,
         args=(chat,),
         required=True,
     )
-    st.caption(ASKED[now][1])
+    st.caption(wording.TAKING_PART[now][1])
 
 
 def _keep_human_input(chat: Chat | None) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
-from agentkit.ledger.forecasts import Forecast
+from agentkit.ledger.bill.forecasts import Forecast
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import count_text
 from agentkit.llm.tokens.windows import window_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from agentkit.ledger.forecasts import FEWEST, Forecast, Range, find_forecast
+from agentkit.ledger.bill.forecasts import FEWEST, Forecast, Range, find_forecast
 from agentkit.ledger.queries import Totals
 from agentkit.teams import Question
 from agentkit.ui.shared import state

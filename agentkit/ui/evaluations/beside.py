@@ -214,9 +214,16 @@ def _draw_steps(turn: Turn, view: View) -> None:
     if view.live:
         draw_transcript(turn.steps, view)
         return
-    icon = ":material/account_tree:"
-    with st.expander("Steps", type="compact", icon=icon, key=f"beside-steps-{view.run_id}"):
-        draw_transcript(turn.steps, view)
+    folded = st.expander(
+        "Steps",
+        type="compact",
+        icon=":material/account_tree:",
+        key=f"beside-steps-{view.run_id}",
+        on_change="rerun",
+    )
+    if folded.open:
+        with folded:
+            draw_transcript(turn.steps, view)
 
 
 def _draw_waiting(run_id: str) -> None:

@@ -15,7 +15,7 @@ from agentkit.runs import Run
 from agentkit.ui.evaluations import choosing, results, words
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures, markdown
-from agentkit.workspace.evaluating import AT_ONCE, Expected, forecast
+from agentkit.workspace.evaluating import AT_ONCE
 
 _POLL_S = 0.5
 _MOST_TEAMS = 4
@@ -108,8 +108,8 @@ def _tell_calls(teams: Sequence[str], names: dict[str, str], chosen: QuestionSet
 def _forecast(team_id: str, chosen: QuestionSet) -> str:
     model_id = st.session_state[_MODEL]
     try:
-        expected: Expected = forecast(
-            state.workspace(), state.owner(), team_id, model_id, chosen.questions
+        expected = state.workspace().forecast_evaluation(
+            state.owner(), team_id, chosen.name, model_id
         )
     except AgentkitError as error:
         return markdown.literal(str(error))

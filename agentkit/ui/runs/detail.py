@@ -59,7 +59,7 @@ def _draw_again(run: RunTotals, trace: Trace, span: Span) -> None:
     replies = [one for one in trace.events_of(span) if isinstance(one, events.ModelReplied)]
     if run.state not in _ENDED or not run.chat_id or span.kind != "model" or not replies:
         return
-    again.draw_call(replies[-1], run.id, partial(overview.open_comparison, run.id))
+    again.draw_only_call(replies[-1], run.id, partial(overview.open_comparison, run.id))
     again.draw_problem(run.id)
 
 

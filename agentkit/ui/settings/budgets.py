@@ -10,9 +10,9 @@ from agentkit.errors import AgentkitError
 from agentkit.ledger.bill.budgets import Budget, Scope
 from agentkit.ledger.bill.course import Course
 from agentkit.reasons import Unit
+from agentkit.ui.shared import budgets as wording
 from agentkit.ui.shared import dialogs, state
 from agentkit.ui.text import markdown, times
-from agentkit.ui.usage import budgets as wording
 
 K = TypeVar("K", bound=str)
 _SET = "Set a budget"

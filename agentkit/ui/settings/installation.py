@@ -9,15 +9,16 @@ from importlib.metadata import PackageNotFoundError, version
 
 import streamlit as st
 
+from agentkit.core.address import without_login
 from agentkit.core.tools import effects_of
 from agentkit.errors import AgentkitError
 from agentkit.settings import choose, origins
 from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import load_tools
 from agentkit.ui.shared import state
-from agentkit.ui.text import figures, markdown
+from agentkit.ui.text import figures, markdown, times
 
-_RESUME, _FOLLOWUPS = "resume-answers", "followups-choice"
+_RESUME, _FOLLOWUPS, _FETCHING = "resume-answers", "followups-choice", "fetch-pages"
 _WAYS = {"off": "Off", "headings": "From headings", "model": "Drafted by the model"}
 _PACKAGES = ("streamlit", "duckdb", "torch", "hnswlib", "tantivy", "openai", "pypdfium2")
 
@@ -59,6 +60,26 @@ def _draw_tool(name: str, effects: str | None, allowed: AllowedTools | None) -> 
         if allowed is not None:
             label = "Ask again"
             st.button(label, key=f"ask-again-{name}", on_click=allowed.remove, args=(name,))
+
+
+def draw_fetching() -> None:
+    """Whether agents may fetch pages of the web."""
+    given = origins().get("fetch_pages")
+    st.session_state[_FETCHING] = state.workspace().settings.fetch_pages
+    st.toggle(
+        "Agents may fetch pages of the public web",
+        key=_FETCHING,
+        on_change=_keep_fetching,
+        disabled=given is not None,
+        help="With the tool fetch_page, in teams that you give it to; you are asked before each"
+        " address. Private addresses and this machine are refused.",
+    )
+    if given:
+        st.caption(f"Set by {markdown.literal(given)}, which wins over a choice here.")
+
+
+def _keep_fetching() -> None:
+    _keep("fetch_pages", st.session_state[_FETCHING] or None)
 
 
 def draw_resuming() -> None:
@@ -140,6 +161,25 @@ def draw_store() -> None:
             f"{markdown.literal(problem.what)} **{markdown.literal(problem.advice)}**",
             icon=":material/error:",
         )
+
+
+def draw_spans() -> None:
+    """Whether finished runs are sent to an OpenTelemetry endpoint, and how that goes."""
+    status = state.workspace().spans.status()
+    if not status.endpoint:
+        st.caption(
+            "Finished runs are kept here alone. Set `AGENTKIT_OTLP_ENDPOINT` before the start to"
+            " send them as OpenTelemetry spans, without what was asked and answered."
+        )
+        return
+    st.markdown(f"Finished runs go to **{markdown.literal(without_login(status.endpoint))}**")
+    last = times.written(status.last_sent) if status.last_sent else "nothing so far"
+    st.caption(f"Last sent: {last} · {figures.count(status.waiting, 'run')} waiting")
+    if status.problem:
+        st.error(markdown.literal(status.problem), icon=":material/error:")
+    if status.refused:
+        refused = figures.count(status.refused, "run")
+        st.warning(f"{refused} refused for good: {markdown.literal(status.refusal)}")
 
 
 def draw_versions() -> None:

@@ -12,12 +12,12 @@ import streamlit as st
 from agentkit.core.address import on_this_machine
 from agentkit.core.rates import Rates
 from agentkit.errors import AgentkitError, ConfigError
-from agentkit.ledger.bill import repricing
+from agentkit.ledger.bill import buckets, repricing
 from agentkit.ledger.bill.own_prices import OwnPrice
 from agentkit.ledger.queries import CallFilter
 from agentkit.llm import connections
 from agentkit.llm.connections.config import provider_to
-from agentkit.llm.prices import find_listed, find_own, find_rates, price
+from agentkit.llm.prices import Listed, find_listed, find_own, find_rates, price
 from agentkit.ui.shared import dialogs, state
 from agentkit.ui.text import figures, markdown, times
 
@@ -39,7 +39,6 @@ class _Known:
 
     provider: str
     model: str
-    calls: int = 0
 
 
 def draw_prices() -> None:
@@ -63,6 +62,7 @@ def draw_prices() -> None:
             help="Old calls keep the price of their day until you have them priced anew.",
         )
     _draw_history()
+    _draw_listed([one for one in known if _is_for_people(one)])
     name, _ = dialogs.asked()
     if name == _ENTER:
         _enter(known)
@@ -72,18 +72,13 @@ def draw_prices() -> None:
 
 def _list_known() -> list[_Known]:
     """The models of all connections, then those that were called, each once."""
-    rows = state.workspace().database.rows(
-        """select provider, model, count(*) as calls from llm_calls where owner = ?
-        and model <> '' group by all order by calls desc""",
-        [state.owner()],
-    )
     try:
         offered = list(_list_offered())
     except ConfigError:  # which is told above, with the connections
         offered = []
-    called = {(row["provider"], row["model"]): row["calls"] for row in rows}
+    called = buckets.list_called(state.workspace().ledger, state.owner())
     each = dict.fromkeys([*offered, *called])
-    return [_Known(*key, called.get(key, 0)) for key in each]
+    return [_Known(*key) for key in each]
 
 
 def _list_offered() -> Iterator[tuple[str, str]]:
@@ -115,7 +110,6 @@ def _draw_table(known: Sequence[_Known]) -> None:
             **{name: money(format="$%.3f") for name in ("Input", "Output", "Read", "Write")},
             "Read": money("Cache read", format="$%.3f"),
             "Write": money("Cache write", format="$%.3f"),
-            "Calls": money(format="localized"),
         },
     )
     st.caption("US dollars for a million tokens, today. A price that is not known is never 0.")
@@ -136,7 +130,6 @@ def _describe(known: _Known, now: datetime) -> dict[str, Any]:
         "Output": rates.output if rates else None,
         "Read": rates.cache_read if rates else None,
         "Write": rates.cache_write if rates else None,
-        "Calls": known.calls,
     }
 
 
@@ -175,6 +168,27 @@ def _draw_history() -> None:
             for entry in removed:
                 st.caption(f"{_tell(entry)}{_tell_times(entry)}")
     _draw_repricings()
+
+
+def _draw_listed(known: Sequence[_Known]) -> None:
+    """Models whose price in the list changed, with the days from which each counts."""
+    changed = [(one.model, find_listed(one.model, one.provider)) for one in known]
+    lines = [_tell_listed(model, listed) for model, listed in changed if len(listed) > 1]
+    if not lines:
+        return
+    with st.expander(f"Prices of the list that changed ({len(lines)})", type="compact"):
+        for line in dict.fromkeys(lines):
+            st.caption(line)
+
+
+def _tell_listed(model: str, listed: Sequence[Listed]) -> str:
+    """As Markdown."""
+    each = [
+        f"{_dollars(one.rates.input)} in, {_dollars(one.rates.output)} out"
+        f" {f'from {one.since}' if one.since else 'before'}"
+        for one in listed
+    ]
+    return f"**{markdown.literal(model)}**: {'; '.join(each)}"
 
 
 def _tell(entry: OwnPrice) -> str:

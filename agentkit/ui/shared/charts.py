@@ -99,7 +99,10 @@ def _ordinal() -> altair.Axis:
 
 
 def draw(
-    chart: altair.Chart, alt_text: str, key: str, on_select: Callable[[], None] | None = None
+    chart: altair.Chart | altair.LayerChart | altair.FacetChart,
+    alt_text: str,
+    key: str,
+    on_select: Callable[[], None] | None = None,
 ) -> None:
     """A chart in the colours of the page, with a text for those who do not see it; `on_select` is
     called when something in it was clicked or dragged over.

@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from agentkit.errors import AgentkitError
-from agentkit.ledger.metrics import Metric, read_metrics
+from agentkit.ledger.usage.metrics import Metric, read_metrics
 from agentkit.ui.shared import state
 from agentkit.ui.shell.guard import is_here
 

@@ -162,6 +162,7 @@ def _model() -> dict[str, object]:
 def _warm() -> None:
     try:
         workspace = state.workspace()
+        workspace.spans.begin()
         workspace.resume_left()
         workspace.remove_discarded()
         state.drawn.wait(FIRST_PAGE_S)

@@ -17,8 +17,8 @@ from agentkit.ledger import run_list
 from agentkit.messages import text_of
 from agentkit.teams import variants
 from agentkit.teams.repeating import Repeat
-from agentkit.ui.composer import choices
 from agentkit.ui.shared import state
+from agentkit.ui.steps import wording
 from agentkit.ui.steps.step import Planned, Step
 from agentkit.ui.text import figures, markdown
 from agentkit.workspace.repeating import find_finished, find_step
@@ -65,18 +65,31 @@ def draw_problem(run_id: str) -> None:
         st.error(f"It was not run again. {markdown.literal(problem)}", icon=":material/error:")
 
 
-def draw_call(call: ModelReplied, run_id: str, on_begun: Callable[[str], None] = _stay) -> None:
-    """The form that runs again from this call; `on_begun` is given the id of the new run."""
-    folded = st.popover(
-        "Run again from here",
-        icon=":material/replay:",
-        type="tertiary",
-        key=_key("from", call.call_id),
-        on_change="rerun",
-    )
+def draw_call(call: ModelReplied, run_id: str) -> None:
+    """The form that runs again from this call, of many on a page; it is made when it is opened."""
+    folded = st.popover(on_change="rerun", **_name_popover(call))
     if folded.open:
         with folded:
-            _draw_form(call, run_id, on_begun)
+            _draw_form(call, run_id, _stay)
+
+
+def draw_only_call(call: ModelReplied, run_id: str, on_begun: Callable[[str], None]) -> None:
+    """The form of the only call on a page; `on_begun` is given the id of the new run.
+
+    That it is opened or closed is not told to the app: a click that closes it, on the way to
+    another page, would be lost.
+    """
+    with st.popover(**_name_popover(call)):
+        _draw_form(call, run_id, on_begun)
+
+
+def _name_popover(call: ModelReplied) -> dict[str, Any]:
+    return {
+        "label": "Run again from here",
+        "icon": ":material/replay:",
+        "type": "tertiary",
+        "key": _key("from", call.call_id),
+    }
 
 
 def _draw_form(call: ModelReplied, run_id: str, on_begun: Callable[[str], None]) -> None:
@@ -103,10 +116,10 @@ def _draw_settings(call: ModelReplied, run_id: str) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     if team and team.variant:
         others = {one.id: one.variant for one in variants(team.kind) if one.id != team.id}
-        label = choices.VARIANTS.get(team.kind, "Variant")
+        label = wording.VARIANTS.get(team.kind, "Variant")
         facts["team_id"] = _draw_option(label, "variant", call, others)
     if team and team.takes_part:
-        modes = {mode: name for mode, (name, _) in choices.ASKED.items()}
+        modes: dict[str, str] = {mode: name for mode, (name, _) in wording.TAKING_PART.items()}
         facts["human_input"] = _draw_option("When you are asked", "asked", call, modes)
     facts["max_tokens"] = st.number_input(
         "Most tokens",

@@ -7,7 +7,7 @@ import math
 from agentkit.events import Fallback, LimitTold, MessageStatus, ParameterRefused, ReplyEnd
 from agentkit.llm.calls.limits import amount, in_words
 from agentkit.llm.calls.pictures import PARAMETER as PICTURES
-from agentkit.options import key_of
+from agentkit.options import InputMode, key_of
 from agentkit.reasons import EndKind, EndReason
 
 STAGES: dict[str, str] = {
@@ -116,6 +116,20 @@ _ENDS: dict[EndKind, str] = {
     "long passages": "{agent} found only passages that do not fit into {limit} tokens",
     "other": "{told}",
 }
+TAKING_PART: dict[InputMode, tuple[str, str]] = {
+    "NEVER": ("Never", "The agents work until they are done; they ask you nothing."),
+    "TERMINATE": (
+        "Before the end",
+        "Before the agents end, you say what is still missing or wrong, or that it is enough.",
+    ),
+    "ALWAYS": (
+        "At each turn",
+        "Whenever it is your turn, you may say something, let them go on, or end it.",
+    ),
+}
+"""What the ways to take part are called, and what each does."""
+VARIANTS = {"group": "Who speaks next", "werewolf": "Your part"}
+"""What sets the variants of a kind of team apart."""
 
 
 def called(agent: str) -> str:
@@ -156,6 +170,8 @@ PARAMETERS = {
     "max_tokens": "most tokens of a reply",
     "seed": "seed",
     "reasoning_effort": "reasoning effort",
+    "response_format": "form of the reply",
+    "tool_choice": "choice of tools",
 }
 """What the parameters of a model are called."""
 

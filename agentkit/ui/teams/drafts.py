@@ -109,9 +109,10 @@ def put(draft_id: str, path: Path, value: object) -> None:
 def change_list(draft_id: str, path: Path, change: Callable[[list[Any]], Sequence[Any]]) -> None:
     """Change the rows of a list: put one in, take one out, move one."""
     at: Any = open_draft(draft_id).document
-    for part in path:
+    for part in path[:-1]:
         at = at[part]
-    put(draft_id, path, list(change(list(at))))
+    rows = at.get(path[-1], []) if isinstance(at, dict) else at[path[-1]]
+    put(draft_id, path, list(change(list(rows))))
     renew()
 
 

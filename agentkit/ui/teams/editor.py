@@ -8,6 +8,7 @@ import streamlit as st
 
 from agentkit.errors import AgentkitError, NotFound
 from agentkit.ledger.kept_teams import KeptTeam
+from agentkit.teams import Team, teams
 from agentkit.teams.built.agents import Part
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
@@ -23,16 +24,24 @@ from agentkit.teams.built.flows import (
     TwoAgents,
     Werewolf,
 )
-from agentkit.teams.built.tools import BUILT_IN
-from agentkit.teams.own_tools import load_tools
+from agentkit.teams.built.ready_made import ready_made
 from agentkit.ui.composer import address
 from agentkit.ui.shared import state
-from agentkit.ui.teams import checking, drafts, picture, sharing, trying, versions, views
+from agentkit.ui.teams import (
+    checking,
+    drafts,
+    picture,
+    sharing,
+    tools_functions,
+    trying,
+    versions,
+    views,
+)
 from agentkit.ui.teams.checking import Checked
 from agentkit.ui.teams.drafts import Draft
 from agentkit.ui.teams.fields import list_fields
 from agentkit.ui.teams.forms import Field, Form, draw_field, draw_part
-from agentkit.ui.teams.overview import open_team
+from agentkit.ui.teams.overview import copy_ready, open_team
 from agentkit.ui.teams.rows import make_row
 from agentkit.ui.teams.templates import TEMPLATES
 from agentkit.ui.text import figures, markdown
@@ -77,15 +86,17 @@ def draw_way_back() -> None:
 
 def make_form(draft: Draft, *, fixed: bool = False) -> Form:
     """The form of a draft, checked; a `fixed` one is only looked at."""
-    models, tools = _list_models(), find_tools()
+    models, tools = _list_models(), tools_functions.find_tools()
     checked = checking.check(draft.document, models, tools)
-    return Form(draft, checked, _list_agents(draft), _list_offers(models, tools), fixed)
+    offers = _list_offers(models, tools_functions.describe_tools(tools, draft.document))
+    below = {"WrittenFunction": tools_functions.draw_below}
+    return Form(draft, checked, _list_agents(draft), offers, below, fixed)
 
 
 def draw_sides(form: Form) -> None:
     """The form at the left; the picture and a place to try it at the right."""
     left, right = st.columns([3, 2], gap="large")
-    with left:
+    with left, st.container(key="looked-into" if form.fixed else "team-form"):
         _draw_form(form)
     with right:
         _draw_picture(form.checked)
@@ -96,29 +107,19 @@ def _list_models() -> dict[str, str]:
     return {model.id: model.label for model in state.workspace().models()}
 
 
-def find_tools() -> list[str]:
-    """The names of all tools that an agent can be given."""
-    try:
-        own = load_tools(state.workspace().settings.tools)
-    except AgentkitError as error:
-        st.warning(markdown.literal(str(error)), icon=":material/warning:")
-        own = ()
-    return [*BUILT_IN, *(tool.__name__ for tool in own)]
-
-
 def _list_agents(draft: Draft) -> list[str]:
     names = [str(agent.get("name", "")) for agent in draft.document.get("agents", [])]
     return list(dict.fromkeys(filter(None, names)))
 
 
 def _list_offers(
-    models: Mapping[str, str], tools: list[str]
+    models: Mapping[str, str], tools: Mapping[str, str]
 ) -> Mapping[tuple[str, str], Mapping[str, str]]:
     found = state.workspace().library.collections(state.owner())
     collections = {one.name: one.name for one in found}
     return {
         ("ModelChoice", "model"): {"": "The chat's model", **models},
-        ("ToolUse", "name"): {name: name for name in tools},
+        ("ToolUse", "name"): tools,
         ("Documents", "collection"): {"": "The chat's collection", **collections},
     }
 
@@ -175,6 +176,7 @@ def use_team(key: str) -> None:
 
 def _tell(draft: Draft, checked: Checked) -> None:
     """What was just done, what another window did, and what is wrong."""
+    sharing.draw_remarks(draft.id)
     if saved := st.session_state.pop(_SAVED, ""):
         st.success(saved, icon=":material/check:")
     if not draft.is_new and (newest := _newest(draft)) and newest.version > draft.base:
@@ -229,7 +231,7 @@ def _discard(draft: Draft) -> None:
 
 def _draw_form(form: Form) -> None:
     """The team itself, how they work together, and its agents."""
-    draw_part(form, TeamDocument, (), leave_out=("agents", "flow"))
+    draw_part(form, TeamDocument, (), leave_out=("agents", "flow", "functions"))
     kind = str(form.value(("flow",))["kind"])
     st.subheader("How they work together", anchor=False)
     key = form.draft.key("kind")
@@ -247,6 +249,7 @@ def _draw_form(form: Form) -> None:
     draw_part(form, FLOWS[kind], ("flow",))
     agents = next(one for one in list_fields(TeamDocument) if one.key == "agents")
     draw_field(Field(form, TeamDocument, agents, ("agents",)))
+    tools_functions.draw_functions(form)
 
 
 def _change_kind(form: Form, key: str) -> None:
@@ -261,4 +264,35 @@ def _draw_picture(checked: Checked) -> None:
     if checked.document is None:
         st.caption("The picture comes back once the form is right.")
         return
-    picture.draw_picture(checked.document)
+    with st.container(key="team-picture"):
+        picture.draw_picture(checked.document)
+
+
+def find_ready(team_id: str) -> Team | None:
+    """The ready-made team of that id."""
+    return next((known for known in teams() if known.id == team_id), None)
+
+
+def draw_ready(team: Team) -> None:
+    """Its form, which only shows; its picture, and a place to try it."""
+    draw_way_back()
+    draft = Draft(team.id, ready_made(team.id).to_json())
+    form = make_form(draft, fixed=True)
+    state.page_head(
+        markdown.literal(team.title),
+        "Comes with agentkit and stays as it is; a copy of it is yours to change.",
+    )
+    with st.container(horizontal=True, gap="small", key="team-bar"):
+        st.button(
+            "Copy to change",
+            key="copy-team",
+            type="primary",
+            icon=":material/content_copy:",
+            on_click=copy_ready,
+            args=(team,),
+        )
+        use = st.button("Use in a chat", key="use-team", icon=":material/forum:")
+        sharing.draw_export(form.checked.document, team.id)
+    if use:
+        use_team(team.id)
+    draw_sides(form)

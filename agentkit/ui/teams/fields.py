@@ -16,6 +16,7 @@ Kind = Literal[
     "fixed",
     "text",
     "long text",
+    "code",
     "number",
     "number or word",
     "switch",
@@ -65,6 +66,16 @@ ONLY_WITH = {
     ("CompressConfig", "strategy"): ("mode", "CUSTOMIZED"),
 }
 """Fields that say nothing unless another one has this value."""
+_LABELS = {
+    "llm": "Language model",
+    "is_termination_msg": "Termination message",
+    "compress_config": "Compression",
+    "retrieve_config": "Retrieval",
+    "max_consecutive_auto_reply": "Most replies in a row",
+    "dialog": "Structured dialogue",
+    "in_background": "In the background",
+}
+"""What fields are called whose names say little to people."""
 _NEVER_RARE = frozenset(
     [("ModelChoice", "model"), ("AgentDocument", "description"), ("TeamDocument", "description")]
 )
@@ -103,7 +114,7 @@ def list_fields(part: type[Part]) -> Iterator[Known]:
         key = field.alias or name
         rare = key in RARE and (part.__name__, name) not in _NEVER_RARE
         shape = find_shape(name, field)
-        label = name.replace("_", " ").capitalize()
+        label = _LABELS.get(name) or name.replace("_", " ").capitalize()
         yield Known(key, label, _describe(field), shape, default_of(field), rare)
 
 
@@ -112,6 +123,8 @@ def find_shape(name: str, field: FieldInfo) -> Shape:
     shape = _limit(_read(field.annotation), field.metadata)
     if shape.kind == "text" and name in AGENT_FIELDS:
         return replace(shape, kind="choice")
+    if shape.kind == "text" and name == "code":
+        return replace(shape, kind="code")
     if shape.kind == "text" and name.endswith(_LONG):
         return replace(shape, kind="long text")
     return shape

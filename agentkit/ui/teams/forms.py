@@ -4,6 +4,7 @@ below it.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,9 +21,16 @@ from agentkit.ui.teams.fields import ONLY_WITH, Kind, Known, list_fields
 from agentkit.ui.teams.rows import ADD, describe_row, list_taken, make_default, make_row
 from agentkit.ui.text import figures, markdown
 
+CODE_FONT = (
+    "<style>[class*='st-key-team-'][class$='-code'] textarea,"
+    " [class*='st-key-team-'][class*='-code '] textarea,"
+    " [class*='st-key-team-'][class*='-given'] textarea"
+    " { font-family: monospace; font-size: 0.875rem; }</style>"
+)
+"""For fields with code, by the ends of their keys."""
 _SHORT: frozenset[Kind] = frozenset(["number", "number or word", "switch", "choice"])
 _WIDTH = 230  # pixels of a field that needs not much
-_FOLDED = ("AgentDocument", "Stage")
+_FOLDED = ("AgentDocument", "Stage", "WrittenFunction")
 """Rows that are drawn when they are opened: there may be many, and each has much."""
 _REPEAT = {None: "As the library does", True: "Yes", False: "No", "list": "Only these"}
 
@@ -36,6 +44,8 @@ class Form:
     agents: Sequence[str]
     offers: Mapping[tuple[str, str], Mapping[str, str]]
     """By part and field, the values with what they are called."""
+    below: Mapping[str, Callable[[Form, Path], None]] = dataclasses.field(default_factory=dict)
+    """By part, what is drawn below the fields of a row."""
     fixed: bool = False
     """Whether it is only to be looked at."""
 
@@ -62,8 +72,10 @@ class Field:
 
     @property
     def value(self) -> Any:
-        """What stands in the draft."""
-        return self.form.value(self.path)
+        """What stands in the draft; of a field that an older version did not know, its default."""
+        found = self.form.value(self.path)
+        is_missing = found is None and not self.known.shape.optional
+        return self.known.default if is_missing else found
 
     @property
     def place(self) -> str:
@@ -165,6 +177,8 @@ def _draw_row(field: Field, part: type[Part], place: int, title: str) -> None:
         with folded:
             _draw_moves(field, place, title)
             draw_part(form, part, path)
+            if draw_more := form.below.get(part.__name__):
+                draw_more(form, path)
 
 
 def _draw_moves(field: Field, place: int, title: str, shown: str = "") -> None:
@@ -203,19 +217,26 @@ def _take_out(rows: list[Any], *, place: int, by: int) -> list[Any]:
 
 
 def _draw_fields(fields: Sequence[Field]) -> None:
-    """Long fields below one another, and before them the short ones, side by side."""
+    """Texts first, then the short ones side by side, then those that are large, or that another
+    one brings with it.
+    """
     short = [one for one in fields if one.known.shape.kind in _SHORT]
-    for field in fields:
-        if field.known.shape.kind in ("text", "long text"):
-            draw_field(field)
+    texts = [one for one in fields if _is_text(one)]
+    for field in texts:
+        draw_field(field)
     if short:
         with st.container(horizontal=True, gap="small"):
             for field in short:
                 with st.container(width=_WIDTH, gap=None):
                     draw_field(field)
     for field in fields:
-        if field not in short and field.known.shape.kind not in ("text", "long text"):
+        if field not in short and field not in texts:
             draw_field(field)
+
+
+def _is_text(field: Field) -> bool:
+    is_brought = (field.part.__name__, field.known.key) in ONLY_WITH
+    return field.known.shape.kind in ("text", "long text") and not is_brought
 
 
 def draw_field(field: Field) -> None:
@@ -254,6 +275,13 @@ def _draw_text(field: Field) -> None:
 
 def _draw_long(field: Field) -> None:
     st.text_area(field.known.label, str(field.value or ""), height=120, **field.widget())
+
+
+def _draw_code(field: Field) -> None:
+    text = str(field.value or "")
+    lines = text.count("\n") + 3
+    st.html(CODE_FONT)
+    st.text_area(field.known.label, text, height=min(480, 50 + 26 * lines), **field.widget())
 
 
 def _draw_number(field: Field) -> None:
@@ -377,6 +405,7 @@ def _numbered(path: Path) -> Path:
 _DRAW: Mapping[Kind, Callable[[Field], None]] = {
     "text": _draw_text,
     "long text": _draw_long,
+    "code": _draw_code,
     "number": _draw_number,
     "number or word": _draw_number_or_word,
     "switch": _draw_switch,

@@ -120,9 +120,14 @@ def _of_retrieve_chat(flow: RetrieveChat) -> Iterator[Arrow]:
 def _of_plan(flow: Plan) -> Iterator[Arrow]:
     yield Arrow(_YOU, flow.planner, "question")
     yield Arrow(flow.planner, "Steps", "plan")
-    yield Arrow("Steps", flow.planner, f"at most {flow.replans} times anew", True)
+    if flow.replans:
+        yield Arrow("Steps", flow.planner, f"anew at most {_count(flow.replans)}", True)
     yield Arrow("Steps", flow.solver, "evidence")
     yield Arrow(flow.solver, _RESULT)
+
+
+def _count(times: int) -> str:
+    return "once" if times == 1 else f"{times} times"
 
 
 def _of_dialogue(flow: Dialogue) -> Iterator[Arrow]:

@@ -8,8 +8,19 @@ from typing import Any
 from agentkit.teams.built.agents import Part
 from agentkit.ui.teams.fields import AGENT_FIELDS, default_of, list_fields
 
-_CALLED = {"AgentDocument": "Agent", "Stage": "Stage", "ReplyField": "field", "ToolUse": "tool"}
+_CALLED = {
+    "AgentDocument": "Agent",
+    "Stage": "Stage",
+    "ReplyField": "field",
+    "ToolUse": "tool",
+    "WrittenFunction": "function",
+}
 """How a new row is called, with a number."""
+_CODE = '''def {}(text: str) -> str:
+    """Say here what it does: the model reads it before it calls."""
+    return text.upper()
+'''
+"""The code of a new function."""
 _ALL = ("agents", "speakers", "players")
 """Fields that take all agents at first."""
 _PLACES = {"recipient": 1, "answers": 1}
@@ -21,6 +32,7 @@ ADD = {
     "Transition": "Add a transition",
     "Stage": "Add a stage",
     "ReplyField": "Add a field",
+    "WrittenFunction": "Write a function",
 }
 
 
@@ -77,6 +89,8 @@ def _fill(
         return [make_row(inner, agents)]
     if key == "name":
         return find_free(_CALLED.get(part.__name__, "Row"), taken)
+    if key == "code":
+        return _CODE.format(find_free(_CALLED[part.__name__], taken))
     if key in _ALL:
         return list(agents)
     if key == "after":

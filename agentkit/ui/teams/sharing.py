@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 
 import streamlit as st
 
 from agentkit.errors import AgentkitError, ConfigError
-from agentkit.teams.built.document import TeamDocument, read_document
+from agentkit.mcp.servers import ToolServers
+from agentkit.teams.built.document import TeamDocument
+from agentkit.teams.built.importing import Remark, import_team
 from agentkit.teams.built.script import write_notebook, write_script
+from agentkit.ui.shared import state
 from agentkit.ui.teams import drafts
-from agentkit.ui.text import markdown
+from agentkit.ui.text import figures, markdown
 
 _UNSAFE = re.compile(r"[^\w.,()+-]+")
 _IMPORTED = "team-import"
+_REMARKS = "team-remarks-"
 
 
 def name_file(document: TeamDocument, ending: str) -> str:
@@ -36,7 +41,8 @@ def draw_export(document: TeamDocument | None, key: str) -> None:
             return
         _draw_download("JSON", write_json(document), document, "team.json", key)
         try:
-            script, notebook = write_script(document), write_notebook(document)
+            servers = ToolServers(state.workspace().settings.data).all()
+            script, notebook = write_script(document, servers), write_notebook(document, servers)
         except ConfigError as error:
             st.caption(markdown.literal(str(error)))
             return
@@ -61,16 +67,41 @@ def draw_import() -> None:
     """The place for a file with a team: it is read and checked, and nothing of it runs."""
     number = st.session_state.get(_IMPORTED, 0)
     given = st.file_uploader(
-        "A team as JSON", type="json", max_upload_size=8, key=f"team-file-{number}"
+        "A team as JSON, a workflow of AutoGen Studio, or a Python script",
+        type=["json", "py"],
+        max_upload_size=8,
+        key=f"team-file-{number}",
     )
     st.caption("It is read and checked; nothing of it runs before you ask it.")
     if given is None:
         return
     try:
-        document = read_document(given.getvalue())
+        found = import_team(given.getvalue())
     except AgentkitError as error:
         st.error(markdown.literal(str(error)), icon=":material/error:")
         return
     st.session_state[_IMPORTED] = number + 1
-    st.query_params["team"] = drafts.begin(document.to_json())
+    draft_id = drafts.begin(found.document.to_json())
+    st.session_state[_REMARKS + draft_id] = found.remarks
+    st.query_params.from_dict({"team": draft_id})
     st.rerun()
+
+
+def draw_remarks(draft_id: str) -> None:
+    """What of an imported team did not fit, until it is closed."""
+    key = _REMARKS + draft_id
+    remarks: Sequence[Remark] = st.session_state.get(key, ())
+    if not remarks:
+        return
+    lines = [f"\n- {markdown.literal(f'{one.place}: {one.text}')}" for one in remarks]
+    with st.container(border=True, gap="xsmall", key="import-remarks"):
+        st.markdown(f"**Not taken as it was: {figures.count(len(remarks), 'thing')}**")
+        st.markdown("".join(lines))
+        st.button(
+            "Close",
+            key="close-remarks",
+            type="tertiary",
+            icon=":material/close:",
+            on_click=st.session_state.pop,
+            args=(key,),
+        )

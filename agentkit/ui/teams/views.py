@@ -18,7 +18,7 @@ _VIEW = "show"
 
 def draw_views() -> str:
     """The view, as `?show=` in the address; only that one is to be drawn."""
-    return st.segmented_control(
+    chosen = st.segmented_control(
         "View",
         [ALL, BESIDE, EVALUATIONS],
         default=None if _VIEW in st.session_state else ALL,
@@ -27,6 +27,7 @@ def draw_views() -> str:
         bind="query-params",
         label_visibility="collapsed",
     )
+    return chosen or ALL
 
 
 def draw_way(draft: Draft) -> None:

@@ -33,7 +33,8 @@ FIELDS: dict[str, Any] = {
     "tab": "Overview",
 }
 """The fields by their names in the address, and what stands in each that says nothing."""
-_WRITTEN, _NARROWED = "usage-in-address", "usage-narrowed"
+_WRITTEN, _NARROWED, _LEFT = "usage-in-address", "usage-narrowed", "usage-left"
+_ELSEWHERE = "run"
 
 
 def key(name: str) -> str:
@@ -56,12 +57,27 @@ def read(tabs: Collection[str]) -> None:
     was written here is known already.
     """
     given = _in_address()
-    if given != st.session_state.get(_WRITTEN):
+    if _ELSEWHERE in st.query_params:
+        _come_back()
+    elif given != st.session_state.get(_WRITTEN):
         _take(given)
     for name, value in st.session_state.pop(_NARROWED, {}).items():
         put(name, [value])
     if get("tab") not in tabs:
         put("tab", FIELDS["tab"])
+
+
+def leave() -> None:
+    """Keep what is chosen, for the way back from another page."""
+    st.session_state[_LEFT] = {name: get(name) for name in FIELDS}
+
+
+def _come_back() -> None:
+    """Show what was left: on the way to a run the browser keeps an address that has the run's."""
+    for name in (_ELSEWHERE, "step"):
+        st.query_params.pop(name, None)
+    for name, value in st.session_state.get(_LEFT, FIELDS).items():
+        put(name, value)
 
 
 def _take(given: dict[str, list[str]]) -> None:

@@ -7,14 +7,16 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit.ledger import queries
 from agentkit.ledger.bill import buckets
 from agentkit.ledger.bill.buckets import Buckets, Cost, Mismatch, Saved
-from agentkit.ledger.queries import CallFilter
+from agentkit.ledger.queries import CallFilter, Totals
 from agentkit.llm.calls.usage import to_usage
 from agentkit.llm.prices import find_rates, price
 from agentkit.ui.shared import state
 from agentkit.ui.shared.state import PAGES
-from agentkit.ui.text import figures, times
+from agentkit.ui.text import figures, markdown, times
+from agentkit.ui.usage import exporting
 from agentkit.ui.usage.view import View
 
 _NAMES = {
@@ -27,6 +29,9 @@ _NAMES = {
     "rerank": "Reranking",
 }
 _MOST = 200
+_WORTH = "At the prices of the days"
+_SAME = 0.01
+"""The share by which two sums may differ, as prices by length and rounding make them."""
 
 
 def draw_bill(view: View) -> None:
@@ -35,16 +40,18 @@ def draw_bill(view: View) -> None:
     tokens = buckets.sum_buckets(ledger, calls)
     saved = buckets.find_saved(ledger, calls, find_rates, price, to_usage)
     costs = {
-        "A question": buckets.cost_questions(ledger, calls),
-        "An answer with evidence": buckets.cost_evidence(ledger, calls),
-        "A document": buckets.cost_documents(ledger, calls),
+        "Per question": buckets.cost_questions(ledger, calls),
+        "Per answer with evidence": buckets.cost_evidence(ledger, calls),
+        "Per document": buckets.cost_documents(ledger, calls),
     }
     with st.grid(5, min_column_width=150, gap="small", key="bill-figures"):
         for name, cost in costs.items():
             st.metric(name, _describe_each(cost), help=_describe_all(cost))
-        st.metric("From the provider's cache", _describe_hits(tokens), help=_ABOUT_HITS)
+        st.metric("Cache hit rate", _describe_hits(tokens), help=_ABOUT_HITS)
         st.metric("Caches saved", _describe_saved(saved), help=_explain_saved(saved))
-    _draw_buckets(tokens, buckets.price_buckets(ledger, calls, find_rates))
+    worth = buckets.price_buckets(ledger, calls, find_rates)
+    _draw_buckets(tokens, worth)
+    _draw_difference(queries.totals(ledger, calls), worth)
     _draw_check(calls)
 
 
@@ -92,22 +99,25 @@ def _explain_saved(saved: Saved) -> str:
 
 def _draw_buckets(tokens: Buckets, costs: Buckets) -> None:
     """Each bucket with its tokens and what they cost; they are all there is, and none is twice."""
+    import pandas
+
     total = tokens.total or 1
     rows = [
         {
             "Tokens of": label,
             "Tokens": int(getattr(tokens, name)),
             "Share": 100 * getattr(tokens, name) / total,
-            "Cost": getattr(costs, name),
+            _WORTH: getattr(costs, name),
         }
         for name, label in _NAMES.items()
     ]
     rows.append(
-        {"Tokens of": "All", "Tokens": int(tokens.total), "Share": 100.0, "Cost": costs.total}
+        {"Tokens of": "All", "Tokens": int(tokens.total), "Share": 100.0, _WORTH: costs.total}
     )
     columns = st.column_config
+    written: Any = figures.dollars
     st.dataframe(
-        rows,
+        pandas.DataFrame(rows).style.format(written, subset=[_WORTH]),
         hide_index=True,
         key="bill-buckets",
         alt="Tokens by bucket, with what they cost",
@@ -115,12 +125,30 @@ def _draw_buckets(tokens: Buckets, costs: Buckets) -> None:
             "Tokens of": columns.TextColumn(width="medium"),
             "Tokens": columns.NumberColumn(format="localized"),
             "Share": columns.ProgressColumn(format="%.1f %%", min_value=0, max_value=100),
-            "Cost": columns.NumberColumn(
-                format="$%.6f",
+            _WORTH: columns.NumberColumn(
                 help="At the prices of their days. Prices that rise with the length of a prompt"
                 " are in the costs of the calls alone.",
             ),
         },
+    )
+    exporting.draw_rows(rows, "bill")
+
+
+def _draw_difference(booked: Totals, worth: Buckets) -> None:
+    """What the calls were booked at, where that is not what they are worth."""
+    known = booked.cost or 0.0
+    if abs(known - worth.total) <= _SAME * max(known, worth.total):
+        return
+    unknown = (
+        f", and {figures.count(booked.unpriced, 'call')} of unknown price"
+        if booked.unpriced
+        else ""
+    )
+    st.caption(
+        markdown.literal(
+            f"The calls are booked at {figures.dollars(known)}{unknown}: each at the price that was"
+            " known when it was made. Price old calls anew on the Settings page to change that."
+        )
     )
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 from agentkit.ledger.usage import calls
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures, times
-from agentkit.ui.usage import opening, plots
+from agentkit.ui.usage import exporting, opening, plots
 from agentkit.ui.usage.view import View
 
 
@@ -41,6 +41,7 @@ def draw_errors(view: View) -> None:
     )
     st.caption("Select a row to see its latest call in its run, with what was sent.")
     opening.open_call(frame, shown)
+    exporting.draw_table(frame.copy, "failures")
 
 
 def _draw_waits(waits: dict[str, float]) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
 from agentkit.ledger.usage import sums
-from agentkit.ledger.usage.sums import Sums
+from agentkit.ledger.usage.sums import Sums, Times
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures
 from agentkit.ui.usage import words
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas
 
 _ESTIMATED = "Some servers do not count tokens; those are our estimate."
+_TIMED = 200_000  # calls of which the course of the times is drawn, too
 _TIMES = "Of chat calls that a model answered to the end, from sending to the last word."
 
 
@@ -37,19 +38,26 @@ class _Figure:
 def draw_headline(view: View) -> Sums:
     """The figures; the same sums as under the answers."""
     ledger = state.workspace().ledger
-    now = sums.measure(ledger, view.calls)
+    now = sums.measure(ledger, view.calls, "first")
     earlier = sums.before(view.calls)
-    before = sums.measure(ledger, earlier) if earlier else Sums()
-    courses = _read_courses(view) if now.calls > 1 else None
+    before = sums.measure(ledger, earlier, "first") if earlier else Sums()
+    courses = _read_courses(view, now.calls) if now.calls > 1 else None
     with st.container(key="usage-figures"), st.grid(4, min_column_width=160, gap="small"):
         for figure in _figures(now):
             _draw(figure, now, before, courses)
-    if now.unpriced:
-        st.caption(
-            f"{figures.count(now.unpriced, 'call')} without a known price: what they cost is not"
-            " in these figures."
-        )
+    if notes := _notes(now, before):
+        st.caption(notes)
     return now
+
+
+def _notes(now: Sums, before: Sums) -> str:
+    """What has to be known to read the figures."""
+    unpriced = figures.count(now.unpriced, "call")
+    about = {
+        f"{unpriced} without a known price: what they cost is not in these figures.": now.unpriced,
+        "Changes are against as many days just before.": before.calls,
+    }
+    return " ".join(text for text, is_true in about.items() if is_true)
 
 
 def _figures(now: Sums) -> Sequence[_Figure]:
@@ -79,32 +87,41 @@ def _figures(now: Sums) -> Sequence[_Figure]:
 
 def _draw(figure: _Figure, now: Sums, before: Sums, courses: pandas.DataFrame | None) -> None:
     change = words.change(getattr(now, figure.column), getattr(before, figure.column))
-    st.metric(
-        figure.label,
-        figure.text,
-        change,
-        delta_color=figure.more_is,
-        help=figure.help,
-        border=True,
-        height="stretch",
-        chart_data=_course(courses, figure.column),
-        chart_type="area",
-    )
+    with st.container(border=True, height="stretch", gap="small"):
+        st.metric(
+            figure.label,
+            figure.text,
+            change,
+            delta_color=figure.more_is,
+            help=figure.help,
+        )
+        if (course := _course(courses, figure.column)) is not None:
+            st.html(_draw_course(course))
 
 
-def _read_courses(view: View) -> pandas.DataFrame:
-    """The sums of each step, steps without calls included."""
-    frame = sums.totals_over_time(state.workspace().ledger, view.calls, view.zone, view.hours)
+def _draw_course(values: Sequence[float]) -> str:
+    """Low bars side by side, as wide as the place; the charts below tell them in words."""
+    top = max(values) or 1
+    bars = "".join(f'<i style="height: {100 * value / top:.1f}%"></i>' for value in values)
+    return f'<div class="course" aria-hidden="true">{bars}</div>'
+
+
+def _read_courses(view: View, calls: int) -> pandas.DataFrame:
+    """The sums of each step, steps without calls included; of very many calls without times."""
+    ledger, zone, hours = state.workspace().ledger, view.zone, view.hours
+    times: Times = "first" if calls < _TIMED else "none"
+    frame = sums.totals_over_time(ledger, view.calls, zone, hours, times)
     return frame.set_index("hour").reindex(view.steps)
 
 
-def _course(courses: pandas.DataFrame | None, column: str) -> Any:
+def _course(courses: pandas.DataFrame | None, column: str) -> Sequence[float] | None:
     """What a figure was in each step; None where that says nothing."""
-    if courses is None or len(courses) < 3:
+    if courses is None or column not in courses:
         return None
     course = courses[column].astype(float)
     known = course.dropna() if column.endswith("_s") else course.fillna(0)
-    return known.round(6).tolist()
+    values: list[float] = known.tolist()
+    return values if len(values) > 2 else None
 
 
 def _short(number: int) -> str:

@@ -10,6 +10,7 @@ import streamlit as st
 from agentkit.ui.shared import state
 from agentkit.ui.shared.state import PAGES
 from agentkit.ui.text import times
+from agentkit.ui.usage import address
 from agentkit.ui.usage.view import View
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def open_call(frame: pandas.DataFrame, shown: Any, without: str = NO_RUN) -> Non
         st.toast(f"Only {call.owner} can look into this.")
         return
     if isinstance(call.run_id, str) and call.run_id:
+        address.leave()
         place = {"run": call.run_id, "step": str(call.id)}
         st.switch_page(PAGES / "runs.py", query_params=place)
     st.toast(without)

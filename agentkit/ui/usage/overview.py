@@ -125,6 +125,7 @@ def _draw_groups(view: View) -> None:
         within,
         order=_ORDERS[view.measure],
         limit=_LIMIT,
+        times="short",
     )
     shown: Any = st.dataframe(
         _written(_to_table(frame, view.by, within)),
@@ -141,6 +142,7 @@ def _draw_groups(view: View) -> None:
     rows = shown.selection.rows
     if rows and rows[0] < len(frame):
         _narrow(frame.iloc[rows[0]], view.by, within)
+    exporting.draw_groups(view, within)
 
 
 def _narrow(row: pandas.Series[Any], by: By, within: By | None) -> None:

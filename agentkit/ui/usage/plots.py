@@ -16,6 +16,7 @@ from agentkit.ui.usage import address, words
 from agentkit.ui.usage.view import View
 
 if TYPE_CHECKING:
+    import altair
     import pandas
 
 OTHERS_COLOUR = "#9a948a"
@@ -50,44 +51,83 @@ def draw_bars(
     import altair as alt
 
     labels = {step: view.label(step) for step in view.steps}
-    names = order_names(frame, others)
+    x = _steps(list(labels.values()))
+    drawn = frame.assign(label=frame.hour.map(labels)).dropna(subset=["label"])
+    clicked = alt.selection_point(name="bar", fields=["label"])
+    dragged = alt.selection_interval(name="span", encodings=["x"])
+    behind = _draw_columns(view, drawn, labels, unit, number).encode(x)
+    bars = _draw_stacks(view, drawn, order_names(drawn, others), others, unit, number).encode(x)
+    name = f"{key}-{crc32(repr((view.calls, view.measure, view.by)).encode())}"
+    steps = {label: step for step, label in labels.items()}
+    charts.draw(
+        alt.layer(behind.add_params(clicked, dragged), bars, title=title),
+        f"{title}: stacked bars from {labels[view.steps[0]]} to {labels[view.steps[-1]]},"
+        f" {_total(frame, unit)} in all.",
+        name,
+        on_select=lambda: _choose(view, name, steps),
+    )
+
+
+def _draw_columns(
+    view: View, drawn: pandas.DataFrame, labels: Mapping[int, str], unit: str, number: str
+) -> altair.Chart:
+    """The whole height of each step, unseen: low bars can be clicked, too, and tell their sum."""
+    import altair as alt
+    import pandas as pd
+
+    sums = drawn.groupby("label").value.sum().reindex(list(labels.values())).fillna(0)
+    columns = pd.DataFrame({"label": sums.index, "total": sums.to_numpy()})
+    chart: altair.Chart = (
+        alt.Chart(columns)
+        .mark_bar(opacity=0, cursor="pointer")
+        .encode(
+            y=alt.value(0),
+            y2=alt.value("height"),
+            tooltip=[
+                alt.Tooltip("label:N", title=view.name_step().capitalize()),
+                alt.Tooltip("total:Q", title=unit, format=number),
+            ],
+        )
+    )
+    return chart
+
+
+def _draw_stacks(
+    view: View,
+    drawn: pandas.DataFrame,
+    names: Sequence[str],
+    others: str,
+    unit: str,
+    number: str,
+) -> altair.Chart:
+    """The bars themselves, the largest group at the bottom."""
+    import altair as alt
+
     places = {name: at for at, name in enumerate(names)}
-    drawn = frame.assign(label=frame.hour.map(labels), place=frame.key.map(places))
     colours = [_COLOURS[at % len(_COLOURS)] for at in places.values()]
     if others in places:
         colours[-1] = OTHERS_COLOUR
-    clicked = alt.selection_point(name="bar", fields=["label"])
-    dragged = alt.selection_interval(name="span", encodings=["x"])
-    chart = (
-        alt.Chart(drawn.dropna(subset=["label"]), title=title)
+    written = "$,.4~f" if number.startswith("$") else "~s"
+    chart: altair.Chart = (
+        alt.Chart(drawn.assign(place=drawn.key.map(places)))
         .mark_bar(cursor="pointer")
         .encode(
-            _steps(list(labels.values())),
-            alt.Y("value:Q", title=unit, axis=alt.Axis(format="~s", tickMinStep=1e-9)),
-            alt.Color(
+            y=alt.Y("value:Q", title=unit, axis=alt.Axis(format=written, tickMinStep=1e-9)),
+            color=alt.Color(
                 "key:N",
                 title=None,
                 scale=alt.Scale(domain=names, range=colours),
                 legend=alt.Legend(orient="bottom", columns=4, labelLimit=180, symbolLimit=9),
             ),
-            alt.Order("place:O"),
+            order=alt.Order("place:O"),
             tooltip=[
                 alt.Tooltip("label:N", title=view.name_step().capitalize()),
                 alt.Tooltip("key:N", title="Of"),
                 alt.Tooltip("value:Q", title=unit, format=number),
             ],
         )
-        .add_params(clicked, dragged)
     )
-    steps = {label: step for step, label in labels.items()}
-    name = f"{key}-{crc32(repr((view.calls, view.measure, view.by)).encode())}"
-    charts.draw(
-        chart,
-        f"{title}: stacked bars from {labels[view.steps[0]]} to {labels[view.steps[-1]]},"
-        f" {_total(frame, unit)} in all.",
-        name,
-        on_select=lambda: _choose(view, name, steps),
-    )
+    return chart
 
 
 def _total(frame: pandas.DataFrame, unit: str) -> str:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from agentkit.ledger.usage import sums
 from agentkit.ui.shared import state
-from agentkit.ui.usage import address, call_table, opening, plots, words
+from agentkit.ui.usage import address, call_table, exporting, opening, plots, words
 from agentkit.ui.usage.view import View
 
 _LINES = {"p50_s": "Median", "p95_s": "95 % within", "p99_s": "99 % within"}
@@ -61,6 +61,7 @@ def _draw_groups(view: View) -> None:
     if rows and rows[0] < len(frame):
         opening.forget_choice()
         address.narrow({view.by: str(frame.iloc[rows[0]]["first"])})
+    exporting.draw_table(frame.copy, "speed")
 
 
 _TIMES = {

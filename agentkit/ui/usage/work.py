@@ -10,7 +10,7 @@ import streamlit as st
 from agentkit.ledger.usage import work
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures
-from agentkit.ui.usage import opening, plots, words
+from agentkit.ui.usage import exporting, opening, plots, words
 from agentkit.ui.usage.view import View
 
 if TYPE_CHECKING:
@@ -185,6 +185,7 @@ def _draw_table(frame: pandas.DataFrame, labels: Mapping[str, str], key: str, ca
     )
     st.caption(caption)
     opening.open_call(frame, shown, "There is none.")
+    exporting.draw_table(frame.copy, key)
 
 
 def _split(frame: pandas.DataFrame, well: str, failed: str) -> pandas.DataFrame:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from agentkit.cli.figures import sum_up
 from agentkit.errors import ConfigError
-from agentkit.events import ModelReplied, Usage
+from agentkit.events import ModelReplied, ToolReturned, Usage
 from agentkit.ledger import Chat, Ledger, queries
 from agentkit.ledger.export import calls_file
 from agentkit.ledger.figures import Figures
@@ -167,14 +167,14 @@ def test_times_are_of_calls_that_a_model_answered(ledger: Ledger) -> None:
     answered = ModelReplied(
         "1", "", "server", "small", usage=Usage(9, output=20), seconds=4.0, first_token_s=1.0
     )
-    late = {"seconds": 90.0, "first_token_s": None}
+    late = replace(answered, seconds=90.0, first_token_s=None)
     record(
         ledger,
         [
             answered,
-            replace(answered, call_id="2", status="failed", **late),
-            replace(answered, call_id="3", status="cached", **late),
-            replace(answered, call_id="4", purpose="embedding", **late),
+            replace(late, call_id="2", status="failed"),
+            replace(late, call_id="3", status="cached"),
+            replace(late, call_id="4", purpose="embedding"),
         ],
     )
     found = sums.measure(ledger, CallFilter(OWNER))
@@ -205,7 +205,7 @@ def test_each_filter_narrows_and_nobody_sees_others(ledger: Ledger, chat: Chat) 
 
 def test_tools_lookups_compression_and_people_are_summed_up(ledger: Ledger, chat: Chat) -> None:
     record(ledger, DONE, chat_id=chat.id)
-    record(ledger, [replace(DONE[0], name="hers")], owner="ada")
+    record(ledger, [ToolReturned("t3", "Worker", "hers", True, "")], owner="ada")
     chosen = CallFilter(OWNER)
     tools = work.tools(ledger, chosen)
     rows = list(zip(tools.name, tools.calls, tools.failed, tools.seconds, strict=True))

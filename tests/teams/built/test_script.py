@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,38 @@ from typing import Any
 import pytest
 
 from agentkit import Settings, Workspace, sources_from_paths
+from agentkit.coding.chat_kernel.pool import KernelPool
 from agentkit.llm import Model
 from agentkit.llm.calls.openai_client import OpenAIClient
+from agentkit.mcp.servers import AllowedTool, ToolServers, confirmed
+from agentkit.mcp.serving import ServedTools
 from agentkit.retrieval import Hit
 from agentkit.teams.built.document import read_document
 from agentkit.teams.built.script import write_notebook, write_script
 from agentkit.teams.built.team import build_team
+from agentkit.teams.cells import ChatCells
+from agentkit.workspace.answering import list_documents
+from tests.mcp.conftest import make_program
 from tests.servers.openai_server import Answer, OpenAIServer, tool_call
 from tests.teams.built import drafts
 from tests.teams.stage import play
 
 QUESTION = "How long is the Danube?"
+SHOUT = 'def shout(text: str) -> str:\n    """Say it loudly."""\n    return text.upper() + "!"\n'
+STOCK = AllowedTool(
+    "stock",
+    "How many of a product are there.",
+    {
+        "type": "object",
+        "properties": {
+            "product": {"title": "Product", "type": "string"},
+            "city": {"title": "City", "type": "string", "default": "Vienna"},
+        },
+        "required": ["product"],
+        "title": "stockArguments",
+    },
+    "harmless",
+)
 RIVERS = "The Danube is 2,850 kilometres long. The Volga is the longest river in Europe."
 
 
@@ -105,12 +127,15 @@ def _play_in_app(draft: Mapping[str, Any], server: OpenAIServer, **given: Any) -
 
 
 def _run_script(
-    draft: Mapping[str, Any], server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+    draft: Mapping[str, Any],
+    server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    script: str = "",
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
     monkeypatch.setenv("OPENAI_MODEL", "test-model")
     monkeypatch.setattr(sys, "argv", ["team.py", QUESTION])
-    script = write_script(read_document(draft))
+    script = script or write_script(read_document(draft))
     exec(compile(script, "team.py", "exec"), {"__name__": "__main__"})
 
 
@@ -168,6 +193,49 @@ def test_the_script_looks_into_the_same_documents(
         _run_script(draft, server, monkeypatch)
         assert _take_requests(server) == in_app
     assert RIVERS in str(in_app)
+
+
+def test_the_script_keeps_functions_servers_and_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTKIT_DATA", str(tmp_path / "data"))
+    (tmp_path / "sales.csv").write_text("city,sold\nVienna,3\nLinz,4\n")
+    workspace = Workspace(Settings(data=tmp_path / "data"))
+    workspace.ingest("local", "Documents", sources_from_paths([tmp_path / "sales.csv"])).result()
+    servers = ToolServers(tmp_path / "data")
+    shop = replace(make_program(tmp_path), environment={"SHOP_KEY": "secret"})
+    servers.save(confirmed(shop))
+    servers.allow("shop", [STOCK])
+    draft = drafts.single(
+        tools=[{"name": name} for name in ("shout", "shop/stock", "query_tables")]
+    )
+    draft["functions"] = [{"name": "shout", "code": SHOUT, "marked": "harmless"}]
+    sql = "select sum(sold) from sales_csv_1"
+    calls = [
+        tool_call("shout", text="tea"),
+        tool_call("shop__stock", product="tea"),
+        tool_call("query_tables", sql=sql),
+    ]
+    replies = Replies(*calls, Answer("Done."))
+    more = {
+        "documents": partial(list_documents, workspace.library, "local", "Documents"),
+        "served": ServedTools(servers),
+    }
+    with OpenAIServer(replies) as server, KernelPool() as pool:
+        cells = ChatCells("chat", tmp_path / "chat", pool)
+        retrieve = partial(workspace.library.retrieve, "local", ["Documents"])
+        _play_in_app(draft, server, retrieve=retrieve, find=_find, cells=cells, more=more)
+        in_app = _take_requests(server)
+        workspace.close()
+        replies.begin_anew()
+        monkeypatch.setenv("SHOP_KEY", "of the environment")
+        script = write_script(read_document(draft), servers.all())
+        _run_script(draft, server, monkeypatch, script)
+        assert _take_requests(server) == in_app
+    assert "secret" not in script
+    said = [turn["content"] for turn in in_app[-1][0] if turn["role"] == "tool"]
+    assert said == ["TEA!", "7 tea in Vienna", "sum(sold)\n7"]
+    assert json.loads((tmp_path / "started").read_text())["SHOP_KEY"] == "of the environment"
 
 
 def _find(text: str) -> list[Hit]:

@@ -1,0 +1,152 @@
+"""`team eval`: a question set of the lab put to a team, and what its answers are worth."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agentkit.cli.output import count, dollars, note, put, put_json, put_table
+from agentkit.cli.store import follow, open_workspace
+from agentkit.cli.teams import find_key
+from agentkit.events import QuestionTried
+
+if TYPE_CHECKING:
+    from agentkit.ledger.evaluations.results import Evaluation
+    from agentkit.workspace import Workspace
+
+
+def evaluate_team(
+    context: typer.Context,
+    team: Annotated[
+        str, typer.Argument(metavar="TEAM", help="The id of a team, or the name of one of yours.")
+    ],
+    set_name: Annotated[
+        str, typer.Argument(metavar="SET", help="The name of a question set of the retrieval lab.")
+    ],
+    collection: Annotated[
+        str, typer.Option(help="Where is looked; by default what the set was made for.")
+    ] = "",
+    model: Annotated[str, typer.Option(help="The id of a model; by default the chosen one.")] = "",
+    at_once: Annotated[int, typer.Option(help="So many questions at the same time.")] = 2,
+    beside: Annotated[
+        str, typer.Option("--with", help="The id of an earlier evaluation to compare it with.")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Put a question set to a team: how many citations are right, tokens, cost and time."""
+    with open_workspace(context) as workspace:
+        owner = workspace.settings.owner
+        key = find_key(workspace, team)
+        before = workspace.evaluations.one(owner, beside) if beside else None
+        _tell_forecast(workspace, key, set_name, model)
+        run = workspace.evaluate_team(
+            owner, key, set_name, collection=collection, model_id=model, at_once=at_once
+        )
+        found = follow(run, {QuestionTried: _tell_progress})
+    if as_json:
+        put_json(_to_json(found, before))
+        return
+    _put(found, before)
+
+
+def _tell_forecast(workspace: Workspace, key: str, set_name: str, model: str) -> None:
+    from agentkit.ui.evaluations import words
+
+    expected = workspace.forecast_evaluation(workspace.settings.owner, key, set_name, model)
+    asked = count(expected.questions, "question")
+    note(f"{asked}: {words.tell_calls(expected)}; Ctrl-C stops, and keeps what was answered.")
+
+
+def _tell_progress(tried: QuestionTried) -> None:
+    from agentkit.ledger.evaluations.results import count_cited, count_right
+
+    if tried.status == "failed":
+        note(f"{tried.number}: failed: {tried.error}")
+        return
+    cited = count(count_cited(tried), "citation")
+    note(f"{tried.number}: {count_right(tried)} of {cited} right, {tried.seconds:.1f} s")
+
+
+def _put(found: Evaluation, before: Evaluation | None) -> None:
+    """The questions, the sums, and what changed since an earlier one."""
+    from agentkit.ledger.evaluations.differences import compare
+    from agentkit.ui.evaluations import words
+
+    put_table(
+        ("question", "score", "right", "cited", "calls", "tokens", "cost", "seconds", "run"),
+        map(_to_row, found.results),
+        ("score", "right", "cited", "calls", "tokens", "cost", "seconds"),
+    )
+    put("")
+    for name, value in _sums(found).items():
+        put(f"{name:<15}{value:.4f}" if isinstance(value, float) else f"{name:<15}{value}")
+    if state := words.tell_state(found):
+        put(f"{'state':<15}{state}")
+    put(f"{'evaluation':<15}{found.run_id}")
+    if before is not None:
+        put(words.tell_difference(compare(before.results, found.results)))
+
+
+def _to_row(tried: QuestionTried) -> tuple[str, ...]:
+    from agentkit.ledger.evaluations.results import count_cited, count_right, measure_score
+
+    tokens = tried.input_tokens + tried.output_tokens
+    return (
+        tried.question,
+        f"{measure_score(tried):.2f}",
+        f"{count_right(tried)}",
+        f"{count_cited(tried)}",
+        f"{tried.calls:,}",
+        f"{tokens:,}",
+        dollars(tried.cost, tried.unpriced),
+        f"{tried.seconds:.1f}",
+        tried.run_id,
+    )
+
+
+def _sums(found: Evaluation) -> dict[str, Any]:
+    """By the names under which JSON and the terminal tell them."""
+    return dataclasses.asdict(found.sums)
+
+
+def _to_json(found: Evaluation, before: Evaluation | None) -> dict[str, Any]:
+    told = {
+        "evaluation": found.run_id,
+        "state": found.state,
+        "team": found.began.team_id,
+        "set": found.began.set_name,
+        "collection": found.began.collection,
+        "model": found.began.model_id,
+        "sums": _sums(found),
+        "questions": [_question_to_json(one) for one in found.results],
+    }
+    return told | ({"compared": _compare(before, found)} if before else {})
+
+
+def _question_to_json(tried: QuestionTried) -> dict[str, Any]:
+    """As it was told; documents are the keys of no object, as they are values of people's own."""
+    from agentkit.ledger.evaluations.results import measure_score
+
+    plain = dataclasses.asdict(tried)
+    cited = [{"document": name, "passages": passages} for name, passages in tried.cited.items()]
+    return {**plain, "expected": list(tried.expected), "cited": cited} | {
+        "score": measure_score(tried)
+    }
+
+
+def _compare(before: Evaluation, found: Evaluation) -> dict[str, Any]:
+    from agentkit.ledger.evaluations.differences import compare
+
+    compared = compare(before.results, found.results)
+    return {
+        "evaluation": before.run_id,
+        "verdict": compared.verdict,
+        "mean": compared.mean,
+        "margin": compared.margin,
+        "better": compared.count("better"),
+        "worse": compared.count("worse"),
+        "same": compared.count("same"),
+        "left_out": compared.left_out,
+    }

@@ -1,0 +1,70 @@
+"""The built-in tools: which there are, and each as an agent of one task can call it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentkit.errors import ConfigError
+from agentkit.teams.built.offers.reading import make_fetcher, make_reader
+from agentkit.teams.built.offers.running import make_runner
+from agentkit.teams.built.offers.tables import make_querier
+from agentkit.teams.built.tools import BUILT_IN
+from agentkit.teams.findings import FIND, SEARCH, Findings
+from agentkit.teams.task import Task
+from agentkit.teams.tools import find_cells
+
+READ, QUERY, FETCH, RUN = "read_document", "query_tables", "fetch_page", "run_python"
+Tool = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What people are told of a built-in tool."""
+
+    text: str
+    harmless: bool = True
+
+
+CATALOG: Mapping[str, About] = {
+    SEARCH: About("Looks something up in the documents, by meaning and words."),
+    FIND: About("Finds where exact words stand in the documents."),
+    READ: About("Reads a document as a whole, piece by piece."),
+    QUERY: About("Asks the tables of the documents in SQL; nothing but them can be reached."),
+    "calculate": About("Computes an arithmetic expression."),
+    "todays_date": About("Tells the date and the time."),
+    FETCH: About("Reads a page of the public web.", harmless=False),
+    RUN: About("Runs Python in the chat's kernel, in isolation.", harmless=False),
+}
+_MISSING: Mapping[str, str] = {
+    FIND: "nothing can be looked up word for word here",
+    READ: "there are no documents to read here",
+    QUERY: "there are no documents with tables here",
+    FETCH: "this installation lets agents fetch no pages; the Settings page can allow it",
+    RUN: "nothing on this machine can isolate code",
+}
+"""Why a tool of the catalog may not be there."""
+
+
+def make_offers(task: Task, found: Findings, agent: str) -> dict[str, Tool]:
+    """The built-in tools that there are for this task; `agent` is who runs them."""
+    offers: dict[str, Tool] = {**BUILT_IN, SEARCH: found.search_documents}
+    if found.finds_exact:
+        offers[FIND] = found.find_exact
+    if task.documents is not None:
+        offers[READ] = make_reader(task.documents)
+        offers[QUERY] = make_querier(task.documents)
+    if task.fetch is not None:
+        offers[FETCH] = make_fetcher(task.fetch)
+    if cells := find_cells(task):
+        offers[RUN] = make_runner(cells, agent)
+    return offers
+
+
+def choose_offer(offers: Mapping[str, Tool], name: str) -> Tool:
+    """The tool of that name; raises ConfigError that says why it is not there."""
+    if name not in offers:
+        why = _MISSING.get(name, "there is no such tool")
+        raise ConfigError(f"The tool {name!r} cannot be offered: {why}.")
+    return offers[name]

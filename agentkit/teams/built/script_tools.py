@@ -1,0 +1,98 @@
+"""The tools of a team in its script: functions as they are written, servers by their definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from agentkit.core.tools import read_function
+from agentkit.mcp.servers import AllowedTool, ToolServer
+from agentkit.teams.built.document import TeamDocument
+from agentkit.teams.built.offers.catalog import FETCH, QUERY, READ, RUN
+from agentkit.teams.built.writing import write_call
+from agentkit.teams.findings import FIND, SEARCH
+
+_OWN = """# Tools of your own are the functions of the files that AGENTKIT_TOOLS names.
+own = load_tools(os.environ.get("AGENTKIT_TOOLS", ""))
+tools = {**BUILT_IN, **{tool.__name__: tool for tool in own}}"""
+DOCUMENTS = """documents = [
+    Stored(one.id, one.name, workspace.library, "local", Scope())
+    for one in workspace.library.documents_within("local", [COLLECTION], Scope())
+]"""
+_LINES: Mapping[str, str] = {
+    SEARCH: f'tools["{SEARCH}"] = found.search_documents',
+    FIND: f'tools["{FIND}"] = found.find_exact',
+    READ: f'tools["{READ}"] = make_reader(lambda: documents)',
+    QUERY: f'tools["{QUERY}"] = make_querier(lambda: documents)',
+    FETCH: f'tools["{FETCH}"] = make_fetcher(partial(read_page, settings=load_settings()))',
+    RUN: f'tools["{RUN}"] = run_isolated',
+}
+"""How a script makes the built-in tools that need something."""
+_FROM_DOCUMENTS = frozenset([SEARCH, FIND, READ, QUERY])
+
+
+def list_names(document: TeamDocument) -> list[str]:
+    """The tools that the agents name, each once."""
+    names = [use.name for agent in document.agents for use in agent.tools]
+    return list(dict.fromkeys(names))
+
+
+def needs_documents(document: TeamDocument) -> bool:
+    """Whether a tool looks into documents."""
+    return not _FROM_DOCUMENTS.isdisjoint(list_names(document))
+
+
+def write_tools(document: TeamDocument, servers: Sequence[ToolServer]) -> Iterator[str]:
+    """The lines that make `tools`, and what stands in it; nothing where no agent has any."""
+    names = list_names(document)
+    if not names and not any(agent.own_tools for agent in document.agents):
+        return
+    yield f"\n{_OWN}"
+    if not {READ, QUERY}.isdisjoint(names):
+        yield DOCUMENTS
+    yield from filter(None, map(_LINES.get, names))
+    for function in document.functions:
+        read_function(function.code, function.name)
+        yield f"\n\n{function.code.rstrip()}\n\n"
+        yield f'tools["{function.name}"] = {function.name}'
+    yield from _write_served(names, servers)
+
+
+def _write_served(names: Sequence[str], servers: Sequence[ToolServer]) -> Iterator[str]:
+    """The servers whose tools are named; of one that is not known, that its tools are left out."""
+    wanted = [name for name in names if "/" in name]
+    if not wanted:
+        return
+    known = {one.name: one for one in servers}
+    named = list(dict.fromkeys(name.partition("/")[0] for name in wanted))
+    yield "\n# Servers of tools; their variables and headers are those of your environment."
+    yield "servers = ["
+    for name in filter(known.__contains__, named):
+        yield f"    {_write_server(known[name], wanted)},"
+    yield "]"
+    yield "served = ServedTools(ServerList(servers))"
+    yield f"tools |= {{name: served.find(name) for name in {wanted!r}}}"
+
+
+def _write_server(server: ToolServer, wanted: Sequence[str]) -> str:
+    """The definition without secrets, with the tools that the team uses."""
+    used = {name: one for name, one in server.tools.items() if f"{server.name}/{name}" in wanted}
+    arguments = {
+        "name": repr(server.name),
+        "command": repr(server.command),
+        "environment": _write_secrets(server.environment),
+        "url": repr(server.url),
+        "headers": _write_secrets(server.headers),
+        "tools": f"{{{', '.join(map(_write_allowed, used.values()))}}}",
+    }
+    return f"confirmed({write_call('ToolServer', arguments)})"
+
+
+def _write_secrets(pairs: Mapping[str, str]) -> str:
+    """Values that are looked up in the environment when the script runs."""
+    looked_up = [f"{name!r}: os.environ.get({name!r}, '')" for name in pairs]
+    return f"{{{', '.join(looked_up)}}}"
+
+
+def _write_allowed(tool: AllowedTool) -> str:
+    given = f"{tool.name!r}, {tool.description!r}, {tool.parameters!r}, {tool.marked!r}"
+    return f"{tool.name!r}: AllowedTool({given})"

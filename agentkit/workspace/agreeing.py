@@ -1,0 +1,48 @@
+"""What tools of teams may do in a chat: what was agreed to, and what the installation allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from agentkit.documents import DocumentText
+from agentkit.events import HumanAnswered, HumanInputRequested
+from agentkit.ledger import Chat, Ledger, StoredMessage, queries
+from agentkit.mcp.servers import ToolServers
+from agentkit.mcp.serving import ServedTools
+from agentkit.options import chosen
+from agentkit.settings import Settings
+from agentkit.teams import Task
+from agentkit.teams.approval import AGREED, name_agreement
+
+
+def recall_agreements(
+    task: Task, ledger: Ledger, chat: Chat, thread: Sequence[StoredMessage]
+) -> None:
+    """Let the task know whose first call of which tool was agreed to on this branch of the chat."""
+    run_ids = list(dict.fromkeys(turn.run_id for turn in thread if turn.run_id))
+    agreed = set(_find_agreed(ledger, chat.owner, run_ids))
+    for _, asked in queries.told(ledger, chat.owner, run_ids, HumanInputRequested):
+        if asked.request_id in agreed:
+            task.agreed.add(name_agreement(asked.agent, asked.tool))
+
+
+def _find_agreed(ledger: Ledger, owner: str, run_ids: Sequence[str]) -> Iterator[str]:
+    """The questions to which the person said yes."""
+    for _, answered in queries.told(ledger, owner, run_ids, HumanAnswered):
+        choice, _rest = chosen(answered.text)
+        if choice in AGREED:
+            yield answered.request_id
+
+
+def allow_tools(task: Task, settings: Settings) -> None:
+    """Give the task what the installation lets tools do."""
+    task.served = ServedTools(ToolServers(settings.data))
+    if settings.fetch_pages:
+        task.fetch = partial(_read_page, settings)
+
+
+def _read_page(settings: Settings, url: str) -> DocumentText:
+    from agentkit.retrieval.web.fetching import read_page  # loads what a search does not need
+
+    return read_page(url, settings)

@@ -1,0 +1,85 @@
+"""`team` over a data folder: people's own teams kept, found, taken away, and measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agentkit.retrieval import Question
+from agentkit.settings import load_settings
+from tests.cli.conftest import Cli
+from tests.cli.program import open_with_fake
+from tests.servers.openai_server import OpenAIServer, answer_from_passages
+from tests.teams.built import drafts
+
+
+@pytest.fixture
+def model(server: OpenAIServer, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+    monkeypatch.setenv("OPENAI_MODEL", "test-model")
+    server.script = answer_from_passages
+
+
+def write(path: Path, name: str) -> Path:
+    path.write_text(json.dumps({**drafts.retrieve_chat(), "name": name}))
+    return path
+
+
+def test_a_team_is_kept_found_and_taken_away(cli: Cli, tmp_path: Path) -> None:
+    file = write(tmp_path / "tea.json", "Tea readers")
+    key = cli("team", "import", file).out.strip()
+    assert key.endswith(":1")
+    newer = cli("team", "import", write(file, "Tea experts"), "--team", key)
+    assert "version 2" in newer.err
+    first = cli("team", "list", "--json").json["teams"][0]
+    assert (first["team"], first["name"], first["variant"]) == (
+        newer.out.strip(),
+        "Tea experts",
+        "version 2",
+    )
+    assert cli("team", "show", key).json["name"] == "Tea readers"
+    assert cli("team", "show", "Tea experts").json["name"] == "Tea experts"
+    compile(cli("team", "export", "Tea experts", "--format", "py").out, "team.py", "exec")
+    assert cli("team", "export", key, "--format", "ipynb").json["nbformat"] == 4
+    assert cli("team", "show", "group").json["name"] == "Group of three"
+
+
+def test_what_is_not_there_or_not_clear_is_told(cli: Cli, tmp_path: Path) -> None:
+    file = write(tmp_path / "tea.json", "Tea readers")
+    for _ in range(2):
+        cli("team", "import", file)
+    assert "2 teams are called 'Tea readers'" in cli("team", "show", "Tea readers").err
+    assert "There is no team 'nobody'" in cli("team", "show", "nobody").err
+    assert "There is no team 'my-none'" in cli("team", "eval", "my-none", "Ours").err
+    broken = tmp_path / "broken.json"
+    broken.write_text(json.dumps({**drafts.single(), "flow": {"kind": "single", "agent": "No"}}))
+    ended = cli("team", "import", broken)
+    assert (ended.code, ended.out) == (1, "")
+
+
+@pytest.mark.usefixtures("model")
+def test_a_set_is_put_to_a_team_and_compared(cli: Cli, papers: Path, tmp_path: Path) -> None:
+    cli("ingest", papers)
+    _make_set()
+    cli("team", "import", write(tmp_path / "tea.json", "Tea readers"))
+    first = cli("team", "eval", "Tea readers", "Ours", "--json")
+    assert "1 to 20 calls of models, by the limits of the team" in first.err
+    found = first.json
+    assert found["state"] == "finished"
+    assert [one["cited"] for one in found["questions"]] == [
+        [{"document": "deep/pump.txt", "passages": 1}]
+    ]
+    assert (found["sums"]["right"], found["sums"]["score"]) == (1, 1.0)
+    again = cli("team", "eval", "answer", "Ours", "--with", found["evaluation"])
+    assert "No score differs over 1 question." in again.out
+    assert "1 of 1 citation right" in again.err
+    assert "deep" not in cli("team", "eval", "answer", "None such").out
+
+
+def _make_set() -> None:
+    workspace = open_with_fake(load_settings())
+    questions = [Question("How long is the warranty of the pump?", {"deep/pump.txt": 1})]
+    workspace.library.questions.create("local", "Ours", "Documents", questions)
+    workspace.close()
