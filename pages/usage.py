@@ -16,6 +16,7 @@ from agentkit.ui.usage import (
     headline,
     health,
     overview,
+    quality,
     report,
     speed,
     work,
@@ -33,6 +34,7 @@ TABS: dict[str, Callable[[View], None]] = {
     "Compression": work.draw_compression,
     "People": work.draw_people,
     "Documents": health.draw_health,
+    "Quality": quality.draw_quality,
 }
 """Each with what draws it, given what is shown; `view.calls` is which calls are meant."""
 
