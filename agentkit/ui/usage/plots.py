@@ -117,7 +117,7 @@ def _draw_stacks(
                 "key:N",
                 title=None,
                 scale=alt.Scale(domain=names, range=colours),
-                legend=alt.Legend(orient="bottom", columns=4, labelLimit=180, symbolLimit=9),
+                legend=alt.Legend(orient="bottom", columns=2, labelLimit=125, symbolLimit=9),
             ),
             order=alt.Order("place:O"),
             tooltip=[
