@@ -51,8 +51,9 @@ def draw_results(chosen: QuestionSet) -> None:
     """All evaluations with the set, newest first, and two of them compared."""
     known = state.workspace().evaluations.history(state.owner(), chosen.id)
     history = [one for one in known if one.state != "running"]  # these are drawn by themselves
-    if not history:
+    if not known:
         st.caption("This set was put to no team yet.")
+    if not history:
         return
     st.subheader("Results", anchor=False)
     shown = _choose_team(history)
