@@ -72,7 +72,8 @@ class RunFilter:
         meant += [(sql, [value]) for sql, value in conditions.items() if value]
         meant += [(_SAYS, [word, word, word]) for word in self.words.lower().split()]
         if self.document_id:
-            meant.append((OF_DOCUMENT, [self.document_id, [*self.hows]]))
+            of_document: list[Any] = [self.document_id, list(self.hows)]
+            meant.append((OF_DOCUMENT, of_document))
         sql = " and ".join(sql for sql, _ in meant)
         return sql, [value for _, values in meant for value in values]
 

@@ -107,6 +107,13 @@ def test_runs_are_found_and_the_address_says_which(kitchen: ScriptableWorkspace)
     assert listed(app) == ["a script"]
     href = data_of(app, "run_table")["rows"][0]["href"]
     assert href == "?state=failed&sort=dearest&run=odd"
+    app.multiselect(key="runs-column").set_value(["Cost", "State"]).run()
+    table = data_of(app, "run_table")
+    assert [name for name, _ in table["columns"]] == ["Run", "State", "Cost"]
+    assert (table["rows"][0]["cells"][:2], table["rows"][0]["bad"]) == (["a script", "failed"], 1)
+    assert app.query_params["column"] == ["Cost", "State"]
+    app = open_page("runs", column="Took")
+    assert [name for name, _ in data_of(app, "run_table")["columns"]] == ["Run", "Took"]
     app = open_page("runs", state="unheard", sort="none", page="x", **{"from": "never"})
     assert "No runs fit these filters" in texts(app)
 

@@ -44,6 +44,8 @@ from agentkit.ui.steps.stepping import Stepping
 from agentkit.workspace import Workspace
 
 RUNS, CALLS, EVENTS, ROUNDS = 100_000, 3, 5_000, 5
+FOUND = 8
+"""Documents that a run finds."""
 OWNER = "local"
 ROOT = Path(__file__).resolve().parents[2]
 TEAMS = ("answer", "assistant", "group", "planning", "tools")
@@ -75,6 +77,15 @@ def fill_runs(ledger: Ledger, runs: int = RUNS) -> None:
     ledger.database.insert_arrow("runs", pyarrow.table(told))
     ledger.database.insert_arrow("messages", _questions(ids, titles, starts))
     ledger.database.insert_arrow("llm_calls", _calls(ids, ends, chance))
+    ledger.database.insert_arrow("run_documents", _documents(ids, chance))
+
+
+def _documents(ids: list[str], chance: random.Random) -> pyarrow.Table:
+    """Some that each run found, of a thousand."""
+    run_ids = [one for one in ids for _ in range(FOUND)]
+    found = [f"document-{chance.randrange(1_000)}" for _ in run_ids]
+    told = {"run_id": run_ids, "document_id": found, "how": ["found"] * len(run_ids)}
+    return pyarrow.table(told)
 
 
 def _questions(ids: list[str], titles: list[str], starts: list[datetime]) -> pyarrow.Table:
@@ -189,6 +200,7 @@ def measure_list(ledger: Ledger) -> None:
         "failed": RunFilter(OWNER, states=["failed"]),
         "of a team": RunFilter(OWNER, teams=["group"]),
         "that called a model": RunFilter(OWNER, models=["big"]),
+        "with a document": RunFilter(OWNER, document_id="document-7"),
         "with two words": RunFilter(OWNER, words="kettle warranty"),
     }
     for name, chosen in filters.items():

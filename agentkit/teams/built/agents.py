@@ -37,7 +37,7 @@ class ModelChoice(Part):
     """How long a model that reasons may think."""
     response_format: Literal["text", "json_object"] | None = None
     """The form of the reply, where the server knows forms."""
-    tool_choice: Literal["auto", "none", "required"] | None = None
+    tool_choice: Literal["auto", "required", "none"] | None = None
     """Whether it may, must not or must call tools."""
 
     def to_parameters(self) -> dict[str, Any]:

@@ -34,6 +34,7 @@ _FIELDS: dict[str, Any] = {
     "to": None,
     "document": "",
     "how": [],
+    "column": [],
     "agent": [],
     "server": [],
     "call": [],
@@ -53,6 +54,8 @@ _COLUMNS = (
     ("Cost", "number"),
 )
 _STATE = 3  # the column
+_OTHERS = tuple(name for name, _ in _COLUMNS[1:])
+"""The columns that can be left out."""
 _BAD = ("failed", "interrupted")
 Column = Literal["state", "kind", "team", "model"]
 
@@ -129,7 +132,8 @@ def _draw_runs(found: int, runs: Sequence[RunTotals]) -> None:
     ids = [run.id for run in runs]
     ends = run_list.ends(state.workspace().ledger, state.owner(), ids)
     rows = [_row(run, words.why_ended(run, ends.get(run.id))) for run in runs]
-    components.run_table(open_run, "Runs", _COLUMNS, rows, _choose)
+    columns = list(map(_COLUMNS.__getitem__, _list_shown()))
+    components.run_table(open_run, "Runs", columns, rows, _choose)
 
 
 def _draw_none() -> None:
@@ -158,11 +162,19 @@ def _row(run: RunTotals, why: str) -> dict[str, object]:
         words.cost(run),
     ]
     address = {**st.query_params.to_dict(), "run": run.id}
-    row: dict[str, object] = {"id": run.id, "href": f"?{urlencode(address)}", "cells": cells}
-    row["below"] = why
-    row["bad"] = _STATE if run.state in _BAD else None
+    shown = _list_shown()
+    row: dict[str, object] = {"id": run.id, "href": f"?{urlencode(address)}", "below": why}
+    row["cells"] = list(map(cells.__getitem__, shown))
+    is_told = run.state in _BAD and _STATE in shown
+    row["bad"] = shown.index(_STATE) if is_told else None
     row["chosen"] = run.id in st.session_state.get(_CHOSEN, ())
     return row
+
+
+def _list_shown() -> list[int]:
+    """The places of the columns that are shown: the first one, and those chosen, or all."""
+    chosen = set(_get("column") or _OTHERS)
+    return [0, *(place for place, name in enumerate(_OTHERS, 1) if name in chosen)]
 
 
 # Filters
@@ -214,6 +226,9 @@ def _draw_choices() -> None:
     _several("Kind", "kind", words.of_kind)
     _several("Team", "team", words.of_team)
     _several("Model", "model", str)
+    st.multiselect(
+        "Columns", _OTHERS, key=_key("column"), placeholder="All", persist_state="session"
+    )
     with st.grid(2, min_column_width=130):
         st.date_input("From", value=None, key=_key("from"), persist_state="session")
         st.date_input("To", value=None, key=_key("to"), persist_state="session")
@@ -314,8 +329,9 @@ def _read_address() -> None:
 def _read(name: str, values: Sequence[str]) -> Any:
     """The value of a field; for what cannot be one, what says nothing."""
     empty, text = _FIELDS[name], values[-1] if values else ""
-    if name == "how":
-        return list(filter(HOWS.__contains__, values))
+    known = _KNOWN.get(name)
+    if known is not None:
+        return list(filter(known.__contains__, values))
     if isinstance(empty, list):
         return list(values)
     if name in ("from", "to"):
@@ -325,6 +341,10 @@ def _read(name: str, values: Sequence[str]) -> Any:
     if name == "sort":
         return text if text in get_args(RunSort) else empty
     return text
+
+
+_KNOWN: dict[str, Sequence[str]] = {"how": HOWS, "column": _OTHERS}
+"""Fields of which only these values mean something."""
 
 
 def _read_day(text: str) -> date | None:
