@@ -191,13 +191,15 @@ def test_agents_are_renamed_added_moved_and_taken_out(workspace: ScriptableWorks
     app.text_input(key=f"team-{team_id}-0-agents-0-name").set_value("Zoe")
     run(app)
     assert document_of(workspace, team_id)["flow"]["agents"] == ["Zoe", "Bob", "Cid"]
-    click(app, f"team-{team_id}-0-add-agents")
+    shown = app.multiselect(key=f"team-{team_id}-1-flow-agents").value
+    assert shown == ["Zoe", "Bob", "Cid"]
+    click(app, f"team-{team_id}-1-add-agents")
     unfold(app, team_id, 0)
-    click(app, f"team-{team_id}-1-move-down-agents-0")
+    click(app, f"team-{team_id}-2-move-down-agents-0")
     names = [one["name"] for one in document_of(workspace, team_id)["agents"]]
     assert names == ["Bob", "Zoe", "Cid", "Agent4"]
     unfold(app, team_id, 3)
-    click(app, f"team-{team_id}-2-move-drop-agents-3")
+    click(app, f"team-{team_id}-3-move-drop-agents-3")
     assert len(document_of(workspace, team_id)["agents"]) == 3
 
 

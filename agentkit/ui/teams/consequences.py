@@ -37,7 +37,7 @@ def _rename_agent(document: Json, path: Path, before: Any) -> bool:
     """The flow names it as it is called now."""
     name = str(document["agents"][path[1]]["name"])
     document["flow"] = rename(document["flow"], str(before), name)
-    return False  # each field that names an agent looks for itself
+    return True
 
 
 def _fit_role(document: Json, path: Path, before: Any) -> bool:
