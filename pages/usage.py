@@ -14,6 +14,7 @@ from agentkit.ui.usage import (
     errors,
     filters,
     headline,
+    health,
     overview,
     report,
     speed,
@@ -31,6 +32,7 @@ TABS: dict[str, Callable[[View], None]] = {
     "Look-ups": work.draw_lookups,
     "Compression": work.draw_compression,
     "People": work.draw_people,
+    "Documents": health.draw_health,
 }
 """Each with what draws it, given what is shown; `view.calls` is which calls are meant."""
 

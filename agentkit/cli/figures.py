@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import starmap
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 import typer
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agentkit.ledger.figures import Figures
     from agentkit.ledger.queries import CallFilter, Group, GroupTotals, Totals
     from agentkit.ledger.usage.sums import Sums
+    from agentkit.settings import Settings
 
 _LOCALTIME = Path("/etc/localtime")
 By = Literal[
@@ -87,30 +88,24 @@ def usage(
     ] = None,
 ) -> None:
     """Show calls, tokens, cost and time: what the usage page shows, with its filters."""
-    from agentkit.ledger.queries import CallFilter
 
     if sql:
         usage_sql.put_answer(context, sql, form, out)
         return
     zone = zone or find_local_zone()
     first, last = _find_days(zone, days, since, until)
+    named: dict[str, list[str] | None] = {
+        "models": model,
+        "agents": agent,
+        "statuses": status,
+        "providers": provider,
+        "teams": team,
+        "collections": collection,
+        "purposes": purpose,
+        "chats": chat,
+    }
     with open_workspace(context) as workspace:
-        everyone = workspace.settings.usage_of_all
-        chosen = CallFilter(
-            workspace.settings.owner,
-            first,
-            last,
-            models=_given(model),
-            agents=_given(agent),
-            statuses=cast(Any, _given(status)),
-            providers=_given(provider),
-            teams=_given(team),
-            collections=_given(collection),
-            purposes=_given(purpose),
-            chats=_given(chat),
-            everyone=everyone,
-            owners=owner if owner and everyone else (),
-        )
+        chosen = _make_filter(workspace.settings, first, last, named, owner)
         found = sum_up(workspace.figures, chosen, by, zone)
         if csv:
             workspace.figures.write_calls(chosen, csv)
@@ -124,6 +119,24 @@ def usage(
         note(_describe_times(found.sums))
     else:
         note("No model was called yet; ask something with `python -m agentkit ask QUESTION`.")
+
+
+def _make_filter(
+    settings: Settings,
+    first: datetime | None,
+    last: datetime | None,
+    named: Mapping[str, list[str] | None],
+    owners: list[str] | None,
+) -> CallFilter:
+    """Which calls are meant: nobody is shown those of others where the installation does not say
+    so.
+    """
+    from agentkit.ledger.queries import CallFilter
+
+    given: dict[str, Any] = {name: values for name, values in named.items() if values}
+    if settings.usage_of_all:
+        given |= {"everyone": True, "owners": owners or ()}
+    return CallFilter(settings.owner, first, last, **given)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -188,11 +201,6 @@ def _describe_times(sums: Sums) -> str:
     ]
     told = [f"{name} {value:.2f} {unit}".strip() for name, value, unit in named if value]
     return "; ".join([*told, f"{sums.retries:,} tried again"])
-
-
-def _given(names: list[str] | None) -> Sequence[str]:
-    """The names that an option was given; none where it was not."""
-    return names or ()
 
 
 def find_local_zone() -> str:

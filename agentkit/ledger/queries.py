@@ -163,20 +163,18 @@ def of_messages(ledger: Ledger, owner: str, message_ids: Sequence[str]) -> dict[
     """The sums by answer, for those messages that took calls; embeddings of the question are
     counted in.
     """
-    which = "c.owner = ? and list_contains(?, c.message_id)"
-    sql = f"select c.message_id as message, {_SUMS} from llm_calls c where {which} group by all"
-    return {
-        row.pop("message"): Totals(**row)
-        for row in ledger.database.rows(sql, [owner, list(message_ids)])
-    }
+    return _sum_by("message_id", ledger, owner, message_ids)
 
 
 def of_runs(ledger: Ledger, owner: str, run_ids: Sequence[str]) -> dict[str, Totals]:
     """The sums by run, for those runs that took calls."""
-    which = "c.owner = ? and list_contains(?, c.run_id)"
-    sql = f"select c.run_id as run, {_SUMS} from llm_calls c where {which} group by all"
-    rows = ledger.database.rows(sql, [owner, list(run_ids)])
-    return {row.pop("run"): Totals(**row) for row in rows}
+    return _sum_by("run_id", ledger, owner, run_ids)
+
+
+def _sum_by(column: str, ledger: Ledger, owner: str, ids: Sequence[str]) -> dict[str, Totals]:
+    which = f"c.owner = ? and list_contains(?, c.{column})"
+    sql = f"select c.{column} as key, {_SUMS} from llm_calls c where {which} group by all"
+    return {row.pop("key"): Totals(**row) for row in ledger.database.rows(sql, [owner, list(ids)])}
 
 
 def of_agents(

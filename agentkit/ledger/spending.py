@@ -70,6 +70,10 @@ class Spent:
     unpriced: int = 0
     """Calls with tokens whose price is unknown."""
 
+    def of(self, unit: str) -> float:
+        """So many tokens or dollars."""
+        return float({"tokens": self.tokens, "dollars": self.dollars}[unit])
+
     def add(self, call: SpentCall) -> None:
         """Count a call too."""
         self.tokens += call.tokens
@@ -150,7 +154,7 @@ class Spending:
     def _total_with(self, call: SpentCall, wanted: Wanted) -> float:
         spent = self._measure(wanted.window)
         spent.add(call)
-        return spent.dollars if wanted.unit == "dollars" else float(spent.tokens)
+        return spent.of(wanted.unit)
 
     def _measure(self, window: Window) -> Spent:
         stored = self._find_sum(window)

@@ -4,13 +4,15 @@ installed; never asks the network.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from agentkit.core.address import on_this_machine
-from agentkit.core.rates import Rates
+from agentkit.core.rates import FREE, Rates
 from agentkit.events import Usage
 
 if TYPE_CHECKING:
@@ -28,12 +30,21 @@ class Book(Protocol):
 class Listed:
     """What the installed price list says of a model from a day on."""
 
-    since: date | None
-    """None: ever since."""
+    since: date
+    """`date.min`: ever since."""
     rates: Rates
 
 
-_books: list[Book] = []
+class _NoBook:
+    """Nobody entered a price."""
+
+    def find(self, model: str, provider: str, at: datetime) -> Rates | None:
+        return None
+
+
+_books: list[Book] = [_NoBook()]
+_HOST = re.compile("[.:]")
+"""What hosts have in their names, and no id of the price list."""
 
 
 def use_book(book: Book) -> None:
@@ -43,7 +54,8 @@ def use_book(book: Book) -> None:
 
 def put_away(book: Book) -> None:
     """Look into it no more."""
-    _books[:] = [one for one in _books if one is not book]
+    with suppress(ValueError):  # a workspace may be closed twice
+        _books.remove(book)
 
 
 def price(model: str, provider: str, usage: Usage, at: datetime | None = None) -> float | None:
@@ -78,8 +90,6 @@ def price(model: str, provider: str, usage: Usage, at: datetime | None = None) -
 
 def find_own(model: str, provider: str, at: datetime) -> Rates | None:
     """What a person entered for that moment (UTC); None for nothing."""
-    if not _books:
-        return None
     return _books[-1].find(model, provider, at)
 
 
@@ -102,13 +112,16 @@ def find_rates(model: str, provider: str, at: datetime) -> Rates | None:
     if own is not None:
         return own
     if on_this_machine(provider):
-        return Rates(0.0, 0.0, 0.0, 0.0)
-    return _find_latest(find_listed(model, provider), at.date())
+        return FREE
+    listed = find_current(model, provider, at.date())
+    return None if listed is None else listed.rates
 
 
-def _find_latest(listed: Sequence[Listed], day: date) -> Rates | None:
-    begun = [one.rates for one in listed if one.since is None or one.since <= day]
-    return begun[-1] if begun else None
+def find_current(model: str, provider: str, day: date) -> Listed | None:
+    """What the installed list says of a model on that day; None where it does not know it."""
+    begun: list[Listed | None] = [None]
+    begun += [one for one in find_listed(model, provider) if one.since <= day]
+    return begun[-1]
 
 
 def _find_model(model: str, provider: str) -> ModelInfo:
@@ -116,18 +129,21 @@ def _find_model(model: str, provider: str) -> ModelInfo:
     from genai_prices import data_snapshot
 
     known = data_snapshot.get_snapshot()
-    at_host = "." in provider or ":" in provider
-    if at_host:
-        return known.find_provider_model(model, None, None, f"https://{provider}")[1]
-    return known.find_provider_model(model, None, provider, None)[1]
+    if _HOST.search(provider):
+        address = f"https://{provider}"
+        _, found = known.find_provider_model(model, None, None, address)
+        return found
+    _, found = known.find_provider_model(model, None, provider, None)
+    return found
 
 
 def _read_validity(listed: ModelInfo) -> Iterator[Listed]:
     if not isinstance(listed.prices, list):
-        yield Listed(None, _to_rates(listed.prices))
+        yield Listed(date.min, _to_rates(listed.prices))
         return
     for one in listed.prices:
-        yield Listed(getattr(one.constraint, "start_date", None), _to_rates(one.prices))
+        begins = getattr(one.constraint, "start_date", date.min)
+        yield Listed(begins, _to_rates(one.prices))
 
 
 def _to_rates(listed: ModelPrice) -> Rates:

@@ -44,13 +44,14 @@ class ListedTool:
     @property
     def problem(self) -> str:
         """Why it cannot be allowed; empty when it can."""
-        if not _TOOL.fullmatch(self.name):
-            return "its name is none that models can call"
-        if len(self.description) > LONGEST_DESCRIPTION:
-            return f"its description has more than {LONGEST_DESCRIPTION:,} characters"
-        if len(json.dumps(self.parameters)) > LONGEST_SCHEMA:
-            return f"its schema has more than {LONGEST_SCHEMA:,} characters"
-        return ""
+        schema = json.dumps(self.parameters)
+        long_text = f"its description has more than {LONGEST_DESCRIPTION:,} characters"
+        problems = {
+            "its name is none that models can call": not _TOOL.fullmatch(self.name),
+            long_text: len(self.description) > LONGEST_DESCRIPTION,
+            f"its schema has more than {LONGEST_SCHEMA:,} characters": len(schema) > LONGEST_SCHEMA,
+        }
+        return next(filter(problems.__getitem__, problems), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +125,7 @@ class ServerList:
 
     def find(self, name: str) -> ToolServer:
         """The server of that name; raises NotFound."""
-        if name not in self._servers:
-            raise NotFound(f"There is no server of tools {name!r} in this script.")
-        return self._servers[name]
+        return _choose(self._servers, name)
 
 
 class ToolServers:
@@ -138,21 +137,21 @@ class ToolServers:
 
     def all(self) -> list[ToolServer]:
         """All of them, by name; raises ConfigError when the file cannot be read."""
-        try:
-            stored = json.loads(self._file.read_text(encoding="utf-8"))
-            return [_read_server(name, one) for name, one in sorted(stored.items())]
-        except FileNotFoundError:
-            return []
-        except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
-            told = f"{self._file} cannot be read ({error}); correct or remove it."
-            raise ConfigError(told) from error
+        return list(self._read().values())
 
     def find(self, name: str) -> ToolServer:
         """The server of that name; raises NotFound."""
-        named = [one for one in self.all() if one.name == name]
-        if not named:
-            raise NotFound(f"There is no server of tools {name!r}; the Settings page lists them.")
-        return named[0]
+        return _choose(self._read(), name)
+
+    def _read(self) -> dict[str, ToolServer]:
+        try:
+            stored = json.loads(self._file.read_text(encoding="utf-8"))
+            return {name: _read_server(name, one) for name, one in sorted(stored.items())}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
+            told = f"{self._file} cannot be read ({error}); correct or remove it."
+            raise ConfigError(told) from error
 
     def save(self, server: ToolServer) -> ToolServer:
         """Keep a server, in the place of one of that name; raises ConfigError for what is none.
@@ -161,14 +160,15 @@ class ToolServers:
         """
         kept = check_server(server)
         with _CHANGING:
-            known = {one.name: one for one in self.all()}
-            self._write({**known, kept.name: kept})
+            self._write({**self._read(), kept.name: kept})
         return kept
 
     def remove(self, name: str) -> None:
         """Forget a server, and what was allowed of it."""
         with _CHANGING:
-            self._write({one.name: one for one in self.all() if one.name != name})
+            known = self._read()
+            known.pop(name, None)
+            self._write(known)
 
     def confirm(self, name: str, digest: str) -> None:
         """Let the program be started that was shown: the one with this `digest`; raises
@@ -188,7 +188,7 @@ class ToolServers:
         self.save(replace(server, tools={one.name: one for one in tools}))
 
     def _write(self, servers: Mapping[str, ToolServer]) -> None:
-        told = {name: _write_server(one) for name, one in servers.items()}
+        told = dict(zip(servers, map(_write_server, servers.values()), strict=True))
         text = json.dumps(told, ensure_ascii=False, indent=1)
         private.make_folder(self.data)
         try:
@@ -196,6 +196,12 @@ class ToolServers:
         except OSError as error:
             told_why = f"{self._file} cannot be written ({error.strerror})"
             raise ConfigError(f"{told_why}; check the permissions and the free space.") from error
+
+
+def _choose(servers: Mapping[str, ToolServer], name: str) -> ToolServer:
+    if name not in servers:
+        raise NotFound(f"There is no server of tools {name!r}; the Settings page lists them.")
+    return servers[name]
 
 
 def check_server(server: ToolServer) -> ToolServer:
@@ -243,7 +249,8 @@ def parse_pairs(text: str, between: str) -> dict[str, str]:
 
 def _write_server(server: ToolServer) -> Json:
     told = asdict(server)
-    return {name: value for name, value in told.items() if name != "name"}
+    del told["name"]
+    return told
 
 
 def _read_server(name: str, stored: Mapping[str, Any]) -> ToolServer:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
+from operator import attrgetter
 
 from agentkit.documents import DocumentText
 from agentkit.events import HumanAnswered, HumanInputRequested
@@ -20,19 +21,13 @@ def recall_agreements(
     task: Task, ledger: Ledger, chat: Chat, thread: Sequence[StoredMessage]
 ) -> None:
     """Let the task know whose first call of which tool was agreed to on this branch of the chat."""
-    run_ids = list(dict.fromkeys(turn.run_id for turn in thread if turn.run_id))
-    agreed = set(_find_agreed(ledger, chat.owner, run_ids))
-    for _, asked in queries.told(ledger, chat.owner, run_ids, HumanInputRequested):
-        if asked.request_id in agreed:
-            task.agreed.add(name_agreement(asked.agent, asked.tool))
-
-
-def _find_agreed(ledger: Ledger, owner: str, run_ids: Sequence[str]) -> Iterator[str]:
-    """The questions to which the person said yes."""
-    for _, answered in queries.told(ledger, owner, run_ids, HumanAnswered):
+    run_ids = list(dict.fromkeys(filter(None, map(attrgetter("run_id"), thread))))
+    requests = queries.told(ledger, chat.owner, run_ids, HumanInputRequested)
+    asked = {one.request_id: name_agreement(one.agent, one.tool) for _, one in requests}
+    for _, answered in queries.told(ledger, chat.owner, run_ids, HumanAnswered):
         choice, _rest = chosen(answered.text)
         if choice in AGREED:
-            yield answered.request_id
+            task.agreed.add(asked.get(answered.request_id, ""))
 
 
 def allow_tools(task: Task, settings: Settings) -> None:

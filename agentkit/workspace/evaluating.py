@@ -164,12 +164,18 @@ def evaluate(workspace: Place, owner: str, setting: Setting) -> Run[Evaluation]:
     return runs.start(
         work,
         kind=KIND,
-        title=f"{setting.set_name} to {setting.team.title}",
+        title=f"{setting.set_name} to {_name(setting.team)}",
         owner=owner,
         ledger=workspace.ledger,
         size=len(setting.questions),
         team=setting.team.id,
     )
+
+
+def _name(team: Team) -> str:
+    """With its version, where it has one."""
+    _, _, version = team.id.partition(":")
+    return f"{team.title}, version {version}" if version.isdecimal() else team.title
 
 
 def _begin(setting: Setting) -> EvaluationBegan:

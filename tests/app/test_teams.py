@@ -15,7 +15,7 @@ from agentkit.teams.built.flows import Plan
 from agentkit.teams.built.planning import choose_prompts
 from agentkit.teams.built.ready_made import ready_made
 from agentkit.ui.teams import drafts as forms_drafts
-from agentkit.ui.teams.drafts import Path
+from agentkit.ui.teams.consequences import Path
 from agentkit.ui.teams.editor import FLOWS
 from agentkit.ui.teams.fields import Known, list_fields
 from agentkit.ui.teams.rows import make_default, make_row
@@ -336,27 +336,13 @@ def test_a_chat_keeps_its_version_and_is_offered_the_newer_one(
     assert "of this chat is no longer there" in texts(app)
 
 
-def test_hostile_files_and_names_are_told_and_drawn_as_they_are(
-    workspace: ScriptableWorkspace,
-) -> None:
-    app = open_page("teams")
-    many = {**drafts.single(), "agents": [drafts.agent(f"A{n}") for n in range(1_000)]}
-    for given, told in [
-        ("{", "it is no JSON"),
-        (str(many).replace("'", '"'), "at most 50 items"),
-        ('{"version": 9}', "newer than this agentkit knows"),
-    ]:
-        app.file_uploader[0].set_value([("team.json", given.encode(), "application/json")])
-        run(app)
-        assert told in texts(app)
+def test_a_hostile_name_is_drawn_as_it_is(workspace: ScriptableWorkspace) -> None:
     hostile = '<img src=x onerror=alert(1)>"]; a -> b [label="'
     document = {
         "name": hostile[:60],
-        "agents": [drafts.agent(hostile, tools=[{"name": "gone"}], llm={"model": "gone"})],
+        "agents": [drafts.agent(hostile)],
         "flow": {"kind": "single", "agent": hostile},
     }
     app, _ = open_form(document)
-    assert "there is no tool 'gone'" in texts(app)
-    assert "the model 'gone' is not connected" in texts(app)
     [chart] = app.get("graphviz_chart")
     assert r"\"]; a -> b [label=\"" in chart.proto.spec

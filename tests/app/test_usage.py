@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import parse_qs
 
 import pandas
 import pyarrow
@@ -26,7 +27,7 @@ from agentkit.ui.usage import words
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 from tests.bench import month
-from tests.ledger.conftest import record
+from tests.ledger.conftest import call, record
 from tests.ledger.test_steps import DONE
 from tests.soak import TIMES
 
@@ -64,6 +65,12 @@ def add_call(workspace: ScriptableWorkspace, **given: Any) -> None:
 def metrics(app: AppTest, which: int = 1) -> dict[str, str]:
     """The figures by their names; of two of the same name the first, or with -1 the last."""
     return {one.label: one.value for one in [*app.metric][::-which]}
+
+
+def export_links(app: AppTest) -> list[Any]:
+    """The links under which all calls are taken away."""
+    links: Any = app.get("link_button")
+    return [link for link in links if link.proto.label.startswith("Export the calls")]
 
 
 def open_tab(app: AppTest, name: str) -> None:
@@ -163,7 +170,7 @@ def test_all_calls_can_be_taken_away(workspace: ScriptableWorkspace) -> None:
     )
     add_call(workspace, owner="somebody else")
     app = open_page("usage", days="All")
-    links: Any = app.get("link_button")
+    links = [one for one in export_links(app) if "Arrow" not in one.proto.label]
     assert [link.proto.label for link in links] == [
         "Export the calls as CSV",
         "Export the calls as Parquet",
@@ -190,7 +197,7 @@ def test_all_calls_can_be_taken_away(workspace: ScriptableWorkspace) -> None:
     assert client.get("/base/path/" + links[0].proto.url).status_code == 200
     assert client.get("/download/guessed").status_code == 404
     app.segmented_control(key="usage-days").set_value("Today").run()
-    assert not app.get("link_button")  # no calls today
+    assert not export_links(app)  # no calls today
 
 
 def test_filters_narrow_every_figure_and_come_from_the_address(
@@ -341,6 +348,18 @@ def test_a_tab_asks_only_for_what_it_shows(workspace: ScriptableWorkspace) -> No
     shown = {"Overview": 1, "Calls": 1, "Speed": 2, "Errors": 0, "Tools": 0, "People": 0}
     for tab, tables in shown.items():
         assert len(open_page("usage", tab=tab).dataframe) == tables, tab
+
+
+def test_calls_lead_to_the_runs_in_which_they_were_made(workspace: ScriptableWorkspace) -> None:
+    for model in ("small", "large"):
+        record(workspace.ledger, [call(model=model)], owner=OWNER, at=datetime.now(UTC))
+    app = open_page("usage", tab="Calls", model="large", agent="Assistant")
+    link = next(one for one in app.page_link if one.label == "The runs behind these")
+    address = {name: values[0] for name, values in parse_qs(link.proto.query_string).items()}
+    assert (address["model"], address["agent"]) == ("large", "Assistant")
+    runs = open_page("runs", **address)
+    assert any(one.value == "1 run" for one in runs.caption)
+    assert any("Only runs with calls of Assistant" in one.value for one in runs.caption)
 
 
 def test_tools_lookups_compression_and_people_have_their_tabs(

@@ -75,6 +75,33 @@ def test_usage_for_people(cli: Cli, chat: Chat) -> None:
     assert lines[-1].split()[5:7] == ["$0.2500", "1"]
 
 
+def test_usage_takes_the_filters_of_the_page(cli: Cli, chat: Chat) -> None:
+    for options, calls in [
+        (["--model", "small"], 1),
+        (["--model", "small", "--model", "secret"], 2),
+        (["--collection", "Documents", "--chat", chat.id], 2),
+        (["--status", "failed"], 0),
+        (["--provider", "server", "--agent", "Assistant", "--purpose", "chat"], 2),
+        (["--since", "2026-03-01", "--until", "2026-03-01"], 2),
+        (["--since", "2026-03-02"], 0),
+        (["--days", 1], 0),
+        (["--owner", "somebody else"], 2),
+    ]:
+        found = cli("usage", "--by", "team", "--zone", "UTC", "--json", *options).json
+        assert found["totals"]["calls"] == sum(row["calls"] for row in found["rows"]) == calls
+    assert {"p99_s", "tokens_per_s", "retries"} <= set(found["totals"])
+    assert "is no day" in cli("usage", "--since", "yesterday", "--json").json["error"]
+
+
+def test_usage_of_all_where_the_installation_says_so(
+    cli: Cli, chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTKIT_USAGE_OF_ALL", "true")
+    found = cli("usage", "--by", "owner", "--json").json
+    assert {row["key"]: row["calls"] for row in found["rows"]} == {"local": 2, "somebody else": 1}
+    assert cli("usage", "--owner", "somebody else", "--json").json["totals"]["cost"] == 0.5
+
+
 def test_a_zone_that_is_none_is_told(cli: Cli, chat: Chat) -> None:
     assert "no time zone 'Mars'" in cli("usage", "--zone", "Mars", "--json").json["error"]
 

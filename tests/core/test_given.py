@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from agentkit.core.given import coalesce, is_list_of, list_missing, to_list
+from agentkit.core.given import (
+    coalesce,
+    is_list_of,
+    list_missing,
+    pick,
+    pick_given,
+    to_list,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,3 +48,9 @@ def test_lists_of_one_kind(value: Any, is_one: bool) -> None:
 def test_what_is_missing_keeps_its_order() -> None:
     assert list_missing("dcba", {"c"}) == ["d", "b", "a"]
     assert list_missing([3, 1, 2], []) == [3, 1, 2]
+
+
+def test_what_is_picked_keeps_its_order_and_none_is_no_value() -> None:
+    values = {"c": 0, "b": None, "a": 1}
+    assert list(pick(values, ("a", "c", "x"))) == ["c", "a"]
+    assert pick_given(values) == {"c": 0, "a": 1}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentkit.core import replay
+from agentkit.core import bus, replay
 from agentkit.core.replay import Recording, hash_of
 from agentkit.errors import ReplayDiffers
 from agentkit.events import (
@@ -102,6 +102,17 @@ def test_results_code_and_look_ups_are_served_by_what_was_asked_for() -> None:
     assert recording.take_code("A", "python", "print(2)") is None
     assert recording.take_hits("tea", exact=True) is None
     assert recording.take_hits("tea") == found
+
+
+def test_a_recorded_result_is_told_again_with_its_call() -> None:
+    called = ToolCalled("1", "A", "book", "{}")
+    returned = ToolReturned("1", "A", "book", True, "booked", 0.1)
+    heard: list[Event] = []
+    assert replay.tell_result("A", "book", "{}") is None  # nothing is gone on with
+    with replay.replaying(Recording([called, returned])), bus.listening(heard.append):
+        assert replay.tell_result("A", "book", "{}") == returned
+        assert replay.tell_result("A", "book", "{}") is None
+    assert heard == [called, returned]
 
 
 def test_numbers_of_passages_are_those_that_tools_gave() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentkit.core.tools import find_names, function_schema, read_function
+from agentkit.core.tools import function_schema, read_function
 from agentkit.errors import WrongArgument
 
 PLAIN = '''
@@ -29,8 +29,6 @@ def test_the_schema_is_read_from_signature_and_docstring() -> None:
         "kind": {"description": "kind", "enum": ["a", "b"]},
         "when": {"description": "when", "anyOf": [{"type": "string"}, {"type": "null"}]},
     }
-    assert find_names(PLAIN) == ["price"]
-    assert find_names("def (") == []
 
 
 @pytest.mark.parametrize(

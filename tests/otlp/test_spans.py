@@ -111,7 +111,7 @@ def do_something(workspace: Workspace) -> str:
     """A run with a call, a look-up and a tool, one of which failed."""
     chat = workspace.ledger.create_chat(OWNER, "Rivers", "answer", "offline", "Documents")
     reply = replace(
-        call(Usage(100, 20, 5, output=30, reasoning=7), cost=0.25), first_token_s=0.5, end=None
+        call(Usage(100, 20, 5, output=30, reasoning=7), cost=0.25), first_token_s=0.5, end="whole"
     )
     events: list[Event] = [
         ModelCalled(reply.call_id, "Assistant", "openai", "small"),
@@ -151,6 +151,7 @@ def test_names_and_attributes_are_those_of_the_conventions(
         "gen_ai.usage.output_tokens": 37,
         "gen_ai.usage.reasoning.output_tokens": 7,
         "gen_ai.response.time_to_first_chunk": 0.5,
+        "gen_ai.response.finish_reasons": ["stop"],
     }
     assert {name: told[name] for name in expected} == expected
     assert values(root)["gen_ai.conversation.id"] == told["gen_ai.conversation.id"]

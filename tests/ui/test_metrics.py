@@ -29,8 +29,8 @@ def workspace(settings: Settings) -> Iterator[Workspace]:
     state.close()
 
 
-def get(client: str = "127.0.0.1") -> tuple[int, str]:
-    app = TestClient(Starlette(routes=[metrics.ROUTE]), client=(client, 50_000))
+def get(client: str = "127.0.0.1", **headers: str) -> tuple[int, str]:
+    app = TestClient(Starlette(routes=[metrics.ROUTE]), client=(client, 50_000), headers=headers)
     answer = app.get("/metrics")
     return answer.status_code, answer.text
 
@@ -62,4 +62,5 @@ def test_no_owner_is_told(workspace: Workspace) -> None:
 
 def test_other_machines_get_none(workspace: Workspace) -> None:
     assert get("192.0.2.7")[0] == 403
+    assert get(forwarded="for=192.0.2.7")[0] == 403  # through a proxy on this machine
     assert get("::1")[0] == 200

@@ -46,9 +46,9 @@ def _keep_newest(groups: list[Messages], room: int) -> Messages:
     """The messages of the newest groups, at most so many; of the very newest all, where there is
     room for any.
     """
-    if room <= 0:
+    if room <= 0 or not groups:
         return []
-    *_, kept = [[], *groups]
+    kept = groups[-1]
     for group in reversed(groups[-room:-1]):
         if len(kept) + len(group) > room:
             break

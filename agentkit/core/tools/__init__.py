@@ -9,7 +9,7 @@ from agentkit.core.tools.made import allowed_as, make_tool, schema_of
 from agentkit.core.tools.schema import function_schema
 from agentkit.core.tools.signature import is_async
 from agentkit.core.tools.text import Given, collecting, give, to_text
-from agentkit.core.tools.written import Written, find_names, read_function
+from agentkit.core.tools.written import Written, read_function
 
 # The names of AutoGen.
 get_function_schema = function_schema
@@ -24,7 +24,6 @@ __all__ = [
     "collecting",
     "effects",
     "effects_of",
-    "find_names",
     "function_schema",
     "get_function_schema",
     "give",

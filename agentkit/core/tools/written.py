@@ -7,10 +7,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import compress
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from agentkit.core.tools.schema import Schema
 from agentkit.errors import WrongArgument
+
+if TYPE_CHECKING:
+    from docstring_parser import DocstringParam
 
 LONGEST = 20_000
 """Characters of code."""
@@ -62,18 +67,13 @@ def read_function(code: str, name: str) -> Written:
 def _list_optional(given: ast.arguments) -> set[str]:
     """The parameters that have a default."""
     count = len(given.args) - len(given.defaults)
-    named = zip(given.kwonlyargs, given.kw_defaults, strict=True)
-    last = [one.arg for one in given.args[count:]]
-    return {*last, *(one.arg for one, default in named if default is not None)}
+    last = given.args[count:]
+    named = compress(given.kwonlyargs, map(_is_given, given.kw_defaults))
+    return set(map(attrgetter("arg"), [*last, *named]))
 
 
-def find_names(code: str) -> list[str]:
-    """The names of the functions that stand in the code; empty for what cannot be read."""
-    try:
-        body = _parse(code).body
-    except WrongArgument:
-        return []
-    return [one.name for one in body if isinstance(one, ast.FunctionDef)]
+def _is_given(default: ast.expr | None) -> bool:
+    return default is not None
 
 
 def _parse(code: str) -> ast.Module:
@@ -90,13 +90,13 @@ def _parse(code: str) -> ast.Module:
 
 
 def _find_function(module: ast.Module, name: str) -> ast.FunctionDef:
-    named = [one for one in module.body if getattr(one, "name", None) == name]
-    found = named[-1] if named else None
+    found: ast.stmt | None = None
+    for one in module.body:
+        found = one if getattr(one, "name", "") == name else found
     if isinstance(found, ast.FunctionDef):
         return found
-    if isinstance(found, ast.AsyncFunctionDef):
-        raise WrongArgument(f"{name} is async; write it as a plain def.")
-    raise WrongArgument(f"There is no `def {name}(...)` in the code, at its left edge.")
+    told = f"There is no `def {name}(...)` in the code, at its left edge; it may not be async."
+    raise WrongArgument(told)
 
 
 def _read_told(description: str) -> dict[str, str]:
@@ -107,7 +107,12 @@ def _read_told(description: str) -> dict[str, str]:
         told = parse(description).params
     except ParseError:
         return {}
-    return {one.arg_name: " ".join(str(one.description).split()) for one in told}
+    names = map(attrgetter("arg_name"), told)
+    return dict(zip(names, map(_join_lines, told), strict=True))
+
+
+def _join_lines(told: DocstringParam) -> str:
+    return " ".join(str(told.description).split())
 
 
 class _Unknown(Exception):

@@ -27,8 +27,8 @@ def read_tables(sql: str, tables: Collection[str]) -> list[str]:
 
     Raises SqlRefused unless it is one SELECT that reads nothing else.
     """
-    if len(sql) > LONGEST:
-        raise SqlRefused(f"The SQL has {len(sql):,} characters; {LONGEST:,} are the most.")
+    length = len(sql)
+    _require(length <= LONGEST, f"The SQL has {length:,} characters; {LONGEST:,} are the most.")
     nodes = list(_nodes(_parse(sql)))
     own = {str(name).lower() for node in nodes for name in _named_in(node)}
     for node in nodes:
@@ -48,16 +48,22 @@ def _parse(sql: str) -> Any:
             found = connection.execute("select json_serialize_sql(?)", [sql]).fetchone()
         except duckdb.Error as error:
             raise SqlRefused(f"This is no SQL that can be read: {reason(str(error))}.") from error
-    if len(statements) != 1:
-        raise SqlRefused(f"There are {len(statements)} statements here; write one SELECT.")
-    tree = json.loads(found[0]) if found else {"error": True}
-    if tree["error"]:
-        raise SqlRefused(
-            f"This is a statement of the kind {statements[0].type.name}; only SELECT is answered."
-        )
-    if statements[0].named_parameters:
-        raise SqlRefused("The SQL has places for values ($1 or ?); write the values themselves.")
+    number = len(statements)
+    _require(number == 1, f"There are {number} statements here; write one SELECT.")
+    assert found is not None  # a SELECT without a table gives one row
+    tree, kind = json.loads(found[0]), statements[0].type.name
+    _require(not tree["error"], f"This is a statement of the kind {kind}; only SELECT is answered.")
+    _require(
+        not statements[0].named_parameters,
+        "The SQL has places for values ($1 or ?); write the values themselves.",
+    )
     return tree["statements"]
+
+
+def _require(holds: bool, why: str) -> None:
+    """Refuse, for this reason, what does not hold."""
+    if not holds:
+        raise SqlRefused(why)
 
 
 def _nodes(tree: Any) -> Iterator[_Node]:
@@ -83,25 +89,25 @@ def _table_of(node: _Node) -> str:
 
 
 def _check_kind(node: _Node, known: Collection[str], tables: Collection[str]) -> None:
-    kind = node.get("type")
-    if kind == "SHOW_REF":
-        raise SqlRefused("SHOW, DESCRIBE and SUMMARIZE are not answered; write a SELECT.")
-    if kind == "TABLE_FUNCTION":
-        name = str(node["function"].get("function_name", "")).lower()
-        if name not in _ROW_MAKERS:
-            raise SqlRefused(f"{name}() may not be read from; {_say_readable(tables)}.")
-    if kind != "BASE_TABLE":
-        return
-    place = ".".join(filter(None, (node.get("catalog_name"), node.get("schema_name"))))
-    if place or _table_of(node) not in known:
-        name = f"{place}.{node['table_name']}".lstrip(".")
-        raise SqlRefused(f"There is no table {name!r} here; {_say_readable(tables)}.")
+    match node.get("type"):
+        case "SHOW_REF":
+            _require(False, "SHOW, DESCRIBE and SUMMARIZE are not answered; write a SELECT.")
+        case "TABLE_FUNCTION":
+            name = str(node["function"].get("function_name", "")).lower()
+            why = f"{name}() may not be read from; {_say_readable(tables)}."
+            _require(name in _ROW_MAKERS, why)
+        case "BASE_TABLE":
+            parts = (node["catalog_name"], node["schema_name"], node["table_name"])
+            name = ".".join(filter(None, parts))
+            why = f"There is no table {name!r} here; {_say_readable(tables)}."
+            _require(name.lower() in known, why)
 
 
 def _check_function(node: _Node) -> None:
     name = str(node.get("function_name", "")).lower()
-    if name in _TELLING or name.startswith(_INNER):
-        raise SqlRefused(f"{name}() may not be called: it tells of the program, not of the views.")
+    is_telling = name.startswith((*_INNER, *_TELLING))
+    why = f"{name}() may not be called: it tells of the program, not of the views."
+    _require(not is_telling, why)
 
 
 def _say_readable(tables: Collection[str]) -> str:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from agentkit.database import Database
 from agentkit.ledger.bill.budgets import Budget, Budgets, Scope, Standing, find_period
@@ -68,21 +69,22 @@ class Purse:
     def standings(self) -> list[Standing]:
         """Its budgets as they stand now."""
         now = self._clock()
-        return [self._stand(budget, now) for budget in self._applying()]
+        return list(map(partial(self._stand, now), self._applying()))
 
     def reserve(self, call_id: str, tokens: int, dollars: float | None) -> Outcome:
         """Keep free what a call will take at least, until it is stored or released; not where that
         is beyond one of the budgets.
         """
         now = self._clock()
-        before = [self._find(budget, now) for budget in self._applying()]
-        wanted = [_want(one, dollars) for one in before]
+        before = list(map(partial(self._find, now), self._applying()))
+        wanted = list(map(partial(_want, dollars), before))
         call = SpentCall(call_id, self._owner, self._chat_id, self._run_id, now, tokens, dollars)
         totals = self._spending.reserve(call, wanted)
-        after = [replace(one, used=total) for one, total in zip(before, totals, strict=True)]
-        within = map(is_within, totals, wanted)
-        beyond = [one for one, fits in zip(after, within, strict=True) if not fits]
-        return Outcome(after, beyond[0] if beyond else None)
+        after = list(map(_use, before, totals))
+        within = list(map(is_within, totals, wanted))
+        if all(within):
+            return Outcome(after, None)
+        return Outcome(after, after[within.index(False)])
 
     def release(self, call_id: str) -> None:
         """Give back what is reserved for a call that was not stored."""
@@ -99,13 +101,12 @@ class Purse:
         theirs = self._budgets.entries(self._owner)
         return [one for one in theirs if known.get(one.scope) != ""]
 
-    def _stand(self, budget: Budget, now: datetime) -> Standing:
-        found = self._find(budget, now)
+    def _stand(self, now: datetime, budget: Budget) -> Standing:
+        found = self._find(now, budget)
         spent = self._spending.measure(found.window)
-        used = spent.dollars if budget.unit == "dollars" else float(spent.tokens)
-        return replace(found, used=used, unpriced=spent.unpriced)
+        return replace(found, used=spent.of(budget.unit), unpriced=spent.unpriced)
 
-    def _find(self, budget: Budget, now: datetime) -> Standing:
+    def _find(self, now: datetime, budget: Budget) -> Standing:
         since, until = find_period(budget, now)
         windows = {
             "question": Window(run_id=self._run_id),
@@ -116,7 +117,11 @@ class Purse:
         return Standing(budget, limit, window, 0.0)
 
 
-def _want(standing: Standing, dollars: float | None) -> Wanted:
+def _use(standing: Standing, used: float) -> Standing:
+    return replace(standing, used=used)
+
+
+def _want(dollars: float | None, standing: Standing) -> Wanted:
     """What it may hold; a budget in dollars has nothing against a call that is free, or whose price
     nobody knows.
     """

@@ -7,12 +7,13 @@ A budget is never changed: another one takes its place, so that all there ever w
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, time, timedelta
+from functools import partial
 from typing import Literal, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from agentkit.database import Database, Row
+from agentkit.database import Database
 from agentkit.errors import NotFound, WrongArgument
 from agentkit.ledger.spending import FAR_AHEAD, LONG_AGO, Window
 from agentkit.ledger.store import utc_now
@@ -74,7 +75,7 @@ class Budgets:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._known: tuple[int, list[Budget]] = (-1, [])
-        self._raised: dict[str, tuple[int, list[Row]]] = {}
+        self._raised: dict[str, tuple[int, dict[tuple[str, datetime], float]]] = {}
 
     def enter(self, given: Budget, by: str = "") -> Budget:
         """Keep a budget from now on, in place of the one with the same scope, owner and unit;
@@ -82,14 +83,13 @@ class Budgets:
         """
         _check(given)
         new = replace(given, id=new_id(), entered_by=by, entered_at=utc_now(), removed_at=None)
-        row = {name: getattr(new, name) for name in Budget.__dataclass_fields__}
         with self._database.transaction():
             self._database.execute(
                 """update budgets set removed_at = ? where removed_at is null
                 and scope = ? and owner = ? and unit = ?""",
                 [new.entered_at, new.scope, new.owner, new.unit],
             )
-            self._database.insert("budgets", row)
+            self._database.insert("budgets", asdict(new))
             self._database.touch(_SERIES)
         return new
 
@@ -111,10 +111,7 @@ class Budgets:
 
     def entries(self, owner: str | None = None) -> list[Budget]:
         """Those in force, of which some hold for an owner if one is given."""
-        found = [one for one in self.history() if one.removed_at is None]
-        if owner is None:
-            return found
-        return [one for one in found if one.owner in ("", owner)]
+        return list(filter(partial(_holds_for, owner), self.history()))
 
     def history(self) -> list[Budget]:
         """All that were ever entered, those of shorter times first, and the newest of each."""
@@ -153,19 +150,25 @@ class Budgets:
 
     def find_limit(self, budget: Budget, chat_id: str, since: datetime) -> float:
         """What may be spent of it in the period that began then, seen from a chat."""
-        if not chat_id:
-            return budget.amount
-        raised = [row for row in self._read_raises(chat_id) if row["budget"] == budget.id]
-        added = [float(row["amount"]) for row in raised if row["since"] == since]
-        return budget.amount + max([*added, 0.0])
+        added = self._read_raises(chat_id).get((budget.id, since), 0.0)
+        return budget.amount + max(added, 0.0)
 
-    def _read_raises(self, chat_id: str) -> list[Row]:
+    def _read_raises(self, chat_id: str) -> dict[tuple[str, datetime], float]:
+        """By what a chat may go beyond each budget, in the period that began then."""
         revision = self._database.revision(_SERIES)
         known = self._raised.get(chat_id)
         if known is None or known[0] != revision:
             rows = self._database.rows("select * from budget_raises where chat_id = ?", [chat_id])
-            known = self._raised[chat_id] = (revision, rows)
+            raised = {(row["budget"], row["since"]): float(row["amount"]) for row in rows}
+            known = self._raised[chat_id] = (revision, raised)
         return known[1]
+
+
+def _holds_for(owner: str | None, budget: Budget) -> bool:
+    """Whether it is in force, and for an owner if one is given."""
+    if budget.removed_at is not None:
+        return False
+    return owner is None or budget.owner in ("", owner)
 
 
 def find_period(budget: Budget, now: datetime) -> tuple[datetime, datetime]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import date, datetime
+from operator import attrgetter
 
 from agentkit.core.rates import Rates
 from agentkit.database import Database, Row
@@ -43,11 +43,22 @@ class OwnPrice:
     """UTC without zone, as `removed_at`."""
     removed_at: datetime | None = None
 
-    def covers(self, day: date) -> bool:
-        """Whether it counts on that day."""
-        has_begun = self.from_day is None or self.from_day <= day
-        is_over = self.until_day is not None and self.until_day < day
-        return has_begun and not is_over
+    @property
+    def days(self) -> tuple[date, date]:
+        """The first and the last day on which it counts."""
+        first = self.from_day or date.min
+        last = self.until_day or date.max
+        return first, last
+
+    @property
+    def is_in_force(self) -> bool:
+        """Whether nobody has removed it."""
+        return self.removed_at is None
+
+    def fits(self, provider: str, day: date) -> bool:
+        """Whether it counts at a server on that day."""
+        first, last = self.days
+        return self.provider == provider and first <= day <= last
 
 
 class PriceBook:
@@ -80,7 +91,7 @@ class PriceBook:
 
     def remove(self, price_id: str) -> None:
         """Let it count no more; it stays in the history. Raises NotFound."""
-        if price_id not in {one.id for one in self.entries()}:
+        if price_id not in map(attrgetter("id"), self.entries()):
             raise NotFound("This price is not in force any more; look at the list once more.")
         with self._database.transaction():
             self._database.execute(
@@ -90,7 +101,7 @@ class PriceBook:
 
     def entries(self) -> list[OwnPrice]:
         """Those in force, the newest first."""
-        return [one for one in self.history() if one.removed_at is None]
+        return list(filter(attrgetter("is_in_force"), self.history()))
 
     def history(self) -> list[OwnPrice]:
         """All that were ever entered, the newest first."""
@@ -104,30 +115,22 @@ class PriceBook:
         """What counts at that moment (UTC): an entry for the model before one for all models of
         the server, and of several the newest; None for none.
         """
-        there = [one for one in self.entries() if one.provider == provider]
-        if not there:
-            return None
-        now = [one for one in there if one.covers(at.date())]
-        for name in (model, _DATED.sub("", model), ""):
-            found = _first_of(now, name)
-            if found is not None:
-                return found.rates
-        return None
-
-
-def _first_of(prices: Iterable[OwnPrice], model: str) -> OwnPrice | None:
-    return next((one for one in prices if one.model == model), None)
+        day = at.date()
+        oldest_first = reversed(self.entries())
+        known = {one.model: one.rates for one in oldest_first if one.fits(provider, day)}
+        of_all = known.get("")
+        of_undated = known.get(_DATED.sub("", model), of_all)
+        return known.get(model, of_undated)
 
 
 def _check(given: OwnPrice) -> None:
     """Raise WrongArgument for what cannot be."""
     if not given.provider.strip():
         raise WrongArgument("The price names no server; choose whose price it is.")
-    rates = given.rates
-    for amount in (rates.input, rates.output, rates.cache_read, rates.cache_write):
+    for amount in astuple(given.rates):
         _check_amount(amount)
-    first, last = given.from_day, given.until_day
-    if first is not None and last is not None and last < first:
+    first, last = given.days
+    if last < first:
         raise WrongArgument(f"The price ends on {last}, before it begins on {first}.")
 
 

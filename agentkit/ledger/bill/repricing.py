@@ -125,10 +125,12 @@ def list_repricings(ledger: Ledger, owner: str) -> list[Repricing]:
 
 
 def _find(ledger: Ledger, owner: str, repricing_id: str) -> Repricing:
-    for one in list_repricings(ledger, owner):
-        if one.id == repricing_id:
-            return one
-    raise NotFound(f"There is no change of prices {repricing_id!r}.")
+    row = ledger.database.row(
+        "select * from repricings where owner = ? and id = ?", [owner, repricing_id]
+    )
+    if row is None:
+        raise NotFound(f"There is no change of prices {repricing_id!r}.")
+    return Repricing(**row)
 
 
 def _find_kinds(database: Database, chosen: CallFilter, price: Price) -> Iterator[_Kind]:

@@ -5,9 +5,10 @@ than chance.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from operator import attrgetter
 from statistics import stdev
 from typing import Literal
 
@@ -48,9 +49,11 @@ class Pair:
     @property
     def change(self) -> Change:
         """What became of it."""
-        if abs(self.difference) < _SAME:
-            return "same"
-        return "better" if self.difference > 0 else "worse"
+        if self.difference > _SAME:
+            return "better"
+        if self.difference < -_SAME:
+            return "worse"
+        return "same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,32 +73,52 @@ class Differences:
 
     def count(self, change: Change) -> int:
         """How many questions changed like this."""
-        return sum(pair.change == change for pair in self.pairs)
+        return [pair.change for pair in self.pairs].count(change)
+
+    @property
+    def differing(self) -> int:
+        """How many questions changed at all."""
+        return len(self.pairs) - self.count("same")
 
     @property
     def verdict(self) -> Verdict:
         """What can be said."""
-        differing = len(self.pairs) - self.count("same")
         if not self.pairs:
             return "none"
-        if not differing:
+        if not self.differing:
             return "same"
-        if differing < FEWEST or self.margin is None:
+        if self.differing < FEWEST:
             return "few"
-        if abs(self.mean) <= self.margin:
-            return "open"
-        return "better" if self.mean > 0 else "worse"
+        return self._weigh(self.margin or 0.0)
+
+    def _weigh(self, margin: float) -> Verdict:
+        """Where the interval of the mean lies."""
+        if self.mean > margin:
+            return "better"
+        if self.mean < -margin:
+            return "worse"
+        return "open"
+
+
+_DIFFERENCE: Callable[[Pair], float] = attrgetter("difference")
 
 
 def compare(before: Sequence[QuestionTried], after: Sequence[QuestionTried]) -> Differences:
     """The questions that are in both, by their words, and how the scores differ."""
-    known = {one.question: one for one in before}
-    found = {one.question: one for one in after}
+    known, found = _read_by_words(before), _read_by_words(after)
     both = [Pair(known[words], one) for words, one in found.items() if words in known]
-    differences = [pair.difference for pair in both]
+    differences = list(map(_DIFFERENCE, both))
     pairs = sorted(both, key=lambda pair: -abs(pair.difference))
     left_out = len(known.keys() ^ found.keys())
-    return Differences(tuple(pairs), left_out, find_mean(differences), find_margin(differences))
+    margin = find_margin(differences)
+    return Differences(tuple(pairs), left_out, find_mean(differences), margin)
+
+
+def _read_by_words(results: Sequence[QuestionTried]) -> dict[str, QuestionTried]:
+    return dict(zip(map(_WORDS, results), results, strict=True))
+
+
+_WORDS: Callable[[QuestionTried], str] = attrgetter("question")
 
 
 def find_margin(values: Sequence[float]) -> float | None:

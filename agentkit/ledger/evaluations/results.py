@@ -7,10 +7,10 @@ Right is a citation of a document that, as the set says, answers the question.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from statistics import fmean
 from typing import TypeVar
 
 from agentkit.errors import NotFound
@@ -41,21 +41,26 @@ def count_right(tried: QuestionTried) -> int:
 
 def measure_precision(tried: QuestionTried) -> float:
     """The share of its citations that are right; 0 where it cites nothing."""
-    cited = count_cited(tried)
-    return count_right(tried) / cited if cited else 0.0
+    return _divide(count_right(tried), count_cited(tried))
 
 
 def measure_recall(tried: QuestionTried) -> float:
     """The share of the expected documents that it cites."""
     found = tried.expected.keys() & tried.cited.keys()
-    return len(found) / len(tried.expected) if tried.expected else 0.0
+    return _divide(len(found), len(tried.expected))
 
 
 def measure_score(tried: QuestionTried) -> float:
     """From 0 to 1, one figure of both: their harmonic mean (F1)."""
     precision, recall = measure_precision(tried), measure_recall(tried)
-    both = precision + recall
-    return 2 * precision * recall / both if both else 0.0
+    return _divide(2 * precision * recall, precision + recall)
+
+
+def _divide(part: float, whole: float) -> float:
+    """The share; 0 of nothing."""
+    if not whole:
+        return 0.0
+    return part / whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,7 @@ class Sums:
     asked: int
     failed: int
     no_evidence: int
-    """Answers that rest on nothing."""
+    """Answers that cite nothing."""
     updates: int
     """How often an agent asked for other passages (UPDATE CONTEXT)."""
     cited: int
@@ -97,7 +102,7 @@ def sum_up(results: Sequence[QuestionTried]) -> Sums:
     return Sums(
         asked=len(results),
         failed=add(lambda one: one.status == "failed"),
-        no_evidence=add(lambda one: one.end == "no evidence"),
+        no_evidence=add(lambda one: one.status == "ok" and not one.cited),
         updates=add(lambda one: one.updates),
         cited=add(count_cited),
         right=add(count_right),
@@ -115,7 +120,7 @@ def sum_up(results: Sequence[QuestionTried]) -> Sums:
 
 def find_mean(values: Sequence[float]) -> float:
     """The mean; 0 of nothing."""
-    return fmean(values) if values else 0.0
+    return _divide(math.fsum(values), len(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +141,10 @@ class Evaluation:
         """What it scored and took."""
         return sum_up(self.results)
 
+    def is_of(self, set_id: str, team: str) -> bool:
+        """Whether it is of this set and team; an empty one stands for all."""
+        return set_id in ("", self.began.set_id) and team in ("", find_team(self.began.team_id))
+
     @property
     def is_whole(self) -> bool:
         """Whether all questions were asked."""
@@ -154,9 +163,8 @@ class Evaluations:
         """
         chosen = RunFilter(owner, kinds=(KIND,))
         found = self._read(run_list.listed(self._ledger, chosen, limit=MOST))
-        team = team_id.partition(":")[0]
-        of_set = [one for one in found if set_id in ("", one.began.set_id)]
-        return [one for one in of_set if is_of_team(one.began.team_id, team)]
+        team = find_team(team_id)
+        return [one for one in found if one.is_of(set_id, team)]
 
     def one(self, owner: str, run_id: str) -> Evaluation:
         """An evaluation by the id of its run; raises NotFound."""
@@ -185,9 +193,9 @@ class Evaluations:
         return found
 
 
-def is_of_team(team_id: str, team: str) -> bool:
-    """Whether it is this team in any version or variant; every team is, where none is named."""
-    return not team or team_id.partition(":")[0] == team
+def find_team(team_id: str) -> str:
+    """The team itself, whatever its version or variant."""
+    return team_id.partition(":")[0]
 
 
 def _make(run: RunTotals, told: Sequence[object]) -> Evaluation | None:

@@ -219,8 +219,8 @@ def recall_refusals(told: Sequence[ParameterRefused], model: Model) -> set[tuple
 
 def find_refused(model: Model) -> list[str]:
     """The parameters that this model is known to refuse, whatever their value."""
-    of_model = {name: value for (key, name), value in _refused.items() if key == _key(model)}
-    return [name for name, value in of_model.items() if value == _ANY]
+    key = _key(model)
+    return [name for (of, name), value in _refused.items() if of == key and value == _ANY]
 
 
 def _tell(wishes: Wishes, agent: str, model: Model, name: str, value: object) -> None:

@@ -37,7 +37,7 @@ class ModelChoice(Part):
     """How long a model that reasons may think."""
     response_format: Literal["text", "json_object"] | None = None
     """The form of the reply, where the server knows forms."""
-    tool_choice: Literal["auto", "none", "required"] | None = None
+    tool_choice: Literal["auto", "required", "none"] | None = None
     """Whether it may, must not or must call tools."""
 
     def to_parameters(self) -> dict[str, Any]:
@@ -208,7 +208,9 @@ class AgentDocument(Part):
     code: Code | None = None
     """Whether it runs code that others send."""
     human_input_mode: InputMode = "NEVER"
-    """Whether a person is asked before each of its replies, before the end, or never."""
+    """Whether a person is asked before each of its replies, before the end, or never; then persons
+    and runners ask as the chat is set.
+    """
     is_termination_msg: Ending = Ending()
     """Which message that it gets ends the chat."""
     max_consecutive_auto_reply: Annotated[int, Field(ge=0, le=1_000)] | None = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from agentkit.teams.built.document import TeamDocument
@@ -22,8 +23,10 @@ from agentkit.teams.built.flows import (
     Werewolf,
 )
 
+Limits = tuple[int, int]
+"""The fewest and the most."""
 Range = tuple[int, int | None]
-"""The fewest and the most; None where nothing limits them."""
+"""The same; None where nothing limits them."""
 _MOST_STEPS = 10
 """Steps of a plan that read something by the model, where the plan has no limit of its own."""
 
@@ -35,32 +38,40 @@ def estimate_calls(document: TeamDocument) -> Range:
 
 def _count_single(document: TeamDocument, flow: Single) -> Range:
     agent = document.agent(flow.agent)
-    calls_tools = agent.documents or agent.tools or agent.own_tools or agent.code
-    return 1, flow.max_turns if calls_tools else 1
+    if not any((agent.documents, agent.tools, agent.own_tools, agent.code)):
+        return 1, 1
+    return 1, flow.max_turns
 
 
 def _count_pair(document: TeamDocument, flow: TwoAgents) -> Range:
     speakers = _count_speakers(document, [flow.starts, flow.answers])
-    nested = [_count_chat(document, chat) for chat in flow.nested]
-    before_each = sum(most for _, most in nested)
+    _, before_each = _add(map(partial(_count_chat, document), flow.nested))
     return 1, flow.max_turns * (speakers + before_each)
 
 
 def _count_group(document: TeamDocument, flow: Group) -> Range:
-    selects = flow.speaker_selection_method == "auto"
-    tries = 1 + flow.max_retries_for_selecting_speaker if selects else 0
-    return 1 + int(selects), flow.max_round * (1 + tries)
+    selects = int(flow.speaker_selection_method == "auto")
+    tries = selects * (1 + flow.max_retries_for_selecting_speaker)
+    return 1 + selects, flow.max_round * (1 + tries)
 
 
 def _count_queue(document: TeamDocument, flow: Queue) -> Range:
-    counted = [_count_chat(document, chat) for chat in flow.chats]
-    return sum(fewest for fewest, _ in counted), sum(most for _, most in counted)
+    return _add(map(partial(_count_chat, document), flow.chats))
 
 
-def _count_chat(document: TeamDocument, chat: Queued) -> tuple[int, int]:
+def _count_chat(document: TeamDocument, chat: Queued) -> Limits:
     summary = int(chat.summary_method == "reflection_with_llm")
     speakers = _count_speakers(document, [chat.sender, chat.recipient])
     return 1 + summary, chat.max_turns * speakers + summary
+
+
+def _add(ranges: Iterable[Limits]) -> Limits:
+    """The fewest and the most of all of them together."""
+    fewest = most = 0
+    for low, high in ranges:
+        fewest += low
+        most += high
+    return fewest, most
 
 
 def _count_retrieve_chat(document: TeamDocument, flow: RetrieveChat) -> Range:
@@ -68,21 +79,20 @@ def _count_retrieve_chat(document: TeamDocument, flow: RetrieveChat) -> Range:
 
 
 def _count_plan(document: TeamDocument, flow: Plan) -> Range:
-    reading = (flow.most_steps or _MOST_STEPS) if flow.reads_results else 0
-    return 2, (flow.max_turn + reading) * (1 + flow.replans) + 1
+    steps = int(flow.reads_results) * (flow.most_steps or _MOST_STEPS)
+    return 2, (flow.max_turn + steps) * (1 + flow.replans) + 1
 
 
 def _count_dialogue(document: TeamDocument, flow: Dialogue) -> Range:
-    counted = [_count_stage(flow, stage) for stage in flow.stages]
-    fewest = sum(low for low, _ in counted)
-    most = sum(high for _, high in counted)
+    fewest, most = _add(map(partial(_count_stage, flow), flow.stages))
     return min(fewest, flow.turns_limit), min(most, flow.turns_limit)
 
 
-def _count_stage(flow: Dialogue, stage: Stage) -> tuple[int, int]:
+def _count_stage(flow: Dialogue, stage: Stage) -> Limits:
     speakers = len(stage.speakers or flow.agents)
-    rounds = 1 if stage.kind == "vote" else stage.rounds
-    return speakers, speakers * rounds
+    if stage.kind == "vote":
+        return speakers, speakers
+    return speakers, speakers * stage.rounds
 
 
 def _count_answer(document: TeamDocument, flow: CitedAnswer) -> Range:
@@ -103,8 +113,8 @@ def _count_game(document: TeamDocument, flow: Werewolf) -> Range:
 
 def _count_speakers(document: TeamDocument, names: list[str]) -> int:
     """Those for whom a model speaks; there is one at least."""
-    speaking = [name for name in names if document.agent(name).llm is not None]
-    return max(1, len(speaking))
+    models = [document.agent(name).llm for name in names]
+    return max(1, len(models) - models.count(None))
 
 
 _COUNT: Mapping[type, Callable[[TeamDocument, Any], Range]] = {

@@ -59,7 +59,8 @@ def read_document(given: str | bytes | Mapping[str, Any]) -> TeamDocument:
     Reading runs nothing: neither tools nor models of the document are looked for.
     """
     data = _parse(given) if isinstance(given, str | bytes) else given
-    _check_form(data)
+    check_form(data)
+    _check_letters(data)
     try:
         return TeamDocument.model_validate(data)
     except ValidationError as error:
@@ -77,8 +78,19 @@ def _parse(text: str | bytes) -> Any:
         raise ConfigError(f"The team cannot be read: it is no JSON ({error}).") from error
 
 
-def _check_form(data: object) -> None:
-    """Whether it is a team at all, and of a version that is known here."""
+def _check_letters(data: object) -> None:
+    """Whether all of it can be written into a file: JSON may name halves of letters."""
+    try:
+        json.dumps(data, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start : error.end]
+        raise ConfigError(
+            f"The team cannot be read: it has half a letter in it ({half!a}); take it out."
+        ) from None
+
+
+def check_form(data: object) -> None:
+    """Raise ConfigError for what is no team at all, or of a version that is not known here."""
     if not isinstance(data, Mapping):
         raise ConfigError("The team cannot be read: it must be a JSON object with its parts.")
     if data.get("format", "agentkit.team") != "agentkit.team":

@@ -20,6 +20,7 @@ from agentkit.teams.built.document import (
     describe_errors,
     read_document,
 )
+from agentkit.teams.built.offers.catalog import ask_always
 
 LONGEST_SCRIPT = 200_000
 """Characters of a script."""
@@ -90,8 +91,16 @@ def import_team(text: str | bytes) -> Imported:
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"The team cannot be read: it is no JSON ({error}).") from error
     if {"flow", "format"} & data.keys() or isinstance(data.get("version"), int):
-        return Imported(read_document(data))
+        return _take_document(read_document(data))
     return import_studio(data)
+
+
+def _take_document(document: TeamDocument) -> Imported:
+    """A document of ours; its tools ask, whatever it says."""
+    careful = ask_always(document)
+    told = "you are asked before each call of a dangerous tool, whatever the file says"
+    remarks = (Remark("tools", told),) if careful != document else ()
+    return Imported(careful, remarks)
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from agentkit.core import bus
 from agentkit.events import Noted
 from agentkit.llm.model import Model
 from agentkit.messages import AnyMessage, has_calls, text_of
+from agentkit.options import InputMode
 from agentkit.teams.approval import Unasked
 from agentkit.teams.built.agents import (
     AgentDocument,
@@ -144,7 +145,7 @@ class Members:
         shared: dict[str, Any] = {
             "is_termination_msg": ends_with(known.is_termination_msg),
             "max_consecutive_auto_reply": known.max_consecutive_auto_reply,
-            "human_input_mode": known.human_input_mode,
+            "human_input_mode": self._ask_by(known),
             "llm_config": False if known.llm is None else self.llm_config(known.llm),
             "default_auto_reply": known.default_auto_reply,
             "description": known.description or None,
@@ -159,6 +160,15 @@ class Members:
             keep_short(agent, self._task.model)
         return agent
 
+    def _ask_by(self, known: AgentDocument) -> InputMode:
+        """When the person is asked: where the document never does, those who stand for one ask as
+        the chat is set.
+        """
+        is_persons = known.role == "person" or known.code is not None
+        if is_persons and known.human_input_mode == "NEVER":
+            return self._task.human_input
+        return known.human_input_mode
+
     def _instruct(self, known: AgentDocument) -> str:
         if CODE not in known.system_message:
             return known.system_message
@@ -166,15 +176,12 @@ class Members:
 
     def _make_runner(self, known: AgentDocument) -> ConversableAgent:
         """Who runs code, in the chat's kernel where it has one."""
-        mode = known.human_input_mode
-        if mode == "NEVER":  # then as the chat is set
-            mode = self._task.human_input
         code = known.code or Code()
         runner = Runner(
             known.name,
             self._task.allowed,
             find_cells(self._task),
-            mode,
+            self._ask_by(known),
             last_n_messages=code.last_n_messages,
             timeout_s=code.timeout,
         )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
 
-from agentkit.core.tools import read_function
 from agentkit.mcp.servers import AllowedTool, ToolServer
+from agentkit.teams.built.agents import WrittenFunction
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.offers.catalog import FETCH, QUERY, READ, RUN
 from agentkit.teams.built.writing import write_call
@@ -27,13 +29,14 @@ _LINES: Mapping[str, str] = {
     RUN: f'tools["{RUN}"] = run_isolated',
 }
 """How a script makes the built-in tools that need something."""
+_SECRET = "{0!r}: os.environ.get({0!r}, '')"
 _FROM_DOCUMENTS = frozenset([SEARCH, FIND, READ, QUERY])
 
 
 def list_names(document: TeamDocument) -> list[str]:
     """The tools that the agents name, each once."""
-    names = [use.name for agent in document.agents for use in agent.tools]
-    return list(dict.fromkeys(names))
+    uses = chain.from_iterable(map(attrgetter("tools"), document.agents))
+    return list(dict.fromkeys(map(attrgetter("name"), uses)))
 
 
 def needs_documents(document: TeamDocument) -> bool:
@@ -44,26 +47,32 @@ def needs_documents(document: TeamDocument) -> bool:
 def write_tools(document: TeamDocument, servers: Sequence[ToolServer]) -> Iterator[str]:
     """The lines that make `tools`, and what stands in it; nothing where no agent has any."""
     names = list_names(document)
-    if not names and not any(agent.own_tools for agent in document.agents):
+    if not names and not any(map(attrgetter("own_tools"), document.agents)):
         return
     yield f"\n{_OWN}"
     if not {READ, QUERY}.isdisjoint(names):
         yield DOCUMENTS
     yield from filter(None, map(_LINES.get, names))
-    for function in document.functions:
-        read_function(function.code, function.name)
-        yield f"\n\n{function.code.rstrip()}\n\n"
-        yield f'tools["{function.name}"] = {function.name}'
-    yield from _write_served(names, servers)
+    yield from chain.from_iterable(map(_write_function, document.functions))
+    wanted = list(filter(_is_served, names))
+    if wanted:
+        yield from _write_served(wanted, servers)
 
 
-def _write_served(names: Sequence[str], servers: Sequence[ToolServer]) -> Iterator[str]:
-    """The servers whose tools are named; of one that is not known, that its tools are left out."""
-    wanted = [name for name in names if "/" in name]
-    if not wanted:
-        return
-    known = {one.name: one for one in servers}
-    named = list(dict.fromkeys(name.partition("/")[0] for name in wanted))
+def _is_served(name: str) -> bool:
+    return "/" in name
+
+
+def _write_function(function: WrittenFunction) -> tuple[str, str]:
+    """Its code as it stands, and the line that makes it a tool."""
+    code = f"\n\n{function.code.rstrip()}\n\n"
+    return code, f'tools["{function.name}"] = {function.name}'
+
+
+def _write_served(wanted: Sequence[str], servers: Sequence[ToolServer]) -> Iterator[str]:
+    """The servers whose tools are named, as far as they are known here."""
+    known = dict(zip(map(attrgetter("name"), servers), servers, strict=True))
+    named = dict.fromkeys(name.partition("/")[0] for name in wanted)
     yield "\n# Servers of tools; their variables and headers are those of your environment."
     yield "servers = ["
     for name in filter(known.__contains__, named):
@@ -75,22 +84,21 @@ def _write_served(names: Sequence[str], servers: Sequence[ToolServer]) -> Iterat
 
 def _write_server(server: ToolServer, wanted: Sequence[str]) -> str:
     """The definition without secrets, with the tools that the team uses."""
-    used = {name: one for name, one in server.tools.items() if f"{server.name}/{name}" in wanted}
+    used = [one for name, one in server.tools.items() if f"{server.name}/{name}" in wanted]
     arguments = {
         "name": repr(server.name),
         "command": repr(server.command),
         "environment": _write_secrets(server.environment),
         "url": repr(server.url),
         "headers": _write_secrets(server.headers),
-        "tools": f"{{{', '.join(map(_write_allowed, used.values()))}}}",
+        "tools": f"{{{', '.join(map(_write_allowed, used))}}}",
     }
     return f"confirmed({write_call('ToolServer', arguments)})"
 
 
 def _write_secrets(pairs: Mapping[str, str]) -> str:
     """Values that are looked up in the environment when the script runs."""
-    looked_up = [f"{name!r}: os.environ.get({name!r}, '')" for name in pairs]
-    return f"{{{', '.join(looked_up)}}}"
+    return f"{{{', '.join(map(_SECRET.format, pairs))}}}"
 
 
 def _write_allowed(tool: AllowedTool) -> str:

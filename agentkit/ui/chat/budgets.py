@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from operator import itemgetter
 
 import streamlit as st
 
@@ -49,7 +52,8 @@ def draw_raising(chat_id: str, turn: Turn, chosen: Question) -> None:
     question = replace(chosen, text=turn.question.content, again=turn.question.id)
     limit = find_higher(told)
     shown = markdown.literal(amount(budget.unit, limit))
-    with st.container(horizontal=True, gap="small", key=f"raise-{turn.run_id}"):
+    row = f"raise-{turn.run_id}"
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key=row):
         st.button(
             f"Raise to {shown} for this chat",
             key=f"raise-chat-{turn.run_id}",
@@ -82,7 +86,13 @@ def find_higher(told: LimitTold) -> float:
 def _find_told(run_id: str) -> LimitTold | None:
     """What was told of the budget that was used up."""
     told = queries.told(state.workspace().ledger, state.owner(), [run_id], LimitTold)
-    return next((one for _, one in told if one.reached and one.budget), None)
+    events = map(itemgetter(1), told)
+    return next(filter(_is_of_budget, events), None)
+
+
+def _is_of_budget(told: LimitTold) -> bool:
+    """Whether a budget was used up."""
+    return told.reached and bool(told.budget)
 
 
 def _find_budget(budget_id: str) -> Budget | None:
@@ -94,18 +104,18 @@ def _find_budget(budget_id: str) -> Budget | None:
 
 def _raise_for_chat(budget_id: str, chat_id: str, limit: float, question: Question) -> None:
     budgets = state.workspace().bill.budgets
-    try:
-        budgets.raise_for_chat(budget_id, chat_id, limit, utc_now())
-    except AgentkitError as error:
-        st.toast(markdown.literal(str(error)), icon=":material/error:")
-        return
-    composer.send(question)
+    _raise(partial(budgets.raise_for_chat, budget_id, chat_id, limit, utc_now()), question)
 
 
 def _raise_for_all(budget_id: str, limit: float, question: Question) -> None:
     budgets = state.workspace().bill.budgets
+    _raise(partial(budgets.raise_for_all, budget_id, limit, state.owner()), question)
+
+
+def _raise(step: Callable[[], object], question: Question) -> None:
+    """Raise a budget, and ask again."""
     try:
-        budgets.raise_for_all(budget_id, limit, state.owner())
+        step()
     except AgentkitError as error:
         st.toast(markdown.literal(str(error)), icon=":material/error:")
         return

@@ -170,8 +170,8 @@ def _read_stored(run_id: str, asked: Asked) -> Turn:
     """As it was when this process did not know the run yet."""
     recorded = queries.events(state.workspace().ledger, state.owner(), run_id)
     said = [one.event for one in recorded if isinstance(one.event, MessageSent)]
-    writer = asked.agents[-1] or (said[-1].sender if said else "")
-    following = Following(writer, aloud=asked.aloud)
+    writers = [asked.agents[-1], *(one.sender for one in reversed(said))]
+    following = Following(next(filter(None, writers), ""), aloud=asked.aloud)
     for one in recorded:
         following.hear(one)
     return following.make_turn(run_id)

@@ -5,6 +5,7 @@ stands in a form and is not saved yet.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 import streamlit as st
 
@@ -26,17 +27,23 @@ _GONE = "A team that was deleted"
 
 def list_kept() -> dict[str, str]:
     """What teams are called, by their keys: people's own first, newest version first."""
-    own = state.workspace().kept_teams.newest(state.owner())
-    names = {one.key: name_version(one) for team in own for one in _list_versions(team)}
-    return {**names, **{team.id: team.title for team in teams()}}
+    names: dict[str, str] = {}
+    for team in state.workspace().kept_teams.newest(state.owner()):
+        versions = state.workspace().kept_teams.versions(state.owner(), team.id)
+        names |= {one.key: name_version(one) for one in versions[:_MOST_VERSIONS]}
+    names |= {team.id: team.title for team in teams()}
+    return names
 
 
 def list_all() -> dict[str, str]:
     """These, and before them what stands in forms and was not saved."""
     own = state.workspace().kept_teams.newest(state.owner())
-    changed = [draft for draft in map(_open, own) if drafts.is_changed(draft)]
-    open_drafts = [*drafts.list_new(), *changed]
-    return {**{DRAFT + one.id: f"{one.name}, as in its form" for one in open_drafts}, **list_kept()}
+    changed = filter(drafts.is_changed, map(_open, own))
+    names: dict[str, str] = {}
+    for draft in (*drafts.list_new(), *changed):
+        names[DRAFT + draft.id] = f"{draft.name}, as in its form"
+    names |= list_kept()
+    return names
 
 
 def name_version(team: KeptTeam) -> str:
@@ -47,11 +54,12 @@ def name_version(team: KeptTeam) -> str:
 def find_name(team_id: str) -> str:
     """What the team of a run is called, also one that was deleted since."""
     try:
-        kept = state.workspace().team_shelf.find_kept(state.owner(), team_id)
+        return name_version(state.workspace().team_shelf.find_kept(state.owner(), team_id))
     except NotFound:
-        found = state.find_team(team_id) if team_id else None
-        return found.title if found else _GONE
-    return name_version(kept)
+        found = state.find_team(team_id)
+    if found is None:
+        return _GONE
+    return found.title
 
 
 def find_team(choice: str) -> Team:
@@ -72,11 +80,12 @@ def draw_models(key: str) -> str:
 def draw_collections(key: str, first: str = "") -> str | None:
     """The collection that is looked into, at first this one; None where there is none."""
     found = state.workspace().library.collections(state.owner())
-    names = [one.name for one in found]
+    names = list(map(attrgetter("name"), found))
     if not names:
         return None
-    at = names.index(first) if first in names else 0
-    return st.selectbox("Collection", names, at, key=key)
+    names.sort(key=first.__ne__)  # the others stay in their order
+    chosen: str = st.selectbox("Collection", names, key=key)
+    return chosen
 
 
 def keep_known(key: str, known: Sequence[str]) -> None:
@@ -92,7 +101,3 @@ def tell_error(error: AgentkitError) -> None:
 
 def _open(team: KeptTeam) -> Draft:
     return drafts.open_draft(team.id)
-
-
-def _list_versions(team: KeptTeam) -> list[KeptTeam]:
-    return state.workspace().kept_teams.versions(state.owner(), team.id)[:_MOST_VERSIONS]

@@ -17,6 +17,7 @@ from agentkit.ledger.evaluations.results import (
     Sums,
     count_cited,
     count_right,
+    find_team,
     measure_score,
 )
 from agentkit.ledger.export import table_csv
@@ -48,7 +49,8 @@ def compare_newest() -> None:
 
 def draw_results(chosen: QuestionSet) -> None:
     """All evaluations with the set, newest first, and two of them compared."""
-    history = state.workspace().evaluations.history(state.owner(), chosen.id)
+    known = state.workspace().evaluations.history(state.owner(), chosen.id)
+    history = [one for one in known if one.state != "running"]  # these are drawn by themselves
     if not history:
         st.caption("This set was put to no team yet.")
         return
@@ -66,18 +68,14 @@ def draw_results(chosen: QuestionSet) -> None:
 
 def _choose_team(history: Sequence[Evaluation]) -> list[Evaluation]:
     """Those of one team in all its versions, or all."""
-    teams = {_find_team(one): one.began.team_name for one in history}
+    teams = {find_team(one.began.team_id): one.began.team_name for one in history}
     if len(teams) < 2:
         return list(history)
     names = {_ALL: "All teams", **teams}
     key = "evaluation-team"
     choosing.keep_known(key, list(names))
     team = st.selectbox("Of", list(names), format_func=names.__getitem__, key=key, width=360)
-    return [one for one in history if team in (_ALL, _find_team(one))]
-
-
-def _find_team(found: Evaluation) -> str:
-    return found.began.team_id.partition(":")[0]
+    return [one for one in history if team in (_ALL, find_team(one.began.team_id))]
 
 
 def _choose_pair(
@@ -356,7 +354,6 @@ def _draw_history(
             "Team": columns.TextColumn(width="medium"),
             "Asked at": columns.DatetimeColumn(format="localized", timezone=times.zone()),
             "Score": columns.NumberColumn(format="%.2f"),
-            "Documents found": columns.NumberColumn(format="percent"),
             "Tokens in": columns.NumberColumn(format="localized"),
             "Tokens out": columns.NumberColumn(format="localized"),
             "Time": columns.NumberColumn(format="%.1f s"),
@@ -378,7 +375,7 @@ def to_history(history: Sequence[Evaluation], numbers: Mapping[str, int]) -> pan
                 "Team": _name(one),
                 "Score": sums.score,
                 "Citations right": f"{sums.right} of {sums.cited}",
-                "Documents found": sums.recall,
+                "Documents found": f"{sums.recall:.0%}",
                 "No evidence": sums.no_evidence,
                 "Failed": sums.failed,
                 "UPDATE CONTEXT": sums.updates,

@@ -18,9 +18,16 @@ STATES: Mapping[str, str] = {
     "interrupted": "interrupted",
 }
 ENDS: Mapping[str, str] = {
-    "answered": "answered",
-    "no evidence": "no evidence",
-    "": "",
+    "terminated": "answered",
+    "replies": "limit of steps",
+    "turns": "limit of turns",
+    "rounds": "limit of messages",
+    "silent": "no reply",
+    "allowance": "limit reached",
+    "window": "no room left",
+    "passages": "no further passages",
+    "no passages": "found no passages",
+    "long passages": "passages too long",
 }
 """How answers ended; other reasons are called as they call themselves."""
 _BASES: Mapping[Basis, str] = {
@@ -43,13 +50,12 @@ def tell_calls(expected: Expected) -> str:
 
 def tell_difference(found: Differences) -> str:
     """Whether one is better than the other, as far as the questions tell."""
-    differing = len(found.pairs) - found.count("same")
     shares: Mapping[Verdict, str] = {
         "none": "No question is in both, so there is nothing to compare.",
         "same": f"No score differs over {figures.count(len(found.pairs), 'question')}.",
         "few": (
-            f"{figures.count(differing, 'question')} of {len(found.pairs)} differ: too few to tell"
-            f" this from chance. At least {FEWEST} have to differ."
+            f"{figures.count(found.differing, 'question')} of {len(found.pairs)} differ: too few to"
+            f" tell this from chance. At least {FEWEST} have to differ."
         ),
         "open": f"This may be chance: {_tell_interval(found)}",
         "better": f"Better by more than chance: {_tell_interval(found)}",

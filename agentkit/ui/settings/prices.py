@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from itertools import chain, filterfalse, repeat, starmap
+from operator import attrgetter
 from typing import Any
 
 import streamlit as st
@@ -15,9 +18,9 @@ from agentkit.errors import AgentkitError, ConfigError
 from agentkit.ledger.bill import buckets, repricing
 from agentkit.ledger.bill.own_prices import OwnPrice
 from agentkit.ledger.queries import CallFilter
-from agentkit.llm import connections
+from agentkit.llm import Connection, connections
 from agentkit.llm.connections.config import provider_to
-from agentkit.llm.prices import Listed, find_listed, find_own, find_rates, price
+from agentkit.llm.prices import Listed, find_current, find_listed, find_own, find_rates, price
 from agentkit.ui.shared import dialogs, state
 from agentkit.ui.text import figures, markdown, times
 
@@ -25,12 +28,7 @@ _ENTER, _ANEW = "Enter a price", "Price old calls anew"
 _EVERY = "every model"
 _ELSEWHERE = "Another server"
 _DAYS = {"7 days": 7, "30 days": 30, "90 days": 90, "All": 0}
-_NOTES = {
-    "own": "your entry",
-    "free": "this machine",
-    "list": "price list",
-    "unknown": "unknown",
-}
+_UNKNOWN = dict.fromkeys(("input", "output", "cache_read", "cache_write"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +37,11 @@ class _Known:
 
     provider: str
     model: str
+
+    @property
+    def is_a_servers(self) -> bool:
+        """Whether it is a server's, and no model of this process."""
+        return self.provider not in ("local", "offline", "scripted", "")
 
 
 def draw_prices() -> None:
@@ -62,7 +65,7 @@ def draw_prices() -> None:
             help="Old calls keep the price of their day until you have them priced anew.",
         )
     _draw_history()
-    _draw_listed([one for one in known if _is_for_people(one)])
+    _draw_listed(known)
     name, _ = dialogs.asked()
     if name == _ENTER:
         _enter(known)
@@ -72,23 +75,28 @@ def draw_prices() -> None:
 
 def _list_known() -> list[_Known]:
     """The models of all connections, then those that were called, each once."""
-    try:
-        offered = list(_list_offered())
-    except ConfigError:  # which is told above, with the connections
-        offered = []
     called = buckets.list_called(state.workspace().ledger, state.owner())
-    each = dict.fromkeys([*offered, *called])
-    return [_Known(*key) for key in each]
+    each = dict.fromkeys([*_list_offered(), *called])
+    known = starmap(_Known, each)
+    return list(filter(attrgetter("is_a_servers"), known))
 
 
-def _list_offered() -> Iterator[tuple[str, str]]:
-    for connection in connections(state.workspace().settings):
-        for model in (*connection.models, *connection.embedding_models):
-            yield provider_to(connection), model
+def _list_offered() -> list[tuple[str, str]]:
+    """The servers and models of all connections."""
+    try:
+        known = connections(state.workspace().settings)
+    except ConfigError:  # which is told above, with the connections
+        return []
+    return list(chain.from_iterable(map(_list_models, known)))
+
+
+def _list_models(connection: Connection) -> Iterator[tuple[str, str]]:
+    models = (*connection.models, *connection.embedding_models)
+    return zip(repeat(provider_to(connection)), models)
 
 
 def _draw_table(known: Sequence[_Known]) -> None:
-    rows = [_describe(one, datetime.now(UTC)) for one in known if _is_for_people(one)]
+    rows = list(map(partial(_describe, datetime.now(UTC)), known))
     if not rows:
         st.caption("No model has been connected or called that costs anything.")
         return
@@ -107,62 +115,47 @@ def _draw_table(known: Sequence[_Known]) -> None:
                 help="Your own entry, the price list with the day since which it counts, or this"
                 " machine, where nothing is to be paid.",
             ),
-            **{name: money(format="$%.3f") for name in ("Input", "Output", "Read", "Write")},
-            "Read": money("Cache read", format="$%.3f"),
-            "Write": money("Cache write", format="$%.3f"),
+            "input": money("Input", format="$%.3f"),
+            "output": money("Output", format="$%.3f"),
+            "cache_read": money("Cache read", format="$%.3f"),
+            "cache_write": money("Cache write", format="$%.3f"),
         },
     )
     st.caption("US dollars for a million tokens, today. A price that is not known is never 0.")
 
 
-def _is_for_people(known: _Known) -> bool:
-    """Whether it is a server's, and no model of this process."""
-    return known.provider not in ("local", "offline", "scripted", "")
-
-
-def _describe(known: _Known, now: datetime) -> dict[str, Any]:
+def _describe(now: datetime, known: _Known) -> dict[str, Any]:
     rates = find_rates(known.model, known.provider, now)
-    return {
+    row = {
         "Model": known.model,
         "Server": known.provider,
         "From": _describe_origin(known, now),
-        "Input": rates.input if rates else None,
-        "Output": rates.output if rates else None,
-        "Read": rates.cache_read if rates else None,
-        "Write": rates.cache_write if rates else None,
     }
+    if rates is None:
+        return {**row, **_UNKNOWN}
+    return {**row, **asdict(rates)}
 
 
 def _describe_origin(known: _Known, now: datetime) -> str:
     """Where the price is from, and since when it counts."""
     if find_own(known.model, known.provider, now) is not None:
-        return _NOTES["own"]
+        return "your entry"
     if on_this_machine(known.provider):
-        return _NOTES["free"]
-    listed = find_listed(known.model, known.provider)
-    if not listed:
-        return _NOTES["unknown"]
-    begun = [one.since for one in listed if one.since and one.since <= now.date()]
-    return f"list, {begun[-1]}" if begun else _NOTES["list"]
+        return "this machine"
+    listed = find_current(known.model, known.provider, now.date())
+    if listed is None:
+        return "unknown"
+    if listed.since == date.min:
+        return "price list"
+    return f"list, {listed.since}"
 
 
 def _draw_history() -> None:
     """Own prices, each with a way to remove it, those of before, and changes of old calls."""
     book = state.workspace().bill.prices
     for entry in book.entries():
-        with st.container(
-            horizontal=True, vertical_alignment="center", key=f"price-{entry.id}", wrap=False
-        ):
-            st.markdown(_tell(entry), width="stretch")
-            st.button(
-                "Remove",
-                key=f"remove-price-{entry.id}",
-                type="tertiary",
-                icon=":material/delete:",
-                on_click=_remove,
-                args=(entry.id,),
-            )
-    removed = [one for one in book.history() if one.removed_at]
+        _draw_entry(entry)
+    removed = list(filterfalse(attrgetter("is_in_force"), book.history()))
     if removed:
         with st.expander(f"Prices that were removed ({len(removed)})", type="compact"):
             for entry in removed:
@@ -170,35 +163,57 @@ def _draw_history() -> None:
     _draw_repricings()
 
 
+def _draw_entry(entry: OwnPrice) -> None:
+    with st.container(
+        horizontal=True, vertical_alignment="center", key=f"price-{entry.id}", wrap=False
+    ):
+        st.markdown(_tell(entry), width="stretch")
+        st.button(
+            "Remove",
+            key=f"remove-price-{entry.id}",
+            type="tertiary",
+            icon=":material/delete:",
+            on_click=_remove,
+            args=(entry.id,),
+        )
+
+
 def _draw_listed(known: Sequence[_Known]) -> None:
     """Models whose price in the list changed, with the days from which each counts."""
-    changed = [(one.model, find_listed(one.model, one.provider)) for one in known]
-    lines = [_tell_listed(model, listed) for model, listed in changed if len(listed) > 1]
-    if not lines:
+    listed = {one.model: find_listed(one.model, one.provider) for one in known}
+    changed = {model: prices for model, prices in listed.items() if len(prices) > 1}
+    if not changed:
         return
-    with st.expander(f"Prices of the list that changed ({len(lines)})", type="compact"):
-        for line in dict.fromkeys(lines):
-            st.caption(line)
+    with st.expander(f"Prices of the list that changed ({len(changed)})", type="compact"):
+        for model, prices in changed.items():
+            each = "; ".join(map(_tell_listed, prices))
+            st.caption(f"**{markdown.literal(model)}**: {each}")
 
 
-def _tell_listed(model: str, listed: Sequence[Listed]) -> str:
+def _tell_listed(listed: Listed) -> str:
     """As Markdown."""
-    each = [
-        f"{_dollars(one.rates.input)} in, {_dollars(one.rates.output)} out"
-        f" {f'from {one.since}' if one.since else 'before'}"
-        for one in listed
-    ]
-    return f"**{markdown.literal(model)}**: {'; '.join(each)}"
+    costs = f"{_dollars(listed.rates.input)} in, {_dollars(listed.rates.output)} out"
+    if listed.since == date.min:
+        return f"{costs} before"
+    return f"{costs} from {listed.since}"
 
 
 def _tell(entry: OwnPrice) -> str:
     """An entry as one line of Markdown."""
-    whose = f"**{markdown.literal(entry.model or _EVERY)}** at {markdown.literal(entry.provider)}"
-    rates = entry.rates
-    costs = f"{_dollars(rates.input)} in, {_dollars(rates.output)} out"
-    if rates.cache_read != rates.input or rates.cache_write != rates.input:
-        costs += f", cache {_dollars(rates.cache_read)} read, {_dollars(rates.cache_write)} written"
+    model = markdown.literal(entry.model or _EVERY)
+    whose = f"**{model}** at {markdown.literal(entry.provider)}"
+    costs = _tell_rates(entry.rates)
     return f"{whose}: {costs}{_tell_days(entry)}"
+
+
+def _tell_rates(rates: Rates) -> str:
+    """As Markdown; of caches only where they cost something else."""
+    costs = f"{_dollars(rates.input)} in, {_dollars(rates.output)} out"
+    of_cache = {rates.cache_read, rates.cache_write}
+    if of_cache == {rates.input}:
+        return costs
+    read, written = _dollars(rates.cache_read), _dollars(rates.cache_write)
+    return f"{costs}, cache {read} read, {written} written"
 
 
 def _tell_days(entry: OwnPrice) -> str:
@@ -208,9 +223,9 @@ def _tell_days(entry: OwnPrice) -> str:
 
 
 def _tell_times(entry: OwnPrice) -> str:
-    if entry.entered_at is None or entry.removed_at is None:
-        return ""
-    entered, removed = times.written(entry.entered_at), times.written(entry.removed_at)
+    """When it was entered and removed."""
+    moments = filter(None, (entry.entered_at, entry.removed_at))
+    entered, removed = map(times.written, moments)
     return f" :small[entered {entered}, removed {removed}]"
 
 
@@ -228,21 +243,21 @@ def _remove(price_id: str) -> None:
 
 @st.dialog("Enter a price", on_dismiss=dialogs.close)
 def _enter(known: Sequence[_Known]) -> None:
-    servers = list(dict.fromkeys(one.provider for one in known if _is_for_people(one)))
+    servers = list(dict.fromkeys(map(attrgetter("provider"), known)))
+    models = dict.fromkeys(map(attrgetter("model"), known))
     with st.form("price", border=False):
         server = st.selectbox(
             "Server",
             servers,
             key="price-server",
             accept_new_options=True,
-            index=0 if servers else None,
             placeholder="gateway.example:8000",
             help="As the usage page and the table of prices name it: the host of a connection.",
         )
         model = st.selectbox(
             "Model",
-            ["", *dict.fromkeys(one.model for one in known if _is_for_people(one))],
-            format_func=lambda name: name or f"{_EVERY} of this server",
+            ["", *models],
+            format_func=_name_model,
             key="price-model",
             accept_new_options=True,
         )
@@ -264,6 +279,10 @@ def _enter(known: Sequence[_Known]) -> None:
         return
     rates = Rates(input_price, output_price, _or(read, input_price), _or(write, input_price))
     _save(OwnPrice(server or "", model or "", rates, begins, ends))
+
+
+def _name_model(model: str) -> str:
+    return model or f"{_EVERY} of this server"
 
 
 def _ask_amount(label: str, key: str, empty: str = "") -> float | None:
@@ -322,26 +341,32 @@ def _to_filter(days: str) -> CallFilter:
 
 
 def _draw_changes(changes: Sequence[repricing.Change]) -> None:
-    before, after = sum(one.before for one in changes), sum(one.after for one in changes)
-    unknown = sum(one.unknown for one in changes)
-    calls = figures.count(sum(one.calls for one in changes), "call")
+    before, after = _sum("before", changes), _sum("after", changes)
+    unknown = round(_sum("unknown", changes))
+    calls = figures.count(round(_sum("calls", changes)), "call")
     was = f", {figures.count(unknown)} of them of unknown price" if unknown else ""
     st.markdown(f"**{calls}**{was}: {_dollars(before)} would become **{_dollars(after)}**.")
     st.dataframe(
-        [
-            {
-                "Model": one.model,
-                "Server": one.provider,
-                "Calls": one.calls,
-                "Cost now": figures.dollars(one.before) if one.calls > one.unknown else "unknown",
-                "New cost": figures.dollars(one.after),
-            }
-            for one in changes
-        ],
+        list(map(_tell_change, changes)),
         hide_index=True,
         key="price-changes",
         alt="What the calls of each model cost now, and what they would cost",
     )
+
+
+def _sum(name: str, changes: Sequence[repricing.Change]) -> float:
+    return float(sum(map(attrgetter(name), changes)))
+
+
+def _tell_change(change: repricing.Change) -> dict[str, object]:
+    is_unknown = change.unknown == change.calls
+    return {
+        "Model": change.model,
+        "Server": change.provider,
+        "Calls": change.calls,
+        "Cost now": "unknown" if is_unknown else figures.dollars(change.before),
+        "New cost": figures.dollars(change.after),
+    }
 
 
 def _draw_repricings() -> None:

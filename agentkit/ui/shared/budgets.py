@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from agentkit.ledger.bill.budgets import Standing
 from agentkit.ledger.bill.course import Course, find_courses
+from agentkit.ledger.spending import FAR_AHEAD
 from agentkit.ledger.store import utc_now
 from agentkit.reasons import Unit
 from agentkit.ui.shared import state
@@ -28,26 +30,49 @@ def draw_courses() -> None:
 
 
 def _draw_course(course: Course) -> None:
-    budget = course.standing.budget
-    whose = "yours" if budget.owner else "all together"
-    icon = ":material/warning:" if course.is_warned else ":material/savings:"
-    told = f"{icon} **A {budget.scope}**, {whose}: {markdown.literal(describe(course))}"
-    st.progress(min(course.standing.share, 1.0), told)
+    standing = course.standing
+    whose = _WHOSE[bool(standing.budget.owner)]
+    icon = _ICONS[course.is_warned]
+    scope = standing.budget.scope
+    told = f"{icon} **A {scope}**, {whose}: {markdown.literal(describe(course))}"
+    st.progress(min(standing.share, 1.0), told)
 
 
 def describe(course: Course) -> str:
-    """`$86.00 of $120.00, on course for $131.00 by 30 Nov`, as plain text."""
+    """`$86.00 of $120.00, on course for $131.00, begins anew 30 Nov 2026, 23:00`, as plain text."""
     standing = course.standing
     unit = standing.budget.unit
-    parts = [f"{amount(unit, standing.used)} of {amount(unit, standing.limit)}"]
-    if course.forecast is not None and standing.used:
-        parts.append(f"on course for {amount(unit, course.forecast)}")
-    if course.ends_at is not None:
-        parts.append(f"begins anew {times.written(course.ends_at)}")
-    if standing.unpriced and unit == "dollars":
-        calls = figures.count(standing.unpriced, "call")
-        parts.append(f"{calls} of unknown price not counted")
-    return ", ".join(parts)
+    used, limit = amount(unit, standing.used), amount(unit, standing.limit)
+    parts = [
+        f"{used} of {limit}",
+        _describe_forecast(course),
+        _describe_end(standing),
+        _describe_unknown(standing),
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _describe_forecast(course: Course) -> str:
+    if not course.forecast:
+        return ""
+    unit = course.standing.budget.unit
+    return f"on course for {amount(unit, course.forecast)}"
+
+
+def _describe_end(standing: Standing) -> str:
+    ends_at = standing.window.until
+    if ends_at == FAR_AHEAD:
+        return ""
+    return f"begins anew {times.written(ends_at)}"
+
+
+def _describe_unknown(standing: Standing) -> str:
+    """How many calls a budget in dollars cannot count."""
+    unknown = {"dollars": standing.unpriced}.get(standing.budget.unit)
+    if not unknown:
+        return ""
+    calls = figures.count(unknown, "call")
+    return f"{calls} of unknown price not counted"
 
 
 def amount(unit: Unit, value: float) -> str:
@@ -55,3 +80,7 @@ def amount(unit: Unit, value: float) -> str:
     if unit == "dollars":
         return figures.dollars(value)
     return figures.count(round(value), "token")
+
+
+_WHOSE = {True: "yours", False: "all together"}
+_ICONS = {True: ":material/warning:", False: ":material/savings:"}

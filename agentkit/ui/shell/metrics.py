@@ -19,12 +19,15 @@ from agentkit.ui.shared import state
 from agentkit.ui.shell.guard import is_here
 
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
+"""What a proxy on this machine adds for those elsewhere."""
 _ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
 
 async def send(request: Request) -> PlainTextResponse:
     """The figures; 403 for other machines, 503 when the database cannot be read."""
-    if not is_here(request.scope.get("client")):
+    forwarded = _FORWARDED.intersection(request.headers)
+    if forwarded or not is_here(request.scope.get("client")):
         return PlainTextResponse("The figures are for this machine only.", 403)
     try:
         text = await run_in_threadpool(_read)

@@ -12,18 +12,25 @@ from agentkit.ui.teams.rows import rename
 Json = dict[str, Any]
 Path = tuple[str | int, ...]
 _MODEL = ModelChoice().model_dump(mode="json")
-_PERSON = {"llm": None, "human_input_mode": "ALWAYS"}
-_OTHERS = {"llm": _MODEL, "human_input_mode": "NEVER"}
+_BY_ROLE: Mapping[tuple[bool, bool], Json] = {
+    (False, True): {"llm": None, "human_input_mode": "ALWAYS"},
+    (True, False): {"llm": _MODEL, "human_input_mode": "NEVER"},
+}
+"""What becomes of an agent by whether it was a person, and whether it is one now."""
 
 
 def follow(document: Json, path: Path, before: Any) -> bool:
-    """Change what follows from a value that was just set at a place; whether something did.
+    """Change what follows from a value that was just set at a place; whether fields show another
+    value now.
 
     `before` is what had stood there.
     """
-    pattern = tuple("*" if isinstance(part, int) else part for part in path)
-    change = _FOLLOWS.get(pattern)
-    return change is not None and change(document, path, before)
+    change = _FOLLOWS.get((path[0], path[-1], len(path)), _nothing)
+    return change(document, path, before)
+
+
+def _nothing(document: Json, path: Path, before: Any) -> bool:
+    return False
 
 
 def _rename_agent(document: Json, path: Path, before: Any) -> bool:
@@ -36,21 +43,22 @@ def _rename_agent(document: Json, path: Path, before: Any) -> bool:
 def _fit_role(document: Json, path: Path, before: Any) -> bool:
     """Nobody speaks for a person, who is asked instead; for others it is as before."""
     agent = document["agents"][path[1]]
-    if agent["role"] == "person":
-        agent.update(_PERSON)
-        return True
-    if before == "person":
-        agent.update(_OTHERS)
-        return True
-    return False
+    changed = _BY_ROLE.get((before == "person", agent["role"] == "person"), {})
+    agent.update(changed)
+    return bool(changed)
 
 
 def _join(document: Json, path: Path, before: Sequence[Json]) -> bool:
     """Who is new takes part where all do."""
-    old = {agent["name"] for agent in before}
     members = document["flow"].get("agents", [])
-    members += [name for agent in document["agents"] if (name := agent["name"]) not in old]
+    names = _list_names(document["agents"])
+    new = set(names) - {*_list_names(before), *members}
+    members += sorted(new, key=names.index)
     return False  # rows that change are drawn anew by themselves
+
+
+def _list_names(agents: Sequence[Json]) -> list[str]:
+    return [agent["name"] for agent in agents]
 
 
 def _begin_prompts(document: Json, path: Path, before: Any) -> bool:
@@ -63,10 +71,10 @@ def _begin_prompts(document: Json, path: Path, before: Any) -> bool:
     return True
 
 
-_FOLLOWS: Mapping[Path, Callable[[Json, Path, Any], bool]] = {
-    ("agents",): _join,
-    ("agents", "*", "name"): _rename_agent,
-    ("agents", "*", "role"): _fit_role,
-    ("flow", "prompts"): _begin_prompts,
+_FOLLOWS: Mapping[tuple[str | int, str | int, int], Callable[[Json, Path, Any], bool]] = {
+    ("agents", "agents", 1): _join,
+    ("agents", "name", 3): _rename_agent,
+    ("agents", "role", 3): _fit_role,
+    ("flow", "prompts", 2): _begin_prompts,
 }
-"""By place, where a star stands for any row."""
+"""By where a path begins and ends, and how long it is."""

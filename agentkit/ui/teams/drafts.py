@@ -9,9 +9,10 @@ from typing import Any
 
 import streamlit as st
 
-from agentkit.errors import NotFound
+from agentkit.errors import ConfigError, NotFound
 from agentkit.ledger.kept_teams import KeptTeam
 from agentkit.messages import new_id
+from agentkit.teams.built.document import read_document
 from agentkit.ui.shared import kept, state
 from agentkit.ui.teams import consequences
 from agentkit.ui.teams.consequences import Json, Path
@@ -39,6 +40,11 @@ class Draft:
     def name(self) -> str:
         """What it is called."""
         return str(self.document.get("name") or "Unnamed team")
+
+    @property
+    def flow(self) -> Json:
+        """How they work together; empty where the document does not say."""
+        return dict(self.document.get("flow") or {})
 
     def spot(self, *parts: object) -> str:
         """The key of what folds: as it stays open when rows are moved."""
@@ -117,7 +123,12 @@ def change_list(draft_id: str, path: Path, change: Callable[[list[Any]], Sequenc
 
 
 def _of(team: KeptTeam) -> Draft:
-    return Draft(team.id, deepcopy(dict(team.document)), team.version)
+    """With what documents have got since it was kept; as it is, where it cannot be read."""
+    try:
+        document = read_document(team.document).to_json()
+    except ConfigError:
+        document = deepcopy(dict(team.document))
+    return Draft(team.id, document, team.version)
 
 
 def _read(draft_id: str, known: Mapping[str, Any]) -> Draft:

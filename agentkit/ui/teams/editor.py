@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from agentkit.errors import AgentkitError, NotFound
+from agentkit.errors import AgentkitError, ConfigError, NotFound
 from agentkit.ledger.kept_teams import KeptTeam
 from agentkit.teams import Team, teams
 from agentkit.teams.built.agents import Part
-from agentkit.teams.built.document import TeamDocument
+from agentkit.teams.built.document import TeamDocument, check_form
 from agentkit.teams.built.flows import (
     CitedAnswer,
     Dialogue,
@@ -71,10 +71,32 @@ def draw_editor(team_id: str) -> None:
     except NotFound as error:
         st.warning(markdown.literal(str(error)), icon=":material/warning:")
         return
-    form = make_form(draft)
     state.page_head(markdown.literal(draft.name), _describe(draft))
+    if problem := find_unreadable(draft):
+        _draw_unreadable(draft, problem)
+        return
+    form = make_form(draft)
     _draw_bar(draft, form.checked)
     draw_sides(form)
+
+
+def find_unreadable(draft: Draft) -> str:
+    """Why there is no form for it, as for a team of a newer agentkit; empty where there is one."""
+    try:
+        check_form(draft.document)
+    except ConfigError as error:
+        return str(error)
+    kind = draft.flow.get("kind")
+    known = ", ".join(FLOWS)
+    return "" if kind in FLOWS else f"The team cannot be read: {kind!r} is none of {known}."
+
+
+def _draw_unreadable(draft: Draft, problem: str) -> None:
+    """It stays as it is; an older version may be one that can be read."""
+    with st.container(horizontal=True, gap="small", key="team-bar"):
+        versions.draw_versions(draft, _note)
+    st.error(markdown.literal(problem), icon=":material/error:")
+    st.caption("It stays as it is. *Versions* has the ones before, and goes back to one.")
 
 
 def draw_way_back() -> None:

@@ -16,7 +16,8 @@ import streamlit as st
 from agentkit.teams.built.agents import Part
 from agentkit.ui.teams import drafts
 from agentkit.ui.teams.checking import Checked, find_place
-from agentkit.ui.teams.drafts import Draft, Path
+from agentkit.ui.teams.consequences import Path
+from agentkit.ui.teams.drafts import Draft
 from agentkit.ui.teams.fields import ONLY_WITH, Kind, Known, list_fields
 from agentkit.ui.teams.rows import ADD, describe_row, list_taken, make_default, make_row
 from agentkit.ui.text import figures, markdown
@@ -115,9 +116,10 @@ def draw_part(form: Form, part: type[Part], path: Path, leave_out: Sequence[str]
 
 def _is_used(field: Field) -> bool:
     """Whether it says something as the others are; what is wrong there is always shown."""
-    other, wanted = ONLY_WITH.get((field.part.__name__, field.known.key), ("", None))
-    if not other or field.place in field.form.checked.problems:
+    key = (field.part.__name__, field.known.key)
+    if key not in ONLY_WITH or field.place in field.form.checked.problems:
         return True
+    other, wanted = ONLY_WITH[key]
     return bool(field.form.value((*field.path[:-1], other)) == wanted)
 
 

@@ -103,7 +103,7 @@ def _draw_row(
     team_id: str, document: Mapping[str, Any], told: str, team: KeptTeam | drafts.Draft
 ) -> None:
     agents = [str(agent.get("name")) for agent in document.get("agents", [])]
-    kind = document.get("flow", {}).get("kind", "")
+    kind = str((document.get("flow") or {}).get("kind", ""))
     way = TEMPLATES[kind].name if kind in TEMPLATES else kind
     name = str(document.get("name") or "Unnamed team")
     with st.container(border=True, gap="xsmall", key=f"team-row-{team_id}"):

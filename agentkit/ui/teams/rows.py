@@ -45,7 +45,7 @@ def make_row(part: type[Part], agents: Sequence[str], taken: Collection[str] = (
         if known.key in required:
             row[known.key] = _fill(part, known.key, known.shape.part, agents, taken)
     if "after" in row:
-        row["speakers"] = [name for name in agents if name != row["after"]]
+        row["speakers"] = leave_out(agents, [row["after"]])
     return row
 
 
@@ -94,9 +94,14 @@ def _fill(
     if key in _ALL:
         return list(agents)
     if key == "after":
-        return next((name for name in agents if name not in taken), agents[0] if agents else "")
+        return [*leave_out(agents, taken), *agents, ""][0]
     place = _PLACES.get(key, 0)
     return [*agents, ""][min(place, len(agents))]
+
+
+def leave_out(names: Sequence[str], without: Collection[str]) -> list[str]:
+    """The names but for these."""
+    return [name for name in names if name not in without]
 
 
 def list_taken(rows: Sequence[Any]) -> list[str]:

@@ -18,7 +18,7 @@ from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.offers.catalog import CATALOG, FETCH, RUN
 from agentkit.teams.own_tools import load_tools
 from agentkit.ui.shared import state
-from agentkit.ui.teams.drafts import Path
+from agentkit.ui.teams.consequences import Path
 from agentkit.ui.teams.fields import list_fields
 from agentkit.ui.teams.forms import CODE_FONT, Field, Form, draw_rows
 from agentkit.ui.text import markdown
@@ -70,13 +70,12 @@ def _find_served() -> dict[str, str]:
     except AgentkitError as error:
         st.warning(markdown.literal(str(error)), icon=":material/warning:")
         return {}
-    named = [
-        (f"{server.name}/{tool.name}", tool) for server in servers for tool in server.tools.values()
-    ]
-    return {
-        name: f"{name} ({_KINDS[tool.marked == 'harmless']}): {_shorten(tool.description)}"
-        for name, tool in named
-    }
+    told: dict[str, str] = {}
+    for server in servers:
+        for tool in server.tools.values():
+            name, kind = f"{server.name}/{tool.name}", _KINDS[tool.marked == "harmless"]
+            told[name] = f"{name} ({kind}): {_shorten(tool.description)}"
+    return told
 
 
 def _shorten(text: str) -> str:

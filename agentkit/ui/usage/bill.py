@@ -106,13 +106,13 @@ def _draw_buckets(tokens: Buckets, costs: Buckets) -> None:
         {
             "Tokens of": label,
             "Tokens": int(getattr(tokens, name)),
-            "Share": 100 * getattr(tokens, name) / total,
             _WORTH: getattr(costs, name),
+            "Share": 100 * getattr(tokens, name) / total,
         }
         for name, label in _NAMES.items()
     ]
     rows.append(
-        {"Tokens of": "All", "Tokens": int(tokens.total), "Share": 100.0, _WORTH: costs.total}
+        {"Tokens of": "All", "Tokens": int(tokens.total), _WORTH: costs.total, "Share": 100.0}
     )
     columns = st.column_config
     written: Any = figures.dollars
@@ -122,7 +122,7 @@ def _draw_buckets(tokens: Buckets, costs: Buckets) -> None:
         key="bill-buckets",
         alt="Tokens by bucket, with what they cost",
         column_config={
-            "Tokens of": columns.TextColumn(width="medium"),
+            "Tokens of": columns.TextColumn(width=130),
             "Tokens": columns.NumberColumn(format="localized"),
             "Share": columns.ProgressColumn(format="%.1f %%", min_value=0, max_value=100),
             _WORTH: columns.NumberColumn(

@@ -10,7 +10,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -35,6 +35,8 @@ _PLOTS: dict[Measure, By] = {"cost": "model", "tokens": "agent", "calls": "purpo
 _TABLES: tuple[By, ...] = ("model", "agent", "team", "chat")
 _ROWS, _CALLS, _MOST = 25, 15, 7
 """Rows of a table, calls that are listed, and groups that a plot tells apart."""
+_NUMBERS = frozenset({"Cost", "Calls", "Tokens in", "Tokens out", "Failed", "Time taken"})
+_COUNTED = ("calls", "prompt_tokens", "completion_tokens", "failed")
 _WIDTH, _HEIGHT = 760, 220
 _COLOURS = ["#2a8c8f", "#d08a2e", "#6c7fc4", "#b4574f", "#7aa35b", "#9b6aa8", "#4fa7cf", "#9a948a"]
 
@@ -64,7 +66,7 @@ def draw_link(view: View) -> None:
 def read_asked(view: View) -> Asked:
     """What the page shows, as a report needs it."""
     labels = {step: view.label(step) for step in view.steps}
-    span = f"{times.day(view.first)} to {times.day(view.last)}"
+    span = f"{times.day(view.first)} to {times.day(view.last - timedelta(seconds=1))}"
     made = f"{times.today().isoformat()}, times of {view.zone}"
     return Asked(view.calls, view.zone, view.hours, view.name_step(), labels, span, made)
 
@@ -199,13 +201,10 @@ def _write_groups(ledger: Ledger, asked: Asked, by: By) -> str:
     rows = [
         [
             titles.get(key) or words.of_value(by, key),
-            _dollars(row.cost),
-            figures.count(row.calls),
-            figures.count(row.prompt_tokens),
-            figures.count(row.completion_tokens),
-            figures.count(row.failed),
+            _dollars(row["cost"]),
+            *(figures.count(row[name]) for name in _COUNTED),
         ]
-        for key, row in zip(keys, frame.itertuples(), strict=True)
+        for key, row in zip(keys, frame.to_dict("records"), strict=True)
     ]
     heads = [words.GROUPS[by], "Cost", "Calls", "Tokens in", "Tokens out", "Failed"]
     return _write_table(f"By {words.GROUPS[by].lower()}", heads, rows, len(frame) == _ROWS)
@@ -215,13 +214,13 @@ def _write_calls(ledger: Ledger, asked: Asked, order: Any) -> str:
     frame = calls.listed(ledger, asked.calls, order, _CALLS)
     rows = [
         [
-            _clock(row.finished_at, asked.zone),
-            str(row.model),
-            words.of_value("agent", str(row.agent)),
-            _dollars(row.cost),
-            figures.seconds(row.seconds),
+            _clock(row["finished_at"], asked.zone),
+            str(row["model"]),
+            words.of_value("agent", str(row["agent"])),
+            _dollars(row["cost"]),
+            figures.seconds(row["seconds"]),
         ]
-        for row in frame.itertuples()
+        for row in frame.to_dict("records")
     ]
     heads = ["Time", "Model", "Agent", "Cost", "Time taken"]
     return _write_table(f"The {order} calls", heads, rows, len(frame) == _CALLS)
@@ -230,17 +229,18 @@ def _write_calls(ledger: Ledger, asked: Asked, order: Any) -> str:
 def _write_table(
     title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], is_cut: bool
 ) -> str:
-    body = "".join(f"<tr>{_write_cells('td', row)}</tr>" for row in rows)
+    body = "".join(f"<tr>{_write_cells('td', row, heads)}</tr>" for row in rows)
     told = '<p class="told">The first ones; the files of the usage page have all.</p>' * is_cut
-    head = f"<thead><tr>{_write_cells('th', heads)}</tr></thead>"
+    head = f"<thead><tr>{_write_cells('th', heads, heads)}</tr></thead>"
     table = f"<table>{head}<tbody>{body}</tbody></table>"
     return f"<h2>{escape(title)}</h2><div class='wide'>{table}</div>{told}"
 
 
-def _write_cells(tag: str, cells: Sequence[str]) -> str:
-    first, *others = map(escape, cells)
-    return f"<{tag}>{first}</{tag}>" + "".join(
-        f"<{tag} class='number'>{cell}</{tag}>" for cell in others
+def _write_cells(tag: str, cells: Sequence[str], heads: Sequence[str]) -> str:
+    """A row; what stands below a head of numbers is aligned to the right."""
+    kinds = (" class='number'" * (head in _NUMBERS) for head in heads)
+    return "".join(
+        f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True)
     )
 
 

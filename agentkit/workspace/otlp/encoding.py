@@ -75,9 +75,8 @@ def _add(spans: Any, run: RunTotals, trace: Trace, span: Span) -> None:
         start_time_unix_nano=int(span.start * _NANOS),
         end_time_unix_nano=int(span.end * _NANOS),
     )
-    agent = {"gen_ai.agent.name": span.lane} if span.lane else {}
-    chat = {"gen_ai.conversation.id": run.chat_id} if run.chat_id else {}
-    _put(made.attributes, {**agent, **chat, **told.attributes, "agentkit.status": span.status})
+    around = {"gen_ai.agent.name": span.lane, "gen_ai.conversation.id": run.chat_id}
+    _put(made.attributes, {**around, **told.attributes, "agentkit.status": span.status})
     if span.status == "failed":
         made.status.code = trace_pb2.Status.StatusCode.STATUS_CODE_ERROR
         _put(made.attributes, {"error.type": _name_error(trace, span)})
@@ -92,7 +91,6 @@ def _name_error(trace: Trace, span: Span) -> str:
 
 def _tell_run(run: RunTotals, trace: Trace, span: Span) -> _Told:
     name = run.team or run.kind
-    cost = {} if span.cost is None else {"agentkit.cost_usd": span.cost}
     attributes = {
         "gen_ai.operation.name": "invoke_workflow",
         "gen_ai.agent.name": name,
@@ -100,7 +98,7 @@ def _tell_run(run: RunTotals, trace: Trace, span: Span) -> _Told:
         "gen_ai.usage.output_tokens": span.completion_tokens,
         "agentkit.run.id": run.id,
         "agentkit.run.kind": run.kind,
-        **cost,
+        "agentkit.cost_usd": span.cost,
     }
     return _Told("invoke_workflow", name, attributes)
 
@@ -130,7 +128,7 @@ def _tell_call(operation: str, trace: Trace, span: Span) -> _Told:
 def _tell_usage(reply: ModelReplied) -> Attributes:
     """Tokens: those of the prompt with what came out of caches, as the conventions count."""
     usage = reply.usage
-    told: Attributes = {
+    return {
         "gen_ai.usage.input_tokens": usage.input + usage.cache_read + usage.cache_write,
         "gen_ai.usage.cache_read.input_tokens": usage.cache_read,
         "gen_ai.usage.cache_creation.input_tokens": usage.cache_write,
@@ -140,9 +138,8 @@ def _tell_usage(reply: ModelReplied) -> Attributes:
         "agentkit.purpose": reply.purpose,
         "agentkit.cost_usd": reply.cost,
         "gen_ai.response.time_to_first_chunk": reply.first_token_s,
-        "gen_ai.response.finish_reasons": [str(reply.end)] if reply.end else None,
+        "gen_ai.response.finish_reasons": _FINISHES.get(reply.end),
     }
-    return {name: value for name, value in told.items() if value is not None}
 
 
 def _tell_tool(run: RunTotals, trace: Trace, span: Span) -> _Told:
@@ -197,8 +194,10 @@ _TELL: Mapping[SpanKind, Callable[[RunTotals, Trace, Span], _Told]] = {
 
 
 def _put(attributes: Any, values: Mapping[str, Any]) -> None:
+    """Add the values; what is unknown or empty is left out."""
     for key, value in values.items():
-        _set(attributes.add(key=key).value, value)
+        if value not in (None, ""):
+            _set(attributes.add(key=key).value, value)
 
 
 def _set(holder: Any, value: Any) -> None:
@@ -209,4 +208,12 @@ def _set(holder: Any, value: Any) -> None:
     setattr(holder, _FIELDS[type(value)], value)
 
 
+_FINISHES: Mapping[str | None, list[str]] = {
+    "whole": ["stop"],
+    "token_limit": ["length"],
+    "filtered": ["content_filter"],
+    "broken_off": ["error"],
+    "too_long": ["length"],
+}
+"""How a reply ended, in the words of the conventions."""
 _FIELDS = {bool: "bool_value", int: "int_value", float: "double_value", str: "string_value"}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agentkit.core.address import without_login
-from agentkit.errors import AgentkitError, ConfigError
+from agentkit.errors import AgentkitError, ConfigError, explain
 from agentkit.ledger import Ledger, queries, run_list
 from agentkit.ledger.trace import build_trace
 from agentkit.settings import Settings
@@ -23,7 +23,8 @@ log = logging.getLogger(__name__)
 PACE_S, LONGEST_PAUSE_S = 2.0, 300.0
 """How often it is looked for what ended, and the longest pause after failures."""
 _ANSWER_S = 5.0
-_TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
+_TRY_AGAIN = frozenset({401, 403, 404, 408, 429, 500, 502, 503, 504})
+"""What may be put right at the endpoint, or in the settings."""
 _PATH = "/v1/traces"
 
 
@@ -139,12 +140,12 @@ class SpanSender:
         try:
             answer = httpx2.post(address, content=body, headers=headers, timeout=_ANSWER_S)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            why = str(error) or type(error).__name__
-            raise _NotNow(f"{without_login(address)} does not answer ({why})") from error
+            told = f"{without_login(address)} does not answer ({explain(error)})"
+            raise _NotNow(told) from error
         if answer.is_success:
             return _read_refusal(answer.content)
         told = f"{without_login(address)} answered {answer.status_code} {answer.text[:200]}"
-        if answer.status_code in _TRY_AGAIN or answer.status_code in (401, 403, 404):
+        if answer.status_code in _TRY_AGAIN:
             raise _NotNow(told)
         return told
 

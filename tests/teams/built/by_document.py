@@ -80,7 +80,7 @@ class ByDocument(Kit):
     def agent(self, name: str, **options: Any) -> Any:
         said = {key: value for key, value in options.items() if key in _SAID_BY_AGENTS}
         config = options.get("llm_config") or False
-        llm = {} if config else None
+        llm: dict[str, str] | None = {} if config else None
         agent = {"name": name, "llm": llm, "is_termination_msg": _END, **said}
         if set(options) - set(said) - {"llm_config"} or options.get("system_message") == "":
             return super().agent(name, **options)
@@ -100,14 +100,15 @@ class ByDocument(Kit):
         kit = self
 
         class Proxy(RetrieveUserProxyAgent):
-            def __init__(self, *args: Any, retrieve_config: Any = None, **options: Any) -> None:
-                super().__init__(*args, retrieve_config=pass_on(kit, retrieve_config), **options)
+            def __init__(self, *args: Any, **options: Any) -> None:
+                options["retrieve_config"] = pass_on(kit, options.get("retrieve_config"))
+                super().__init__(*args, **options)
 
         return Proxy
 
 
 def make_group(
-    kit: ByDocument, agents: Sequence[Any], messages: Any, *args: Any, **options: Any
+    kit: ByDocument, agents: list[Any], messages: Any, *args: Any, **options: Any
 ) -> GroupChat:
     """A group whose settings stood in a document."""
     names = [getattr(agent, "name", "") for agent in agents]

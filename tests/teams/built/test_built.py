@@ -82,6 +82,14 @@ def test_a_member_of_a_group_is_a_person() -> None:
     assert "I say so." in [said.content for said in played.inner]
 
 
+def test_a_person_is_asked_as_the_chat_is_set() -> None:
+    model = scripted_model(["One.", "Done. TERMINATE"])
+    played = play(built(drafts.pair()), model, human_input="ALWAYS", answers=["Go on.", "exit"])
+    assert [question.agent for question in played.of(HumanInputRequested)] == ["Asker", "Asker"]
+    assert asked(model)[1][-1]["content"] == "Go on."
+    assert play(built(drafts.pair()), scripted_model(["Done. TERMINATE"])).questions == []
+
+
 def test_a_queue_hands_on_what_came_of_it() -> None:
     model = scripted_model(["Found: 7.", "It is seven."])
     played = play(built(drafts.queue()), model, "How many?")

@@ -4,6 +4,7 @@ run.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from agentkit.events import CodeRan, Noted, ToolReturned
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.teams.built.agents import WrittenFunction
 from agentkit.teams.built.document import read_document
+from agentkit.teams.built.importing import import_team
 from agentkit.teams.built.problems import find_problems
 from agentkit.teams.built.team import build_team
 from agentkit.teams.cells import ChatCells
@@ -263,3 +265,21 @@ def test_an_unknown_tool_is_told() -> None:
     played = ask([{"name": "nothing"}])
     assert isinstance(played.error, AgentkitError)
     assert "there is no such tool" in str(played.error)
+
+
+def test_the_tools_of_an_imported_team_ask_whatever_it_says() -> None:
+    tools = [
+        {"name": "calculate", "approval": "never"},
+        {"name": "shop/delete", "approval": "never", "marked": "harmless"},
+        {"name": "run_python", "approval": "first", "marked": "dangerous"},
+    ]
+    functions = [{"name": "shout", "code": SHOUT, "marked": "harmless"}]
+    draft = {**drafts.single(tools=tools), "functions": functions}
+    taken = import_team(json.dumps(draft))
+    used = [(use.approval, use.marked) for use in taken.document.agents[0].tools]
+    asks = [("always", "as_declared"), ("always", "dangerous")]
+    assert used == [("never", "as_declared"), *asks]
+    assert taken.document.functions[0].marked == "dangerous"
+    assert "whatever the file says" in taken.remarks[0].text
+    again = import_team(json.dumps(taken.document.to_json()))
+    assert (again.document, list(again.remarks)) == (taken.document, [])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from agentkit.errors import ConfigError
+from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.offers.reading import make_fetcher, make_reader
 from agentkit.teams.built.offers.running import make_runner
 from agentkit.teams.built.offers.tables import make_querier
@@ -37,6 +39,8 @@ CATALOG: Mapping[str, About] = {
     FETCH: About("Reads a page of the public web.", harmless=False),
     RUN: About("Runs Python in the chat's kernel, in isolation.", harmless=False),
 }
+_AS_FOREIGN = {"harmless": "as_declared", "as_declared": "as_declared", "dangerous": "dangerous"}
+"""How tools are marked in a team of somebody else."""
 _MISSING: Mapping[str, str] = {
     FIND: "nothing can be looked up word for word here",
     READ: "there are no documents to read here",
@@ -50,6 +54,7 @@ _MISSING: Mapping[str, str] = {
 def make_offers(task: Task, found: Findings, agent: str) -> dict[str, Tool]:
     """The built-in tools that there are for this task; `agent` is who runs them."""
     offers: dict[str, Tool] = {**BUILT_IN, SEARCH: found.search_documents}
+    cells = find_cells(task)
     if found.finds_exact:
         offers[FIND] = found.find_exact
     if task.documents is not None:
@@ -57,7 +62,7 @@ def make_offers(task: Task, found: Findings, agent: str) -> dict[str, Tool]:
         offers[QUERY] = make_querier(task.documents)
     if task.fetch is not None:
         offers[FETCH] = make_fetcher(task.fetch)
-    if cells := find_cells(task):
+    if cells is not None:
         offers[RUN] = make_runner(cells, agent)
     return offers
 
@@ -68,3 +73,22 @@ def choose_offer(offers: Mapping[str, Tool], name: str) -> Tool:
         why = _MISSING.get(name, "there is no such tool")
         raise ConfigError(f"The tool {name!r} cannot be offered: {why}.")
     return offers[name]
+
+
+def ask_always(document: TeamDocument) -> TeamDocument:
+    """The team of somebody else, in which all dangerous tools ask before each call, whatever its
+    document says; who trusts it can change that.
+    """
+    data = document.to_json()
+    uses = chain.from_iterable(agent["tools"] for agent in data["agents"])
+    for use in filter(_may_be_dangerous, uses):
+        use["approval"] = "always"
+        use["marked"] = _AS_FOREIGN[use["marked"]]
+    for function in data["functions"]:
+        function["marked"] = "dangerous"
+    return TeamDocument.model_validate(data)
+
+
+def _may_be_dangerous(use: Mapping[str, Any]) -> bool:
+    about = CATALOG.get(use["name"])
+    return about is None or not about.harmless

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, groupby, repeat
 from typing import TYPE_CHECKING, Annotated, Any
 
 from agentkit.core import stopping
 from agentkit.core.tools import effects
 from agentkit.documents import DocumentText, Section
 from agentkit.errors import AgentkitError, WrongArgument
+from agentkit.teams.answer import shorten_result
 from agentkit.teams.task import Readable
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ def make_querier(list_documents: Callable[[], Sequence[Readable]]) -> Callable[.
         from agentkit.database.tables import open_tables
 
         stopping.check()
-        documents = [one for one in list_documents() if one.name.lower().endswith(_ENDINGS)]
+        documents = list(filter(_is_table, list_documents()))
         tables, problems = read_tables(documents)
         if not tables:
             return " ".join(["There are no tables among the documents.", *problems])
@@ -48,6 +50,10 @@ def make_querier(list_documents: Callable[[], Sequence[Readable]]) -> Callable[.
                 return f"{error}\nThere are these tables:\n{listed}"
 
     return query_tables
+
+
+def _is_table(document: Readable) -> bool:
+    return document.name.lower().endswith(_ENDINGS)
 
 
 def read_tables(documents: Sequence[Readable]) -> tuple[list[Table], list[str]]:
@@ -67,32 +73,33 @@ def read_tables(documents: Sequence[Readable]) -> tuple[list[Table], list[str]]:
 
 def _join_sections(document: DocumentText) -> Iterator[tuple[str, list[list[str]]]]:
     """The rows of each sheet, with its title: sections that go on with one another are one."""
-    title, rows = "", list[list[str]]()
-    for section in document.sections:
-        named = _find_title(section)
-        if rows and named != title:
-            yield title, rows
-            rows = []
-        title = named
-        rows += [line.split(_BETWEEN) for line in section.text.splitlines()]
-    if rows:
-        yield title, rows
+    for title, sections in groupby(document.sections, _find_title):
+        lines = chain.from_iterable(map(_list_lines, sections))
+        yield title, list(map(_cut_row, lines))
 
 
 def _find_title(section: Section) -> str:
     """The sheet; nothing for a file that is one table."""
-    return section.place.rpartition("!")[0].strip("'") if "!" in section.place else ""
+    return section.place.rpartition("!")[0].strip("'")
+
+
+def _list_lines(section: Section) -> list[str]:
+    return section.text.splitlines()
+
+
+def _cut_row(line: str) -> list[str]:
+    return line.split(_BETWEEN)
 
 
 def _make_table(title: str, rows: list[list[str]], taken: int) -> list[Table]:
     """The table with its first row as the header; none where there is nothing below it."""
-    width = min(max(map(len, rows)), _MOST_COLUMNS)
     if len(rows) < 2:
         return []
+    width = min(max(map(len, rows)), _MOST_COLUMNS)
     from agentkit.database.tables import Table
 
     columns = _name_columns(rows[0], width)
-    body = [_fit(row, width) for row in rows[1 : _MOST_ROWS + 1]]
+    body = list(map(_fit, rows[1 : _MOST_ROWS + 1], repeat(width)))
     return [Table(_name_table(title, taken), columns, body, title)]
 
 
@@ -115,8 +122,9 @@ def _name_columns(header: list[str], width: int) -> list[str]:
 
 def _fit(row: list[str], width: int) -> list[str | None]:
     """The row with as many cells as there are columns; empty ones are no value."""
-    cells = [cell.strip() or None for cell in row[:width]]
-    return [*cells, *[None] * (width - len(cells))]
+    cells = list(map(str.strip, row[:width]))
+    missing = width - len(cells)
+    return [*(cell or None for cell in cells), *[None] * missing]
 
 
 def write_rows(answered: Answered) -> str:
@@ -125,8 +133,7 @@ def write_rows(answered: Answered) -> str:
     lines += [_BETWEEN.join(map(_write_cell, row)) for row in answered.rows]
     if answered.more:
         lines.append(f"[only the first {len(answered.rows):,} rows are shown]")
-    text = "\n".join(lines)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}\n[cut after {_LONGEST:,} signs]"
+    return shorten_result("\n".join(lines), _LONGEST)
 
 
 def _write_cell(value: object) -> str:
