@@ -283,7 +283,7 @@ def test_of_a_huge_reply_the_beginning_is_shown(workspace: ScriptableWorkspace) 
     app.run()
     shown = texts(app)
     assert "3 messages · 2 of them new since the call before" in shown
-    assert shown.count(":primary-badge[new]") == 2
+    assert shown.count(":green-badge[new]") == 2
     spent = "7 in, 1 read from the cache, 2 written to the cache, 3 out, 4 reasoning"
     assert f"Tokens: {spent} · price unknown" in shown
     assert any("prompt_tokens" in block.value for block in app.code)

@@ -96,8 +96,13 @@ def _run_again(page: Page) -> None:
     page.get_by_role("treeitem", name=re.compile("^Model")).first.click()
     panel = page.locator(".st-key-step")
     expect(panel).to_contain_text("You are the critic", ignore_case=True)
-    panel.get_by_role("button", name="Run again from here").click()
     box = page.get_by_test_id("stPopoverBody")
+    address = page.url
+    panel.get_by_role("button", name="Run again from here").click()
+    expect(box.get_by_label("What it is told")).to_be_visible()
+    driver.go(page, "Chat")  # the click that closes the form leads there all the same
+    page.goto(address)
+    panel.get_by_role("button", name="Run again from here").click()
     box.get_by_label("Model from here on").click()
     page.get_by_role("option", name="second-model").click()
     told = box.get_by_label("What it is told")

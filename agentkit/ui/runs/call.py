@@ -31,7 +31,7 @@ _BUCKETS = {
     "reasoning": "reasoning",
 }
 """The kinds of tokens, each counted in one of them alone."""
-_NEW = ":primary-badge[new]"
+_NEW = ":green-badge[new]"
 
 
 def draw_called(run: RunTotals, trace: Trace, span: Span, event: ModelCalled) -> None:

@@ -75,7 +75,7 @@ def _draw_hits(event: Retrieved, cited: Mapping[Place, int]) -> None:
     st.markdown(f"**{figures.count(len(event.hits), 'passage')} given**")
     for hit in event.hits[:_SHOWN]:
         marker = cited.get(place_of(hit))
-        sign = f":primary-badge[cited as {marker}]" if marker else ":gray-badge[not cited]"
+        sign = f":green-badge[cited as {marker}]" if marker else ":gray-badge[not cited]"
         _draw_hit(hit, sign)
     if len(event.hits) > _SHOWN:
         st.caption(f"and {figures.count(len(event.hits) - _SHOWN)} more in what is stored")
