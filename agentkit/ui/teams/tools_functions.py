@@ -18,7 +18,7 @@ from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.offers.catalog import CATALOG, FETCH, RUN
 from agentkit.teams.own_tools import load_tools
 from agentkit.ui.shared import state
-from agentkit.ui.teams.drafts import Path
+from agentkit.ui.teams.consequences import Path
 from agentkit.ui.teams.fields import list_fields
 from agentkit.ui.teams.forms import CODE_FONT, Field, Form, draw_rows
 from agentkit.ui.text import markdown
