@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from agentkit import private
 from agentkit.core import stopping
@@ -154,7 +154,7 @@ async def _open_client(server: ToolServer, folder: Path) -> AsyncIterator[Client
         yield await stack.enter_async_context(Client(transport, cache=None))
 
 
-def _start_program(server: ToolServer, folder: Path, errors: IO[str]) -> Any:
+def _start_program(server: ToolServer, folder: Path, errors: TextIO) -> Any:
     """A program with an environment of its own: what every program needs, and what was set."""
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -174,7 +174,7 @@ async def _reach(server: ToolServer, stack: contextlib.AsyncExitStack) -> Any:
 
 
 @contextmanager
-def _open_errors(folder: Path) -> Iterator[IO[str]]:
+def _open_errors(folder: Path) -> Iterator[TextIO]:
     """Where the program writes its errors: a file of this start alone."""
     with open(folder / "stderr.txt", "w", encoding="utf-8", opener=private.opener) as written:
         yield written

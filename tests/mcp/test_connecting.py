@@ -12,7 +12,7 @@ import pytest
 from agentkit import runs
 from agentkit.errors import Stopped, ToolServerError
 from agentkit.mcp.connecting import MOST_CHARS, ToolFailed, open_connection, start
-from agentkit.mcp.servers import ToolServer
+from agentkit.mcp.servers import ToolServer, confirmed
 from tests.mcp.conftest import make_program
 
 NAMES = ["stock", "fail", "flood", "sleep", "die", "warmth"]
@@ -75,15 +75,11 @@ def test_a_program_has_a_bare_environment(folder: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     command = make_program(folder).command
     server = ToolServer("shop", command, {"SHOP_KEY": "mine"})
-    with open_connection(ToolServer(**{**_fields(server), "confirmed": server.digest})):
+    with open_connection(confirmed(server)):
         told = json.loads((folder / "started").read_text())
     assert told["SHOP_KEY"] == "mine"
     assert "secret" not in told.values()
     assert set(told) <= {"SHOP_KEY", "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LC_CTYPE"}
-
-
-def _fields(server: ToolServer) -> dict[str, object]:
-    return {"name": server.name, "command": server.command, "environment": server.environment}
 
 
 def test_a_program_that_nobody_confirmed_is_not_started(folder: Path) -> None:
@@ -103,9 +99,8 @@ def test_a_program_that_nobody_confirmed_is_not_started(folder: Path) -> None:
 )
 def test_what_is_no_server_is_told(command: tuple[str, ...]) -> None:
     server = ToolServer("odd", command)
-    confirmed = ToolServer("odd", command, confirmed=server.digest)
     with pytest.raises(ToolServerError, match="odd did not begin to answer"):
-        start(confirmed, start_s=20)
+        start(confirmed(server), start_s=20)
 
 
 def test_an_address_where_nobody_answers_is_told() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import repeat
 from typing import Any
 
 from agentkit.core.tools.effects import Effects
@@ -38,14 +40,15 @@ def make_tool(
     """
 
     def tool(*args: Any, **given: Any) -> str:
-        bound = signature.bind(*args, **given).arguments
-        return call({**bound, **bound.pop("given", {})} if signature is _ANY else dict(bound))
+        return call(bind(*args, **given))
 
     signature = _make_signature(parameters)
+    bind = partial(_bind, signature)
     tool.__name__ = tool.__qualname__ = name
     tool.__doc__ = description
-    permit = allowed_as or name
-    vars(tool).update(effects=effects, allowed_as=permit, parameters=parameters)
+    vars(tool).update(effects=effects, parameters=parameters)
+    if allowed_as:
+        vars(tool)["allowed_as"] = allowed_as
     vars(tool)["__signature__"] = signature
     return tool
 
@@ -60,20 +63,27 @@ def allowed_as(tool: Callable[..., object] | None, name: str) -> str:
     return str(getattr(tool, "allowed_as", name))
 
 
+def _bind(signature: inspect.Signature, *args: Any, **given: Any) -> dict[str, Any]:
+    """The arguments by name; raises TypeError for those that do not fit."""
+    bound = dict(signature.bind(*args, **given).arguments)
+    return given if signature is _ANY else bound
+
+
 def _make_signature(parameters: Schema) -> inspect.Signature:
     """The same as a signature, what is needed first."""
     properties = dict(parameters.get("properties", {}))
     if not all(map(str.isidentifier, properties)):
         return _ANY
-    needed = [one for one in parameters.get("required", ()) if one in properties]
-    made = {name: _make_parameter(name, properties.pop(name)) for name in dict.fromkeys(needed)}
-    rest = {name: _make_parameter(name, one, None) for name, one in properties.items()}
-    return inspect.Signature([*made.values(), *rest.values()])
+    needed = list(filter(properties.__contains__, dict.fromkeys(parameters.get("required", ()))))
+    optional = [name for name in properties if name not in needed]
+    made = map(_make_parameter, needed, map(properties.get, needed))
+    rest = map(_make_parameter, optional, map(properties.get, optional), repeat(None))
+    return inspect.Signature([*made, *rest])
 
 
 def _make_parameter(
     name: str, schema: object, default: object = inspect.Parameter.empty
 ) -> inspect.Parameter:
-    kind = schema.get("type") if isinstance(schema, dict) else None
-    annotation = _KINDS.get(str(kind), Any)
+    told = str(getattr(schema, "get", dict[str, str]().get)("type"))
+    annotation = _KINDS.get(told, Any)
     return inspect.Parameter(name, _PLACE, default=default, annotation=annotation)
