@@ -84,7 +84,7 @@ def test_usage_takes_the_filters_of_the_page(cli: Cli, chat: Chat) -> None:
         (["--provider", "server", "--agent", "Assistant", "--purpose", "chat"], 2),
         (["--since", "2026-03-01", "--until", "2026-03-01"], 2),
         (["--since", "2026-03-02"], 0),
-        (["--days", 1], 0),
+        (["--days", "1"], 0),
         (["--owner", "somebody else"], 2),
     ]:
         found = cli("usage", "--by", "team", "--zone", "UTC", "--json", *options).json

@@ -81,12 +81,12 @@ def _draw_sides(view: View) -> None:
         format_func=_SIDES.__getitem__,
         key="usage-quality-side",
     )
-    found = quality.by_side(state.workspace().ledger, view.calls, side or "team")
+    found = quality.by_side(state.workspace().ledger, view.calls, side)
     frame = found.assign(
-        key=found.key.map(lambda name: words.of_value(side or "team", name)),
+        key=[words.of_value(side, name) for name in found.key],
         cited=found.citing / found.answers,
     )
-    columns = {"key": _SIDES[side or "team"], **_COLUMNS}
+    columns = {"key": _SIDES[side], **_COLUMNS}
     share: Any = st.column_config.NumberColumn
     shares = {name: share(_COLUMNS[name], format="percent") for name in ("cited", "supported")}
     st.dataframe(
