@@ -164,11 +164,15 @@ def _read(file: Path) -> bytes:
 def _write(document: TeamDocument, form: Form, out: Path | None) -> None:
     import json
 
+    from agentkit.mcp.servers import ToolServers
     from agentkit.teams.built.script import write_notebook, write_script
 
     whole = json.dumps(document.to_json(), ensure_ascii=False, indent=1) + "\n"
-    make = {"json": lambda _: whole, "py": write_script, "ipynb": write_notebook}
-    text = make[form](document)
+    scripts = {"py": write_script, "ipynb": write_notebook}
+    text = whole
+    if form in scripts:
+        servers = ToolServers(load_settings().data).all()
+        text = scripts[form](document, servers)
     if out is None:
         put(text, end="")
         return

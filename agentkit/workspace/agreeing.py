@@ -22,12 +22,16 @@ def recall_agreements(
 ) -> None:
     """Let the task know whose first call of which tool was agreed to on this branch of the chat."""
     run_ids = list(dict.fromkeys(filter(None, map(attrgetter("run_id"), thread))))
+    asked: dict[str, str] = {}
     requests = queries.told(ledger, chat.owner, run_ids, HumanInputRequested)
-    asked = {one.request_id: name_agreement(one.agent, one.tool) for _, one in requests}
-    for _, answered in queries.told(ledger, chat.owner, run_ids, HumanAnswered):
+    answers = queries.told(ledger, chat.owner, run_ids, HumanAnswered)
+    for _, request in requests:
+        asked[request.request_id] = name_agreement(request.agent, request.tool)
+    for _, answered in answers:
         choice, _rest = chosen(answered.text)
+        agreement = asked.get(answered.request_id, "")
         if choice in AGREED:
-            task.agreed.add(asked.get(answered.request_id, ""))
+            task.agreed.add(agreement)
 
 
 def allow_tools(task: Task, settings: Settings) -> None:

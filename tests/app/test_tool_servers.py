@@ -121,7 +121,8 @@ def test_a_function_is_written_told_and_tried(workspace: ScriptableWorkspace) ->
     assert app.text_input(key=f"{key}-name").value == "function1"
     app.text_input(key=f"{key}-name").set_value("shout")
     run(app)
-    assert "no `def shout" in texts(app)
+    key = f"team-{team_id}-2-functions-0"
+    assert "def shout(text: str)" in str(app.text_area(key=f"{key}-code").value)
     app.text_area(key=f"{key}-code").set_value(SHOUT)
     run(app)
     assert "`text`: string" in texts(app)
@@ -137,3 +138,29 @@ def test_a_function_is_written_told_and_tried(workspace: ScriptableWorkspace) ->
     assert any("not valid JSON" in one.value for one in app.error)
     kept = workspace.ledger.settings(state.owner(), "")["teams"][team_id]["document"]
     assert kept["functions"] == [{"name": "shout", "code": SHOUT, "marked": "dangerous"}]
+
+
+def test_tools_are_added_by_choosing_and_follow_the_names_of_functions(
+    workspace: ScriptableWorkspace,
+) -> None:
+    document = drafts.single(tools=[{"name": "calculate"}])
+    document["functions"] = [{"name": "shout", "code": SHOUT}]
+    app, team_id = open_team(document)
+    app.session_state[f"team-{team_id}-row-agents-0"] = True
+    run(app)
+    offered = app.selectbox(key=f"team-{team_id}-0-add-agents-0-tools")
+    assert offered.value is None
+    assert not any(option.startswith("calculate") for option in offered.options)
+    assert "No agent may call it yet" in texts(app)
+    offered.set_value("shout")
+    run(app)
+    assert "No agent may call it yet" not in texts(app)
+    assert "problem" not in texts(app)
+    code = SHOUT.replace("shout(text", "call(words")
+    app.text_area(key=f"team-{team_id}-1-functions-0-code").set_value(code)
+    run(app)
+    kept = workspace.ledger.settings(state.owner(), "")["teams"][team_id]["document"]
+    assert [one["name"] for one in kept["agents"][0]["tools"]] == ["calculate", "call"]
+    assert app.text_input(key=f"team-{team_id}-2-functions-0-name").value == "call"
+    assert app.text_area(key=f"team-{team_id}-call-functions-0-given").value == '{"words": ""}'
+    assert not app.button(key="save-team").disabled

@@ -48,6 +48,7 @@ def choose(part: Page | Locator, label: str, option: str) -> None:
     box = part.get_by_role("combobox", name=re.compile(f"{label}$"))
     offered = box.page.get_by_role("option", name=option)
     for _ in range(5):
+        box.scroll_into_view_if_needed()  # else the list may open outside of what is seen
         box.press("ArrowDown")  # a click may scroll the page, and that closes the options
         try:
             expect(offered).to_be_visible(timeout=2000)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agentkit.mcp.servers import AllowedTool, ToolServer, ToolServers
 from agentkit.teams import registry
 from tests.cli.conftest import Cli
 from tests.teams.built import drafts
@@ -31,6 +32,19 @@ def test_a_file_becomes_a_script_and_a_notebook(cli: Cli, tmp_path: Path) -> Non
     file.write_text(json.dumps(drafts.group()))
     compile(cli("team", "export", file, "--format", "py").out, "team.py", "exec")
     assert cli("team", "export", file, "--format", "ipynb").json["nbformat"] == 4
+
+
+def test_a_script_has_the_servers_of_its_tools_without_secrets(
+    cli: Cli, tmp_path: Path, data: Path
+) -> None:
+    tools = {"stock": AllowedTool("stock", "How many there are.", {"type": "object"})}
+    server = ToolServer("shop", url="https://shop.test/mcp", headers={"KEY": "k-9"}, tools=tools)
+    ToolServers(data).save(server)
+    file = tmp_path / "shop.json"
+    file.write_text(json.dumps(drafts.single(tools=[{"name": "shop/stock"}])))
+    script = cli("team", "export", file, "--format", "py").out
+    assert "https://shop.test/mcp" in script
+    assert "k-9" not in script
 
 
 def test_a_script_is_read_and_what_did_not_fit_is_told(cli: Cli, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentkit.core.tools import function_schema, read_function
+from agentkit.core.tools import find_only, function_schema, read_function, rename_only
 from agentkit.errors import WrongArgument
 
 PLAIN = '''
@@ -79,3 +79,26 @@ def test_types_are_told_as_of_a_function_that_runs(annotation: str) -> None:
 def test_what_is_no_tool_is_told(code: str, told: str) -> None:
     with pytest.raises(WrongArgument, match=told):
         read_function(code, "one")
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("def tea(): ...", "tea"),
+        ("import json\n\ndef _boil(): ...\n\ndef tea(): ...", "tea"),
+        ("def tea(): ...\ndef cup(): ...", ""),
+        ("async def tea(): ...", ""),
+        ("def tea(:", ""),
+        ("", ""),
+    ],
+)
+def test_the_only_function_is_found(code: str, name: str) -> None:
+    assert find_only(code) == name
+
+
+def test_only_its_definition_is_renamed() -> None:
+    code = "def _boil(): ...\n\ndef  tea(tea: str) -> str:\n    return tea"
+    renamed = code.replace("def  tea", "def cup")
+    assert rename_only(code, "cup") == renamed
+    assert rename_only(code, "no name") == code
+    assert rename_only("def tea(): ...\ndef cup(): ...", "pot") == "def tea(): ...\ndef cup(): ..."

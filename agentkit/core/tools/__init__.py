@@ -9,7 +9,7 @@ from agentkit.core.tools.made import allowed_as, make_tool, schema_of
 from agentkit.core.tools.schema import function_schema
 from agentkit.core.tools.signature import is_async
 from agentkit.core.tools.text import Given, collecting, give, to_text
-from agentkit.core.tools.written import Written, read_function
+from agentkit.core.tools.written import Written, find_only, read_function, rename_only
 
 # The names of AutoGen.
 get_function_schema = function_schema
@@ -24,6 +24,7 @@ __all__ = [
     "collecting",
     "effects",
     "effects_of",
+    "find_only",
     "function_schema",
     "get_function_schema",
     "give",
@@ -33,6 +34,7 @@ __all__ = [
     "make_tool",
     "parse_arguments",
     "read_function",
+    "rename_only",
     "schema_of",
     "serialize_to_str",
     "to_text",

@@ -5,6 +5,7 @@ it.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -62,6 +63,36 @@ def read_function(code: str, name: str) -> Written:
     needed = [one for one in properties if one not in optional]
     parameters = {"type": "object", "properties": properties, "required": needed}
     return Written(name, description, parameters)
+
+
+def find_only(code: str) -> str:
+    """The name of the one function in the code that does not begin with `_`; empty where there are
+    several, or none, or where the code cannot be read.
+    """
+    try:
+        module = _parse(code)
+    except WrongArgument:
+        return ""
+    functions = list(filter(_is_public, module.body))
+    if len(functions) != 1:
+        return ""
+    name: str = attrgetter("name")(functions[0])
+    return name
+
+
+def _is_public(node: ast.stmt) -> bool:
+    return isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+
+
+def rename_only(code: str, name: str) -> str:
+    """The code in which that function is called so; as it is where there is no such one, or where
+    nothing can be called so.
+    """
+    old = find_only(code)
+    if not old or not name.isidentifier():
+        return code
+    line = re.compile(rf"^def\s+{old}\b", re.MULTILINE)
+    return line.sub(f"def {name}", code, count=1)
 
 
 def _list_optional(given: ast.arguments) -> set[str]:

@@ -155,9 +155,10 @@ def _check_agent(
     yield from _when(
         models is not None and chosen and chosen not in models, f"{place}.llm.model", text
     )
-    for use in agent.tools:
+    for number, use in enumerate(agent.tools, start=1):
         text = f"there is no tool {use.name!r}; choose one of {_name(tools)}"
-        yield from _when(tools is not None and use.name not in tools, f"{place}.tools", text)
+        is_missing = tools is not None and use.name not in tools
+        yield from _when(is_missing, f"{place}.tools[{number}].name", text)
     yield from _when(
         agent.llm is None and (agent.tools or agent.documents),
         f"{place}.llm",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice, starmap
 
 import streamlit as st
 
@@ -20,13 +21,16 @@ from agentkit.mcp.servers import (
 from agentkit.ui.shared import dialogs, state
 from agentkit.ui.text import figures, markdown
 
-_ADD, _START, _REMOVE = "Add a server of tools", "Start the command", "Remove the server of tools"
+_ADD, _START, _REMOVE = "Add an MCP server", "Start the command", "Remove the MCP server"
 _KINDS = {"address": "At an address", "program": "A program on this machine"}
 _MARKS: Mapping[Marked, str] = {"dangerous": "Dangerous: asks", "harmless": "Harmless"}
 _OPEN = (
     "This app serves other machines, and nobody logs in. So no command can be added or confirmed"
     " here: start the app for this machine alone, without AGENTKIT_OPEN, and add it there."
 )
+_MARK_WIDTH = 170  # pixels
+_NAMED = 8
+"""Tools that are named where all are counted."""
 _LONGEST = 300
 """Characters of a description."""
 
@@ -114,11 +118,19 @@ def _draw_ways(server: ToolServer) -> None:
 
 
 def _describe(server: ToolServer) -> str:
-    allowed = figures.count(len(server.tools), "tool")
-    told = f"{allowed} allowed to teams" if server.tools else "nothing of it is allowed yet"
+    told = _describe_allowed(server)
     if server.may_start:
         return told
     return f"not confirmed: nothing of it has run · {told}"
+
+
+def _describe_allowed(server: ToolServer) -> str:
+    """How many of its tools teams may use, and the first of them."""
+    if not server.tools:
+        return "nothing of it is allowed yet"
+    count, names = len(server.tools), ", ".join(islice(server.tools, _NAMED))
+    more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
+    return f"{figures.count(count, 'tool')} allowed to teams: {markdown.literal(names)}{more}"
 
 
 def _key(name: str) -> str:
@@ -146,7 +158,7 @@ def _draw_tools(servers: ToolServers, server: ToolServer, listed: Sequence[Liste
         for tool in listed:
             _draw_tool(server, tool)
         if st.form_submit_button(
-            "Allow what is marked", key=f"allow-{server.name}", icon=":material/check:"
+            "Allow what is ticked", key=f"allow-{server.name}", icon=":material/check:"
         ):
             _allow(servers, server, listed)
 
@@ -154,14 +166,15 @@ def _draw_tools(servers: ToolServers, server: ToolServer, listed: Sequence[Liste
 def _draw_tool(server: ToolServer, tool: ListedTool) -> None:
     known, key = server.tools.get(tool.name), f"{server.name}-{tool.name}"
     is_same = known is not None and known.listed.digest == tool.digest
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.checkbox(
-            f"**{markdown.literal(tool.name)}**",
-            is_same,
-            key=f"tool-allowed-{key}",
-            disabled=bool(tool.problem),
-            width="stretch",
-        )
+    with st.container(horizontal=True, vertical_alignment="top", gap="small"):
+        with st.container(gap=None, width="stretch"):
+            st.checkbox(
+                f"**{markdown.literal(tool.name)}**",
+                is_same,
+                key=f"tool-allowed-{key}",
+                disabled=bool(tool.problem),
+            )
+            st.caption(_describe_tool(tool))
         st.selectbox(
             f"{tool.name} is",
             list(_MARKS),
@@ -169,9 +182,8 @@ def _draw_tool(server: ToolServer, tool: ListedTool) -> None:
             format_func=_MARKS.__getitem__,
             key=f"tool-marked-{key}",
             label_visibility="collapsed",
-            width=190,
+            width=_MARK_WIDTH,
         )
-    st.caption(_describe_tool(tool))
     if known is not None and not is_same:
         _draw_change(known, tool)
 
@@ -288,7 +300,8 @@ def _confirm(servers: ToolServers, server: ToolServer) -> None:
         f"**{markdown.literal(server.name)}** runs as a program of yours: it can do what you can"
         " do on this machine. It gets none of your keys and variables but these."
     )
-    shown = "\n".join(f"{number}: {part}" for number, part in enumerate(server.command))
+    # A space that does not break keeps a number with its argument on a narrow screen.
+    shown = "\n".join(starmap("{}:\u00a0{}".format, enumerate(server.command)))
     st.code(shown, language=None, wrap_lines=True)
     names = ", ".join(server.environment) or "none"
     st.caption(f"Variables: {markdown.literal(names)}")

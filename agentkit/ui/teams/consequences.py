@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from agentkit.core.tools import find_only, rename_only
 from agentkit.teams.built.agents import ModelChoice
+from agentkit.teams.built.offers.catalog import CATALOG
 from agentkit.teams.built.planning import list_prompts
 from agentkit.ui.teams.rows import rename
 
@@ -71,10 +73,44 @@ def _begin_prompts(document: Json, path: Path, before: Any) -> bool:
     return True
 
 
+def _name_code(document: Json, path: Path, before: Any) -> bool:
+    """The code of a function, and the agents that may call it, call it as it is called now."""
+    function = document["functions"][path[1]]
+    name = str(function["name"])
+    function["code"] = rename_only(str(function["code"]), name)
+    _rename_tool(document, str(before), name)
+    return True
+
+
+def _name_by_code(document: Json, path: Path, before: Any) -> bool:
+    """A function is called as its code calls it."""
+    function = document["functions"][path[1]]
+    old, name = str(function["name"]), find_only(str(function["code"]))
+    if name in ("", old):
+        return False
+    function["name"] = name
+    _rename_tool(document, old, name)
+    return True
+
+
+def _rename_tool(document: Json, old: str, name: str) -> None:
+    """Agents may call it by its new name; built-in ones keep theirs."""
+    others = [*CATALOG, *_list_names(document["functions"])]
+    if old in others:
+        return
+    renamed = {old: name}
+    for agent in document["agents"]:
+        for use in agent.get("tools", ()):
+            known = use["name"]
+            use["name"] = renamed.get(known, known)
+
+
 _FOLLOWS: Mapping[tuple[str | int, str | int, int], Callable[[Json, Path, Any], bool]] = {
     ("agents", "agents", 1): _join,
     ("agents", "name", 3): _rename_agent,
     ("agents", "role", 3): _fit_role,
     ("flow", "prompts", 2): _begin_prompts,
+    ("functions", "code", 3): _name_by_code,
+    ("functions", "name", 3): _name_code,
 }
 """By where a path begins and ends, and how long it is."""

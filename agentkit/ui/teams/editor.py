@@ -33,6 +33,7 @@ from agentkit.ui.teams import (
     picture,
     sharing,
     tools_functions,
+    tools_offered,
     trying,
     versions,
     views,
@@ -108,9 +109,9 @@ def draw_way_back() -> None:
 
 def make_form(draft: Draft, *, fixed: bool = False) -> Form:
     """The form of a draft, checked; a `fixed` one is only looked at."""
-    models, tools = _list_models(), tools_functions.find_tools()
+    models, tools = _list_models(), tools_offered.find_tools()
     checked = checking.check(draft.document, models, tools)
-    offers = _list_offers(models, tools_functions.describe_tools(tools, draft.document))
+    offers = _list_offers(models, tools_offered.describe_tools(tools, draft.document))
     below = {"WrittenFunction": tools_functions.draw_below}
     return Form(draft, checked, _list_agents(draft), offers, below, fixed)
 
@@ -140,6 +141,7 @@ def _list_offers(
     found = state.workspace().library.collections(state.owner())
     collections = {one.name: one.name for one in found}
     return {
+        **tools_offered.WORDS,
         ("ModelChoice", "model"): {"": "The chat's model", **models},
         ("ToolUse", "name"): tools,
         ("Documents", "collection"): {"": "The chat's collection", **collections},

@@ -19,7 +19,14 @@ from agentkit.ui.teams.checking import Checked, find_place
 from agentkit.ui.teams.consequences import Path
 from agentkit.ui.teams.drafts import Draft
 from agentkit.ui.teams.fields import ONLY_WITH, Kind, Known, list_fields
-from agentkit.ui.teams.rows import ADD, describe_row, list_taken, make_default, make_row
+from agentkit.ui.teams.rows import (
+    ADD,
+    describe_row,
+    leave_out,
+    list_taken,
+    make_default,
+    make_row,
+)
 from agentkit.ui.text import figures, markdown
 
 CODE_FONT = (
@@ -31,6 +38,7 @@ CODE_FONT = (
 """For fields with code, by the ends of their keys."""
 _SHORT: frozenset[Kind] = frozenset(["number", "number or word", "switch", "choice"])
 _WIDTH = 230  # pixels of a field that needs not much
+_WIDTHS = {"ToolUse": 195}  # so that two of them fit beside each other within a row of an agent
 _FOLDED = ("AgentDocument", "Stage", "WrittenFunction")
 """Rows that are drawn when they are opened: there may be many, and each has much."""
 _REPEAT = {None: "As the library does", True: "Yes", False: "No", "list": "Only these"}
@@ -149,8 +157,12 @@ def draw_rows(field: Field) -> None:
 
 
 def _draw_add(field: Field, part: type[Part], rows: Sequence[Any]) -> None:
+    """A button for one more row, or what can be put in, where rows are named by what is offered."""
     form = field.form
     taken = list_taken(rows)
+    if (part.__name__, "name") in form.offers:
+        _draw_add_offered(field, part, taken)
+        return
 
     def added(old: list[Any]) -> list[Any]:
         st.session_state[form.draft.spot("row", *field.path, len(old))] = True
@@ -163,6 +175,27 @@ def _draw_add(field: Field, part: type[Part], rows: Sequence[Any]) -> None:
         on_click=drafts.change_list,
         args=(form.draft.id, field.path, added),
     )
+
+
+def _draw_add_offered(field: Field, part: type[Part], taken: Sequence[str]) -> None:
+    offered = field.form.offers[part.__name__, "name"]
+    key = field.form.draft.key("add", *field.path)
+    st.selectbox(
+        ADD[part.__name__],
+        leave_out(list(offered), taken),
+        None,
+        format_func=lambda one: offered.get(one, one),
+        key=key,
+        placeholder=ADD[part.__name__],
+        label_visibility="collapsed",
+        on_change=_add_chosen,
+        args=(field, part, key),
+    )
+
+
+def _add_chosen(field: Field, part: type[Part], key: str) -> None:
+    row = {**make_row(part, field.form.agents), "name": st.session_state[key]}
+    drafts.change_list(field.form.draft.id, field.path, lambda rows: [*rows, row])
 
 
 def _draw_row(field: Field, part: type[Part], place: int, title: str) -> None:
@@ -229,7 +262,8 @@ def _draw_fields(fields: Sequence[Field]) -> None:
     if short:
         with st.container(horizontal=True, gap="small"):
             for field in short:
-                with st.container(width=_WIDTH, gap=None):
+                width = _WIDTHS.get(field.part.__name__, _WIDTH)
+                with st.container(width=width, gap=None):
                     draw_field(field)
     for field in fields:
         if field not in short and field not in texts:

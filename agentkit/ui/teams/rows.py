@@ -12,7 +12,6 @@ _CALLED = {
     "AgentDocument": "Agent",
     "Stage": "Stage",
     "ReplyField": "field",
-    "ToolUse": "tool",
     "WrittenFunction": "function",
 }
 """How a new row is called, with a number."""

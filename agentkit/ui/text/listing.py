@@ -33,10 +33,12 @@ def draw_text(text: str, language: str | None = None) -> None:
 
 
 def draw_runnable(text: str, language: str, *, counted: bool = False) -> None:
-    """What ran, or with `counted` is to run: its lines are counted, as it may scroll."""
+    """What ran, or with `counted` is to run: lines are counted where there are several, as they
+    may scroll.
+    """
     found = reveal(text)
     draw_warning(text)
-    if counted:
+    if counted and found.lines > 1:
         st.caption(f"{figures.count(found.lines, 'line')} of {named(language) or 'text'}")
     draw_text(found.text, language)
 

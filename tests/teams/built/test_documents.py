@@ -98,7 +98,7 @@ def test_models_and_tools_that_are_not_there_are_told() -> None:
     document = read_document(draft)
     assert find_problems(document) == []
     places = [one.place for one in find_problems(document, {"here"}, {"calculate"})]
-    assert places == ["agents[1].llm.model", "agents[1].tools"]
+    assert places == ["agents[1].llm.model", "agents[1].tools[1].name"]
 
 
 def test_one_error_names_all_of_it() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -39,6 +40,7 @@ CATALOG: Mapping[str, About] = {
     FETCH: About("Reads a page of the public web.", harmless=False),
     RUN: About("Runs Python in the chat's kernel, in isolation.", harmless=False),
 }
+_UNKNOWN = About("A tool that is not built in.", harmless=False)
 _AS_FOREIGN = {"harmless": "as_declared", "as_declared": "as_declared", "dangerous": "dangerous"}
 """How tools are marked in a team of somebody else."""
 _MISSING: Mapping[str, str] = {
@@ -54,17 +56,23 @@ _MISSING: Mapping[str, str] = {
 def make_offers(task: Task, found: Findings, agent: str) -> dict[str, Tool]:
     """The built-in tools that there are for this task; `agent` is who runs them."""
     offers: dict[str, Tool] = {**BUILT_IN, SEARCH: found.search_documents}
-    cells = find_cells(task)
+    makers = _list_makers(task, agent)
     if found.finds_exact:
         offers[FIND] = found.find_exact
-    if task.documents is not None:
-        offers[READ] = make_reader(task.documents)
-        offers[QUERY] = make_querier(task.documents)
-    if task.fetch is not None:
-        offers[FETCH] = make_fetcher(task.fetch)
-    if cells is not None:
-        offers[RUN] = make_runner(cells, agent)
+    for name, (source, make) in makers.items():
+        if source is not None:
+            offers[name] = make(source)
     return offers
+
+
+def _list_makers(task: Task, agent: str) -> dict[str, tuple[Any, Callable[[Any], Tool]]]:
+    """What each of the other tools works with in this task, or None, and what makes the tool."""
+    return {
+        READ: (task.documents, make_reader),
+        QUERY: (task.documents, make_querier),
+        FETCH: (task.fetch, make_fetcher),
+        RUN: (find_cells(task), partial(make_runner, agent=agent)),
+    }
 
 
 def choose_offer(offers: Mapping[str, Tool], name: str) -> Tool:
@@ -82,13 +90,14 @@ def ask_always(document: TeamDocument) -> TeamDocument:
     data = document.to_json()
     uses = chain.from_iterable(agent["tools"] for agent in data["agents"])
     for use in filter(_may_be_dangerous, uses):
+        marked = use["marked"]
         use["approval"] = "always"
-        use["marked"] = _AS_FOREIGN[use["marked"]]
+        use["marked"] = _AS_FOREIGN[marked]
     for function in data["functions"]:
         function["marked"] = "dangerous"
     return TeamDocument.model_validate(data)
 
 
 def _may_be_dangerous(use: Mapping[str, Any]) -> bool:
-    about = CATALOG.get(use["name"])
-    return about is None or not about.harmless
+    about = CATALOG.get(use["name"], _UNKNOWN)
+    return not about.harmless
