@@ -164,10 +164,10 @@ class Questions:
         return self.one(owner, set_id)
 
     def delete(self, owner: str, set_id: str) -> None:
-        """Remove a set with its questions and measurements; raises NotFound."""
+        """Remove a set with its questions, measurements and marks; raises NotFound."""
         with self._database.transaction():
             self.one(owner, set_id)
-            for table in ("questions", "measurements"):
+            for table in ("questions", "measurements", "marks"):
                 self._database.execute(f"delete from {table} where set_id = ?", [set_id])
             self._database.execute("delete from question_sets where id = ?", [set_id])
 
