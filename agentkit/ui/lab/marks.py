@@ -113,13 +113,13 @@ def _keep(marking: Marking, hit: Hit, key: str) -> None:
     library, owner = state.workspace().library, state.owner()
     right = _SAID.get(st.session_state[key])
     try:
-        set_id = marking.set_id or _begin_set(marking.collection).id
+        set_id = marking.set_id or begin_set(marking.collection).id
         library.marks.keep(owner, set_id, marking.question, hit, right=right)
     except AgentkitError as error:
         st.toast(markdown.literal(str(error)), icon=":material/error:")
 
 
-def _begin_set(collection: Collection) -> QuestionSet:
+def begin_set(collection: Collection) -> QuestionSet:
     """A new set for this collection, which is chosen from now on."""
     kept = state.workspace().library.questions
     taken = {one.name for one in kept.sets(state.owner())}
