@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from agentkit.database import Database
 from agentkit.retrieval.names import utf8
-from agentkit.retrieval.store.questions import Question, Questions, QuestionSet
+from agentkit.retrieval.store.questions import Questions, QuestionSet
 from agentkit.retrieval.types import Hit, utc_now
 
 
@@ -29,10 +29,8 @@ class Mark:
 
     def is_of(self, hit: Hit) -> bool:
         """Whether the hit shares text with the marked passage."""
-        return self.document == utf8(hit.document) and self._meets(hit.start, hit.end)
-
-    def _meets(self, start: int, end: int) -> bool:
-        return self.start < end and start < self.end
+        meets = range(max(self.start, hit.start), min(self.end, hit.end))
+        return self.document == utf8(hit.document) and len(meets) > 0
 
 
 class Marks:
@@ -57,34 +55,34 @@ class Marks:
         a question without any expected document leaves the set. When nothing is said of a document
         any more, it stands as it stood before. Raises NotFound.
         """
-        with self._database.transaction():
-            known = self._marks_of(owner, set_id, question, hit)
-            questions = self._questions.questions(owner, set_id)
-            grade = _grade_in(questions, question, hit.document)
-            before = known[0].grade if known else grade
-            said = self._replace(set_id, question, hit, right, before)
-            left = [mark for mark in known if not mark.is_of(hit)]
-            verdicts = {*[mark.right for mark in left], *said}
-            changed = _with_grade(
-                questions, question, hit.document, _decide(verdicts, grade, before)
-            )
-            return self._questions.replace_questions(owner, set_id, changed)
-
-    def _marks_of(self, owner: str, set_id: str, question: str, hit: Hit) -> list[Mark]:
-        """What was marked in the hit's document."""
-        marks = self.of(owner, set_id, question)
-        return [mark for mark in marks if mark.document == utf8(hit.document)]
-
-    def _replace(
-        self, set_id: str, question: str, hit: Hit, right: bool | None, grade: int
-    ) -> list[bool]:
-        """Keep the mark in the place of those it meets; gives what was said."""
         place = [set_id, _asked(question), utf8(hit.document)]
-        self._database.execute(_REMOVE, [*place, hit.end, hit.start])
-        if right is None:
-            return []
+        with self._database.transaction():
+            grade = self._questions.expected(owner, set_id, question).get(place[2], 0)
+            before = self._find_grade(place, grade)
+            self._database.execute(_REMOVE, [*place, hit.end, hit.start])
+            if right is not None:
+                self._insert(place, hit, right, before)
+            decided = _decide(self._find_said(place), grade, before)
+            return self._questions.expect(owner, set_id, question, hit.document, decided)
+
+    def _find_grade(self, place: Sequence[str], now: int) -> int:
+        """The grade that the document had before it was marked; that of now if it was not."""
+        found = self._database.value(f"select max(grade) from marks where {_OF_DOCUMENT}", place)
+        if found is None:
+            return now
+        return int(found)
+
+    def _find_said(self, place: Sequence[str]) -> str:
+        """What was said of its passages: `right` if that was said of any, `wrong` or nothing."""
+        sql = f"select max(answers::int) from marks where {_OF_DOCUMENT}"
+        return _SAID[self._database.value(sql, place)]
+
+    def _insert(self, place: Sequence[str], hit: Hit, right: bool, grade: int) -> None:
+        set_id, question, document = place
         row = {
-            **dict(zip(("set_id", "question", "document"), place, strict=True)),
+            "set_id": set_id,
+            "question": question,
+            "document": document,
             "start_at": hit.start,
             "end_at": hit.end,
             "text": utf8(hit.text),
@@ -93,16 +91,12 @@ class Marks:
             "created_at": utc_now(),
         }
         self._database.insert("marks", row)
-        return [right]
 
 
-def _decide(verdicts: set[bool], grade: int, before: int) -> int:
+def _decide(said: str, grade: int, before: int) -> int:
     """The grade of a document of whose passages this was said; 0 for one that is not expected."""
-    if True in verdicts:
-        return max(grade, before, 1)
-    if verdicts:
-        return 0
-    return before
+    grades = {"right": max(grade, before, 1), "wrong": 0, "": before}
+    return grades[said]
 
 
 def _asked(question: str) -> str:
@@ -110,31 +104,8 @@ def _asked(question: str) -> str:
     return utf8(question.strip())
 
 
-def _grade_in(questions: Sequence[Question], question: str, document: str) -> int:
-    """How well the document answers the question, as the set has it; 0 if it does not."""
-    found = [one.expected for one in questions if one.text == _asked(question)]
-    return found[0].get(utf8(document), 0) if found else 0
-
-
-def _with_grade(
-    questions: Sequence[Question], question: str, document: str, grade: int
-) -> list[Question]:
-    """The questions, with the document expected like this."""
-    text, name = _asked(question), utf8(document)
-    expected = dict[str, int]()
-    for one in questions:
-        if one.text == text:
-            expected.update(one.expected)
-    expected[name] = grade
-    if not grade:
-        del expected[name]
-    changed = [Question(text, expected)] if expected else []
-    texts = [one.text for one in questions]
-    place = texts.index(text) if text in texts else len(texts)
-    return [*questions[:place], *changed, *questions[place + 1 :]]
-
-
+_SAID = {None: "", 0: "wrong", 1: "right"}
+_OF_DOCUMENT = "set_id = ? and question = ? and document = ?"
 _MARKS = """select document, start_at as start, end_at as "end", text, answers as right, grade
     from marks where set_id = ? and question = ? order by created_at, start_at"""
-_REMOVE = """delete from marks where set_id = ? and question = ? and document = ?
-    and start_at < ? and end_at > ?"""
+_REMOVE = f"delete from marks where {_OF_DOCUMENT} and start_at < ? and end_at > ?"

@@ -4,20 +4,23 @@ of them a person keeps in a set.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from agentkit import runs
-from agentkit.errors import AgentkitError, NotFound
+from agentkit.errors import AgentkitError
 from agentkit.events import QuestionDrafted
 from agentkit.llm import Model
 from agentkit.retrieval import Collection, StoredDocument
+from agentkit.retrieval.evaluation.measuring import find_expected
 from agentkit.retrieval.store.questions import Question, QuestionSet
 from agentkit.runs import Run
 from agentkit.ui.documents import progress
 from agentkit.ui.evaluations import choosing
+from agentkit.ui.evaluations.starting import find_run
 from agentkit.ui.lab import marks
 from agentkit.ui.lab import questions as lab_questions
 from agentkit.ui.shared import state
@@ -93,9 +96,15 @@ def _choose_documents(
 ) -> list[StoredDocument]:
     """Those that the set does not expect come first."""
     library, owner = state.workspace().library, state.owner()
-    asked = library.questions.questions(owner, chosen.id) if chosen else []
-    known = [name for one in asked for name in one.expected]
+    known = find_expected(_list_questions(chosen))
     return drafting.choose_documents(library, owner, collection.name, number, known)
+
+
+def _list_questions(chosen: QuestionSet | None) -> list[Question]:
+    """Of the set, if there is one."""
+    if chosen is None:
+        return []
+    return state.workspace().library.questions.questions(state.owner(), chosen.id)
 
 
 def tell_cost(expected: DraftCost) -> str:
@@ -122,13 +131,13 @@ def _begin(collection: Collection, model: Model, documents: Sequence[str]) -> No
 def _draw_live(run_ids: Sequence[str]) -> None:
     """How far they are; when one ends, the page is drawn anew."""
     for run_id in run_ids:
-        run = _find_run(run_id)
+        run = find_run(run_id)
         if run is None or run.ended:
             st.rerun()
         _draw_progress(run)
 
 
-def _draw_progress(run: Run[int]) -> None:
+def _draw_progress(run: Run[object]) -> None:
     done = sum(isinstance(one.event, QuestionDrafted) for one in run.events())
     with st.container(horizontal=True, vertical_alignment="center", key=f"drafting-{run.id}"):
         text = f"{figures.count(done)} of {figures.count(run.size, 'document')} read"
@@ -145,7 +154,7 @@ def _draw_progress(run: Run[int]) -> None:
 
 def _draw_end() -> None:
     """Why the run that was begun here ended early, if it did."""
-    run = _find_run(st.session_state.get(_WATCHED, ""))
+    run = find_run(st.session_state.get(_WATCHED, ""))
     if run is None or not run.ended or run.error is None:
         return
     st.warning(
@@ -154,18 +163,11 @@ def _draw_end() -> None:
     )
 
 
-def _find_run(run_id: str) -> Run[int] | None:
-    try:
-        return runs.get(run_id, state.owner())
-    except NotFound:
-        return None
-
-
 def _draw_drafts(collection: Collection, chosen: QuestionSet | None, found: Drafted) -> None:
     """What was drafted and is not in the set, to tick and to change."""
-    asked = _list_asked(chosen)
-    drafts = [one for one in found.drafts if one.question and one.question not in asked]
-    empty = sum(not one.question for one in found.drafts)
+    asked = {"", *map(_TEXT_OF, _list_questions(chosen))}
+    drafts = [one for one in found.drafts if one.question not in asked]
+    empty = list(map(_QUESTION_OF, found.drafts)).count("")
     st.markdown(f"**Drafted {times.written(found.started_at)}**")
     if empty:
         st.caption(f"In {figures.count(empty, 'document')} the model found nothing to ask.")
@@ -197,14 +199,6 @@ def _draw_drafts(collection: Collection, chosen: QuestionSet | None, found: Draf
     )
 
 
-def _list_asked(chosen: QuestionSet | None) -> set[str]:
-    """The questions that the set has, by their words."""
-    if chosen is None:
-        return set()
-    asked = state.workspace().library.questions.questions(state.owner(), chosen.id)
-    return {one.text for one in asked}
-
-
 def table(drafts: Sequence[QuestionDrafted]) -> pandas.DataFrame:
     """The drafts as they are shown; none is ticked before somebody has read it."""
     import pandas
@@ -212,10 +206,15 @@ def table(drafts: Sequence[QuestionDrafted]) -> pandas.DataFrame:
     return pandas.DataFrame(
         {
             "Keep": [False] * len(drafts),
-            "Question": [one.question for one in drafts],
-            "Document": [one.document for one in drafts],
+            "Question": list(map(_QUESTION_OF, drafts)),
+            "Document": list(map(_DOCUMENT_OF, drafts)),
         }
     )
+
+
+_QUESTION_OF: Callable[[QuestionDrafted], str] = attrgetter("question")
+_DOCUMENT_OF: Callable[[QuestionDrafted], str] = attrgetter("document")
+_TEXT_OF: Callable[[Question], str] = attrgetter("text")
 
 
 def read_kept(edited: pandas.DataFrame) -> list[Question]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -11,7 +11,7 @@ from agentkit.errors import AgentkitError
 from agentkit.retrieval import Collection, Hit
 from agentkit.retrieval.names import LONGEST_NAME
 from agentkit.retrieval.store.marks import Mark
-from agentkit.retrieval.store.questions import Question, QuestionSet
+from agentkit.retrieval.store.questions import QuestionSet
 from agentkit.ui.lab import parts, questions
 from agentkit.ui.shared import state
 from agentkit.ui.text import markdown
@@ -39,14 +39,15 @@ def draw_marking(collection: Collection, question: str) -> Marking:
     """The set that marks go into, what it expects for this question, and the way to measure."""
     library, owner = state.workspace().library, state.owner()
     known = {one.id: one for one in library.questions.sets(owner)}
-    ids = sorted(known, key=lambda set_id: known[set_id].collection != collection.name)
-    own = [set_id for set_id in ids if known[set_id].collection == collection.name]
-    _settle_choice(collection, [*ids, _NEW], [*own, _NEW][0])
+    names = {_NEW: "A new question set"} | {one.id: one.name for one in known.values()}
+    collections = {_NEW: collection.name} | {one.id: one.collection for one in known.values()}
+    ids = sorted([*known, _NEW], key=lambda set_id: collections[set_id] != collection.name)
+    _settle_choice(collection, ids)
     with st.container(horizontal=True, vertical_alignment="bottom", key="marking-row"):
         set_id = st.selectbox(
             "What you mark goes into",
-            [*ids, _NEW],
-            format_func=lambda one: known[one].name if one else "A new question set",
+            ids,
+            format_func=names.__getitem__,
             key=_key_of(collection),
             width=360,
             persist_state="session",
@@ -66,7 +67,7 @@ def draw_marking(collection: Collection, question: str) -> Marking:
             )
     if not set_id:
         return Marking(collection, question, "", ())
-    _draw_expected(question, library.questions.questions(owner, set_id))
+    _draw_expected(library.questions.expected(owner, set_id, question))
     return Marking(collection, question, set_id, library.marks.of(owner, set_id, question))
 
 
@@ -75,21 +76,18 @@ def _key_of(collection: Collection) -> str:
     return f"marked-set-{collection.id}"
 
 
-def _settle_choice(collection: Collection, ids: Sequence[str], usual: str) -> None:
-    """Let one be chosen that is there."""
+def _settle_choice(collection: Collection, ids: Sequence[str]) -> None:
+    """Let one be chosen that is there, at first one that was made for this collection."""
     key = _key_of(collection)
     if st.session_state.get(key) not in ids:
-        st.session_state[key] = usual
+        st.session_state[key] = ids[0]
 
 
-def _draw_expected(question: str, asked: Sequence[Question]) -> None:
+def _draw_expected(expected: Mapping[str, int]) -> None:
     """What the set has for this question."""
-    found = [one for one in asked if one.text == question]
-    if not found:
-        st.caption("The set does not have this question yet.")
-        return
-    names = ", ".join(map(markdown.literal, found[0].expected))
-    st.caption(f":material/quiz: In the set, answered by {names}.")
+    names = ", ".join(map(markdown.literal, expected))
+    told = f":material/quiz: In the set, answered by {names}."
+    st.caption(told if expected else "The set does not have this question yet.")
 
 
 def draw_verdict(marking: Marking, hit: Hit, key: str) -> None:
@@ -123,10 +121,12 @@ def begin_set(collection: Collection) -> QuestionSet:
     """A new set for this collection, which is chosen from now on."""
     kept = state.workspace().library.questions
     taken = {one.name for one in kept.sets(state.owner())}
-    name = collection.name[: LONGEST_NAME - len(_ENDING) - 5] + _ENDING
-    numbered = [name, *[f"{name} {number}" for number in range(2, len(taken) + 3)]]
-    free = next(one for one in numbered if one not in taken)
-    made = kept.create(state.owner(), free, collection.name)
+    begun = collection.name[: LONGEST_NAME - len(_ENDING) - 5] + _ENDING
+    name, number = begun, 1
+    while name in taken:
+        number += 1
+        name = f"{begun} {number}"
+    made = kept.create(state.owner(), name, collection.name)
     st.session_state[_key_of(collection)] = made.id
     return made
 

@@ -5,9 +5,11 @@ person to choose from.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 from agentkit import runs
@@ -15,6 +17,7 @@ from agentkit.core import bus, stopping
 from agentkit.errors import ConfigError
 from agentkit.events import QuestionDrafted, Usage
 from agentkit.ledger import Ledger, queries, run_list
+from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.run_list import RunFilter
 from agentkit.llm import Model
 from agentkit.llm.calls.budgets import budgeted
@@ -73,16 +76,15 @@ def choose_documents(
     """So many documents from all over the collection; those that are `known` by name only when
     there are too few others. Raises NotFound.
     """
-    there = [one for one in library.documents(owner, collection) if one.chunks]
-    there.sort(key=_read_name)
     asked = frozenset(known)
-    new = [one for one in there if one.name not in asked]
-    old = [one for one in there if one.name in asked]
-    return [*_spread(new, number), *_spread(old, max(0, number - len(new)))]
+    there = list(filter(_CHUNKS_OF, library.documents(owner, collection)))
+    there.sort(key=lambda one: (one.name in asked, one.name))
+    new = len(there) - sum(map(asked.__contains__, map(_NAME_OF, there)))
+    return [*_spread(there[:new], number), *_spread(there[new:], max(0, number - new))]
 
 
-def _read_name(document: StoredDocument) -> str:
-    return document.name
+_CHUNKS_OF: Callable[[StoredDocument], int] = attrgetter("chunks")
+_NAME_OF: Callable[[StoredDocument], str] = attrgetter("name")
 
 
 def _spread(documents: Sequence[StoredDocument], number: int) -> list[StoredDocument]:
@@ -160,11 +162,14 @@ def _excerpt(library: Library, owner: str, document: StoredDocument) -> str:
 def find_drafted(ledger: Ledger, owner: str, collection: str) -> Drafted | None:
     """The newest run that drafted questions from this collection; None where there is none."""
     newest = run_list.listed(ledger, RunFilter(owner, kinds=(KIND,)), limit=_SEARCHED)
-    told: dict[str, list[QuestionDrafted]] = {}
-    for run_id, event in queries.told(ledger, owner, [one.id for one in newest], QuestionDrafted):
-        told.setdefault(run_id, []).insert(0, event)
-    of_it = [one for one in newest if one.id in told and told[one.id][0].collection == collection]
-    if not of_it:
-        return None
-    run = of_it[0]
-    return Drafted(run.id, run.started_at, tuple(told[run.id]))
+    started: dict[str, datetime] = dict(map(_START_OF, reversed(newest)))
+    told = queries.told(ledger, owner, list(started), QuestionDrafted)
+    for run_id, events in groupby(told, itemgetter(0)):
+        drafts = tuple(map(_EVENT_OF, events))[::-1]
+        if drafts[0].collection == collection:
+            return Drafted(run_id, started[run_id], drafts)
+    return None
+
+
+_START_OF: Callable[[RunTotals], tuple[str, datetime]] = attrgetter("id", "started_at")
+_EVENT_OF: Callable[[tuple[str, QuestionDrafted]], QuestionDrafted] = itemgetter(1)
