@@ -48,6 +48,8 @@ def _translate(path: Path, error: Exception) -> StoreError | None:
     import duckdb
 
     text = str(error)
+    if isinstance(error, duckdb.ConnectionException):
+        return StoreError(f"{path} was closed ({reason(text)}); open it again.")
     if isinstance(error, duckdb.OutOfMemoryException):
         return StoreError(
             f"There is not enough memory for {path} ({reason(text)}); close other programs."

@@ -46,8 +46,12 @@ class Counting:
         is not what each says. The owner's budgets hold for them.
         """
         writer = CallWriter(self.ledger, owner, agent, purpose)
-        with budgeted(self.bill.purse(owner)), bus.listening(writer.write):
+        with self.budgeted(owner), bus.listening(writer.write):
             yield
+
+    def budgeted(self, owner: str) -> AbstractContextManager[None]:
+        """Hold the calls of the block to the owner's budgets."""
+        return budgeted(self.bill.purse(owner))
 
     def usage_views(self, owner: str) -> UsageViews:
         """The owner's calls, runs, messages, look-ups, citations and documents, as tables that can

@@ -32,6 +32,7 @@ from agentkit.retrieval.store.questions import Question as Known
 from agentkit.runs import Run
 from agentkit.teams import Answer, Question, Team
 from agentkit.teams.built.calls import Range, estimate_calls
+from agentkit.workspace.team_runs import AT_ONCE
 from agentkit.workspace.team_shelf import TeamShelf
 from agentkit.workspace.trying import Bench, Terms, ask_alone
 
@@ -51,7 +52,7 @@ class Place(Bench, Protocol):
 
 KIND_OF_ONE = "evaluated question"
 """The kind of the run that answers one question."""
-AT_ONCE, MOST_AT_ONCE = 2, 16
+MOST_AT_ONCE = 16
 _TERMS = Terms(kind=KIND_OF_ONE, is_attended=False)
 Basis = Literal["earlier", "chats", "team"]
 """What a forecast is made from: earlier evaluations, chats, or the limits of the team alone."""

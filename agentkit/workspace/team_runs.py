@@ -5,7 +5,7 @@ a set.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentkit.ledger import Ledger
 from agentkit.ledger.bill.bill import Bill
@@ -16,9 +16,13 @@ from agentkit.retrieval import Library
 from agentkit.runs import Run
 from agentkit.settings import Settings
 from agentkit.teams import Team, built
-from agentkit.workspace import evaluating
-from agentkit.workspace.evaluating import Expected
 from agentkit.workspace.team_shelf import TeamShelf
+
+if TYPE_CHECKING:
+    from agentkit.workspace.evaluating import Expected
+
+AT_ONCE = 2
+"""So many questions of a set are asked at a time."""
 
 
 class TeamRuns:
@@ -68,13 +72,15 @@ class TeamRuns:
         *,
         collection: str = "",
         model_id: str = "",
-        at_once: int = evaluating.AT_ONCE,
+        at_once: int = AT_ONCE,
     ) -> Run[Evaluation]:
         """Put the questions of a set to a team, each in a run of its own, `at_once` at a time.
 
         The collection is by default the one that the set was made for. A question that fails is
         told in its result. Raises NotFound, ConfigError and WrongArgument at once.
         """
+        from agentkit.workspace import evaluating  # loads the agents, which a search does not need
+
         setting = evaluating.prepare(
             self,
             owner,
@@ -90,5 +96,7 @@ class TeamRuns:
         self, owner: str, team_id: str, set_name: str, model_id: str = ""
     ) -> Expected:
         """How many calls of models `evaluate_team` will probably take; raises NotFound."""
+        from agentkit.workspace import evaluating
+
         questions = self.library.questions.named(owner, set_name).questions
         return evaluating.forecast(self, owner, team_id, self.model(model_id).id, questions)

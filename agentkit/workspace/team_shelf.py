@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from agentkit.errors import ConfigError, NotFound
 from agentkit.ledger.kept_teams import PREFIX, KeptTeam, KeptTeams
 from agentkit.teams import Team, built, team, teams
-from agentkit.teams.built.ready_made import ready_made
 
 if TYPE_CHECKING:
     from agentkit.teams.built import TeamDocument
@@ -35,6 +34,8 @@ class TeamShelf:
         Raises NotFound, also for a ready-made team that has none.
         """
         if not team_id.startswith(PREFIX):
+            from agentkit.teams.built.ready_made import ready_made  # loads every kind of team
+
             return ready_made(team_id)
         return built.read_document(self.find_kept(owner, team_id).document)
 

@@ -228,7 +228,7 @@ def test_a_data_folder_that_cannot_be_one_is_told(tmp_path: Path) -> None:
 def test_a_closed_database_is_free_for_others_and_of_no_use_here(database: Database) -> None:
     database.close()
     Database(database.path).close()
-    with pytest.raises(duckdb.ConnectionException):
+    with pytest.raises(StoreError, match="was closed"):
         database.rows("select 1")
 
 

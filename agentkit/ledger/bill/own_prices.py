@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from dataclasses import astuple, dataclass
 from datetime import date, datetime
 from operator import attrgetter
 
 from agentkit.core.rates import Rates
 from agentkit.database import Database, Row
-from agentkit.errors import NotFound, WrongArgument
+from agentkit.errors import NotFound, StoreError, WrongArgument
 from agentkit.ledger.store import utc_now
 from agentkit.messages import new_id
 
@@ -114,9 +115,14 @@ class PriceBook:
     def find(self, model: str, provider: str, at: datetime) -> Rates | None:
         """What counts at that moment (UTC): an entry for the model before one for all models of
         the server, and of several the newest; None for none.
+
+        No answer is lost for its price: where the database fails, or was closed, those known last
+        count.
         """
         day = at.date()
-        oldest_first = reversed(self.entries())
+        with suppress(StoreError):
+            self.history()
+        oldest_first = reversed(list(filter(attrgetter("is_in_force"), self._known[1])))
         known = {one.model: one.rates for one in oldest_first if one.fits(provider, day)}
         of_all = known.get("")
         of_undated = known.get(_DATED.sub("", model), of_all)

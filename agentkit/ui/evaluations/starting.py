@@ -15,7 +15,7 @@ from agentkit.runs import Run
 from agentkit.ui.evaluations import choosing, results, words
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures, markdown
-from agentkit.workspace.evaluating import AT_ONCE
+from agentkit.workspace.team_runs import AT_ONCE
 
 _POLL_S = 0.5
 _MOST_TEAMS = 4
