@@ -1,4 +1,4 @@
-"""What can happen while the questions of a set are put to a team: kinds of events."""
+"""What can happen while the questions of a set are drafted, or put to a team: kinds of events."""
 
 from __future__ import annotations
 
@@ -58,3 +58,16 @@ class QuestionTried:
     seconds: float = 0.0
     error: str = ""
     """Why it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionDrafted:
+    """A model drafted a question that a document answers, for a person to keep or not."""
+
+    collection: str
+    """Its name then."""
+    document_id: str
+    document: str
+    """The document's name."""
+    question: str = ""
+    """Empty where the model found nothing to ask."""

@@ -6,13 +6,28 @@ import dataclasses
 import tempfile
 import time
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from agentkit.cli.output import note, put, put_json
 from agentkit.cli.store import Opener, choose_collection, open_workspace
 from agentkit.settings import load_settings
+
+if TYPE_CHECKING:
+    from agentkit.core.intervals import Verdict
+    from agentkit.retrieval.evaluation.comparing import Difference
+    from agentkit.retrieval.store.questions import Measurement
+
+_AGAINST = ("ndcg@10", "recall@10", "mrr@10", "hit_rate")
+_WORTH: dict[Verdict, str] = {
+    "none": "nothing to compare",
+    "same": "no question differs",
+    "few": "too few differ to tell it from chance",
+    "open": "within chance",
+    "better": "better by more than chance",
+    "worse": "worse by more than chance",
+}
 
 
 def evaluate(
@@ -63,6 +78,10 @@ def evaluate(
     for name, figure in found.items():
         if isinstance(figure, (int, float)):
             put(f"{name:<15}{figure:,}" if isinstance(figure, int) else f"{name:<15}{figure:.4f}")
+    if against := found.get("against"):
+        put("Against the measurement before, from " + against["measured_at"][:16])
+        for name in _AGAINST:
+            put(f"{name:<15}{against[name]['in_words']}")
 
 
 def _measure_folder(
@@ -109,7 +128,11 @@ def _measure_set(
         options = dataclasses.replace(options, mode=mode) if mode else options
         if options.mode != "lexical":
             workspace.warm()  # the times are those of questions, not of loading the model
-        figures = measure(library, owner, chosen.id, asked, options).figures
+        history = library.questions.history(owner, chosen.id)
+        before = [one.id for one in history if one.collection == asked][:1]
+        measured = measure(library, owner, chosen.id, asked, options)
+        earlier = [library.questions.measurement(owner, one) for one in before]
+    figures = measured.figures
     named = {
         name.replace("_", "@"): figures[name]
         for name in ("ndcg_10", "recall_1", "recall_5", "recall_10", "recall_100")
@@ -125,4 +148,49 @@ def _measure_set(
         "p50_seconds": figures["p50_s"],
         "p95_seconds": figures["p95_s"],
         "queries": int(figures["questions"]),
+        "intervals": _list_intervals(measured),
+        "against": _compare(earlier[0], measured) if earlier else None,
     }
+
+
+def _list_intervals(measured: Measurement) -> dict[str, Any]:
+    """Where each figure lies with 95 % confidence; nothing for one question alone."""
+    from agentkit.retrieval.evaluation.comparing import find_intervals
+
+    found = find_intervals(measured.results)
+    return {_name_figure(name): one.ends for name, one in found.items()}
+
+
+def _compare(before: Measurement, after: Measurement) -> dict[str, Any]:
+    """How each figure differs from the set's measurement before, and what that is worth."""
+    from agentkit.retrieval.evaluation.comparing import compare
+
+    found = compare(before.results, after.results)
+    return {
+        "measured_at": before.created_at.isoformat(),
+        "collection": before.collection,
+        "settings": dataclasses.asdict(before.options),
+        **{_name_figure(name): _tell(one) for name, one in found.items()},
+    }
+
+
+def _tell(found: Difference) -> dict[str, Any]:
+    return {
+        "difference": found.interval.mean,
+        "interval": found.interval.ends,
+        "questions": found.interval.questions,
+        "verdict": found.verdict,
+        "in_words": tell_difference(found),
+    }
+
+
+def _name_figure(name: str) -> str:
+    """As it is told: `ndcg@10`, `hit_rate`."""
+    return name.replace("_", "@") if name[-1].isdigit() else name
+
+
+def tell_difference(found: Difference) -> str:
+    """`-0.07 over 40 questions: within chance`."""
+    interval = found.interval
+    asked = "1 question" if interval.questions == 1 else f"{interval.questions:,} questions"
+    return f"{interval.mean:+.2f} over {asked}: {_WORTH[found.verdict]}"

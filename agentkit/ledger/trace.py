@@ -345,6 +345,7 @@ _READ: dict[type[Any], Callable[[_Reader, Recorded, Any], None]] = {
     events.DocumentDone: _read_document,
     events.EvaluationBegan: partial(_read_point, "note", "set_name", "team_name"),
     events.QuestionTried: _read_tried,
+    events.QuestionDrafted: partial(_read_point, "note", "question", "document"),
     events.MessageSent: partial(_read_point, "message", "content", "sender"),
     events.SpeakerSelected: partial(_read_point, "speaker", "speaker", "agent"),
     events.LimitTold: partial(_read_point, "note", "scope", "agent"),

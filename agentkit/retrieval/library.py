@@ -30,6 +30,7 @@ from agentkit.retrieval.names import check_name, utf8
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.search.search import Search
 from agentkit.retrieval.store.exact_search import Match, find, find_passages
+from agentkit.retrieval.store.marks import Marks
 from agentkit.retrieval.store.originals import Originals
 from agentkit.retrieval.store.questions import Questions
 from agentkit.retrieval.store.sections import within_pages
@@ -77,6 +78,8 @@ class Library:
         """How collections are cut and embedded, and what it might be instead."""
         self.questions = Questions(database)
         """Questions whose right documents are known, to measure a search with."""
+        self.marks = Marks(database, self.questions)
+        """What people said of the passages that were found."""
         self.transfer = Transfer(self.store, self.originals, self.indexes, limits)
         """Collections as files."""
 

@@ -101,6 +101,10 @@ def test_two_settings_are_measured_and_compared(kitchen: ScriptableWorkspace) ->
     assert shown["Change"].iloc[0] == pytest.approx(
         history[0].figures["ndcg_10"] - history[1].figures["ndcg_10"]
     )
+    assert shown["Worth"].iloc[1] == "", "the baseline is not compared with itself"
+    worth = shown["Worth"].iloc[0]
+    assert f"nDCG@10 +0.00 over 2 questions: **{worth}**" in texts(app)
+    assert "With 95 % confidence, over 2 questions: nDCG@10 " in texts(app)
     rows = next(frame.value for frame in app.dataframe if "Rank before" in frame.value)
     assert list(rows["Question"]) == [one.text for one in QUESTIONS]
     app.selectbox(key="measurement-base").set_value(history[0].id).run()

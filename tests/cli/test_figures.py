@@ -246,14 +246,18 @@ def test_eval_of_a_set_in_the_store(cli: Cli, papers: Path) -> None:
         1,
         1,
     ]
-    assert (
-        "recall@100     1.0000\n" in cli("eval", "--set", "Pumps", "--collection", "Documents").out
-    )
+    assert ended.json["against"] is None
+    assert ended.json["intervals"]["mrr@10"] is None, "one question does not tell"
+    told = cli("eval", "--set", "Pumps", "--collection", "Documents").out
+    assert "recall@100     1.0000\n" in told
+    assert "ndcg@10        +0.00 over 1 question: no question differs\n" in told
     with opened_store() as workspace:
         kept = workspace.library.questions.history(
             "local", workspace.library.questions.named("local", "Pumps").id
         )
     assert [one.options.mode for one in kept] == ["hybrid", "lexical"]
+    against = cli("eval", "--set", "Pumps", "--json").json["against"]
+    assert (against["settings"]["mode"], against["ndcg@10"]["verdict"]) == ("hybrid", "same")
     assert cli("eval", "--set", "None", "--json").json["error_type"] == "NotFound"
     assert cli("eval").code == cli("eval", papers, "--set", "Pumps").code == 2
     assert cli("eval", papers, "--collection", "Documents").code == 2

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentkit.core.intervals import FEWEST, Verdict, find_margin
 from agentkit.events import QuestionTried
-from agentkit.ledger.evaluations.differences import FEWEST, Verdict, compare, find_margin
+from agentkit.ledger.evaluations.differences import compare
 from agentkit.ledger.evaluations.results import (
     count_right,
     measure_precision,

@@ -47,10 +47,10 @@ def unknown_documents(
     NotFound.
     """
     there = {document.name for document in library.documents(owner, collection)}
-    return [name for name in _find_expected(questions) if name not in there]
+    return [name for name in find_expected(questions) if name not in there]
 
 
-def _find_expected(questions: Sequence[Question]) -> list[str]:
+def find_expected(questions: Sequence[Question]) -> list[str]:
     """Names of the documents that a question expects, each once."""
     names = chain.from_iterable(question.expected for question in questions)
     return list(dict.fromkeys(names))
@@ -65,7 +65,7 @@ def check_set(
     name = library.questions.one(owner, set_id).name
     if not questions:
         raise ConfigError(f"The question set {name!r} has no questions; add some first.")
-    expected = _find_expected(questions)
+    expected = find_expected(questions)
     if unknown_documents(library, owner, collection, questions) == expected:
         some = ", ".join(expected[:3])
         raise ConfigError(

@@ -164,10 +164,10 @@ class Questions:
         return self.one(owner, set_id)
 
     def delete(self, owner: str, set_id: str) -> None:
-        """Remove a set with its questions and measurements; raises NotFound."""
+        """Remove a set with its questions, measurements and marks; raises NotFound."""
         with self._database.transaction():
             self.one(owner, set_id)
-            for table in ("questions", "measurements"):
+            for table in ("questions", "measurements", "marks"):
                 self._database.execute(f"delete from {table} where set_id = ?", [set_id])
             self._database.execute("delete from question_sets where id = ?", [set_id])
 
@@ -190,6 +190,42 @@ class Questions:
             self._database.execute("delete from questions where set_id = ?", [set_id])
             self._insert(set_id, questions)
         return self.one(owner, set_id)
+
+    def expected(self, owner: str, set_id: str, question: str) -> dict[str, int]:
+        """The documents that answer this question of the set, with their grades; none where the
+        set does not have it. Raises NotFound.
+        """
+        self.one(owner, set_id)
+        sql = (
+            "select expected from questions where set_id = ? and text = ? order by ordinal limit 1"
+        )
+        found = self._database.value(sql, [set_id, utf8(question.strip())])
+        return dict(json.loads(found or "{}"))
+
+    def expect(
+        self, owner: str, set_id: str, question: str, document: str, grade: int
+    ) -> QuestionSet:
+        """Let the document answer the question so well, 0 for not at all. A question that the set
+        lacks is put at its end; one that no document answers any more leaves it. Raises NotFound.
+        """
+        text = utf8(question.strip())
+        with self._database.transaction():
+            expected = self.expected(owner, set_id, text)
+            expected[utf8(document)] = grade
+            kept = {name: grade for name, grade in expected.items() if grade}
+            place = self._remove(set_id, text)
+            if kept:
+                self._insert(set_id, [Question(text, kept)], place)
+        return self.one(owner, set_id)
+
+    def _remove(self, set_id: str, text: str) -> int:
+        """Take the question out; gives its place, or that after the last."""
+        places = "select coalesce(min(ordinal) filter (text = ?), max(ordinal) + 1, 0)"
+        found = self._database.value(f"{places} from questions where set_id = ?", [text, set_id])
+        self._database.execute(
+            "delete from questions where set_id = ? and text = ?", [set_id, text]
+        )
+        return int(found)
 
     def keep(self, owner: str, measurement: Measurement) -> None:
         """Store what a set scored; raises NotFound when the set was deleted meanwhile."""
@@ -236,7 +272,7 @@ class Questions:
             )
         return _measurement(row, json.loads(row.pop("results")))
 
-    def _insert(self, set_id: str, questions: Sequence[Question]) -> None:
+    def _insert(self, set_id: str, questions: Sequence[Question], first: int = 0) -> None:
         import pyarrow
 
         if not questions:
@@ -248,7 +284,7 @@ class Questions:
                 "text": utf8(one.text.strip()),
                 "expected": json.dumps({utf8(name): grade for name, grade in one.expected.items()}),
             }
-            for number, one in enumerate(questions)
+            for number, one in enumerate(questions, start=first)
         ]
         kinds = {"ordinal": pyarrow.int32()}
         schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in rows[0]])

@@ -36,6 +36,16 @@ def add_versions_and_questions(database: Database) -> None:
         database.execute(statement)
 
 
+def add_marks(database: Database) -> None:
+    """What people said of passages, for a question of a set."""
+    database.execute(
+        """create table marks (
+        set_id varchar not null, question varchar not null, document varchar not null,
+        start_at bigint not null, end_at bigint not null, text varchar not null,
+        answers boolean not null, grade integer not null, created_at timestamp not null)"""
+    )
+
+
 def document_table(
     version: IndexVersion, documents: Sequence[StoredDocument], answers: Sequence[str]
 ) -> pyarrow.Table:
@@ -55,7 +65,7 @@ def _make_column(name: str, values: Sequence[Any]) -> pyarrow.Array:
     return make(values) if make else columns.texts(values)
 
 
-MIGRATIONS = (create_tables, add_versions_and_questions)
+MIGRATIONS = (create_tables, add_versions_and_questions, add_marks)
 
 _TABLES = (
     "create sequence changes start 1",

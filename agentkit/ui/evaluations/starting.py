@@ -138,7 +138,7 @@ def _begin(chosen: QuestionSet, teams: Sequence[str]) -> None:
 def _draw_live(run_ids: Sequence[str]) -> None:
     """How far they are; when one ends, the page is drawn anew."""
     for run_id in run_ids:
-        run = _find_run(run_id)
+        run = find_run(run_id)
         if run is None or run.ended:
             st.rerun()
         _draw_progress(run)
@@ -172,7 +172,8 @@ def _describe(tried: QuestionTried) -> str:
     return f"{question}: {count_right(tried)} of {cited} right"
 
 
-def _find_run(run_id: str) -> Run[object] | None:
+def find_run(run_id: str) -> Run[object] | None:
+    """The owner's run, if this process still knows it."""
     find: Callable[[str, str], Run[object]] = runs.get
     try:
         return find(run_id, state.owner())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agentkit.ledger.evaluations.differences import FEWEST, Differences, Verdict
+from agentkit.core.intervals import FEWEST, Verdict
+from agentkit.ledger.evaluations.differences import Differences
 from agentkit.ledger.evaluations.results import Evaluation, Sums
 from agentkit.ledger.queries import Totals
 from agentkit.ui.text import figures

@@ -18,7 +18,9 @@ from agentkit.retrieval import Hit
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.types import Scope
 from agentkit.teams.citing import describe_source
+from agentkit.ui.lab import marks
 from agentkit.ui.lab import parts as lab
+from agentkit.ui.lab.marks import Marking
 from agentkit.ui.shared import components, passage
 from agentkit.ui.shared.components import Part
 from agentkit.ui.steps import wording
@@ -55,10 +57,10 @@ class Found:
 
 
 def draw_found(
-    query: str, scope: Scope, found: Sequence[Found], columns: Sequence[DeltaGenerator]
+    marking: Marking, scope: Scope, found: Sequence[Found], columns: Sequence[DeltaGenerator]
 ) -> None:
     """Summaries at the foot of the sides' columns; below them the passages, long lists by the
-    page.
+    page, each with whether it answers the question.
     """
     for one in found:
         with columns["AB".index(one.side.letter)]:
@@ -75,7 +77,7 @@ def draw_found(
             if others is not None:
                 st.caption(f"**{one.side.letter}** · {lab.MODE_NAMES[one.side.options.mode]}")
             for hit in one.hits[first : first + PER_PAGE]:
-                _draw_hit(query, one.side, hit, others)
+                _draw_hit(marking, one.side, hit, others)
             if one.hits:
                 _draw_table(one)
 
@@ -120,18 +122,21 @@ def _advice(found: Found, scope: Scope) -> str:
     return f"Nothing was found. {lab.advice(ways or ['ask in other words'])}"
 
 
-def _draw_hit(query: str, side: Side, hit: Hit, others: Sequence[Hit] | None) -> None:
+def _draw_hit(marking: Marking, side: Side, hit: Hit, others: Sequence[Hit] | None) -> None:
     with st.container(border=True, gap="xsmall", key=f"hit-{side.letter}-{hit.rank}"):
         moved = f" {_moved(shift(hit, others))}" if others is not None else ""
-        st.markdown(
-            f"**{hit.rank}** · **{markdown.literal(describe_source(replace(hit, heading='')))}** ·"
-            f" {hit.score:.3f}{moved}"
-        )
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(
+                f"**{hit.rank}** · **{markdown.literal(describe_source(replace(hit, heading='')))}"
+                f"** · {hit.score:.3f}{moved}",
+                width="stretch",
+            )
+            marks.draw_verdict(marking, hit, f"mark-{side.letter}-{hit.rank}")
         if hit.heading:
             st.caption(markdown.literal(hit.heading))
         st.caption(_describe_scores(hit))
         components.marked_text(
-            mark_words(_as_read(hit), query), key=f"text-{side.letter}-{hit.rank}"
+            mark_words(_as_read(hit), marking.question), key=f"text-{side.letter}-{hit.rank}"
         )
         if hit.also_in:
             st.caption(

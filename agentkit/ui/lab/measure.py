@@ -20,7 +20,7 @@ from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.store.questions import Measurement, QuestionSet
 from agentkit.runs import Run
 from agentkit.ui.documents import progress
-from agentkit.ui.lab import new_sets, parts, questions, results
+from agentkit.ui.lab import drafting, new_sets, parts, questions, results
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures, markdown
 
@@ -49,6 +49,7 @@ def draw_measure(collection: Collection) -> None:
         )
     chosen = questions.draw_choice(known, collection) if known else None
     new_sets.draw_adding(collection, first=not known)
+    drafting.draw_drafting(collection, chosen)
     if chosen:
         questions.draw_editor(collection, chosen)
         _draw_trials(collection, chosen)

@@ -19,7 +19,7 @@ from agentkit.retrieval.ingest.versions import VersionStatus
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.types import Scope
 from agentkit.ui.chat import welcome
-from agentkit.ui.lab import exact, parts
+from agentkit.ui.lab import exact, marks, parts
 from agentkit.ui.lab import hits as lab_hits
 from agentkit.ui.lab.hits import Found, Side
 from agentkit.ui.shared import filters, state
@@ -94,10 +94,11 @@ def _draw_passages(collection: Collection, query: str, scope: Scope, comparing: 
             _search(collection, query, scope, side, column)
             for side, column in zip(sides, columns, strict=True)
         ]
+        marking = marks.draw_marking(collection, query)
     except AgentkitError as error:
         st.error(markdown.literal(str(error)), icon=":material/error:")
         return
-    lab_hits.draw_found(query, scope, [one for one in found if one], columns)
+    lab_hits.draw_found(marking, scope, [one for one in found if one], columns)
 
 
 def _draw_side(

@@ -150,7 +150,7 @@ def draw_editor(collection: Collection, chosen: QuestionSet) -> None:
 
 
 def _draw_table(collection: Collection, chosen: QuestionSet, questions: Sequence[Question]) -> None:
-    revision = st.session_state.setdefault(f"questions-revision-{chosen.id}", 0)
+    revision = st.session_state.setdefault(_revision_key(chosen.id), 0)
     documents = state.workspace().library.documents(state.owner(), collection.name)
     names = sorted({written(document.name, 1) for document in documents})
     columns = st.column_config
@@ -187,8 +187,18 @@ def _draw_table(collection: Collection, chosen: QuestionSet, questions: Sequence
         except AgentkitError as error:
             st.error(markdown.literal(str(error)), icon=":material/error:")
             return
-        st.session_state[f"questions-revision-{chosen.id}"] = revision + 1
+        draw_anew(chosen.id)
         st.rerun()
+
+
+def draw_anew(set_id: str) -> None:
+    """Show the questions of the set as they are stored, without what was typed over others."""
+    key = _revision_key(set_id)
+    st.session_state[key] = st.session_state.get(key, 0) + 1
+
+
+def _revision_key(set_id: str) -> str:
+    return f"questions-revision-{set_id}"
 
 
 def _draw_exports(chosen: QuestionSet, questions: Sequence[Question]) -> None:

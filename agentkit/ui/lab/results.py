@@ -12,24 +12,17 @@ import streamlit as st
 
 from agentkit.errors import AgentkitError
 from agentkit.ledger.export import table_csv
+from agentkit.retrieval.evaluation.comparing import Difference
 from agentkit.retrieval.names import file_name
 from agentkit.retrieval.store.questions import Measurement, QuestionResult, QuestionSet
-from agentkit.ui.lab import parts
+from agentkit.ui.lab import parts, worth
+from agentkit.ui.lab.worth import NAMES
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures, times
 
 if TYPE_CHECKING:
     import pandas
 
-_NAMES = {
-    "ndcg_10": "nDCG@10",
-    "recall_1": "Recall@1",
-    "recall_5": "Recall@5",
-    "recall_10": "Recall@10",
-    "recall_100": "Recall@100",
-    "mrr_10": "MRR@10",
-    "hit_rate": "Hit rate",
-}
 _ABOUT = {
     "ndcg_10": (
         "How good the order of the first 10 documents is, by grade; 1 is the best there can be."
@@ -64,7 +57,9 @@ def draw_results(chosen: QuestionSet) -> None:
     st.subheader("Results", anchor=False)
     numbers = {one.id: len(history) - place for place, one in enumerate(history)}
     base, other = _draw_pair(history, numbers)
-    _draw_figures(base, other)
+    found = worth.compare(base, other)
+    _draw_figures(base, other, found)
+    worth.draw_worth(base, other, found)
     _draw_table(chosen, history, numbers, base)
     _draw_questions(chosen, base, other)
 
@@ -120,16 +115,19 @@ def named_by_what_differs(
     }
 
 
-def _draw_figures(base: Measurement | None, other: Measurement) -> None:
+def _draw_figures(
+    base: Measurement | None, other: Measurement, found: Mapping[str, Difference]
+) -> None:
+    """The figures; a change that may be chance has no colour and no arrow."""
     with st.grid(6, min_column_width=130, gap="small"):
         for name in _SHOWN:
             change = f"{other.figures[name] - base.figures[name]:+.3f}" if base else None
-            arrow: Literal["auto", "off"] = "off" if change in ("+0.000", "-0.000") else "auto"
-            colour: Literal["normal", "off"] = "off" if arrow == "off" else "normal"
+            arrow: Literal["auto", "off"] = "off"
+            colour: Literal["normal", "off"] = "off"
+            if worth.is_beyond_chance(found, name):
+                arrow, colour = "auto", "normal"
             value, about = f"{other.figures[name]:.3f}", _ABOUT[name]
-            st.metric(
-                _NAMES[name], value, change, delta_color=colour, delta_arrow=arrow, help=about
-            )
+            st.metric(NAMES[name], value, change, delta_color=colour, delta_arrow=arrow, help=about)
         slower = (
             f"{(other.figures['p50_s'] - base.figures['p50_s']) * 1_000:+,.0f} ms" if base else None
         )
@@ -152,7 +150,7 @@ def _draw_table(
     frame = table(history, numbers, base)
     columns = st.column_config
     st.dataframe(
-        frame if base else frame.drop(columns="Change"),
+        frame if base else frame.drop(columns=["Change", "Worth"]),
         hide_index=True,
         placeholder="",
         key=f"measurements-{chosen.id}",
@@ -161,8 +159,13 @@ def _draw_table(
             "No.": columns.NumberColumn(width="small"),
             "Measured": columns.DatetimeColumn(format="localized", timezone=times.zone()),
             "Settings": columns.TextColumn(width="medium"),
-            **{name: columns.NumberColumn(format="%.3f") for name in _NAMES.values()},
+            **{name: columns.NumberColumn(format="%.3f") for name in NAMES.values()},
+            "± 95 %": columns.NumberColumn(
+                format="%.3f",
+                help="With 95 % confidence, nDCG@10 lies this far around it at most.",
+            ),
             "Change": columns.NumberColumn(format="%+.3f", help="Of nDCG@10, to the baseline"),
+            "Worth": columns.TextColumn(help="What the change is worth, over the same questions"),
             "Median ms": columns.NumberColumn("Median time", format="%.0f ms"),
             "95 % ms": columns.NumberColumn("95 % within", format="%.0f ms"),
             "Questions": columns.NumberColumn(format="localized"),
@@ -183,12 +186,14 @@ def table(
             "No.": numbers[one.id],
             "Settings": parts.in_words(one.options),
             "nDCG@10": one.figures["ndcg_10"],
+            "± 95 %": worth.find_margin(one),
             "Change": (
                 one.figures["ndcg_10"] - base.figures["ndcg_10"]
                 if base and one.id != base.id
                 else None
             ),
-            **{name: one.figures[key] for key, name in _NAMES.items() if key != "ndcg_10"},
+            "Worth": worth.tell_verdict(base, one),
+            **{name: one.figures[key] for key, name in NAMES.items() if key != "ndcg_10"},
             "Median ms": one.figures["p50_s"] * 1_000,
             "95 % ms": one.figures["p95_s"] * 1_000,
             "Collection": one.collection,
@@ -203,9 +208,8 @@ def table(
 
 def _draw_questions(chosen: QuestionSet, base: Measurement | None, other: Measurement) -> None:
     """What became of each question; with a baseline, which got better and which worse."""
-    questions = state.workspace().library.questions
-    now = questions.measurement(state.owner(), other.id).results
-    before = questions.measurement(state.owner(), base.id).results if base else ()
+    now = worth.read_results(other)
+    before = worth.read_results(base) if base else ()
     frame = by_question(before, now)
     label = "Question by question"
     if base:

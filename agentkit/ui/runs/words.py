@@ -25,6 +25,7 @@ KINDS = {
     "extract": "Table of documents",
     "script": "Script",
     "try": "Team tried",
+    "draft questions": "Questions drafted",
     "evaluation": "Evaluation of a team",
     "evaluated question": "Question of an evaluation",
     "usage": "Question about usage",

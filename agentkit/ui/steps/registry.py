@@ -21,6 +21,7 @@ _OF: dict[type[Any], Kind[Any]] = {
     events.ParameterRefused: run.Refused(),
     events.EvaluationBegan: run.SetBegan(),
     events.QuestionTried: run.Trial(),
+    events.QuestionDrafted: run.QuestionDraft(),
     events.Unknown: run.OfNewer(),
     events.MessageSent: chat.Message(),
     events.SpeakerSelected: chat.Speaker(),

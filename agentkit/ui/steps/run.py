@@ -8,6 +8,7 @@ from agentkit.events import (
     LimitTold,
     Noted,
     ParameterRefused,
+    QuestionDrafted,
     QuestionTried,
     RunFailed,
     RunFinished,
@@ -103,3 +104,12 @@ class Trial(Remark[QuestionTried]):
             return f":material/error: {question}: {markdown.literal(step.error)}"
         right = f"{count_right(step)} of {figures.count(count_cited(step), 'citation')} right"
         return f":material/quiz: {question}: {right}, {figures.seconds(step.seconds)}"
+
+
+class QuestionDraft(Remark[QuestionDrafted]):
+    """A model drafted a question from a document."""
+
+    def line(self, step: QuestionDrafted) -> str:
+        """The question, and what answers it."""
+        question = markdown.literal(step.question) or "nothing to ask"
+        return f":material/edit_note: {markdown.literal(step.document)}: {question}"

@@ -1,0 +1,1 @@
+"""Question sets that make themselves: drafted from documents."""
