@@ -241,6 +241,45 @@ KINDS: Sequence[tuple[str, Event, str]] = [
 ]
 
 
+def _called(number: int, *texts: str, agent: str = "Writer") -> tuple[Event, Event]:
+    """A call of the agent's model that was sent these texts, and its reply."""
+    sent: Sequence[dict[str, Any]] = [{"role": "user", "content": text} for text in texts]
+    return (
+        ModelCalled(f"call-{number}", agent, "far", "small", messages=list(sent)),
+        ModelReplied(f"call-{number}", agent, "far", "small", text="ok", seconds=0.5),
+    )
+
+
+def test_a_compression_is_told_by_the_messages_before_and_after_it(
+    workspace: ScriptableWorkspace,
+) -> None:
+    shorter = Compressed("Writer", "summary", True, 4, 2, 800, 90, 30, seconds=2.5)
+    run_id = keep(
+        workspace,
+        *_called(1, "be brief", "the first tea", "the second tea"),
+        *_called(2, "elsewhere", agent="Reader"),
+        *_called(3, "write a summary of the teas"),  # within the compression
+        shorter,
+        *_called(4, "be brief", "two teas, in short"),
+        Compressed("Writer", "window", True, 9, 3, 800, 90),
+    )
+    step = find_step(workspace, run_id, "compression")
+    app = open_page("runs", run=run_id, step=step)
+    assert "**Call before** 3 messages · **call after** 2 messages" in texts(app)
+    labels = ["2 messages no longer sent", "1 message new or shortened", "1 message sent as before"]
+    assert [one.label for one in app.expander if one.label in labels] == labels
+    for part in ("gone", "came", "stayed"):
+        app.session_state[f"{part}-{step}"] = True
+    app.run()
+    shown = [block.value for block in app.code]
+    order = ["the first tea", "the second tea", "two teas, in short", "be brief"]
+    assert [text for text in shown if text in order] == order
+    assert "write a summary of the teas" not in shown
+    app.query_params["step"] = str(max(trace_of(workspace, run_id).events))
+    app.run()
+    assert "was not called after it" in texts(app)
+
+
 def test_every_kind_of_step_is_told_also_of_an_odd_run(workspace: ScriptableWorkspace) -> None:
     run_id = keep(workspace, *(event for _, event, _ in KINDS))
     workspace.database.execute("update events set seq = 99 where seq = 5")

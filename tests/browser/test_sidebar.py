@@ -146,3 +146,20 @@ def test_a_screen_reader_is_told_and_the_tab_is_called_like_the_chat(
     expect(spoken).to_have_text("")  # it is read as one comes to it
     driver.go(page, "Documents")
     expect(page).to_have_title("agentkit")
+
+
+@pytest.mark.parametrize("way", ["mouse", "keyboard"])
+def test_a_click_that_closes_a_popover_leads_to_another_page_all_the_same(
+    app: App, page: Page, way: str
+) -> None:
+    page.goto(app.url)
+    page.get_by_role("button", name="Pictures", exact=True).click()
+    expect(page.get_by_test_id("stPopoverBody").locator("input[type=file]")).to_be_attached()
+    driver.settled(page)
+    link = page.get_by_test_id("stSidebarNav").get_by_role("link", name="Documents")
+    {"mouse": link.click, "keyboard": lambda: link.press("Enter")}[way]()
+    expect(page).to_have_url(f"{app.url}/documents")
+    driver.settled(page)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Documents")
+    driver.go(page, "Chat")
+    expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)

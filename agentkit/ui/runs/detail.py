@@ -15,7 +15,7 @@ from agentkit.event_json import to_json
 from agentkit.events import Event
 from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.spans import Span, Trace
-from agentkit.ui.runs import call, lookup, overview, question, words
+from agentkit.ui.runs import call, compression, lookup, overview, question, words
 from agentkit.ui.runs.parts import SHOWN, draw_text
 from agentkit.ui.shared import downloads
 from agentkit.ui.shared.state import PAGES
@@ -59,7 +59,7 @@ def _draw_again(run: RunTotals, trace: Trace, span: Span) -> None:
     replies = [one for one in trace.events_of(span) if isinstance(one, events.ModelReplied)]
     if run.state not in _ENDED or not run.chat_id or span.kind != "model" or not replies:
         return
-    again.draw_only_call(replies[-1], run.id, partial(overview.open_comparison, run.id))
+    again.draw_call(replies[-1], run.id, partial(overview.open_comparison, run.id))
     again.draw_problem(run.id)
 
 
@@ -141,21 +141,6 @@ def _draw_ran(run: RunTotals, trace: Trace, span: Span, event: events.CodeRan) -
 def _draw_began(run: RunTotals, trace: Trace, span: Span, event: events.CodeBegan) -> None:
     if span.status == "open":
         draw_runnable(event.code[:SHOWN], event.language)
-
-
-def _draw_compressed(run: RunTotals, trace: Trace, span: Span, event: events.Compressed) -> None:
-    about = "about " if event.estimated else ""
-    rows = {
-        "Messages": (event.messages_before, event.messages_after),
-        f"Tokens, {about}".rstrip(", "): (event.tokens_before, event.tokens_after),
-    }
-    lines = [f"| {name} | {one:,} | {other:,} |" for name, (one, other) in rows.items()]
-    st.markdown("\n".join(["| | Before | After |", "|---|---:|---:|", *lines]))
-    if event.tokens_spent:
-        st.caption(f"It took {figures.count(event.tokens_spent, 'token')} itself.")
-    draw_text("What stands for the messages", event.summary, f"summary-{span.seq}")
-    if event.error:
-        st.error(markdown.literal(event.error), icon=":material/error:")
 
 
 def _draw_plan(run: RunTotals, trace: Trace, span: Span, event: events.PlanMade) -> None:
@@ -250,7 +235,7 @@ _DRAW: dict[type[Any], Callable[[RunTotals, Trace, Span, Any], None]] = {
     events.CodeBegan: _draw_began,
     events.CodeRan: _draw_ran,
     events.Retrieved: lookup.draw_lookup,
-    events.Compressed: _draw_compressed,
+    events.Compressed: compression.draw_compressed,
     events.PlanMade: _draw_plan,
     events.StepDone: _draw_step,
     events.HumanInputRequested: _draw_asked,

@@ -144,6 +144,15 @@ def outage(title: str, text: str) -> None:
     _renderer("outage")(key="outage", data=data, on_back_change=lambda: None)
 
 
+def popovers() -> None:
+    """Put on every page: a click outside of an open popover closes it first, and then does what it
+    is for.
+
+    The other way round, as Streamlit has it, a click on a link to another page would be lost.
+    """
+    _renderer("popovers")(key="popovers")
+
+
 def marked_text(parts: Sequence[Part], key: str) -> None:
     """Text as it stands, with the passage marked and the sentence in it marked more strongly."""
     _renderer("marked_text")(key=key, data={"parts": [list(part) for part in parts]})

@@ -61,6 +61,7 @@ except AgentkitError as error:
     st.stop()
 state.turn_to(page.title)
 components.outage(*_OUTAGE)
+components.popovers()
 search.draw_search()
 page.run()
 state.drawn.set()

@@ -65,31 +65,20 @@ def draw_problem(run_id: str) -> None:
         st.error(f"It was not run again. {markdown.literal(problem)}", icon=":material/error:")
 
 
-def draw_call(call: ModelReplied, run_id: str) -> None:
-    """The form that runs again from this call, of many on a page; it is made when it is opened."""
-    folded = st.popover(on_change="rerun", **_name_popover(call))
+def draw_call(call: ModelReplied, run_id: str, on_begun: Callable[[str], None] = _stay) -> None:
+    """The form that runs again from this call; it is made when it is opened, as a page may have
+    many. `on_begun` is given the id of the new run.
+    """
+    folded = st.popover(
+        "Run again from here",
+        icon=":material/replay:",
+        type="tertiary",
+        key=_key("from", call.call_id),
+        on_change="rerun",
+    )
     if folded.open:
         with folded:
-            _draw_form(call, run_id, _stay)
-
-
-def draw_only_call(call: ModelReplied, run_id: str, on_begun: Callable[[str], None]) -> None:
-    """The form of the only call on a page; `on_begun` is given the id of the new run.
-
-    That it is opened or closed is not told to the app: a click that closes it, on the way to
-    another page, would be lost.
-    """
-    with st.popover(**_name_popover(call)):
-        _draw_form(call, run_id, on_begun)
-
-
-def _name_popover(call: ModelReplied) -> dict[str, Any]:
-    return {
-        "label": "Run again from here",
-        "icon": ":material/replay:",
-        "type": "tertiary",
-        "key": _key("from", call.call_id),
-    }
+            _draw_form(call, run_id, on_begun)
 
 
 def _draw_form(call: ModelReplied, run_id: str, on_begun: Callable[[str], None]) -> None:
