@@ -35,6 +35,7 @@ Each message says what was wrong, with which value, and what to do about it.
     │           ├── JsonTypeError           JSON, but no object
     │           ├── RequiredFieldNotFoundError  a field is missing (ValueError, KeyError)
     │           └── TagNotFoundError        a tag or a fence is missing
+    ├── ToolServerError         a server of tools does not answer, or is not as it was allowed
     ├── NotHere                 only the process holding the folder has it (also an AttributeError)
     ├── ClientNotRegistered     a client class that nobody has registered (also a RuntimeError)
     ├── WrongArgument           an impossible value (also a ValueError and an AssertionError)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from agentkit import runs
 from agentkit.agents.retrieve_chat.prompts import ASKS_AGAIN
@@ -25,14 +25,19 @@ from agentkit.events import (
 )
 from agentkit.ledger import queries
 from agentkit.ledger.bill.forecasts import find_forecast
-from agentkit.ledger.evaluations.results import KIND, Evaluation, Evaluations
+from agentkit.ledger.evaluations.results import (
+    AT_ONCE,
+    KIND,
+    Evaluation,
+    Evaluations,
+    Expected,
+)
 from agentkit.ledger.queries import Totals
 from agentkit.retrieval.evaluation.measuring import check_set
 from agentkit.retrieval.store.questions import Question as Known
 from agentkit.runs import Run
 from agentkit.teams import Answer, Question, Team
 from agentkit.teams.built.calls import Range, estimate_calls
-from agentkit.workspace.team_runs import AT_ONCE
 from agentkit.workspace.team_shelf import TeamShelf
 from agentkit.workspace.trying import Bench, Terms, ask_alone
 
@@ -54,24 +59,6 @@ KIND_OF_ONE = "evaluated question"
 """The kind of the run that answers one question."""
 MOST_AT_ONCE = 16
 _TERMS = Terms(kind=KIND_OF_ONE, is_attended=False)
-Basis = Literal["earlier", "chats", "team"]
-"""What a forecast is made from: earlier evaluations, chats, or the limits of the team alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """How many calls of models an evaluation will probably take."""
-
-    questions: int
-    each: Range
-    """Of one question: the fewest and the most; None where nothing limits them."""
-    basis: Basis
-
-    @property
-    def calls(self) -> Range:
-        """Of all questions."""
-        fewest, most = self.each
-        return fewest * self.questions, None if most is None else most * self.questions
 
 
 def forecast(workspace: Place, owner: str, team_id: str, model_id: str, questions: int) -> Expected:

@@ -5,11 +5,11 @@ a set.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.ledger import Ledger
 from agentkit.ledger.bill.bill import Bill
-from agentkit.ledger.evaluations.results import Evaluation, Evaluations
+from agentkit.ledger.evaluations.results import AT_ONCE, Evaluation, Evaluations, Expected
 from agentkit.ledger.kept_teams import KeptTeam, KeptTeams
 from agentkit.llm import Model, available_models, model_by_id
 from agentkit.retrieval import Library
@@ -17,12 +17,6 @@ from agentkit.runs import Run
 from agentkit.settings import Settings
 from agentkit.teams import Team, built
 from agentkit.workspace.team_shelf import TeamShelf
-
-if TYPE_CHECKING:
-    from agentkit.workspace.evaluating import Expected
-
-AT_ONCE = 2
-"""So many questions of a set are asked at a time."""
 
 
 class TeamRuns:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from agentkit.errors import NotFound
 from agentkit.event_json import from_json
@@ -61,6 +61,30 @@ def _divide(part: float, whole: float) -> float:
     if not whole:
         return 0.0
     return part / whole
+
+
+AT_ONCE = 2
+"""So many questions of a set are asked at a time."""
+Range = tuple[int, int | None]
+"""The fewest and the most; None where nothing limits them."""
+Basis = Literal["earlier", "chats", "team"]
+"""What a forecast is made from: earlier evaluations, chats, or the limits of the team alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """How many calls of models an evaluation will probably take."""
+
+    questions: int
+    each: Range
+    """Of one question."""
+    basis: Basis
+
+    @property
+    def calls(self) -> Range:
+        """Of all questions."""
+        fewest, most = self.each
+        return fewest * self.questions, None if most is None else most * self.questions
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ import streamlit as st
 from agentkit import runs
 from agentkit.errors import AgentkitError, NotFound
 from agentkit.events import QuestionTried
-from agentkit.ledger.evaluations.results import KIND, count_cited, count_right
+from agentkit.ledger.evaluations.results import AT_ONCE, KIND, count_cited, count_right
 from agentkit.retrieval.store.questions import QuestionSet
 from agentkit.runs import Run
 from agentkit.ui.evaluations import choosing, results, words
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures, markdown
-from agentkit.workspace.team_runs import AT_ONCE
 
 _POLL_S = 0.5
 _MOST_TEAMS = 4

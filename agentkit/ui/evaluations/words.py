@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 from agentkit.core.intervals import FEWEST, Verdict
 from agentkit.ledger.evaluations.differences import Differences
-from agentkit.ledger.evaluations.results import Evaluation, Sums
+from agentkit.ledger.evaluations.results import Basis, Evaluation, Expected, Sums
 from agentkit.ledger.queries import Totals
 from agentkit.ui.text import figures
-from agentkit.workspace.evaluating import Basis, Expected
 
 STATES: Mapping[str, str] = {
     "running": "goes on",
