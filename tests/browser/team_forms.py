@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Error, Locator, Page, expect
 
 from tests.browser import driver
 from tests.browser.serving import ROOT, App
@@ -18,6 +18,7 @@ from tests.servers.openai_server import OpenAIServer
 
 Said = list[tuple[Any, Any]]
 """What a model was told, request by request: messages and tools."""
+_TRY_MS = 5000
 
 
 def begin(page: Page, template: str) -> None:
@@ -47,15 +48,17 @@ def choose(part: Page | Locator, label: str, option: str) -> None:
     """Choose an option, however often its list closes: it does when the page is drawn anew."""
     box = part.get_by_role("combobox", name=re.compile(f"{label}$"))
     offered = box.page.get_by_role("option", name=option)
-    for _ in range(5):
-        box.scroll_into_view_if_needed()  # else the list may open outside of what is seen
-        box.press("ArrowDown")  # a click may scroll the page, and that closes the options
+    for _ in range(10):
+        driver.settled(box.page)
         try:
-            expect(offered).to_be_visible(timeout=2000)
+            box.scroll_into_view_if_needed(timeout=_TRY_MS)  # else the list may open out of sight
+            box.press("ArrowDown", timeout=_TRY_MS)  # a click may scroll, which closes the options
+            offered.click(timeout=_TRY_MS)
             break
-        except AssertionError:
+        except Error:  # it was drawn anew meanwhile
             continue
-    offered.click()
+    else:
+        raise AssertionError(f"{option} cannot be chosen for {label}")
     driver.settled(box.page)
 
 
