@@ -51,7 +51,7 @@ class ListedTool:
             long_text: len(self.description) > LONGEST_DESCRIPTION,
             f"its schema has more than {LONGEST_SCHEMA:,} characters": len(schema) > LONGEST_SCHEMA,
         }
-        return next(filter(problems.__getitem__, problems), "")
+        return next((told for told, is_so in problems.items() if is_so), "")
 
 
 @dataclass(frozen=True, slots=True)

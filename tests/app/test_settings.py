@@ -447,12 +447,12 @@ def test_whether_answers_go_on_by_themselves_is_chosen(
     workspace: ScriptableWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = open_page("settings")
-    assert app.toggle(key="resume-answers").value is False
-    app.toggle(key="resume-answers").set_value(True).run()
+    assert app.toggle(key="resume-switch").value is False
+    app.toggle(key="resume-switch").set_value(True).run()
     assert workspace.settings.resume
     assert json.loads((workspace.settings.data / "settings.json").read_text()) == {"resume": True}
-    assert open_page("settings").toggle(key="resume-answers").value is True
+    assert open_page("settings").toggle(key="resume-switch").value is True
     monkeypatch.setenv("AGENTKIT_RESUME", "0")
     fixed = open_page("settings")
-    assert fixed.toggle(key="resume-answers").disabled
+    assert fixed.toggle(key="resume-switch").disabled
     assert any("which wins over a choice here" in one.value for one in fixed.caption)

@@ -9,7 +9,6 @@ from agentkit.core.intervals import Verdict
 from agentkit.retrieval.evaluation.comparing import (
     compare,
     find_intervals,
-    list_worse,
     pair_questions,
 )
 from agentkit.retrieval.evaluation.evaluation import scores
@@ -59,8 +58,6 @@ def test_a_change_is_called_what_it_is(changes: list[float], verdict: Verdict) -
     found = compare(before, after)
     assert found["ndcg_10"].verdict == verdict
     assert found["mrr_10"].verdict == "same"
-    worse = list_worse(before, after)
-    assert len(worse) == sum(change < 0 for change in changes)
 
 
 def test_a_change_in_words() -> None:

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter, itemgetter, sub
 
-from agentkit.core.intervals import SAME, Verdict, find_margin, judge
+from agentkit.core.intervals import Verdict, find_margin, judge
 from agentkit.retrieval.store.questions import QuestionResult
 
 
@@ -23,9 +22,8 @@ def _read_hit(result: QuestionResult) -> float:
 
 def _measure_recall(depth: int, result: QuestionResult) -> float:
     """The share of the expected documents that are among so many."""
-    within = range(1, depth + 1)
-    is_found = list(map(within.__contains__, result.ranks.values()))
-    return is_found.count(True) / len(is_found)
+    found = sum(rank is not None and rank <= depth for rank in result.ranks.values())
+    return found / len(result.ranks)
 
 
 _RECIPROCALS: Mapping[int | None, float] = {rank: 1 / rank for rank in range(1, 11)}
@@ -36,7 +34,8 @@ def _measure_reciprocal_rank(result: QuestionResult) -> float:
     return _RECIPROCALS.get(result.best_rank, 0.0)
 
 
-SCORES: Mapping[str, Callable[[QuestionResult], float]] = {
+Score = Callable[[QuestionResult], float]
+SCORES: Mapping[str, Score] = {
     "ndcg_10": _read_ndcg,
     "recall_1": partial(_measure_recall, 1),
     "recall_5": partial(_measure_recall, 5),
@@ -77,9 +76,7 @@ class Difference:
 
 def find_intervals(results: Sequence[QuestionResult]) -> dict[str, Interval]:
     """The interval of each figure; there is at least one result."""
-    scored = map(partial(_score_all, results), SCORES.values())
-    intervals = map(_to_interval, scored)
-    return dict(zip(SCORES, intervals, strict=True))
+    return {name: _to_interval([score(one) for one in results]) for name, score in SCORES.items()}
 
 
 def compare(
@@ -87,56 +84,22 @@ def compare(
 ) -> dict[str, Difference]:
     """How each figure changed from one measurement to the other, by the words of the questions."""
     old, new = pair_questions(before, after)
-    scores = SCORES.values()
-    earlier = map(partial(_score_all, old), scores)
-    later = map(partial(_score_all, new), scores)
-    differences = map(_to_difference, earlier, later)
-    return dict(zip(SCORES, differences, strict=True))
-
-
-def list_worse(
-    before: Sequence[QuestionResult], after: Sequence[QuestionResult]
-) -> list[QuestionResult]:
-    """What came of those questions whose nDCG@10 fell, that which fell most first."""
-    pairs = list(zip(*pair_questions(before, after), strict=True))
-    worse = list(filter(_is_worse, pairs))
-    worse.sort(key=_fall)
-    return list(map(_LATER, worse))
+    return {name: _find_difference(old, new, score) for name, score in SCORES.items()}
 
 
 def pair_questions(
     before: Sequence[QuestionResult], after: Sequence[QuestionResult]
 ) -> tuple[list[QuestionResult], list[QuestionResult]]:
     """What came of the questions that are in both, before and after, in the order of the second."""
-    known = dict(zip(map(_WORDS, before), before, strict=True))
+    known = {one.question: one for one in before}
     later = [one for one in after if one.question in known]
-    earlier = list(map(known.__getitem__, map(_WORDS, later)))
-    return earlier, later
+    return [known[one.question] for one in later], later
 
 
-_Pair = tuple[QuestionResult, QuestionResult]
-_WORDS: Callable[[QuestionResult], str] = attrgetter("question")
-_LATER: Callable[[_Pair], QuestionResult] = itemgetter(1)
-
-
-def _fall(pair: _Pair) -> float:
-    """By which nDCG@10 changed; below 0 where it fell."""
-    old, new = pair
-    return new.ndcg_10 - old.ndcg_10
-
-
-def _is_worse(pair: _Pair) -> bool:
-    return _fall(pair) < -SAME
-
-
-def _score_all(
-    results: Sequence[QuestionResult], score: Callable[[QuestionResult], float]
-) -> list[float]:
-    return list(map(score, results))
-
-
-def _to_difference(earlier: Sequence[float], later: Sequence[float]) -> Difference:
-    changes = list(map(sub, later, earlier))
+def _find_difference(
+    old: Sequence[QuestionResult], new: Sequence[QuestionResult], score: Score
+) -> Difference:
+    changes = [score(later) - score(earlier) for earlier, later in zip(old, new, strict=True)]
     return Difference(_to_interval(changes), judge(changes))
 
 

@@ -83,7 +83,7 @@ def draw_collections(key: str, first: str = "") -> str | None:
     names = list(map(attrgetter("name"), found))
     if not names:
         return None
-    names.sort(key=first.__ne__)  # the others stay in their order
+    names.sort(key=lambda name: name != first)  # the others stay in their order
     chosen: str = st.selectbox("Collection", names, key=key)
     return chosen
 

@@ -20,12 +20,10 @@ from agentkit.ledger.evaluations.results import (
     find_team,
     measure_score,
 )
-from agentkit.ledger.export import table_csv
-from agentkit.retrieval.names import file_name
 from agentkit.retrieval.store.questions import QuestionSet
 from agentkit.ui.evaluations import choosing, words
 from agentkit.ui.evaluations.beside import draw_way
-from agentkit.ui.shared import state
+from agentkit.ui.shared import downloads, state
 from agentkit.ui.text import figures, markdown, times
 
 if TYPE_CHECKING:
@@ -302,7 +300,7 @@ def _draw_table(chosen: QuestionSet, frame: pandas.DataFrame, key: str) -> int |
             "Time": columns.NumberColumn(format="%+.1f s" if is_compared else "%.1f s"),
         },
     )
-    draw_export(key, f"{chosen.name} by question", frame)
+    downloads.draw_csv(f"{chosen.name} by question", frame, key=key)
     rows: list[int] = shown.selection.rows
     return rows[0] if rows and rows[0] < len(frame) else None
 
@@ -360,7 +358,7 @@ def _draw_history(
             "Time": columns.NumberColumn(format="%.1f s"),
         },
     )
-    draw_export("evaluations", f"{chosen.name} evaluations", frame)
+    downloads.draw_csv(f"{chosen.name} evaluations", frame, key="evaluations")
 
 
 def to_history(history: Sequence[Evaluation], numbers: Mapping[str, int]) -> pandas.DataFrame:
@@ -393,17 +391,3 @@ def to_history(history: Sequence[Evaluation], numbers: Mapping[str, int]) -> pan
             }
         )
     return pandas.DataFrame(rows)
-
-
-def draw_export(key: str, name: str, frame: pandas.DataFrame) -> None:
-    """A table as a file."""
-    st.download_button(
-        "Export CSV",
-        lambda: table_csv(frame),
-        file_name=file_name(name, ".csv"),
-        mime="text/csv",
-        key=f"export-{key}",
-        icon=":material/download:",
-        on_click="ignore",
-        type="tertiary",
-    )

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Literal
 import streamlit as st
 
 from agentkit.errors import AgentkitError
-from agentkit.ledger.export import table_csv
 from agentkit.retrieval.evaluation.comparing import Difference
-from agentkit.retrieval.names import file_name
 from agentkit.retrieval.store.questions import Measurement, QuestionResult, QuestionSet
 from agentkit.ui.lab import parts, worth
 from agentkit.ui.lab.worth import NAMES
-from agentkit.ui.shared import state
+from agentkit.ui.shared import downloads, state
 from agentkit.ui.text import figures, times
 
 if TYPE_CHECKING:
@@ -171,7 +169,7 @@ def _draw_table(
             "Questions": columns.NumberColumn(format="localized"),
         },
     )
-    _draw_export("measurements", f"{chosen.name} measurements", frame)
+    downloads.draw_csv(f"{chosen.name} measurements", frame, key="measurements")
 
 
 def table(
@@ -246,7 +244,7 @@ def _draw_questions(chosen: QuestionSet, base: Measurement | None, other: Measur
             },
         )
         st.caption("The rank is that of the first expected document, by its best passage.")
-        _draw_export("by-question", f"{chosen.name} by question", frame)
+        downloads.draw_csv(f"{chosen.name} by question", frame, key="by-question")
 
 
 def by_question(
@@ -319,16 +317,3 @@ def _versions(collections: set[str]) -> dict[str, str]:
                 + (f", overlap {figures.count(one.version.overlap)}" if one.version.overlap else "")
             )
     return found
-
-
-def _draw_export(key: str, name: str, frame: pandas.DataFrame) -> None:
-    st.download_button(
-        "Export CSV",
-        lambda: table_csv(frame),
-        file_name=file_name(name, ".csv"),
-        mime="text/csv",
-        key=f"export-{key}",
-        icon=":material/download:",
-        on_click="ignore",
-        type="tertiary",
-    )

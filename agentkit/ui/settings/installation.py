@@ -18,7 +18,7 @@ from agentkit.teams.own_tools import load_tools
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures, markdown, times
 
-_RESUME, _FOLLOWUPS, _FETCHING = "resume-answers", "followups-choice", "fetch-pages"
+_FOLLOWUPS = "followups-choice"
 _WAYS = {"off": "Off", "headings": "From headings", "model": "Drafted by the model"}
 _PACKAGES = ("streamlit", "duckdb", "torch", "hnswlib", "tantivy", "openai", "pypdfium2")
 
@@ -64,42 +64,37 @@ def _draw_tool(name: str, effects: str | None, allowed: AllowedTools | None) -> 
 
 def draw_fetching() -> None:
     """Whether agents may fetch pages of the web."""
-    given = origins().get("fetch_pages")
-    st.session_state[_FETCHING] = state.workspace().settings.fetch_pages
-    st.toggle(
+    _draw_switch(
+        "fetch_pages",
         "Agents may fetch pages of the public web",
-        key=_FETCHING,
-        on_change=_keep_fetching,
-        disabled=given is not None,
-        help="With the tool fetch_page, in teams that you give it to; you are asked before each"
+        "With the tool fetch_page, in teams that you give it to; you are asked before each"
         " address. Private addresses and this machine are refused.",
     )
-    if given:
-        st.caption(f"Set by {markdown.literal(given)}, which wins over a choice here.")
-
-
-def _keep_fetching() -> None:
-    _keep("fetch_pages", st.session_state[_FETCHING] or None)
 
 
 def draw_resuming() -> None:
     """Whether answers that broke off when the app was closed go on by themselves."""
-    given = origins().get("resume")
-    st.session_state[_RESUME] = state.workspace().settings.resume
-    st.toggle(
+    _draw_switch(
+        "resume",
         "Go on by itself with answers that broke off when the app was closed",
-        key=_RESUME,
-        on_change=_keep_resuming,
-        disabled=given is not None,
-        help="At the next start, once for each answer. Otherwise *Continue* below it does that."
+        "At the next start, once for each answer. Otherwise *Continue* below it does that."
         " What waits for you waits on in any case.",
+    )
+
+
+def _draw_switch(name: str, label: str, about: str) -> None:
+    """A setting that is on or off, unless the environment says which."""
+    given, key = origins().get(name), f"{name}-switch"
+    st.session_state[key] = getattr(state.workspace().settings, name)
+    st.toggle(
+        label,
+        key=key,
+        on_change=lambda: _keep(name, st.session_state[key] or None),
+        disabled=given is not None,
+        help=about,
     )
     if given:
         st.caption(f"Set by {markdown.literal(given)}, which wins over a choice here.")
-
-
-def _keep_resuming() -> None:
-    _keep("resume", st.session_state[_RESUME] or None)
 
 
 def _keep(name: str, value: str | bool | None) -> None:

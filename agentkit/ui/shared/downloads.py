@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import quote
 
 import streamlit as st
@@ -23,6 +23,11 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from agentkit.errors import AgentkitError
+from agentkit.ledger.export import table_csv
+from agentkit.retrieval import names
+
+if TYPE_CHECKING:
+    import pandas
 
 _MOST = 1_000
 """Links that work at a time; those of pages that were left long ago end first."""
@@ -55,6 +60,20 @@ def draw_link(label: str, make: Callable[[], BinaryIO], file_name: str, *, key: 
             _offers.popitem(last=False)
     # Relative to the page, so that it is right below a base path too.
     st.link_button(label, f"download/{token}", icon=":material/download:", key=f"download-{key}")
+
+
+def draw_csv(name: str, frame: pandas.DataFrame, *, key: str) -> None:
+    """A button for a small table as a CSV file of that name."""
+    st.download_button(
+        "Export CSV",
+        lambda: table_csv(frame),
+        file_name=names.file_name(name, ".csv"),
+        mime="text/csv",
+        key=f"export-{key}",
+        icon=":material/download:",
+        on_click="ignore",
+        type="tertiary",
+    )
 
 
 async def send(request: Request) -> Response:
