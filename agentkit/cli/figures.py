@@ -39,6 +39,8 @@ By = Literal[
     "collection",
     "status",
 ]
+_NO_CALL = "No model was called yet; ask something with `python -m agentkit ask QUESTION`."
+_NARROWED_TO_NOTHING = "No calls are like that; choose more days, or other filters."
 _USAGE = ("calls", "failed", "tokens in", "tokens out", "cost", "unpriced", "median s", "95 % s")
 
 
@@ -88,7 +90,6 @@ def usage(
     ] = None,
 ) -> None:
     """Show calls, tokens, cost and time: what the usage page shows, with its filters."""
-
     if sql:
         usage_sql.put_answer(context, sql, form, out)
         return
@@ -118,7 +119,7 @@ def usage(
         put_table([by, *_USAGE], [*cells, _to_cells("total", found.totals)], numbers=_USAGE)
         note(_describe_times(found.sums))
     else:
-        note("No model was called yet; ask something with `python -m agentkit ask QUESTION`.")
+        note(_NARROWED_TO_NOTHING if first or last or any(named.values()) or owner else _NO_CALL)
 
 
 def _make_filter(
@@ -218,7 +219,7 @@ def _to_cells(title: str, totals: Totals) -> list[str]:
     about = "~" if totals.estimated else ""
     has_cost = totals.cost is not None or totals.unpriced
     return [
-        title,
+        title or "(none)",
         f"{totals.calls:,}",
         f"{totals.failed:,}",
         f"{about}{totals.prompt_tokens:,}",

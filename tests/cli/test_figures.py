@@ -160,6 +160,8 @@ def test_numbers_stay_numbers_in_csv() -> None:
 def test_an_empty_ledger(cli: Cli) -> None:
     assert cli("usage", "--json").json["rows"] == []
     assert "No model was called yet" in cli("usage").err
+    for narrowed in (["--status", "failed"], ["--days", "1"], ["--owner", "me"]):
+        assert "choose more days, or other filters" in cli("usage", *narrowed).err
     assert cli("runs", "--json").json == {"runs": []}
     assert "Nothing was run yet" in cli("runs").err
 
