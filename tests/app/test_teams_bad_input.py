@@ -137,3 +137,12 @@ def test_a_team_of_an_older_agentkit_has_what_came_since(workspace: ScriptableWo
     click(app, f"open-{team.id}")
     assert app.number_input(key=f"team-{team.id}-0-flow-max_round").value == 16
     assert forms_drafts.open_draft(team.id).document == kept.document
+
+
+def test_an_address_of_a_team_that_is_not_there_is_told_below_a_title(
+    workspace: ScriptableWorkspace,
+) -> None:
+    app = open_page("teams", team="own:nowhere")
+    assert [one.value for one in app.title] == ["Teams"]
+    assert len(app.warning) == 1
+    assert "All teams" in [one.label for one in app.button]

@@ -70,6 +70,7 @@ def draw_editor(team_id: str) -> None:
     try:
         draft = drafts.open_draft(team_id)
     except NotFound as error:
+        state.page_head("Teams", "The team of this address is not here.")
         st.warning(markdown.literal(str(error)), icon=":material/warning:")
         return
     state.page_head(markdown.literal(draft.name), _describe(draft))

@@ -41,14 +41,14 @@ def draw_bill(view: View) -> None:
     saved = buckets.find_saved(ledger, calls, find_rates, price, to_usage)
     costs = {
         "Per question": buckets.cost_questions(ledger, calls),
-        "Per answer with evidence": buckets.cost_evidence(ledger, calls),
+        "Per cited answer": buckets.cost_evidence(ledger, calls),
         "Per document": buckets.cost_documents(ledger, calls),
     }
     with st.grid(5, min_column_width=150, gap="small", key="bill-figures"):
         for name, cost in costs.items():
-            st.metric(name, _describe_each(cost), help=_describe_all(cost))
-        st.metric("Cache hit rate", _describe_hits(tokens), help=_ABOUT_HITS)
-        st.metric("Caches saved", _describe_saved(saved), help=_explain_saved(saved))
+            st.metric(name, _describe_each(cost), help=_describe_all(cost), border=True)
+        st.metric("Cache hit rate", _describe_hits(tokens), help=_ABOUT_HITS, border=True)
+        st.metric("Caches saved", _describe_saved(saved), help=_explain_saved(saved), border=True)
     worth = buckets.price_buckets(ledger, calls, find_rates)
     _draw_buckets(tokens, worth)
     _draw_difference(queries.totals(ledger, calls), worth)
