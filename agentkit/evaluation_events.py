@@ -25,6 +25,16 @@ class EvaluationBegan:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionBegan:
+    """A team is asked one of them; `QuestionTried` tells its end."""
+
+    number: int
+    """Its place in the set, from 1."""
+    run_id: str
+    """The run that answers it."""
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionTried:
     """A team was asked one of them, in a run of its own; each is told once it has ended."""
 

@@ -10,6 +10,7 @@ from agentkit.code_events import CodeBegan as CodeBegan
 from agentkit.code_events import CodeOutput as CodeOutput
 from agentkit.code_events import CodeRan as CodeRan
 from agentkit.evaluation_events import EvaluationBegan as EvaluationBegan
+from agentkit.evaluation_events import QuestionBegan as QuestionBegan
 from agentkit.evaluation_events import QuestionDrafted as QuestionDrafted
 from agentkit.evaluation_events import QuestionTried as QuestionTried
 from agentkit.event_values import CallStatus as CallStatus
@@ -462,6 +463,7 @@ Event = (
     | SpeakerSelected
     | ParameterRefused
     | EvaluationBegan
+    | QuestionBegan
     | QuestionTried
     | QuestionDrafted
     | ChatEnded

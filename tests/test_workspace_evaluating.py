@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agentkit.errors import ConfigError, NotFound, WrongArgument
+from agentkit.ledger import queries
 from agentkit.ledger.evaluations.results import Evaluation, measure_score
 from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.store import utc_now
@@ -190,6 +191,72 @@ def test_what_was_answered_before_a_restart_is_kept(
         found = workspace.evaluations.one(owner, run.id)
         assert found.state == "interrupted"
         assert [one.question for one in found.results] == ["How long is the Danube?"]
+
+
+def speak_twice(body: dict[str, Any]) -> Answer:
+    """What the two conversations of a queue say."""
+    asked = body["messages"][0]["content"] + body["messages"][-1]["content"]
+    return Answer("It is short." if "hot is tea" in asked else "It is long.")
+
+
+def is_second_call(body: dict[str, Any]) -> bool:
+    """Whether it is the other conversation about tea, which is told what came of the first."""
+    return "It is short." in json.dumps(body)
+
+
+@pytest.mark.parametrize("how", ["restart", "stop"])
+def test_an_evaluation_goes_on_without_paying_twice(
+    settings: Settings, tmp_path: Path, owner: str, server: OpenAIServer, how: str
+) -> None:
+    """Its first question was answered, its second had made one of two calls."""
+
+    def script(body: dict[str, Any]) -> Answer:
+        answer = speak_twice(body)
+        return replace(answer, halt_after=0) if is_second_call(body) else answer
+
+    server.script = script
+    with opened(settings, FakeEmbedder(), "here") as workspace:
+        fill(workspace, tmp_path)
+        team = save(workspace, drafts.queue())
+        run = workspace.evaluate_team(owner, team, SET, at_once=1)
+        until_asked(server, 4)
+        with pytest.raises(ConfigError, match="goes on still"):
+            workspace.resume_evaluation(owner, run.id)
+        if how == "stop":
+            run.stop()
+            assert run.wait(60)
+    server.script = speak_twice
+    with opened(settings, FakeEmbedder(), "here") as workspace:
+        left = workspace.evaluations.one(owner, run.id)
+        assert (left.is_whole, len(left.results)) == (False, 1)
+        found = workspace.resume_evaluation(owner, run.id).result()
+        assert (found.state, found.is_whole, found.results[0]) == (
+            "finished",
+            True,
+            left.results[0],
+        )
+        assert len(server.chats) == 2 * len(QUESTIONS) + 1  # the call that nobody replied to
+        assert [one.calls for one in found.results] == [2, 3, 2, 2]
+        assert [one.run_id for one in workspace.evaluations.history(owner)] == [found.run_id]
+        _, second, *_ = found.results
+        assert queries.find_resumed(workspace.ledger, owner, second.run_id)
+        for run_id in (run.id, found.run_id):
+            with pytest.raises(ConfigError, match=r"already|All questions"):
+                workspace.resume_evaluation(owner, run_id)
+
+
+def test_a_set_that_has_changed_is_not_gone_on_with(
+    workspace: Workspace, owner: str, server: OpenAIServer
+) -> None:
+    halt(server, "How hot is tea?")
+    run = workspace.evaluate_team(owner, save(workspace, drafts.retrieve_chat()), SET, at_once=1)
+    until_asked(server, 2)
+    run.stop()
+    assert run.wait(60)
+    [known] = workspace.library.questions.sets(owner)
+    workspace.library.questions.replace_questions(owner, known.id, QUESTIONS[1:])
+    with pytest.raises(ConfigError, match="has changed since then"):
+        workspace.resume_evaluation(owner, run.id)
 
 
 BOOK = '''

@@ -54,6 +54,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "ingest_url",
         "promote_version",
         "remove_discarded",
+        "resume_evaluation",
         "retry",
         "run_again",
     ),

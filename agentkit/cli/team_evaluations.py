@@ -12,6 +12,7 @@ from agentkit.cli.store import follow, open_workspace
 from agentkit.cli.teams import find_key
 from agentkit.events import QuestionTried
 
+_HOW_TO_GO_ON = "If it breaks off, `team eval --go-on {run}` goes on with it."
 if TYPE_CHECKING:
     from agentkit.ledger.evaluations.results import Evaluation
     from agentkit.workspace import Workspace
@@ -21,10 +22,10 @@ def evaluate_team(
     context: typer.Context,
     team: Annotated[
         str, typer.Argument(metavar="TEAM", help="The id of a team, or the name of one of yours.")
-    ],
+    ] = "",
     set_name: Annotated[
         str, typer.Argument(metavar="SET", help="The name of a question set of the retrieval lab.")
-    ],
+    ] = "",
     collection: Annotated[
         str, typer.Option(help="Where is looked; by default what the set was made for.")
     ] = "",
@@ -33,22 +34,45 @@ def evaluate_team(
     beside: Annotated[
         str, typer.Option("--with", help="The id of an earlier evaluation to compare it with.")
     ] = "",
+    go_on: Annotated[
+        str,
+        typer.Option(
+            metavar="ID",
+            help=(
+                "Go on with this evaluation, which broke off or was stopped, in place of TEAM and"
+                " SET: what was answered is not asked or paid for again."
+            ),
+        ),
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Put a question set to a team: how many citations are right, tokens, cost and time."""
+    _check_given(team, set_name, go_on)
     with open_workspace(context) as workspace:
         owner = workspace.settings.owner
-        key = find_key(workspace, team)
         before = workspace.evaluations.one(owner, beside) if beside else None
-        _tell_forecast(workspace, key, set_name, model)
-        run = workspace.evaluate_team(
-            owner, key, set_name, collection=collection, model_id=model, at_once=at_once
-        )
+        if go_on:
+            run = workspace.resume_evaluation(owner, go_on)
+        else:
+            key = find_key(workspace, team)
+            _tell_forecast(workspace, key, set_name, model)
+            run = workspace.evaluate_team(
+                owner, key, set_name, collection=collection, model_id=model, at_once=at_once
+            )
+        note(_HOW_TO_GO_ON.format(run=run.id))
         found = follow(run, {QuestionTried: _tell_progress})
     if as_json:
         put_json(_to_json(found, before))
         return
     _put(found, before)
+
+
+def _check_given(team: str, set_name: str, go_on: str) -> None:
+    """Either names what is to be asked, and of whom."""
+    if go_on and team:
+        raise typer.BadParameter("give either TEAM and SET, or --go-on ID")
+    if not go_on and not set_name:
+        raise typer.BadParameter("give TEAM and SET, or --go-on ID")
 
 
 def _tell_forecast(workspace: Workspace, key: str, set_name: str, model: str) -> None:

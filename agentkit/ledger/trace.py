@@ -344,6 +344,7 @@ _READ: dict[type[Any], Callable[[_Reader, Recorded, Any], None]] = {
     events.ReplyParsed: _read_parsed,
     events.DocumentDone: _read_document,
     events.EvaluationBegan: partial(_read_point, "note", "set_name", "team_name"),
+    events.QuestionBegan: partial(_read_point, "note", "run_id", "number"),
     events.QuestionTried: _read_tried,
     events.QuestionDrafted: partial(_read_point, "note", "question", "document"),
     events.MessageSent: partial(_read_point, "message", "content", "sender"),

@@ -20,6 +20,7 @@ from agentkit.events import (
     Event,
     HumanInputRequested,
     ModelReplied,
+    QuestionBegan,
     QuestionTried,
     Retrieved,
 )
@@ -40,6 +41,12 @@ from agentkit.teams import Answer, Question, Team
 from agentkit.teams.built.calls import Range, estimate_calls
 from agentkit.workspace.team_shelf import TeamShelf
 from agentkit.workspace.trying import Bench, Terms, ask_alone
+from agentkit.workspace.unfinished import (
+    TakenUp,
+    Unfinished,
+    find_unfinished,
+    take_up,
+)
 
 
 class Place(Bench, Protocol):
@@ -98,6 +105,8 @@ class Setting:
     model_id: str
     questions: Sequence[Known]
     at_once: int
+    before: Unfinished | None = None
+    """The evaluation that broke off and is gone on with."""
 
 
 def prepare(
@@ -133,6 +142,27 @@ def prepare(
     return Setting(team, chosen.id, chosen.name, name, model.id, questions, at_once)
 
 
+def prepare_rest(workspace: Place, owner: str, run_id: str) -> Setting:
+    """What is left of an evaluation that broke off or was stopped; raises NotFound, and ConfigError
+    where it cannot be gone on with.
+    """
+    before = find_unfinished(workspace.ledger, workspace.evaluations, owner, run_id)
+    began = before.evaluation.began
+    library = workspace.library
+    chosen = library.questions.one(owner, began.set_id)
+    setting = prepare(
+        workspace,
+        owner,
+        began.team_id,
+        chosen.name,
+        collection=began.collection,
+        model_id=began.model_id,
+        at_once=began.at_once,
+    )
+    before.check_questions(setting.questions)
+    return replace(setting, before=before)
+
+
 def evaluate(workspace: Place, owner: str, setting: Setting) -> Run[Evaluation]:
     """Put the questions to the team, so many at the same time.
 
@@ -144,6 +174,10 @@ def evaluate(workspace: Place, owner: str, setting: Setting) -> Run[Evaluation]:
         run = runs.current()
         assert run is not None  # started below
         bus.emit(_begin(setting))
+        if setting.before is not None:
+            _tell_again(setting.before)
+            run.flush()
+            workspace.ledger.replace_run(setting.before.run, run.key)
         _ask_all(setting, lambda number, known: _ask(workspace, owner, setting, number, known))
         run.flush()
         state = "stopped" if run.stopping else "finished"  # as it will stand in a moment
@@ -157,6 +191,7 @@ def evaluate(workspace: Place, owner: str, setting: Setting) -> Run[Evaluation]:
         ledger=workspace.ledger,
         size=len(setting.questions),
         team=setting.team.id,
+        resumes=setting.before.run.id if setting.before else "",
     )
 
 
@@ -179,12 +214,26 @@ def _begin(setting: Setting) -> EvaluationBegan:
     )
 
 
+def _tell_again(before: Unfinished) -> None:
+    """What came of the questions that were asked, and which runs have begun to answer others."""
+    for tried in before.told.values():
+        bus.emit(tried)
+    for number, run_id in before.begun.items():
+        bus.emit(QuestionBegan(number, run_id))
+
+
 def _ask_all(setting: Setting, ask: Callable[[int, Known], None]) -> None:
-    """Ask each, in threads that work in this run."""
+    """Ask each that was not asked before, in threads that work in this run."""
+    told = setting.before.told if setting.before else {}
+    left = [
+        (number, known)
+        for number, known in enumerate(setting.questions, start=1)
+        if number not in told
+    ]
     with ThreadPoolExecutor(setting.at_once, "agentkit-evaluation") as pool:
         asked = [
             pool.submit(contextvars.copy_context().run, ask, number, known)
-            for number, known in enumerate(setting.questions, start=1)
+            for number, known in left
         ]
     for one in asked:
         one.result()
@@ -197,16 +246,33 @@ def _ask(workspace: Place, owner: str, setting: Setting, number: int, known: Kno
         return
     question = Question(known.text, setting.collection, setting.team.id, setting.model_id)
     tried = QuestionTried(number, known.text, dict(known.expected))
+    begun = setting.before.begun.get(number, "") if setting.before else ""
+    taken_up = take_up(workspace.ledger, owner, begun)
+    terms = _TERMS if taken_up is None else _go_on(taken_up)
     try:
-        run = ask_alone(workspace, owner, setting.team, question, _TERMS)
+        run = ask_alone(workspace, owner, setting.team, question, terms)
     except AgentkitError as error:
         bus.emit(_fail(tried, error))
         return
+    _tell_begun(number, run)
     with signal.on_stop(run.stop):
         run.wait()
     if not isinstance(run.error, Stopped):
         took = queries.of_runs(workspace.ledger, owner, [run.id]).get(run.id, Totals())
-        bus.emit(_tell(tried, run, took))
+        told = _tell(tried, run, took)
+        earlier_s = taken_up.seconds if taken_up else 0.0
+        bus.emit(replace(told, seconds=told.seconds + earlier_s))
+
+
+def _go_on(taken_up: TakenUp) -> Terms:
+    return replace(_TERMS, resumes=taken_up.run_id, recording=taken_up.recording)
+
+
+def _tell_begun(number: int, run: Run[Answer]) -> None:
+    """Stored at once, so that this run is found again, whatever happens."""
+    bus.emit(QuestionBegan(number, run.id))
+    if around := runs.current():
+        around.flush()
 
 
 def _fail(tried: QuestionTried, error: BaseException) -> QuestionTried:

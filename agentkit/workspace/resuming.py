@@ -44,14 +44,24 @@ class BrokenOff:
         something new; with the `change` of one that began from a finished one.
         """
 
-        def take_over() -> None:
-            if run := runs.current():
-                ledger.replace_run(self.run, run.key)
+        return make_recording(ledger, self.run, self.events, self.root, change)
 
-        def read_request(call_id: str) -> list[dict[str, object]]:
-            return ledger.request_of(self.run.owner, call_id).messages
 
-        return Recording(self.events, self.root, take_over, read_request, change)
+def make_recording(
+    ledger: Ledger, before: RunKey, events: list[Event], root: str, change: Change | None = None
+) -> Recording:
+    """What is served of the run `before` to the one that goes on with it, and stands for it then;
+    `root` is the id of the first run.
+    """
+
+    def take_over() -> None:
+        if run := runs.current():
+            ledger.replace_run(before, run.key)
+
+    def read_request(call_id: str) -> list[dict[str, object]]:
+        return ledger.request_of(before.owner, call_id).messages
+
+    return Recording(events, root, take_over, read_request, change)
 
 
 def find_broken_off(ledger: Ledger, owner: str, run_id: str) -> BrokenOff:

@@ -86,6 +86,18 @@ class TeamRuns:
         )
         return evaluating.evaluate(self, owner, setting)
 
+    def resume_evaluation(self, owner: str, run_id: str) -> Run[Evaluation]:
+        """Go on with an evaluation that broke off or was stopped: with the questions that are not
+        answered yet, and of those that were being answered with what was not done yet.
+
+        What was done is neither done nor paid for again, and the new evaluation takes the place of
+        the other. Raises NotFound, and ConfigError for what cannot be gone on with.
+        """
+        from agentkit.workspace import evaluating
+
+        setting = evaluating.prepare_rest(self, owner, run_id)
+        return evaluating.evaluate(self, owner, setting)
+
     def forecast_evaluation(
         self, owner: str, team_id: str, set_name: str, model_id: str = ""
     ) -> Expected:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from agentkit import runs
 from agentkit.core import bus
+from agentkit.core.replay import Recording
 from agentkit.ledger import Ledger
 from agentkit.ledger.bill.bill import Bill
 from agentkit.llm import Model
@@ -80,6 +81,10 @@ class Terms:
     """What speaks for every model; None for the models themselves."""
     is_attended: bool = True
     """Whether somebody is there who can be asked; else nobody ever answers."""
+    resumes: str = ""
+    """The id of the run that broke off and is gone on with."""
+    recording: Recording | None = None
+    """What that had completed."""
 
 
 def ask_alone(
@@ -119,12 +124,15 @@ def ask_alone(
         purse = workspace.bill.purse(owner, run_id=run.id)
         with limited(limit, Limit(), Used()), budgeted(purse), bus.listening(task.hear):
             try:
-                return asked_team.work(task)
+                answer = asked_team.work(task)
             except Exception as error:
                 say_end(run, task, asked_team, error)
                 raise
             finally:
                 kernels.remove(settings.data, run.id)
+        if terms.recording is not None:
+            terms.recording.go_live()  # also where all had been done already
+        return answer
 
     return runs.start(
         work,
@@ -133,4 +141,6 @@ def ask_alone(
         owner=owner,
         ledger=workspace.ledger,
         team="" if asked_team.id == KIND else asked_team.id,
+        resumes=terms.resumes,
+        recording=terms.recording,
     )

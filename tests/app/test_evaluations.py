@@ -16,6 +16,7 @@ from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle, texts
 from tests.app.test_prompts import choose, click
 from tests.teams.built import drafts
+from tests.teams.evaluated import break_off
 
 SET = "Tea questions"
 QUESTIONS = [
@@ -97,6 +98,22 @@ def test_a_set_is_put_to_two_versions_and_compared(
     assert "No score differs" in shown or "too few to tell this from chance" in shown
     assert [one.began.team_id for one in kitchen.evaluations.history(OWNER)] == versions
     assert "as in its earlier evaluations" in shown
+
+
+def test_what_was_interrupted_goes_on_by_a_click(
+    kitchen: ScriptableWorkspace, versions: list[str]
+) -> None:
+    """Of its two questions one was answered when the app was closed."""
+    model = kitchen.script("For long.")
+    break_off(kitchen, OWNER, versions[0], "Kitchen", model.id)
+    app = open_view("Question sets")
+    shown = texts(app)
+    assert "was interrupted, as the app ended: 1 of 2 questions answered." in shown
+    click(app, next(one.key for one in app.button if one.label == "Go on with 1 question"))
+    settle(app)
+    [found] = kitchen.evaluations.history(OWNER)
+    assert [one.answer for one in found.results] == ["Steeped at 80 degrees [1].", "For long."]
+    assert "was interrupted" not in texts(app)
 
 
 def test_without_a_set_the_way_to_one_is_shown(kitchen: ScriptableWorkspace) -> None:

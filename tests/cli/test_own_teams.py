@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from agentkit.retrieval import Question
 from agentkit.settings import load_settings
 from tests.cli.conftest import Cli
 from tests.cli.program import open_with_fake
-from tests.servers.openai_server import OpenAIServer, answer_from_passages
+from tests.servers.openai_server import Answer, OpenAIServer, answer_from_passages
 from tests.teams.built import drafts
 
 
@@ -78,8 +80,45 @@ def test_a_set_is_put_to_a_team_and_compared(cli: Cli, papers: Path, tmp_path: P
     assert "deep" not in cli("team", "eval", "answer", "None such").out
 
 
-def _make_set() -> None:
+@pytest.mark.usefixtures("model")
+def test_an_evaluation_that_was_stopped_goes_on(
+    cli: Cli, papers: Path, tmp_path: Path, server: OpenAIServer
+) -> None:
+    cli("ingest", papers)
+    _make_set("How long is its garden?")
+    key = cli("team", "import", write(tmp_path / "tea.json", "Tea readers")).out.strip()
+    left = _break_off(server, key)
+    whole = cli("team", "eval", "--go-on", left, "--json")
+    assert "If it breaks off, `team eval --go-on" in whole.err
+    assert (whole.json["state"], len(whole.json["questions"])) == ("finished", 2)
+    assert len(server.chats) == whole.json["sums"]["calls"]
+    assert "gone on with already" in cli("team", "eval", "--go-on", left).err
+    assert cli("team", "eval", key, "Ours", "--go-on", left).code == 2
+    assert cli("team", "eval", key).code == 2
+
+
+def _break_off(server: OpenAIServer, team: str) -> str:
+    """An evaluation that is stopped while its second question waits for a reply."""
+
+    def script(body: dict[str, Any]) -> Answer:
+        answer = answer_from_passages(body)
+        return replace(answer, halt_after=0) if "its garden" in json.dumps(body) else answer
+
+    server.script = script
     workspace = open_with_fake(load_settings())
-    questions = [Question("How long is the warranty of the pump?", {"deep/pump.txt": 1})]
+    run = workspace.evaluate_team("local", team, "Ours", at_once=1)
+    while len(server.chats) < 2:
+        assert not run.wait(0.01)
+    run.stop()
+    assert run.wait(60)
+    workspace.close()
+    server.script = answer_from_passages
+    return run.id
+
+
+def _make_set(*more: str) -> None:
+    workspace = open_with_fake(load_settings())
+    asked = ["How long is the warranty of the pump?", *more]
+    questions = [Question(text, {"deep/pump.txt": 1}) for text in asked]
     workspace.library.questions.create("local", "Ours", "Documents", questions)
     workspace.close()

@@ -15,7 +15,7 @@ from typing import Literal, TypeVar
 
 from agentkit.errors import NotFound
 from agentkit.event_json import from_json
-from agentkit.events import EvaluationBegan, Event, QuestionTried
+from agentkit.events import EvaluationBegan, Event, QuestionBegan, QuestionTried
 from agentkit.ledger import run_list
 from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.run_list import RunFilter
@@ -159,6 +159,8 @@ class Evaluation:
     began: EvaluationBegan
     results: tuple[QuestionTried, ...] = ()
     """By question, as far as they were asked."""
+    begun: tuple[QuestionBegan, ...] = ()
+    """Of which questions runs began, in their order; of one that is gone on with, a newer one."""
 
     @property
     def sums(self) -> Sums:
@@ -183,12 +185,14 @@ class Evaluations:
 
     def history(self, owner: str, set_id: str = "", team_id: str = "") -> list[Evaluation]:
         """The evaluations with a set, by default all, newest first; of a team those of all its
-        versions. What was made before its first event was stored is left out.
+        versions. What was made before its first event was stored is left out, and what is gone on
+        with in another one.
         """
         chosen = RunFilter(owner, kinds=(KIND,))
         found = self._read(run_list.listed(self._ledger, chosen, limit=MOST))
         team = find_team(team_id)
-        return [one for one in found if one.is_of(set_id, team)]
+        whole = [one for one in found if one.state != "continued"]
+        return [one for one in whole if one.is_of(set_id, team)]
 
     def one(self, owner: str, run_id: str) -> Evaluation:
         """An evaluation by the id of its run; raises NotFound."""
@@ -206,7 +210,8 @@ class Evaluations:
         """The events of these runs that tell of evaluations, in their order."""
         rows = self._ledger.database.rows(
             """select run_id, kind, data::varchar as data from events
-            where list_contains(?, run_id) and kind in ('EvaluationBegan', 'QuestionTried')
+            where list_contains(?, run_id)
+            and kind in ('EvaluationBegan', 'QuestionBegan', 'QuestionTried')
             order by run_id, seq""",
             [list(run_ids)],
         )
@@ -227,7 +232,9 @@ def _make(run: RunTotals, told: Sequence[object]) -> Evaluation | None:
     if not began:
         return None
     results = sorted(_pick(told, QuestionTried), key=lambda one: one.number)
-    return Evaluation(run.id, run.state, run.started_at, run.finished_at, began[0], tuple(results))
+    begun = _pick(told, QuestionBegan)
+    times = (run.started_at, run.finished_at)
+    return Evaluation(run.id, run.state, *times, began[0], tuple(results), tuple(begun))
 
 
 def _pick(told: Sequence[object], kind: type[T]) -> list[T]:

@@ -21,7 +21,7 @@ from agentkit.ledger.evaluations.results import (
     measure_score,
 )
 from agentkit.retrieval.store.questions import QuestionSet
-from agentkit.ui.evaluations import choosing, words
+from agentkit.ui.evaluations import choosing, unfinished, words
 from agentkit.ui.evaluations.beside import draw_way
 from agentkit.ui.shared import downloads, state
 from agentkit.ui.text import figures, markdown, times
@@ -53,6 +53,7 @@ def draw_results(chosen: QuestionSet) -> None:
         st.caption("This set was put to no team yet.")
     if not history:
         return
+    unfinished.draw_unfinished(known)
     st.subheader("Results", anchor=False)
     shown = _choose_team(history)
     numbers = {one.run_id: len(history) - place for place, one in enumerate(history)}
@@ -87,7 +88,7 @@ def _choose_pair(
 
     def label(run_id: str) -> str:
         one = known[run_id]
-        return f"{numbers[run_id]}: {_name(one)}, {times.written(one.started_at)}"
+        return f"{numbers[run_id]}: {words.name_team(one.began)}, {times.written(one.started_at)}"
 
     for key in (_BASE, _OTHER):
         choosing.keep_known(key, list(known))
@@ -97,13 +98,6 @@ def _choose_pair(
             "Compared with it", list(known), 0, format_func=label, key=_OTHER, width=420
         )
     return (known[base] if base != other else None), known[other]
-
-
-def _name(found: Evaluation) -> str:
-    """The team with its version, as it was called then."""
-    _, _, version = found.began.team_id.partition(":")
-    numbered = f", version {version}" if version.isdecimal() else ""
-    return f"{found.began.team_name}{numbered}"
 
 
 def _draw_figures(base: Sums | None, other: Sums) -> None:
@@ -189,7 +183,7 @@ def _draw_differences(chosen: QuestionSet, base: Evaluation, other: Evaluation) 
         draw_way(base.run_id, "Run of the baseline")
         draw_way(other.run_id, "Run compared with it")
     if picked is not None:
-        _draw_pair(found.pairs[picked], _name(base), _name(other))
+        _draw_pair(found.pairs[picked], words.name_team(base.began), words.name_team(other.began))
 
 
 def _draw_alone(chosen: QuestionSet, other: Evaluation) -> None:
@@ -198,7 +192,7 @@ def _draw_alone(chosen: QuestionSet, other: Evaluation) -> None:
     draw_way(other.run_id)
     if picked is not None:
         with st.container(border=True):
-            _draw_answer(other.results[picked], _name(other))
+            _draw_answer(other.results[picked], words.name_team(other.began))
 
 
 def to_table(results: Sequence[QuestionTried]) -> pandas.DataFrame:
@@ -371,7 +365,7 @@ def to_history(history: Sequence[Evaluation], numbers: Mapping[str, int]) -> pan
         rows.append(
             {
                 "No.": numbers[one.run_id],
-                "Team": _name(one),
+                "Team": words.name_team(one.began),
                 "Score": sums.score,
                 "Citations right": f"{sums.right} of {sums.cited}",
                 "Documents found": f"{sums.recall:.0%}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agentkit.core.intervals import FEWEST, Verdict
+from agentkit.events import EvaluationBegan
 from agentkit.ledger.evaluations.differences import Differences
 from agentkit.ledger.evaluations.results import Basis, Evaluation, Expected, Sums
 from agentkit.ledger.queries import Totals
@@ -35,6 +36,14 @@ _BASES: Mapping[Basis, str] = {
     "chats": "as in your chats",
     "team": "by the limits of the team",
 }
+
+
+def name_team(began: EvaluationBegan) -> str:
+    """The team with its version, as it was called then."""
+    _, _, version = began.team_id.partition(":")
+    if not version.isdecimal():
+        return began.team_name
+    return f"{began.team_name}, version {version}"
 
 
 def tell_calls(expected: Expected) -> str:

@@ -20,6 +20,7 @@ _OF: dict[type[Any], Kind[Any]] = {
     events.Noted: run.Note(),
     events.ParameterRefused: run.Refused(),
     events.EvaluationBegan: run.SetBegan(),
+    events.QuestionBegan: run.OneBegan(),
     events.QuestionTried: run.Trial(),
     events.QuestionDrafted: run.QuestionDraft(),
     events.Unknown: run.OfNewer(),

@@ -8,6 +8,7 @@ from agentkit.events import (
     LimitTold,
     Noted,
     ParameterRefused,
+    QuestionBegan,
     QuestionDrafted,
     QuestionTried,
     RunFailed,
@@ -92,6 +93,14 @@ class SetBegan(Remark[EvaluationBegan]):
         asked = figures.count(step.questions, "question")
         set_name, team = map(markdown.literal, (step.set_name, step.team_name))
         return f":material/quiz: {asked} of {set_name} to {team}"
+
+
+class OneBegan(Remark[QuestionBegan]):
+    """One of them is asked."""
+
+    def line(self, step: QuestionBegan) -> str:
+        """Its place in the set."""
+        return f":material/quiz: Question {step.number} is asked"
 
 
 class Trial(Remark[QuestionTried]):
