@@ -109,7 +109,8 @@ def test_what_was_interrupted_goes_on_by_a_click(
     app = open_view("Question sets")
     shown = texts(app)
     assert "was interrupted, as the app ended: 1 of 2 questions answered." in shown
-    click(app, next(one.key for one in app.button if one.label == "Go on with 1 question"))
+    go_on = next(one for one in app.button if one.label == "Go on with 1 question")
+    click(app, str(go_on.key))
     settle(app)
     [found] = kitchen.evaluations.history(OWNER)
     assert [one.answer for one in found.results] == ["Steeped at 80 degrees [1].", "For long."]

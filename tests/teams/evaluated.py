@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentkit.events import EvaluationBegan, QuestionTried, Recorded, RunStarted
+from agentkit.events import EvaluationBegan, Event, QuestionTried, Recorded, RunStarted
 from agentkit.ledger import RunKey
 from agentkit.ledger.evaluations.results import KIND
 from agentkit.messages import new_id
@@ -20,7 +20,7 @@ def break_off(workspace: Workspace, owner: str, team: str, collection: str, mode
         1, first.text, dict(first.expected), answer=ANSWER, cited=dict(first.expected)
     )
     run = RunKey(new_id(), owner)
-    events = [RunStarted(KIND, asked.name, team=team), EvaluationBegan(*began), told]
+    events: list[Event] = [RunStarted(KIND, asked.name, team=team), EvaluationBegan(*began), told]
     for seq, event in enumerate(events, start=1):
         workspace.ledger.keep(run, [Recorded(seq, 1_700_000_000.0 + seq, event)])
     workspace.ledger.interrupt(run.id)
