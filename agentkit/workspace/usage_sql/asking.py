@@ -40,6 +40,14 @@ class UsageSql:
     def close(self) -> None:
         """Let go of what is kept of the views, and end the process that waits for SQL."""
         self._answers.close()
+        self.forget()
+
+    def bytes(self) -> int:
+        """How much is kept of all owners' views."""
+        return self._kept.bytes()
+
+    def forget(self) -> None:
+        """Let go of what is kept of the views; they are read anew when they are asked for."""
         self._kept.close()
 
     def write(

@@ -88,6 +88,12 @@ class KeptViews:
                 kept.drop()
             self._owners.clear()
 
+    def bytes(self) -> int:
+        """How large all files are."""
+        with self._lock:
+            files = [file for kept in self._owners.values() for file in kept.files.values()]
+            return sum(os.fstat(file.fileno()).st_size for file in files)
+
     def _find(self, owner: str) -> _OfOwner:
         kept = self._owners.setdefault(owner, _OfOwner())
         self._owners.move_to_end(owner)
