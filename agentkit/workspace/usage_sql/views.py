@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from agentkit.ledger.queries import COMPLETION, COST, PROMPT
+from agentkit.ledger.queries import COMPLETION, COST, PROMPT, RUN_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ _RUNS = View(
             "seconds",
             "double",
             "from start to end; null while it goes on",
-            "date_diff('millisecond', r.started_at, r.finished_at) / 1000",
+            RUN_S,
         ),
         Column("calls", "bigint", "attempts to ask a model", "coalesce(u.calls, 0)"),
         Column("tokens", "bigint", "of prompts and replies", "coalesce(u.tokens, 0)"),
