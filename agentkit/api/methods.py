@@ -62,6 +62,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "ingest_url",
         "list_prices",
         "list_repricings",
+        "measure_again",
         "price_anew",
         "promote_version",
         "remove_discarded",

@@ -31,7 +31,8 @@ def evaluate_team(
     model: Annotated[str, typer.Option(help="The id of a model; by default the chosen one.")] = "",
     at_once: Annotated[int, typer.Option(help="So many questions at the same time.")] = 2,
     beside: Annotated[
-        str, typer.Option("--with", help="The id of an earlier evaluation to compare it with.")
+        str,
+        typer.Option("--with", help="The id of an evaluation to compare it with; else the last."),
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
@@ -39,7 +40,7 @@ def evaluate_team(
     with open_workspace(context) as workspace:
         owner = workspace.settings.owner
         key = find_key(workspace, team)
-        before = workspace.evaluations.one(owner, beside) if beside else None
+        before = _find_before(workspace, key, set_name, beside)
         _tell_forecast(workspace, key, set_name, model)
         run = workspace.evaluate_team(
             owner, key, set_name, collection=collection, model_id=model, at_once=at_once
@@ -49,6 +50,19 @@ def evaluate_team(
         put_json(_to_json(found, before))
         return
     _put(found, before)
+
+
+def _find_before(workspace: Workspace, key: str, set_name: str, beside: str) -> Evaluation | None:
+    """What it is compared with: an evaluation by its id, else the newest whole one of the team with
+    the set, of any version and model.
+    """
+    owner = workspace.settings.owner
+    if beside:
+        return workspace.evaluations.one(owner, beside)
+    chosen = workspace.library.questions.named(owner, set_name)
+    history = workspace.evaluations.history(owner, chosen.id, key)
+    whole = [one for one in history if one.is_whole]
+    return whole[0] if whole else None
 
 
 def _tell_forecast(workspace: Workspace, key: str, set_name: str, model: str) -> None:
