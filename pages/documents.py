@@ -4,6 +4,7 @@ import streamlit as st
 
 from agentkit import runs
 from agentkit.ui.documents import adding, chunks, collections, documents, progress, transfer
+from agentkit.ui.lab import watch
 from agentkit.ui.shared import state
 from agentkit.workspace import DEFAULT_COLLECTION
 
@@ -25,6 +26,7 @@ if not any(one.documents for one in known) and not under_way:
             collections.draw_import()
 elif chosen and chosen.documents:
     collections.draw_size(chosen)
+    watch.draw_notices(chosen.name)
 elif chosen and under_way:
     st.markdown("This collection is empty so far. What is being taken in for it appears here.")
 elif chosen:

@@ -4,7 +4,7 @@ them in its form as `?team=` in the address.
 
 import streamlit as st
 
-from agentkit.ui.evaluations import beside, starting
+from agentkit.ui.evaluations import beside, starting, watch
 from agentkit.ui.shared import state
 from agentkit.ui.teams import editor, overview, views
 
@@ -25,4 +25,5 @@ match views.draw_views():
     case views.EVALUATIONS:
         starting.draw_evaluations()
     case _:
+        watch.draw_notices()
         overview.draw_overview()

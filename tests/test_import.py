@@ -37,7 +37,8 @@ MAY_LOAD = {
     "agentkit.ui": HEAVY,
     "agentkit.__main__": {"typer", "rich"},
     "agentkit.cli": {"typer", "rich"},
-    "agentkit.database.asked.child": {"duckdb", "numpy", "pandas", "pyarrow"},  # a program
+    "agentkit.database.asked.child": {"duckdb", "numpy", "pandas", "pyarrow"},  # of it
+    "agentkit.database.asked.nursery": {"duckdb", "numpy", "pandas", "pyarrow"},  # a program
 }
 NAMES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")

@@ -7,6 +7,9 @@ from typing import Any
 
 from agentkit.api.wire import Method
 from agentkit.ledger import Ledger
+from agentkit.ledger.bill.bill import Bill
+from agentkit.ledger.bill.budgets import Budgets
+from agentkit.ledger.bill.own_prices import PriceBook
 from agentkit.ledger.evaluations.results import Evaluations
 from agentkit.ledger.figures import Figures
 from agentkit.ledger.kept_teams import KeptTeams
@@ -27,6 +30,9 @@ PARTS: dict[str, type[Any]] = {
     "library.questions": Questions,
     "library.transfer": Transfer,
     "ledger": Ledger,
+    "bill": Bill,
+    "bill.budgets": Budgets,
+    "bill.prices": PriceBook,
     "figures": Figures,
     "usage_sql": UsageSql,
     "saved_queries": SavedQueries,
@@ -42,21 +48,29 @@ NAMES: dict[str, tuple[str, ...]] = {
         "ask",
         "ask_again",
         "bring_back_chats",
+        "budget_courses",
         "build_version",
         "delete_chat",
         "discard_chats",
         "evaluate_team",
         "export_collection",
+        "find_price_changes",
         "forecast_evaluation",
         "import_collection",
         "ingest",
         "ingest_samples",
         "ingest_url",
+        "list_prices",
+        "list_repricings",
+        "measure_again",
+        "price_anew",
         "promote_version",
         "remove_discarded",
         "resume_evaluation",
         "retry",
         "run_again",
+        "undo_pricing",
+        "usage_table",
     ),
     "library": (
         "check",
@@ -70,6 +84,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "create_collection",
         "delete_collection",
         "delete_documents",
+        "describe_contents",
         "document",
         "documents",
         "documents_within",
@@ -101,6 +116,8 @@ NAMES: dict[str, tuple[str, ...]] = {
         "promote",
     ),
     "library.questions": (
+        "accept",
+        "courses",
         "create",
         "delete",
         "history",
@@ -111,6 +128,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "questions",
         "rename",
         "replace_questions",
+        "set_repeats",
         "sets",
     ),
     "library.transfer": ("export", "load"),
@@ -137,10 +155,14 @@ NAMES: dict[str, tuple[str, ...]] = {
         "thread",
         "update_chat",
     ),
+    "bill": (),
+    "bill.budgets": ("enter", "entries", "find", "history", "remove"),
+    "bill.prices": ("enter", "entries", "history", "remove"),
     "figures": (
         "events",
         "find_runs",
         "groups",
+        "groups_within",
         "measure",
         "of_messages",
         "runs",

@@ -48,10 +48,10 @@ def _held_to_budgets(workspace: Workspace, run: Run[None]) -> AbstractContextMan
     spent meanwhile.
     """
     try:
-        bill = workspace.bill
+        purse = workspace.bill.purse(run.owner, run_id=run.id)
     except NotHere:
         return nullcontext()
-    return budgeted(bill.purse(run.owner, run_id=run.id))
+    return budgeted(purse)
 
 
 class _Delivery:

@@ -32,6 +32,7 @@ from agentkit.cli import (
 )
 from agentkit.cli.output import note, put_json, tolerate_any_character
 from agentkit.cli.store import Opener, make_workspace
+from agentkit.cli.usage import budgets, prices
 from agentkit.errors import AgentkitError, Stopped
 from agentkit.places import data_folder
 
@@ -50,6 +51,8 @@ app.command()(search.search)
 app.command()(ask.ask)
 app.command()(extract.extract)
 app.command()(figures.usage)
+app.add_typer(prices.app, name="prices")
+app.add_typer(budgets.app, name="budgets")
 app.add_typer(again.app, name="runs")
 app.command()(runs.trace)
 app.command("eval")(evaluate.evaluate)

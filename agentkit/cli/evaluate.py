@@ -11,23 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from agentkit.cli.output import note, put, put_json
+from agentkit.cli.quality import measuring
+from agentkit.cli.quality.measuring import tell_difference
 from agentkit.cli.store import Opener, choose_collection, open_workspace
 from agentkit.settings import load_settings
 
 if TYPE_CHECKING:
-    from agentkit.core.intervals import Verdict
     from agentkit.retrieval.evaluation.comparing import Difference
     from agentkit.retrieval.store.questions import Measurement
 
 _AGAINST = ("ndcg@10", "recall@10", "mrr@10", "hit_rate")
-_WORTH: dict[Verdict, str] = {
-    "none": "nothing to compare",
-    "same": "no question differs",
-    "few": "too few differ to tell it from chance",
-    "open": "within chance",
-    "better": "better by more than chance",
-    "worse": "worse by more than chance",
-}
 
 
 def evaluate(
@@ -58,11 +51,23 @@ def evaluate(
             )
         ),
     ] = None,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again",
+            help="Instead of DIR: every question set whose collection, index or settings changed.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Measure the retrieval on a data set, which leaves your documents alone, or on a collection
     with a question set.
     """
+    if again:
+        if directory is not None or set_name is not None:
+            raise typer.BadParameter("--again takes neither DIR nor --set", context)
+        measuring.measure_again(context, collection or "", as_json=as_json)
+        return
     if (directory is None) == (set_name is None):
         raise typer.BadParameter("give either DIR or --set", context)
     if directory is not None and collection is not None:
@@ -187,10 +192,3 @@ def _tell(found: Difference) -> dict[str, Any]:
 def _name_figure(name: str) -> str:
     """As it is told: `ndcg@10`, `hit_rate`."""
     return name.replace("_", "@") if name[-1].isdigit() else name
-
-
-def tell_difference(found: Difference) -> str:
-    """`-0.07 over 40 questions: within chance`."""
-    interval = found.interval
-    asked = "1 question" if interval.questions == 1 else f"{interval.questions:,} questions"
-    return f"{interval.mean:+.2f} over {asked}: {_WORTH[found.verdict]}"

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import datetime
 from itertools import starmap
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from zoneinfo import ZoneInfo
 
 import typer
 
 from agentkit.cli import usage_sql
 from agentkit.cli.output import dollars, note, put_json, put_table
 from agentkit.cli.store import open_workspace
+from agentkit.cli.usage import tables
+from agentkit.cli.usage.days import find_days, find_local_zone
 from agentkit.errors import ConfigError
 
 if TYPE_CHECKING:
-    from agentkit.ledger.figures import Figures
+    from agentkit.ledger.figures import Figures, GroupSums
     from agentkit.ledger.queries import CallFilter, Group, GroupTotals, Totals
     from agentkit.ledger.usage.sums import Sums
     from agentkit.settings import Settings
 
-_LOCALTIME = Path("/etc/localtime")
 By = Literal[
     "day",
     "model",
@@ -38,6 +37,9 @@ By = Literal[
     "provider",
     "collection",
     "status",
+]
+Within = Literal[
+    "model", "agent", "team", "chat", "purpose", "owner", "provider", "collection", "status", "run"
 ]
 _NO_CALL = "No model was called yet; ask something with `python -m agentkit ask QUESTION`."
 _NARROWED_TO_NOTHING = "No calls are like that; choose more days, or other filters."
@@ -52,6 +54,12 @@ def _several(what: str) -> Any:
 def usage(
     context: typer.Context,
     by: Annotated[By, typer.Option(help="What to sum up by.")] = "model",
+    within: Annotated[
+        Within | None, typer.Option(help="What to sum up by within each of those.")
+    ] = None,
+    show: Annotated[
+        tables.Shown | None, typer.Option(help="A tab of the usage page instead of the sums.")
+    ] = None,
     days: Annotated[
         int | None, typer.Option(min=1, help="Only so many days, today included.")
     ] = None,
@@ -94,7 +102,7 @@ def usage(
         usage_sql.put_answer(context, sql, form, out)
         return
     zone = zone or find_local_zone()
-    first, last = _find_days(zone, days, since, until)
+    first, last = find_days(zone, days, since, until)
     named: dict[str, list[str] | None] = {
         "models": model,
         "agents": agent,
@@ -108,18 +116,37 @@ def usage(
     with open_workspace(context) as workspace:
         chosen = _make_filter(workspace.settings, first, last, named, owner)
         found = sum_up(workspace.figures, chosen, by, zone)
+        if show:
+            tables.put_tables(workspace, chosen, show, as_json=as_json)
+        groups = _find_within(workspace.figures, chosen, by, within)
         if csv:
             workspace.figures.write_calls(chosen, csv)
         if parquet:
             workspace.figures.write_calls(chosen, parquet, "parquet")
-    if as_json:
+    empty = _NARROWED_TO_NOTHING if first or last or any(named.values()) or owner else _NO_CALL
+    if show:
+        return
+    if within:
+        tables.put_groups(by, within, groups, as_json=as_json, empty=empty)
+    elif as_json:
         put_json(found.to_json())
     elif found.rows:
         cells = starmap(_to_cells, map(attrgetter("title", "totals"), found.rows))
         put_table([by, *_USAGE], [*cells, _to_cells("total", found.totals)], numbers=_USAGE)
         note(_describe_times(found.sums))
     else:
-        note(_NARROWED_TO_NOTHING if first or last or any(named.values()) or owner else _NO_CALL)
+        note(empty)
+
+
+def _find_within(
+    figures: Figures, chosen: CallFilter, by: By, within: Within | None
+) -> list[GroupSums]:
+    """The sums of groups within groups; nothing where none was asked for."""
+    if within is None:
+        return []
+    if by == "day":
+        raise ConfigError("Days are not divided: give --by model, agent or another group.")
+    return figures.groups_within(chosen, by, within)
 
 
 def _make_filter(
@@ -167,32 +194,6 @@ def sum_up(figures: Figures, chosen: CallFilter, by: Group, zone: str) -> Found:
     return Found(by, figures.groups(chosen, by, zone), totals, sums)
 
 
-def _find_days(
-    zone: str, days: int | None, since: str, until: str
-) -> tuple[datetime | None, datetime | None]:
-    """When the first day begins and the last one ends (UTC without zone)."""
-    from agentkit.ledger.usage.local import check_zone
-
-    clock = check_zone(zone)
-    today = datetime.now(clock).date()
-    first = _read_day(since) if since else today - timedelta(days=days - 1) if days else None
-    last = _read_day(until) if until else None
-    return _begin(first, clock), _begin(last + timedelta(days=1) if last else None, clock)
-
-
-def _begin(day: date | None, clock: ZoneInfo) -> datetime | None:
-    if day is None:
-        return None
-    return datetime.combine(day, time(), clock).astimezone(UTC).replace(tzinfo=None)
-
-
-def _read_day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError as error:
-        raise ConfigError(f"{text!r} is no day; give one such as 2026-11-13.") from error
-
-
 def _describe_times(sums: Sums) -> str:
     """The figures that are of all calls together."""
     named = [
@@ -202,13 +203,6 @@ def _describe_times(sums: Sums) -> str:
     ]
     told = [f"{name} {value:.2f} {unit}".strip() for name, value, unit in named if value]
     return "; ".join([*told, f"{sums.retries:,} tried again"])
-
-
-def find_local_zone() -> str:
-    """The IANA name of this machine's time zone, as far as it tells; else UTC."""
-    named = os.environ.get("TZ", "").removeprefix(":")
-    _, _, linked = str(_LOCALTIME.resolve()).partition("/zoneinfo/")
-    return named or linked or "UTC"
 
 
 def _group_to_json(group: GroupTotals) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentkit.cli.output import count, plain, put, put_json
+from agentkit.cli.quality import measuring
 from agentkit.cli.store import Listeners, follow, open_workspace
 from agentkit.cli.words import describe_retry
 from agentkit.errors import ConfigError, DocumentError
@@ -68,6 +69,8 @@ def ingest(
                 run = workspace.ingest(workspace.settings.owner, collection, sources)
                 done = follow(run, listeners)
                 ends += done
+        if not as_json:
+            measuring.watch_ingest(workspace, collection)
     if not as_json:
         put(_summarize(ends, collection))
     if "failed" in map(attrgetter("status"), ends):

@@ -32,7 +32,8 @@ def evaluate_team(
     model: Annotated[str, typer.Option(help="The id of a model; by default the chosen one.")] = "",
     at_once: Annotated[int, typer.Option(help="So many questions at the same time.")] = 2,
     beside: Annotated[
-        str, typer.Option("--with", help="The id of an earlier evaluation to compare it with.")
+        str,
+        typer.Option("--with", help="The id of an evaluation to compare it with; else the last."),
     ] = "",
     go_on: Annotated[
         str,
@@ -61,6 +62,7 @@ def evaluate_team(
             )
         note(_HOW_TO_GO_ON.format(run=run.id))
         found = follow(run, {QuestionTried: _tell_progress})
+        before = before or _find_last(workspace, found)
     if as_json:
         put_json(_to_json(found, before))
         return
@@ -73,6 +75,14 @@ def _check_given(team: str, set_name: str, go_on: str) -> None:
         raise typer.BadParameter("give either TEAM and SET, or --go-on ID")
     if not go_on and not set_name:
         raise typer.BadParameter("give TEAM and SET, or --go-on ID")
+
+
+def _find_last(workspace: Workspace, found: Evaluation) -> Evaluation | None:
+    """The newest whole one of the team with the set before this, of any version and model."""
+    began = found.began
+    history = workspace.evaluations.history(workspace.settings.owner, began.set_id, began.team_id)
+    whole = [one for one in history if one.is_whole and one.started_at < found.started_at]
+    return whole[0] if whole else None
 
 
 def _tell_forecast(workspace: Workspace, key: str, set_name: str, model: str) -> None:

@@ -33,6 +33,10 @@ T = TypeVar("T")
 _IN_MEMORY = Path(":memory:")
 _BATCH = 65_536
 """Rows that are read at a time."""
+_COMPRESS = "set global zstd_min_string_length = 128"
+"""Texts that are longer than that on average are compressed (DuckDB does so from 4,096 letters on):
+what was said stands in events, in messages and in what was sent to models.
+"""
 
 
 def to_array(column: pyarrow.ChunkedArray | pyarrow.Array) -> np.ndarray:
@@ -357,6 +361,7 @@ def _connect(path: Path) -> duckdb.DuckDBPyConnection:
     try:
         private.make_folder(path.parent)
         connection = duckdb.connect(str(path))
+        connection.execute(_COMPRESS)
     except OSError as error:
         raise StoreError(
             f"The data folder {path.parent} cannot be used ({error.strerror}); "

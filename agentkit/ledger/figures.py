@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from agentkit.errors import ConfigError
@@ -14,7 +15,18 @@ from agentkit.ledger.queries import CallFilter, Group, GroupTotals, RunTotals, T
 from agentkit.ledger.run_list import RunFilter, RunSort
 from agentkit.ledger.store import Ledger
 from agentkit.ledger.usage import sums
-from agentkit.ledger.usage.sums import Sums
+from agentkit.ledger.usage.sums import By, Sums
+
+_MOST_GROUPS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSums:
+    """The sums of one group within another."""
+
+    first: str
+    second: str
+    sums: Sums
 
 
 class Figures:
@@ -37,6 +49,15 @@ class Figures:
         Raises ConfigError for a zone that does not exist.
         """
         return queries.groups(self._ledger, calls, by, timezone)
+
+    def groups_within(self, calls: CallFilter, first: By, second: By) -> list[GroupSums]:
+        """The sums of each group, and of those of another kind within it, the dearest first."""
+        found = sums.by_groups(self._ledger, calls, first, second, limit=_MOST_GROUPS)
+        plain = found.astype(object).where(found.notna(), None)
+        return [
+            GroupSums(str(row.pop("first")), str(row.pop("second")), Sums(**row))
+            for row in plain.to_dict("records")
+        ]
 
     def of_messages(self, owner: str, message_ids: Sequence[str]) -> dict[str, Totals]:
         """The sums by answer, for those messages that took calls."""

@@ -462,8 +462,11 @@ _SUMS = f"""count(*) as calls,
     quantile_cont(c.seconds, 0.5) filter (c.status = 'ok')::double as p50_s,
     quantile_cont(c.seconds, 0.95) filter (c.status = 'ok')::double as p95_s,
     quantile_cont(c.first_token_s, 0.5) filter ({ANSWERED})::double as first_token_p50_s"""
-RUN = """r.id, r.kind, r.title, r.state, r.reason, r.chat_id, r.started_at, r.finished_at, r.team,
-    date_diff('millisecond', r.started_at, r.finished_at) / 1000 as seconds"""
+RUN_S = """case when r.finished_at < r.started_at then 0
+    else date_diff('millisecond', r.started_at, r.finished_at) / 1000 end"""
+"""How long a run `r` took, null while it goes on; 0 when the clock was set back meanwhile."""
+RUN = f"""r.id, r.kind, r.title, r.state, r.reason, r.chat_id, r.started_at, r.finished_at, r.team,
+    {RUN_S} as seconds"""
 """What is told of a run `r`."""
 RUN_SUMS = f"""coalesce(sum({PROMPT} + {COMPLETION}), 0)::bigint as tokens, sum({COST}) as cost,
     count(*) filter ({COST} is null and {PROMPT} + {COMPLETION} > 0) as unpriced"""

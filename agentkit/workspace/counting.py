@@ -9,13 +9,21 @@ from typing import Any
 from agentkit.core import bus
 from agentkit.events import Purpose
 from agentkit.ledger import CallWriter, Ledger
+from agentkit.ledger.bill import repricing
 from agentkit.ledger.bill.bill import Bill
+from agentkit.ledger.bill.course import Course, find_courses
+from agentkit.ledger.bill.repricing import Change, Repricing
+from agentkit.ledger.queries import CallFilter
+from agentkit.ledger.store import utc_now
 from agentkit.llm import prices
 from agentkit.llm.calls.budgets import budgeted
 from agentkit.llm.calls.limits import Limit
 from agentkit.runs import Run
 from agentkit.settings import Settings
+from agentkit.workspace import pricing, usage_tables
+from agentkit.workspace.pricing import PricedModel
 from agentkit.workspace.usage_sql import UsageSql, UsageViews
+from agentkit.workspace.usage_tables import Table
 
 
 class Counting:
@@ -58,6 +66,36 @@ class Counting:
         be asked in SQL.
         """
         return self.usage_sql.views(owner)
+
+    def list_prices(self, owner: str) -> list[PricedModel]:
+        """The models of all connections and those that were called, with what they cost today."""
+        return pricing.list_priced(self.settings, self.ledger, owner)
+
+    def budget_courses(self, owner: str) -> list[Course]:
+        """The owner's budgets of a day and a month as they stand now, and what they come to."""
+        return find_courses(self.bill.purse(owner).standings(), utc_now())
+
+    def find_price_changes(self, calls: CallFilter) -> list[Change]:
+        """What pricing these calls anew would change, by server and model; nothing is changed."""
+        return repricing.find_changes(self.ledger, calls, prices.price)
+
+    def price_anew(self, calls: CallFilter) -> Repricing | None:
+        """Give these calls the prices of their days as they are known now; None where that changes
+        nothing.
+        """
+        return repricing.price_anew(self.ledger, calls, prices.price)
+
+    def list_repricings(self, owner: str) -> list[Repricing]:
+        """The changes of prices that were made for an owner's calls, the newest first."""
+        return repricing.list_repricings(self.ledger, owner)
+
+    def undo_pricing(self, owner: str, repricing_id: str) -> None:
+        """Give the calls of a change what they cost before; raises NotFound."""
+        repricing.undo(self.ledger, owner, repricing_id)
+
+    def usage_table(self, calls: CallFilter, which: Table) -> list[dict[str, Any]]:
+        """One table of the usage page over the calls that the filter means, as plain values."""
+        return usage_tables.read_table(self.ledger, calls, which)
 
     def _held(self, run: Run[Any]) -> AbstractContextManager[None]:
         """Holds what a run does to the budgets."""

@@ -71,6 +71,7 @@ from agentkit.workspace.answering import (
 from agentkit.workspace.counting import Counting
 from agentkit.workspace.document_runs import DocumentRuns
 from agentkit.workspace.interrupted import interrupt
+from agentkit.workspace.measuring import Measuring
 from agentkit.workspace.otlp import SpanSender
 from agentkit.workspace.sessions import Sessions
 from agentkit.workspace.sharing.sharing import Sharing
@@ -82,7 +83,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Workspace(DocumentRuns, TeamRuns, Counting):
+class Workspace(DocumentRuns, TeamRuns, Counting, Measuring):
     """Open one per process and share it; close it at the end."""
 
     def __init__(self, settings: Settings, embedder: Embedder | None = None) -> None:
@@ -92,6 +93,7 @@ class Workspace(DocumentRuns, TeamRuns, Counting):
         self.database = Database(settings.database)
         self.ledger = Ledger(self.database)
         self.begin_counting()
+        self.begin_measuring()
         self.figures = Figures(self.ledger)
         self.spans = SpanSender(self.ledger, settings)
         self.saved_queries = SavedQueries(self.database)

@@ -79,8 +79,12 @@ class Page:
                 case "delta":
                     self.see(message.delta)
                 case "script_finished":
-                    self.count()
-                    self.drawn.set()
+                    self.finish(message.script_finished)
+
+    def finish(self, how: int) -> None:
+        """A run of the page, or of a part of it, has ended."""
+        self.count()
+        self.drawn.set()
 
     def see(self, delta: Delta) -> None:
         element = delta.new_element

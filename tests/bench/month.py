@@ -10,6 +10,7 @@ that turns calls away from the 19th day on, and one call that took far longer th
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from random import Random
 
 from agentkit.database import Database
 from agentkit.ledger.steps import fill_steps
@@ -32,11 +33,13 @@ def fill(
     days: int = 30,
     owners: int = 10,
     texts: bool = True,
+    said: bool = False,
 ) -> None:
     """Write that many calls and what belongs to them into the tables of a ledger.
 
     `first` is the first day (UTC without zone). Without `texts` there are no events of the calls
-    themselves, so that a million take seconds.
+    themselves, so that a million take seconds; with `said` there is also what agents said, in the
+    events, in the messages and in what was sent next, as a run stores it: five events a call.
     """
     last = first + timedelta(days=days - 1)
     known = {
@@ -57,7 +60,9 @@ def fill(
         database.execute(f"create or replace temp macro chance(n, salt) as {_CHANCE}")
         database.execute(f"create or replace temp macro normal(n, salt) as {_NORMAL}")
         database.execute(f"create or replace temp macro words(n, salt) as {_WORDS}")
-        for statement in (*_STATEMENTS, *_STEPS, *(_TEXTS if texts else ())):
+        database.execute("set variable month_prose = ?", [make_prose(calls)])
+        extra = (*(_TEXTS if texts else ()), *(_SAID if said else ()))
+        for statement in (*_STATEMENTS, *_STEPS, *extra):
             database.execute(statement)
         fill_steps(database)
     database.execute("checkpoint")
@@ -71,13 +76,37 @@ def find_day(last: datetime, number: int) -> datetime:
 _CHANCE = "(hash(n * 31 + salt * 1000003) % 1000000 + 0.5) / 1000000"
 _NORMAL = "sqrt(-2 * ln(chance(n, salt))) * cos(2 * pi() * chance(n, salt + 500))"
 _LETTERS = "least(24000, exp(ln(300) + 1.575 * normal(n, salt)))::integer"
-_PROSE = (
-    "The warranty of a pump ends two years after it was delivered unless the contract says more "
-    "and whoever answers has to name the place where that is written so that it can be checked by "
-    "the reader of the answer who may not know the document from which the sentence was taken "
+_WORDS = f"""substr(getvariable('month_prose')[1 + (hash(n, salt + 7)
+    % len(getvariable('month_prose')))::integer], 1 + (hash(n, salt) % 2000)::integer,
+    {_LETTERS})"""
+_SYLLABLES = (
+    "al an ar be con de der en er es in is ment no ob on or per pro re si ta ten ti tion un"
 )
-_WORDS = f"substr(repeat('{_PROSE}', 90), 1 + (hash(n, salt) % 250)::integer, {_LETTERS})"
+_KNOWN = (
+    "the of and a warranty pump ends after it was delivered unless contract says more reader to"
+)
+_LONGEST = 26_000
+"""Letters of a piece of prose: the longest text with where it may begin."""
 
+
+def make_prose(calls: int) -> list[str]:
+    """Pieces of prose to cut texts from: so many that few texts share a sentence, with words as
+    often as in a language, so that they can be stored as tightly as what models write.
+    """
+    chance = Random(7)
+    made = [*_KNOWN.split()]
+    while len(made) < _WORDS_KNOWN:
+        made.append("".join(chance.choices(_SYLLABLES.split(), k=chance.randint(1, 4))))
+    shares = [1 / (place + 3) for place in range(len(made))]
+    pieces = min(1_000, 8 + calls // 500)
+    count = _LONGEST // 5
+    return [
+        " ".join(chance.choices(made, shares, k=count)).ljust(_LONGEST, ".")[:_LONGEST]
+        for _ in range(pieces)
+    ]
+
+
+_WORDS_KNOWN = 5_000
 # Which day and hour a run began: fewer at weekends, none at night.
 _DAY = """floor(chance(n, 1) * getvariable('month_days'))::integer"""
 _BEGAN = f"""getvariable('month_first')
@@ -217,3 +246,36 @@ _TEXTS = (
     """insert into events select id, 40, began + to_seconds((20 + n % 40)::integer), 'RunFinished',
         json_object('reason', '') from month_runs""",
 )
+_SAID = (
+    """insert into events select id, 48, began, 'Noted', json_object(
+        'agent', 'chat_manager', 'text', 'The turns before are shortened.') from month_runs""",
+    """insert into events select run_id, 60 + (n % 6)::integer, ended, 'SpeakerSelected',
+        json_object('agent', 'chat_manager', 'speaker', agent, 'method', 'auto', 'round', n % 6,
+        'candidates', ['Critic', 'Writer', 'Engineer']) from month_calls where purpose = 'chat'""",
+    """insert into events select id, 70 + t, began + to_seconds((4 + 3 * t)::integer), 'ToolCalled',
+        json_object('call_id', id || '-' || t, 'agent', 'Worker', 'name',
+        ['search_web', 'read_file', 'query_table', 'send_mail'][1 + ((n + t) % 4)::integer],
+        'arguments', '{"query": "' || words(n + t, 34)[:60] || '"}')
+        from month_runs, range(3) r(t) where team <> 'answer'""",
+    """create or replace temp table month_said as
+        select 'said-' || n as id, run_id, chat_id, agent as sender, ended as said_at,
+        words(n, 33) as content, n % 6 < 5 as is_inner, 50 + (n % 6)::integer as seq
+        from month_calls where purpose = 'chat' union all
+        select 'asked-' || id, id, 'chat-' || chat, 'user', began, words(n, 35)[:300], false, 49
+        from month_runs""",
+    """insert into events select run_id, seq, said_at, 'MessageSent', json_object(
+        'id', id, 'parent_id',
+        null, 'sender', sender, 'recipient', 'team', 'role', case when sender = 'user' then 'user'
+        else 'assistant' end, 'content', content, 'status', 'complete',
+        'extra', json_object('inner', is_inner)) from month_said""",
+    """insert into messages (id, chat_id, run_id, sender, recipient, role, content, status, extra,
+        created_at, folded) select id, chat_id, run_id, sender, 'team', case when sender = 'user'
+        then 'user' else 'assistant' end, content, 'complete',
+        json_object('inner', is_inner), said_at,
+        lower(content) from month_said""",
+    """insert into request_parts select md5(id), chat_id, json_object('role', 'assistant', 'name',
+        sender, 'content', content) from month_said""",
+)
+"""What was said, as often as a run stores it: the event, the message in two forms, and a part of
+what the next call sends.
+"""

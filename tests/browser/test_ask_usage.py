@@ -93,6 +93,7 @@ def test_usage_is_asked_drawn_saved_and_taken_away(
     begun.value.save_as(file)
     assert sum(parquet.read_table(file).column("dollars").to_pylist()) == pytest.approx(cost)
 
+    write_select(page)
     answer(page, "copy (select 1) to '/tmp/stolen.csv'")
     expect(page.get_by_role("alert")).to_contain_text("kind COPY; only SELECT is answered")
     answer(page, "select * from read_text('/etc/hostname')")
@@ -109,6 +110,28 @@ def test_usage_is_asked_drawn_saved_and_taken_away(
     assert page.evaluate(NO_WIDER)
     page.get_by_role("link", name="What was asked of the model").click()
     expect(page.get_by_text("There is no table 'llm_calls' here").first).to_be_attached()
+
+
+def write_select(page: Page) -> None:
+    """Names are completed: by a click, and by Tab."""
+    box, names = page.get_by_role("textbox", name="SELECT"), page.get_by_role("group", name="Names")
+    box.fill("select max(c.co) from calls c")
+    box.press("Home")
+    for _ in "select max(c.co":
+        box.press("ArrowRight")
+    box.press_sequentially("s")
+    expect(names.get_by_role("button")).to_have_text(["cost"])
+    names.get_by_role("button", name="cost").click()
+    expect(box).to_have_value("select max(c.cost) from calls c")
+    box.press("End")
+    box.press_sequentially(" where stat")
+    expect(names.get_by_role("button")).to_have_text(["status"])
+    box.press("Tab")
+    expect(box).to_have_value("select max(c.cost) from calls c where status")
+    expect(box).to_be_focused()
+    box.press_sequentially(" = 'ok'")
+    page.get_by_role("button", name="Answer", exact=True).click()
+    expect(page.get_by_text("1 row.", exact=True)).to_be_visible()
 
 
 def answer(page: Page, sql: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas
 import pytest
 
-from agentkit.cli.figures import find_local_zone
+from agentkit.cli.usage.days import find_local_zone
 from agentkit.coding import bubblewrap_works
 from agentkit.database import Database
 from agentkit.events import Usage

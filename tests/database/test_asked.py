@@ -5,7 +5,10 @@ tables.
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+import signal
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,7 +17,7 @@ import pyarrow
 import pytest
 from pyarrow import csv, parquet
 
-from agentkit.database.asked import Form, Limits, Written, answer, read_tables
+from agentkit.database.asked import Answers, Form, Limits, Written, read_columns, read_tables
 from agentkit.errors import SqlRefused
 
 TABLES = ("calls", "runs")
@@ -22,15 +25,32 @@ SHORT = Limits(seconds=1.0)
 ROWS = pyarrow.table({"id": ["a", "b", "c"], "cost": [0.5, None, 1.0], "tags": [["x"], [], ["y"]]})
 
 
-def ask(sql: str, out: BinaryIO, form: Form = "arrow", limits: Limits = SHORT) -> Written:
-    """Check and answer, as the app does."""
+ANSWERS = Answers()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _end_process() -> Iterator[None]:
+    """All tests here ask the same process, which has to be as good as new for each."""
+    yield
+    ANSWERS.close()
+
+
+def answer(
+    sql: str, tables: Mapping[str, BinaryIO], out: BinaryIO, form: Form, limits: Limits
+) -> Written:
+    """Answer what nobody checked."""
     out.seek(0)
     out.truncate()
+    return ANSWERS.answer(sql, tables, out, form, limits)
+
+
+def ask(sql: str, out: BinaryIO, form: Form = "arrow", limits: Limits = SHORT) -> Written:
+    """Check and answer, as the app does."""
     with ExitStack() as stack:
         files: dict[str, BinaryIO] = {}
         for name in read_tables(sql, TABLES):
             files[name] = stack.enter_context((Path(out.name).parent / name).open("w+b"))
-            with pyarrow.ipc.new_file(files[name], ROWS.schema) as writer:
+            with pyarrow.ipc.new_stream(files[name], ROWS.schema) as writer:
                 writer.write_table(ROWS)
             files[name].flush()
         return answer(sql, files, out, form, limits)
@@ -178,3 +198,91 @@ def test_the_environment_does_not_reach_the_process(
 def test_a_mistake_is_told_with_what_there_is(out: BinaryIO) -> None:
     with pytest.raises(SqlRefused, match=r'"price" not found.*"cost"'):
         ask("select price from calls", out)
+
+
+def test_nothing_of_a_statement_is_there_for_the_next(out: BinaryIO) -> None:
+    """Even statements that the check would never let through leave nothing behind."""
+    ask("select id from calls", out)
+    for sql in (
+        "create table kept as select 1",
+        "create temp macro kept() as 1",
+        "set variable kept = 1",
+        "select * from calls",
+    ):
+        with suppress(SqlRefused):
+            answer(sql, {}, out, "arrow", SHORT)
+    for sql in ("from kept", "select kept()", "select id from calls"):
+        with pytest.raises(SqlRefused, match="cannot be answered"):
+            answer(sql, {}, out, "arrow", SHORT)
+    answer("select getvariable('kept') as kept", {}, out, "arrow", SHORT)
+    assert read_rows(out) == [{"kept": None}]
+
+
+def test_many_are_answered_at_the_same_time(tmp_path: Path) -> None:
+    def ask_once(number: int) -> list[dict[str, Any]]:
+        with (tmp_path / str(number)).open("w+b") as file:
+            answer(f"select {number} as n", {}, file, "arrow", SHORT)
+            return read_rows(file)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(ask_once, range(12))) == [[{"n": n}] for n in range(12)]
+
+
+def test_a_process_that_died_is_started_again(out: BinaryIO) -> None:
+    answers = Answers()
+    assert not answers.is_warm
+    answers.answer("select 1 as n", {}, out, "arrow", SHORT)
+    waiting = answers._waiting
+    assert waiting is not None
+    os.kill(waiting.process.pid, signal.SIGKILL)
+    waiting.process.wait()
+    out.seek(0)
+    answers.answer("select 2 as n", {}, out, "arrow", SHORT)
+    assert read_rows(out) == [{"n": 2}]
+    answers.close()
+    assert not answers.is_warm
+
+
+def test_it_ends_when_nobody_asks(out: BinaryIO) -> None:
+    answers = Answers(idle_s=0.05)
+    answers.answer("select 1", {}, out, "arrow", SHORT)
+    assert answers._timer is not None
+    answers._timer.join(60)
+    assert not answers.is_warm
+    answers.answer("select 1", {}, out, "arrow", SHORT)
+    answers.close()
+
+
+COLUMNS = {"calls": ["id", "cost", "model", "error"], "runs": ["id", "title", "cost"]}
+EVERY = COLUMNS["calls"]
+NARROW = {
+    "select sum(cost) from calls": ["cost"],
+    "select count(*) from calls": ["id"],
+    "select \"COST\"::integer from Calls where model like 'g%'": ["cost", "model"],
+    "with c as (select model as m, cost from calls) select m, sum(cost) from c group by all": [
+        "cost",
+        "model",
+    ],
+    "select * from calls": EVERY,
+    "from calls": EVERY,
+    "select c.* exclude id from calls c": EVERY,
+    "select columns('c.*') from calls": EVERY,
+    "select c from calls c": EVERY,
+    "select count(calls) from calls": EVERY,
+    "select a from calls t(a)": EVERY,
+    "select #1 from (select cost from calls)": EVERY,
+    "select price from calls": EVERY,  # the mistake is told with what there is
+    "(table calls)": EVERY,
+}
+
+
+@pytest.mark.parametrize("sql", NARROW)
+def test_only_columns_that_are_named_are_handed_over(sql: str) -> None:
+    assert read_columns(sql, COLUMNS) == {"calls": NARROW[sql]}
+
+
+def test_a_join_names_columns_of_both() -> None:
+    both = "select title from calls c join runs r using (id)"
+    assert read_columns(both, COLUMNS) == {"calls": ["id"], "runs": ["id", "title"]}
+    natural = "select title from calls natural join runs"
+    assert read_columns(natural, COLUMNS) == COLUMNS

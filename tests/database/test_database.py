@@ -9,12 +9,14 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import duckdb
 import pyarrow as pa
 import pytest
 
 from agentkit.database import Database
+from agentkit.database.columns import texts
 from agentkit.errors import DatabaseDamaged, DatabaseInUse, StoreError
 from tests.retrieval.full_disk import at_most
 
@@ -180,6 +182,7 @@ def test_what_was_committed_survives_a_killed_process(tmp_path: Path) -> None:
     code = f"""
 import os, pathlib
 from agentkit.database import Database
+from agentkit.database.columns import texts
 database = Database(pathlib.Path({str(path)!r}))
 database.execute("create table things (name varchar)")
 with database.transaction():
@@ -297,3 +300,22 @@ def test_a_conflict_of_two_writers_is_no_full_disk(database: Database) -> None:
     other.close()
     database.execute("update things set size = 4")
     assert database.value("select size from things") == 4
+
+
+def test_texts_are_kept_compressed(tmp_path: Path) -> None:
+    """What was said is long, and made of the same words."""
+    chance = Random(1)
+    words = [f"{chance.getrandbits(40):x}" for _ in range(1_000)]
+    lengths = (*[20] * 12, 2_000)
+    said = [" ".join(chance.choices(words, k=chance.choice(lengths))) for _ in range(1_000)]
+    database = Database(tmp_path / "agentkit.duckdb")
+    database.execute("create table said (text varchar)")
+    database.insert_arrow("said", pa.table({"text": texts(said)}))
+    database.execute("checkpoint")
+    kept = database.rows(
+        """select distinct compression from pragma_storage_info('said')
+        where column_name = 'text' and segment_type = 'VARCHAR'"""
+    )
+    assert kept == [{"compression": "ZSTD"}]
+    assert database.bytes() < sum(map(len, said)) / 2
+    database.close()

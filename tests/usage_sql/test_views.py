@@ -165,11 +165,15 @@ def test_views_are_kept_until_something_changes(workspace: Workspace) -> None:
     for sql in ("select 1 from calls", "select id from calls", "select 1 from calls, runs"):
         usage.views(OWNER).sql(sql)
     assert database.read == 2  # once more when the runs were asked for as well
-    usage.views(OWNER).sql("select 1 from runs")
+    usage.views(OWNER).sql("select calls from runs")
     assert database.read == 2
+    usage.views(OWNER).sql("select title from runs")
+    assert database.read == 3  # and for another of its columns
+    usage.views(OWNER).sql("select title, calls from runs")
+    assert database.read == 3
     database.execute("update runs set title = 'other'")
     assert usage.views(OWNER).sql("select title from runs").to_pylist() == [{"title": "other"}]
-    assert database.read == 3
+    assert database.read == 4
     usage.close()
     database.close()
 

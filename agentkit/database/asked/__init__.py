@@ -1,6 +1,6 @@
 """SQL that people write, answered by a DuckDB of its own in a process of its own."""
 
-from agentkit.database.asked.sandbox import Form, Limits, Written, answer
-from agentkit.database.asked.select import read_tables
+from agentkit.database.asked.sandbox import Answers, Form, Limits, Written
+from agentkit.database.asked.select import read_columns, read_tables
 
-__all__ = ["Form", "Limits", "Written", "answer", "read_tables"]
+__all__ = ["Answers", "Form", "Limits", "Written", "read_columns", "read_tables"]

@@ -1,15 +1,15 @@
-"""The process that answers one SELECT: `python -m agentkit.database.asked.child OUT`.
+"""What a process does that answers one SELECT, and nothing else, before it ends.
 
-What it is asked comes as JSON on stdin, with the descriptors of the Arrow files to read; the
-result goes into the descriptor OUT, and what came of it, one line of JSON, to stdout.
+What it is asked comes as JSON over a channel, with the descriptors of a file for the result and of
+the Arrow streams to read; what came of it goes back, one line of JSON.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import resource
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -21,6 +21,10 @@ import pyarrow
 import pyarrow.csv
 import pyarrow.parquet
 
+BEGUN = b"."
+"""Said when the question was read."""
+MOST_FILES = 64
+"""Descriptors that come with a question at most."""
 _MB = 2**20
 _BATCH = 8_192
 _GRACE_S = 2.0
@@ -33,18 +37,21 @@ _STARTS = "'^[=+@\\t\\r-]'"
 Said = dict[str, Any]
 
 
-def main() -> None:
-    """Answer, say what came of it, and end."""
-    asked = json.loads(sys.stdin.buffer.read())
-    with open(int(sys.argv[1]), "wb") as out:
+def answer(channel: socket.socket) -> None:
+    """Answer what is asked over the channel, and say there what came of it."""
+    _, descriptors, _, _ = socket.recv_fds(channel, 1, MOST_FILES)
+    with channel.makefile("rb") as asking:
+        asked = json.loads(asking.read())
+    channel.sendall(BEGUN)
+    asked["tables"] = dict(zip(asked["tables"], descriptors[1:], strict=True))
+    with open(descriptors[0], "wb") as out:
         said = _answer(asked, out)
-    sys.stdout.write(json.dumps(said))
-    sys.stdout.flush()
-    os._exit(0)  # what was interrupted need not be taken down in order
+    channel.sendall(json.dumps(said).encode())
 
 
 def _answer(asked: Said, out: BinaryIO) -> Said:
     limits = asked["limits"]
+    _end_late(limits["seconds"] + _GRACE_S)
     connection = _open(limits, asked["tables"])
     _confine(limits)
     late = threading.Event()
@@ -81,7 +88,7 @@ def _open(limits: Said, tables: dict[str, int]) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:", config=settings)
     for name, descriptor in tables.items():
         mapped = pyarrow.memory_map(f"/dev/fd/{descriptor}")
-        connection.register(name, pyarrow.ipc.open_file(mapped).read_all())
+        connection.register(name, pyarrow.ipc.open_stream(mapped).read_all())
     connection.execute("set lock_configuration = true")
     return connection
 
@@ -96,16 +103,12 @@ def _confine(limits: Said) -> None:
 def _interrupt(connection: duckdb.DuckDBPyConnection, late: threading.Event) -> None:
     late.set()
     connection.interrupt()
-    killer = threading.Timer(_GRACE_S, _end_late)
-    killer.daemon = True
-    killer.start()
 
 
-def _end_late() -> None:
-    """End a statement that does not listen."""
-    sys.stdout.write(json.dumps({"error": "late", "detail": ""}))
-    sys.stdout.flush()
-    os.kill(os.getpid(), signal.SIGKILL)
+def _end_late(seconds: float) -> None:
+    """Have the system end this process then, even if nothing in it listens."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _write(connection: duckdb.DuckDBPyConnection, asked: Said, out: BinaryIO) -> Said:
@@ -184,5 +187,3 @@ _FORMS: dict[str, Callable[[pyarrow.Schema, Batches, BinaryIO], None]] = {
     "json": _write_json,
     "parquet": _write_parquet,
 }
-if __name__ == "__main__":
-    main()

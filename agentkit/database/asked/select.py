@@ -5,9 +5,10 @@ refused before anything runs.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from agentkit.database.asked.named import find_named
 from agentkit.database.failures import reason
 from agentkit.errors import SqlRefused
 
@@ -27,6 +28,35 @@ def read_tables(sql: str, tables: Collection[str]) -> list[str]:
 
     Raises SqlRefused unless it is one SELECT that reads nothing else.
     """
+    return _find_tables(_read_nodes(sql, tables), tables)
+
+
+def read_columns(sql: str, tables: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Which columns of which of these tables the statement reads, in their order; all of a table
+    where it is not plain which.
+
+    Raises SqlRefused unless it is one SELECT that reads nothing else.
+    """
+    nodes = _read_nodes(sql, tables.keys())
+    named = _find_tables(nodes, tables)
+    narrow = find_named(nodes, {name: tables[name] for name in named})
+    if narrow is None:
+        return {name: list(tables[name]) for name in named}
+    return {name: _narrow(tables[name], narrow) for name in named}
+
+
+def _narrow(columns: Sequence[str], named: Collection[str]) -> list[str]:
+    """Those that are named; a table without columns has no rows to be counted."""
+    return [one for one in columns if one.lower() in named] or list(columns[:1])
+
+
+def _find_tables(nodes: Sequence[_Node], tables: Collection[str]) -> list[str]:
+    named = {_table_of(node) for node in nodes}
+    return sorted(named.intersection(tables))
+
+
+def _read_nodes(sql: str, tables: Collection[str]) -> list[_Node]:
+    """All objects of the tree of a statement that is one SELECT over these tables."""
     length = len(sql)
     _require(length <= LONGEST, f"The SQL has {length:,} characters; {LONGEST:,} are the most.")
     nodes = list(_nodes(_parse(sql)))
@@ -34,8 +64,7 @@ def read_tables(sql: str, tables: Collection[str]) -> list[str]:
     for node in nodes:
         _check_function(node)
         _check_kind(node, {*own, *tables}, tables)
-    named = {_table_of(node) for node in nodes}
-    return sorted(named.intersection(tables))
+    return nodes
 
 
 def _parse(sql: str) -> Any:

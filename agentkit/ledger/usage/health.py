@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from agentkit.ledger.queries import CallFilter
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pandas
 
 MOST_DOCUMENTS, MOST_QUESTIONS = 2_000, 200
+STALE_AFTER = timedelta(days=180)
+"""How long after it was taken in a document counts as stale."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,8 @@ def people(ledger: Ledger, calls: CallFilter) -> pandas.DataFrame:
     condition, values = where(calls, ["asked"])
     return ledger.database.frame(
         f"""with asked as (select s.*, a.name as answer, a.ok as in_time,
-            date_diff('millisecond', s.happened_at, a.happened_at) / 1000 as waited_s
+            case when a.happened_at < s.happened_at then 0
+            else date_diff('millisecond', s.happened_at, a.happened_at) / 1000 end as waited_s
             from steps s left join steps a on a.kind = 'answered' and a.run_id = s.run_id
             and a.request_id = s.request_id where {condition})
         select agent, count(*) as asked, count(*) filter (answer in {_APPROVED}) as approved,

@@ -31,13 +31,30 @@ def measure(
     """
     questions = library.questions.questions(owner, set_id)
     check_set(library, owner, set_id, collection, questions)
-    version = version_id or library.versions.listed(owner, collection)[0].version.id
+    version = version_id or find_usual(library, owner, collection)[0]
+    contents = library.describe_contents(owner, collection)
+    usual = find_usual(library, owner, collection)
     figures, results = trial(library, owner, collection, questions, options, version_id)
     measured = Measurement(
-        new_id(), set_id, collection, version, options, figures, utc_now(), results
+        new_id(),
+        set_id,
+        collection,
+        version,
+        options,
+        figures,
+        utc_now(),
+        results,
+        contents,
+        usual == (version, options),
     )
     library.questions.keep(owner, measured)
     return measured
+
+
+def find_usual(library: Library, owner: str, collection: str) -> tuple[str, SearchOptions]:
+    """The id of the index version that answers, and how chats search; raises NotFound."""
+    answering = library.versions.listed(owner, collection)[0].version
+    return answering.id, library.options(owner, collection)
 
 
 def unknown_documents(

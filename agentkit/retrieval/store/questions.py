@@ -13,6 +13,7 @@ from agentkit.errors import ConfigError, NotFound
 from agentkit.messages import new_id
 from agentkit.retrieval.names import check_name, utf8
 from agentkit.retrieval.options import SearchOptions
+from agentkit.retrieval.store.courses import Course, find_courses
 from agentkit.retrieval.types import utc_now
 
 HIGHEST_GRADE = 1_000
@@ -59,6 +60,10 @@ class QuestionSet:
     created_at: datetime
     questions: int
     """How many there are."""
+    repeats: bool = False
+    """Whether it is measured again by itself when what it was measured on changes."""
+    accepted: str = ""
+    """The id of the last measurement whose change for the worse a person accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,12 @@ class Measurement:
     created_at: datetime
     results: tuple[QuestionResult, ...] = ()
     """By question; a history leaves them out."""
+    contents: str = ""
+    """What the documents of the collection were, as `Library.describe_contents` tells; empty where
+    nobody noted it.
+    """
+    is_usual: bool = False
+    """Whether chats searched like this then."""
 
 
 class Questions:
@@ -162,6 +173,21 @@ class Questions:
                     [self._free_name(owner, name), set_id],
                 )
         return self.one(owner, set_id)
+
+    def set_repeats(self, owner: str, set_id: str, *, repeats: bool) -> QuestionSet:
+        """Let it be measured again by itself, or not; raises NotFound."""
+        self.one(owner, set_id)
+        self._database.execute(
+            "update question_sets set repeats = ? where id = ?", [repeats, set_id]
+        )
+        return self.one(owner, set_id)
+
+    def accept(self, owner: str, measurement_id: str) -> None:
+        """Warn of what this measurement scored no more; raises NotFound."""
+        found = self.measurement(owner, measurement_id)
+        self._database.execute(
+            "update question_sets set accepted = ? where id = ?", [found.id, found.set_id]
+        )
 
     def delete(self, owner: str, set_id: str) -> None:
         """Remove a set with its questions, measurements and marks; raises NotFound."""
@@ -232,6 +258,7 @@ class Questions:
         figures = {
             "means": measurement.figures,
             "results": [asdict(one) for one in measurement.results],
+            "noted": {"contents": measurement.contents, "is_usual": measurement.is_usual},
         }
         with self._database.transaction():
             self.one(owner, measurement.set_id)
@@ -257,6 +284,10 @@ class Questions:
             f"{_MEASUREMENTS} where m.set_id = ? order by m.created_at desc, m.id desc", [set_id]
         )
         return [_measurement(row, ()) for row in rows]
+
+    def courses(self, owner: str, collection: str = "") -> list[Course]:
+        """How each set stands on each collection that it was measured on, or on one alone."""
+        return find_courses(self._database, owner, collection)
 
     def measurement(self, owner: str, measurement_id: str) -> Measurement:
         """What a set scored, with the results by question; raises NotFound."""
@@ -307,15 +338,17 @@ def _measurement(row: Row, results: Sequence[Mapping[str, Any]]) -> Measurement:
         json.loads(row["means"]),
         row["created_at"],
         tuple(QuestionResult(**one) for one in results),
+        **json.loads(row["noted"] or "{}"),
     )
 
 
 _SETS = """select s.id, s.owner, s.name, s.collection, s.created_at,
-    (select count(*) from questions q where q.set_id = s.id) as questions from question_sets s
+    (select count(*) from questions q where q.set_id = s.id) as questions, s.repeats, s.accepted
+    from question_sets s
     where s.owner = ?"""
 _COLUMNS = (
     "m.id, m.set_id, m.collection, m.version_id, m.settings, m.created_at, m.figures->'means' as"
-    " means"
+    " means, m.figures->'noted' as noted"
 )
 _MEASUREMENTS = f"select {_COLUMNS} from measurements m"
 _MEASUREMENTS_WHOLE = f"select {_COLUMNS}, m.figures->'results' as results from measurements m"

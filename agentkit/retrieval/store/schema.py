@@ -46,6 +46,12 @@ def add_marks(database: Database) -> None:
     )
 
 
+def add_repeats(database: Database) -> None:
+    """Which sets are measured again by themselves, and the last figures that a person accepted."""
+    database.execute("alter table question_sets add column repeats boolean default false")
+    database.execute("alter table question_sets add column accepted varchar default ''")
+
+
 def document_table(
     version: IndexVersion, documents: Sequence[StoredDocument], answers: Sequence[str]
 ) -> pyarrow.Table:
@@ -65,7 +71,7 @@ def _make_column(name: str, values: Sequence[Any]) -> pyarrow.Array:
     return make(values) if make else columns.texts(values)
 
 
-MIGRATIONS = (create_tables, add_versions_and_questions, add_marks)
+MIGRATIONS = (create_tables, add_versions_and_questions, add_marks, add_repeats)
 
 _TABLES = (
     "create sequence changes start 1",

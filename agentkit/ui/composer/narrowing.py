@@ -21,8 +21,11 @@ _NARROW = "Narrow"
 
 def chosen(chat_id: str | None, collection: str) -> Scope:
     """What the next question of this chat (None for a new one) looks into."""
+    narrowed = _narrowed(chat_id)
+    if not narrowed:  # as nearly always: nothing need be looked up then
+        return EVERYTHING
     there = _collection(collection)
-    found = _narrowed(chat_id).get(there.id) if there else None
+    found = narrowed.get(there.id) if there else None
     return scope_from_json(found["scope"]) if found else EVERYTHING
 
 
@@ -52,6 +55,8 @@ def take_over(collection: str, given: object) -> None:
 
 def draw_line(chat_id: str | None, collection: str) -> None:
     """What the next question is narrowed to, and the way to clear it; nothing while it is not."""
+    if not _narrowed(chat_id):
+        return
     there, scope = _collection(collection), chosen(chat_id, collection)
     if there is None or not (words := filters.in_words(scope)):
         return

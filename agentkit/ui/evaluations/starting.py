@@ -12,7 +12,7 @@ from agentkit.events import QuestionTried
 from agentkit.ledger.evaluations.results import AT_ONCE, KIND, count_cited, count_right
 from agentkit.retrieval.store.questions import QuestionSet
 from agentkit.runs import Run
-from agentkit.ui.evaluations import choosing, results, words
+from agentkit.ui.evaluations import choosing, results, watch, words
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures, markdown
 
@@ -55,6 +55,8 @@ def draw_set(chosen: QuestionSet) -> None:
     live = [run.id for run in runs.live(state.owner(), kind=KIND)]
     if live:
         _draw_live(live)
+    else:
+        watch.draw_notices(chosen.id)
     results.draw_results(chosen)
 
 

@@ -20,11 +20,11 @@ from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.store.questions import Measurement, QuestionSet
 from agentkit.runs import Run
 from agentkit.ui.documents import progress
-from agentkit.ui.lab import drafting, new_sets, parts, questions, results
+from agentkit.ui.lab import drafting, new_sets, parts, questions, results, watch
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures, markdown
+from agentkit.workspace.measuring import KIND
 
-KIND = "measure"
 _WATCHED = "measuring"
 
 
@@ -54,6 +54,7 @@ def draw_measure(collection: Collection) -> None:
         questions.draw_editor(collection, chosen)
         _draw_trials(collection, chosen)
         _draw_ends()
+        watch.draw_notices(collection.name, shows_progress=False)
         results.draw_results(chosen)
 
 
@@ -91,6 +92,7 @@ def _draw_trials(collection: Collection, chosen: QuestionSet) -> None:
         on_click=_begin,
         args=(collection, chosen, trials),
     )
+    watch.draw_switch(chosen)
     if live:
         _draw_live([run.id for run in live])
 

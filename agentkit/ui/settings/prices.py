@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime, timedelta
-from functools import partial
-from itertools import chain, filterfalse, repeat, starmap
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import date, timedelta
+from itertools import filterfalse
 from operator import attrgetter
 from typing import Any
 
 import streamlit as st
 
-from agentkit.core.address import on_this_machine
 from agentkit.core.rates import Rates
-from agentkit.errors import AgentkitError, ConfigError
-from agentkit.ledger.bill import buckets, repricing
+from agentkit.errors import AgentkitError
+from agentkit.ledger.bill import repricing
 from agentkit.ledger.bill.own_prices import OwnPrice
 from agentkit.ledger.queries import CallFilter
-from agentkit.llm import Connection, connections
-from agentkit.llm.connections.config import provider_to
-from agentkit.llm.prices import Listed, find_current, find_listed, find_own, find_rates, price
+from agentkit.llm.prices import Listed, find_listed, price
 from agentkit.ui.shared import dialogs, state
 from agentkit.ui.text import figures, markdown, times
+from agentkit.workspace.pricing import Origin, PricedModel
 
 _ENTER, _ANEW = "Enter a price", "Price old calls anew"
 _EVERY = "every model"
@@ -31,22 +28,9 @@ _DAYS = {"7 days": 7, "30 days": 30, "90 days": 90, "All": 0}
 _UNKNOWN = dict.fromkeys(("input", "output", "cache_read", "cache_write"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A model that is offered or was called, at its server."""
-
-    provider: str
-    model: str
-
-    @property
-    def is_a_servers(self) -> bool:
-        """Whether it is a server's, and no model of this process."""
-        return self.provider not in ("local", "offline", "scripted", "")
-
-
 def draw_prices() -> None:
     """The prices in force, where each is from, and how to enter others."""
-    known = _list_known()
+    known = state.workspace().list_prices(state.owner())
     _draw_table(known)
     with st.container(horizontal=True):
         st.button(
@@ -73,30 +57,8 @@ def draw_prices() -> None:
         _price_anew()
 
 
-def _list_known() -> list[_Known]:
-    """The models of all connections, then those that were called, each once."""
-    called = buckets.list_called(state.workspace().ledger, state.owner())
-    each = dict.fromkeys([*_list_offered(), *called])
-    known = starmap(_Known, each)
-    return list(filter(attrgetter("is_a_servers"), known))
-
-
-def _list_offered() -> list[tuple[str, str]]:
-    """The servers and models of all connections."""
-    try:
-        known = connections(state.workspace().settings)
-    except ConfigError:  # which is told above, with the connections
-        return []
-    return list(chain.from_iterable(map(_list_models, known)))
-
-
-def _list_models(connection: Connection) -> Iterator[tuple[str, str]]:
-    models = (*connection.models, *connection.embedding_models)
-    return zip(repeat(provider_to(connection)), models)
-
-
-def _draw_table(known: Sequence[_Known]) -> None:
-    rows = list(map(partial(_describe, datetime.now(UTC)), known))
+def _draw_table(known: Sequence[PricedModel]) -> None:
+    rows = [_describe(one) for one in known]
     if not rows:
         st.caption("No model has been connected or called that costs anything.")
         return
@@ -124,30 +86,31 @@ def _draw_table(known: Sequence[_Known]) -> None:
     st.caption("US dollars for a million tokens, today. A price that is not known is never 0.")
 
 
-def _describe(now: datetime, known: _Known) -> dict[str, Any]:
-    rates = find_rates(known.model, known.provider, now)
+def _describe(known: PricedModel) -> dict[str, Any]:
     row = {
         "Model": known.model,
         "Server": known.provider,
-        "From": _describe_origin(known, now),
+        "From": describe_origin(known),
     }
-    if rates is None:
+    if known.rates is None:
         return {**row, **_UNKNOWN}
-    return {**row, **asdict(rates)}
+    return {**row, **asdict(known.rates)}
 
 
-def _describe_origin(known: _Known, now: datetime) -> str:
+def describe_origin(known: PricedModel) -> str:
     """Where the price is from, and since when it counts."""
-    if find_own(known.model, known.provider, now) is not None:
-        return "your entry"
-    if on_this_machine(known.provider):
-        return "this machine"
-    listed = find_current(known.model, known.provider, now.date())
-    if listed is None:
-        return "unknown"
-    if listed.since == date.min:
-        return "price list"
-    return f"list, {listed.since}"
+    told = _ORIGINS[known.origin]
+    if known.since is None:
+        return told
+    return f"list, {known.since}"
+
+
+_ORIGINS: dict[Origin, str] = {
+    "own": "your entry",
+    "machine": "this machine",
+    "list": "price list",
+    "unknown": "unknown",
+}
 
 
 def _draw_history() -> None:
@@ -178,7 +141,7 @@ def _draw_entry(entry: OwnPrice) -> None:
         )
 
 
-def _draw_listed(known: Sequence[_Known]) -> None:
+def _draw_listed(known: Sequence[PricedModel]) -> None:
     """Models whose price in the list changed, with the days from which each counts."""
     listed = {one.model: find_listed(one.model, one.provider) for one in known}
     changed = {model: prices for model, prices in listed.items() if len(prices) > 1}
@@ -242,7 +205,7 @@ def _remove(price_id: str) -> None:
 
 
 @st.dialog("Enter a price", on_dismiss=dialogs.close)
-def _enter(known: Sequence[_Known]) -> None:
+def _enter(known: Sequence[PricedModel]) -> None:
     servers = list(dict.fromkeys(map(attrgetter("provider"), known)))
     models = dict.fromkeys(map(attrgetter("model"), known))
     with st.form("price", border=False):

@@ -144,6 +144,16 @@ def outage(title: str, text: str) -> None:
     _renderer("outage")(key="outage", data=data, on_back_change=lambda: None)
 
 
+def names(views: Mapping[str, Sequence[str]], hint: str, key: str) -> None:
+    """Put below the box of a SELECT: the names of views and columns that go on with the word before
+    the cursor; Tab or a click completes it.
+
+    `hint` stands there while there is none, and `key` says beside them how the first is taken.
+    """
+    known = {name: list(columns) for name, columns in views.items()}
+    _renderer("names")(key="sql-names", data={"views": known, "hint": hint, "key": key})
+
+
 def popovers() -> None:
     """Put on every page: a click outside of an open popover closes it first, and then does what it
     is for.

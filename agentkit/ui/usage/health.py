@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -20,7 +19,6 @@ from agentkit.ui.usage.view import View
 if TYPE_CHECKING:
     import pandas
 
-_STALE = timedelta(days=180)
 ALIKE = 0.5
 """The cosine from which two questions are about the same: with the packaged model, what is asked of
 one thing is nearer (0.5 to 0.95), of different things below 0.3.
@@ -49,7 +47,7 @@ def draw_health(view: View) -> None:
     """How the documents do, and the questions without evidence."""
     if any(getattr(view.calls, name) for name in _NARROWED):
         st.caption("Documents are narrowed by days and collections alone.")
-    counts = health.count(state.workspace().ledger, view.calls, utc_now() - _STALE)
+    counts = health.count(state.workspace().ledger, view.calls, utc_now() - health.STALE_AFTER)
     if counts.number:
         _draw_documents(view, counts)
     else:
@@ -71,7 +69,7 @@ def _draw_documents(view: View, counts: Counts) -> None:
         wrap=True,
     )
     frame = health.list_documents(
-        state.workspace().ledger, view.calls, utc_now() - _STALE, which or "number"
+        state.workspace().ledger, view.calls, utc_now() - health.STALE_AFTER, which or "number"
     )
     _draw_table(frame, which == "twice")
 

@@ -8,6 +8,8 @@ import streamlit as st
 
 from agentkit.ledger.usage import quality
 from agentkit.ledger.usage.quality import Side
+from agentkit.ui.evaluations import watch as teams_watch
+from agentkit.ui.lab import watch
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures
 from agentkit.ui.usage import exporting, opening, plots, words
@@ -41,6 +43,8 @@ _FEW = 20
 def draw_quality(view: View) -> None:
     """Figures of all answers, over time, by what answered, and the poor ones."""
     ledger = state.workspace().ledger
+    watch.draw_notices()
+    teams_watch.draw_notices()
     if any(getattr(view.calls, name) for name in _NARROWED):
         st.caption("Agent, server, status and purpose belong to calls: they narrow nothing here.")
     sums = quality.sum_up(ledger, view.calls)

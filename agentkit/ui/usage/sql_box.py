@@ -9,7 +9,7 @@ import streamlit as st
 from agentkit import runs
 from agentkit.errors import AgentkitError, NotFound
 from agentkit.runs import Run
-from agentkit.ui.shared import state
+from agentkit.ui.shared import components, state
 from agentkit.ui.shared.state import PAGES
 from agentkit.ui.text import markdown
 from agentkit.ui.usage.sql_examples import EXAMPLES
@@ -20,6 +20,7 @@ from agentkit.workspace.usage_writing import write_select
 _TEXT, _ANSWER, _PROBLEM = "sql-text", "sql-answer", "sql-problem"
 _RUN, _PUT, _TAKEN = "sql-run", "sql-put", "sql-taken"
 _LOOK_S = 0.3
+_NAMES = {view.name: [one.name for one in view.columns] for view in VIEWS.values()}
 _BEGIN = "Cost by day and model"
 
 
@@ -33,6 +34,7 @@ def draw_page() -> None:
     with left:
         _draw_choices()
         st.text_area("SELECT", height=240, key=_TEXT, persist_state="session")
+        components.names(_NAMES, "Names are completed as you write.", "Tab takes the first.")
         with st.container(horizontal=True, key="sql-actions"):
             st.button(
                 "Answer", type="primary", icon=":material/play_arrow:", on_click=_ask, key="sql-go"

@@ -29,11 +29,11 @@ from calls
 where purpose = 'chat' and status = 'ok'
 group by model
 order by p95 desc""",
-    "Documents that are cited most": """select document, count(*) as citations,
+    "Documents that are cited most": """select document, count(*) as cited,
   count(distinct message_id) as answers
 from citations
 group by document
-order by citations desc""",
+order by cited desc""",
     "Found often, never cited": """select d.name, count(*) as found
 from (select unnest(document_ids) as id from retrievals) f
   join documents d using (id)

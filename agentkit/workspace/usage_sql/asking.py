@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from agentkit import private
-from agentkit.database.asked import Form, Limits, Written, answer, read_tables
+from agentkit.database.asked import Answers, Form, Limits, Written, read_columns
 from agentkit.errors import ConfigError, NotFound
 from agentkit.workspace.usage_sql.kept import KeptViews, open_nameless
 from agentkit.workspace.usage_sql.views import VIEWS
@@ -30,6 +30,7 @@ class UsageSql:
 
     def __init__(self, database: Database) -> None:
         self._kept = KeptViews(database)
+        self._answers = Answers()
         self._folder = database.path.parent / "exports"
 
     def views(self, owner: str) -> UsageViews:
@@ -37,7 +38,16 @@ class UsageSql:
         return UsageViews(self, owner)
 
     def close(self) -> None:
-        """Let go of what is kept of the views."""
+        """Let go of what is kept of the views, and end the process that waits for SQL."""
+        self._answers.close()
+        self.forget()
+
+    def bytes(self) -> int:
+        """How much is kept of all owners' views."""
+        return self._kept.bytes()
+
+    def forget(self) -> None:
+        """Let go of what is kept of the views; they are read anew when they are asked for."""
         self._kept.close()
 
     def write(
@@ -81,10 +91,11 @@ class UsageSql:
         return made, written
 
     def _answer(self, owner: str, sql: str, out: BinaryIO, form: Form, limits: Limits) -> Written:
-        names = read_tables(sql, VIEWS.keys())
+        columns = read_columns(sql, _COLUMNS)
+        self._answers.start()  # it loads its libraries while the views are read
         with ExitStack() as stack:
-            files = self._kept.opened(owner, names, stack)
-            return answer(sql, files, out, form, limits)
+            files = self._kept.opened(owner, columns, stack)
+            return self._answers.answer(sql, files, out, form, limits)
 
 
 class UsageViews:
@@ -125,4 +136,5 @@ class UsageViews:
         return self._usage.write(self._owner, sql, path, form)
 
 
+_COLUMNS = {view.name: [one.name for one in view.columns] for view in VIEWS.values()}
 _WHOLE = replace(Limits(), seconds=EXPORT_S, rows=None)

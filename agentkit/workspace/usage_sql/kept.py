@@ -1,5 +1,5 @@
-"""The owners' views as Arrow files without names, made when they are first asked for and kept until
-the database changes.
+"""The owners' views as files without names, made when they are first asked for and kept until the
+database changes; of each there are the columns that were asked for.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import os
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _OWNERS = 4
 """So many owners' views are kept at a time."""
+_SEEN_TIMES = 4
+"""How often a text stands in a batch on average for it to be worth a number."""
+_NONE: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -33,12 +36,22 @@ class _OfOwner:
 
     changes: int = -1
     files: dict[str, BinaryIO] = field(default_factory=dict)
+    columns: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def drop(self) -> None:
         """Close the files; who reads one at the moment goes on."""
         for file in self.files.values():
             file.close()
-        self.files = {}
+        self.files, self.columns = {}, {}
+
+    def has(self, wanted: Mapping[str, Collection[str]]) -> bool:
+        """Whether all these columns of these views are there."""
+        return all(self.columns.get(name, _NONE).issuperset(wanted[name]) for name in wanted)
+
+    def with_kept(self, wanted: Mapping[str, Collection[str]]) -> dict[str, frozenset[str]]:
+        """These columns, and those that are there."""
+        names = sorted({*self.columns, *wanted})
+        return {name: self.columns.get(name, _NONE).union(wanted.get(name, ())) for name in names}
 
 
 class KeptViews:
@@ -50,20 +63,23 @@ class KeptViews:
         self._lock = threading.Lock()
         self._owners: OrderedDict[str, _OfOwner] = OrderedDict()
 
-    def opened(self, owner: str, names: Sequence[str], stack: ExitStack) -> dict[str, BinaryIO]:
-        """The views of these names, all of the same moment; they are closed with the stack.
+    def opened(
+        self, owner: str, wanted: Mapping[str, Collection[str]], stack: ExitStack
+    ) -> dict[str, BinaryIO]:
+        """The views of these names with at least these columns, as streams of Arrow, all of the
+        same moment; they are closed with the stack.
 
         Raises StoreError.
         """
         with self._lock:
             kept = self._find(owner)
-            missing = [name for name in names if name not in kept.files]
-            if missing:
+            if not kept.has(wanted):
                 # What is there may be older than what is made now.
-                wanted = {*kept.files, *names}
+                columns = kept.with_kept(wanted)
                 kept.drop()
-                kept.changes, kept.files = self._make(owner, wanted)
-            return {name: stack.enter_context(_duplicate(kept.files[name])) for name in names}
+                kept.changes, kept.files = self._make(owner, columns)
+                kept.columns = columns
+            return {name: stack.enter_context(_duplicate(kept.files[name])) for name in wanted}
 
     def close(self) -> None:
         """Close all files."""
@@ -71,6 +87,12 @@ class KeptViews:
             for kept in self._owners.values():
                 kept.drop()
             self._owners.clear()
+
+    def bytes(self) -> int:
+        """How large all files are."""
+        with self._lock:
+            files = [file for kept in self._owners.values() for file in kept.files.values()]
+            return sum(os.fstat(file.fileno()).st_size for file in files)
 
     def _find(self, owner: str) -> _OfOwner:
         kept = self._owners.setdefault(owner, _OfOwner())
@@ -81,24 +103,62 @@ class KeptViews:
             kept.drop()
         return kept
 
-    def _make(self, owner: str, names: set[str]) -> tuple[int, dict[str, BinaryIO]]:
+    def _make(
+        self, owner: str, wanted: Mapping[str, Collection[str]]
+    ) -> tuple[int, dict[str, BinaryIO]]:
         """The views as they are now, and after how many changes that is."""
         changes = self._database.changes
-        statements = {name: (VIEWS[name].sql, [owner]) for name in sorted(names)}
+        statements = {
+            name: (VIEWS[name].select(columns), [owner]) for name, columns in wanted.items()
+        }
         try:
             return changes, self._database.read_together(statements, self._write)
         except OSError as error:
             raise _cannot_write(self._folder, error) from error
 
     def _write(self, batches: pyarrow.RecordBatchReader) -> BinaryIO:
-        import pyarrow
-
         file = open_nameless(self._folder)
-        with pyarrow.ipc.new_file(file, batches.schema) as writer:
-            for batch in batches:
-                writer.write_batch(batch)
+        write_narrow(batches, file)
         file.flush()
         return file
+
+
+def write_narrow(batches: pyarrow.RecordBatchReader, file: BinaryIO) -> None:
+    """Write a stream of Arrow in which texts that come again and again stand once a batch."""
+    import pyarrow
+
+    first = next(batches, None)
+    if first is None:
+        pyarrow.ipc.new_stream(file, batches.schema).close()
+        return
+    repeated = _find_repeated(first)
+    told = _narrow(first, repeated)
+    with pyarrow.ipc.new_stream(file, told.schema) as writer:
+        writer.write_batch(told)
+        for batch in batches:
+            writer.write_batch(_narrow(batch, repeated))
+
+
+def _find_repeated(batch: pyarrow.RecordBatch) -> list[int]:
+    """The columns whose texts are mostly the same ones."""
+    import pyarrow
+
+    texts = [n for n, field in enumerate(batch.schema) if pyarrow.types.is_string(field.type)]
+    most = len(batch) / _SEEN_TIMES
+    return [n for n in texts if len(batch.column(n).unique()) <= most]
+
+
+def _narrow(batch: pyarrow.RecordBatch, repeated: Iterable[int]) -> pyarrow.RecordBatch:
+    """The batch with numbers of texts in place of these texts."""
+    import pyarrow
+
+    columns = list(batch.columns)
+    for n in repeated:
+        told = columns[n].dictionary_encode()
+        # A batch has no more rows than such numbers can tell apart.
+        numbers = told.indices.cast(pyarrow.uint16())
+        columns[n] = pyarrow.DictionaryArray.from_arrays(numbers, told.dictionary)
+    return pyarrow.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def open_nameless(folder: Path) -> BinaryIO:

@@ -6,10 +6,10 @@ Each holds what belongs to one owner. Times are UTC, costs US dollars; an unknow
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from agentkit.ledger.queries import COMPLETION, COST, PROMPT
+from agentkit.ledger.queries import COMPLETION, COST, PROMPT, RUN_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,12 @@ class View:
     source: str
     """What it is selected from, with `?` for the owner."""
 
-    @property
-    def sql(self) -> str:
-        """The statement that gives its rows."""
+    def select(self, columns: Collection[str]) -> str:
+        """The statement that gives these columns of its rows."""
         picked = [
-            f"cast({one.sql or one.name} as {one.kind}) as {one.name}" for one in self.columns
+            f"cast({one.sql or one.name} as {one.kind}) as {one.name}"
+            for one in self.columns
+            if one.name in columns
         ]
         return f"select {', '.join(picked)} {self.source}"
 
@@ -108,7 +109,7 @@ _RUNS = View(
             "seconds",
             "double",
             "from start to end; null while it goes on",
-            "date_diff('millisecond', r.started_at, r.finished_at) / 1000",
+            RUN_S,
         ),
         Column("calls", "bigint", "attempts to ask a model", "coalesce(u.calls, 0)"),
         Column("tokens", "bigint", "of prompts and replies", "coalesce(u.tokens, 0)"),

@@ -4,114 +4,25 @@ a zone, and what people, tools and look-ups did.
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from agentkit.cli.figures import sum_up
 from agentkit.errors import ConfigError
 from agentkit.events import ModelReplied, ToolReturned, Usage
-from agentkit.ledger import Chat, Ledger, queries
-from agentkit.ledger.export import calls_file
-from agentkit.ledger.figures import Figures
+from agentkit.ledger import Chat, Ledger
 from agentkit.ledger.queries import CallFilter
 from agentkit.ledger.usage import calls, sums, work
 from agentkit.ledger.usage.local import day_of, find_changes, local_hour, local_step, step_of
-from agentkit.ledger.usage.sums import KEYS, MEASURES, OTHERS
+from agentkit.ledger.usage.sums import OTHERS
 from agentkit.messages import new_id
 from tests.ledger.conftest import NOON, OWNER, call, record
 from tests.ledger.test_steps import DONE
 
 ZONES = ("UTC", "Europe/Berlin", "Asia/Kathmandu", "America/St_Johns")
-replies = st.builds(
-    ModelReplied,
-    call_id=st.builds(new_id),
-    agent=st.sampled_from(["Assistant", "Writer", ""]),
-    provider=st.sampled_from(["models.example", "127.0.0.1:11434"]),
-    model=st.sampled_from(["small", "large"]),
-    purpose=st.sampled_from(["chat", "embedding", "rerank"]),
-    status=st.sampled_from(["ok", "failed", "stopped", "cached"]),
-    usage=st.builds(Usage, *[st.integers(0, 10_000)] * 5, st.booleans()),
-    # Exact in binary, so that sums are exact.
-    cost=st.none() | st.integers(0, 4096).map(lambda number: number / 4096),
-    seconds=st.integers(0, 64).map(lambda number: number / 8),
-    attempt=st.integers(1, 3),
-    error_type=st.sampled_from(["", "RateLimitError", "Timeout"]),
-)
-runs = st.tuples(st.integers(0, 40), st.lists(replies, max_size=4))
-
-
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.lists(runs, min_size=1, max_size=3), min_size=1, max_size=3))
-def test_calls_messages_chats_runs_page_command_and_export_agree(
-    ledger: Ledger, chats: list[list[tuple[int, list[ModelReplied]]]]
-) -> None:
-    owner, messages = new_id(), list[str]()
-    for answers in chats:
-        chat = ledger.create_chat(owner, "t", "answer", "offline", "Documents")
-        for hours, answer in answers:
-            messages.append(new_id())
-            at, message = NOON + timedelta(hours=hours * 7), messages[-1]
-            record(ledger, answer, owner=owner, chat_id=chat.id, message_id=message, at=at)
-    chosen = CallFilter(owner)
-    found = sums.measure(ledger, chosen)
-    told = sum_up(Figures(ledger), chosen, "team", "UTC")
-    of_messages = queries.of_messages(ledger, owner, messages).values()
-    of_runs = queries.runs(ledger, owner, limit=1_000)
-    of_chats = sums.by_groups(ledger, chosen, "chat")
-    within = sums.by_groups(ledger, chosen, "agent", "model")
-    over_time = sums.totals_over_time(ledger, chosen, "Europe/Berlin")
-    with calls_file(ledger, chosen, "csv") as file:
-        exported = list(csv.DictReader(io.StringIO(file.read().decode())))
-
-    tokens = found.prompt_tokens + found.completion_tokens
-    made = [reply for answers in chats for _, answer in answers for reply in answer]
-    assert found.calls == len(made) == len(exported) == len(calls.listed(ledger, chosen))
-    assert tokens == sum(reply.usage.total for reply in made)
-    assert tokens == sum(run["tokens"] for run in of_runs)
-    assert tokens == sum(sum(int(row[name]) for name in _TOKENS) for row in exported)
-    cost = found.cost or 0
-    assert cost == sum(one.cost or 0 for one in of_messages)
-    assert cost == sum(run["cost"] or 0 for run in of_runs)
-    assert cost == sum(float(row["cost"] or 0) for row in exported)
-    for name in ("calls", "failed", "cached", "prompt_tokens", "completion_tokens", "unpriced"):
-        expected = getattr(found, name)
-        assert getattr(told.totals, name) == expected
-        assert sum(getattr(row.totals, name) for row in told.rows) == expected
-        for frame in (of_chats, within, over_time):
-            assert frame[name].sum() == expected
-    for what, expected in _expected(found, tokens).items():
-        for by in KEYS:
-            series = sums.over_time(ledger, chosen, what, by, "Asia/Kathmandu", 24, 2)
-            assert series.value.sum() == expected
-        assert sums.by_hour_of_week(ledger, chosen, what, "UTC").value.sum() == expected
-
-
-_TOKENS = (
-    "input_tokens",
-    "cache_read_tokens",
-    "cache_write_tokens",
-    "output_tokens",
-    "reasoning_tokens",
-)
-
-
-def _expected(found: sums.Sums, tokens: int) -> dict[sums.Measure, float]:
-    every: dict[sums.Measure, float] = {
-        "cost": found.cost or 0,
-        "tokens": tokens,
-        "calls": found.calls,
-        "errors": found.failed,
-    }
-    assert every.keys() == MEASURES.keys()
-    return every
 
 
 @pytest.mark.parametrize("zone", ZONES)

@@ -1,0 +1,1 @@
+"""How good searches and teams are: measured again, and warned of."""

@@ -1,0 +1,1 @@
+"""What is told of usage beside sums: tables of the page, prices and budgets."""

@@ -1,0 +1,46 @@
+"""Days as commands take them, on the clocks of a time zone."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from agentkit.errors import ConfigError
+
+_LOCALTIME = Path("/etc/localtime")
+
+
+def find_days(
+    zone: str, days: int | None, since: str, until: str
+) -> tuple[datetime | None, datetime | None]:
+    """When the first day begins and the last one ends (UTC without zone)."""
+    from agentkit.ledger.usage.local import check_zone
+
+    clock = check_zone(zone)
+    today = datetime.now(clock).date()
+    first = read_day(since) if since else today - timedelta(days=days - 1) if days else None
+    last = read_day(until) if until else None
+    return _begin(first, clock), _begin(last + timedelta(days=1) if last else None, clock)
+
+
+def _begin(day: date | None, clock: ZoneInfo) -> datetime | None:
+    if day is None:
+        return None
+    return datetime.combine(day, time(), clock).astimezone(UTC).replace(tzinfo=None)
+
+
+def read_day(text: str) -> date:
+    """A day as 2026-11-13; raises ConfigError."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise ConfigError(f"{text!r} is no day; give one such as 2026-11-13.") from error
+
+
+def find_local_zone() -> str:
+    """The IANA name of this machine's time zone, as far as it tells; else UTC."""
+    named = os.environ.get("TZ", "").removeprefix(":")
+    _, _, linked = str(_LOCALTIME.resolve()).partition("/zoneinfo/")
+    return named or linked or "UTC"

@@ -1,0 +1,75 @@
+"""Which names stand in a SELECT, so that of a table only the columns are read that it names.
+
+What is not known to be plain counts as naming everything: too much is read then, never too little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+Node = Mapping[str, Any]
+_PLAIN = {
+    "BETWEEN",
+    "CASE",
+    "CAST",
+    "COLLATE",
+    "COLUMN_REF",
+    "COMPARISON",
+    "CONJUNCTION",
+    "CONSTANT",
+    "FUNCTION",
+    "LAMBDA",
+    "OPERATOR",
+    "SUBQUERY",
+    "TYPE",
+    "WINDOW",
+}
+"""Classes of expressions that read the columns that they name and no others: no star, no number of
+a column, no pattern of names.
+"""
+_SOURCES = {"BASE_TABLE", "EMPTY", "EXPRESSION_LIST", "JOIN", "SUBQUERY", "TABLE_FUNCTION"}
+"""What a FROM may have without naming columns by the way, as PIVOT does."""
+_SOURCE_KEYS = ("from_table", "left", "right")
+
+
+def find_named(nodes: Sequence[Node], tables: Mapping[str, Sequence[str]]) -> set[str] | None:
+    """All words of the tree of a statement in small letters, the names of its columns among them;
+    None when it may read columns that it does not name, or names one that none of `tables` has.
+    """
+    if not all(_is_plain(node) for node in nodes):
+        return None
+    rows = {*tables, *_aliases(node for node in nodes if "table_name" in node)}
+    columns = {one.lower() for names in tables.values() for one in names}
+    known = {*columns, *_aliases(nodes)} - rows
+    read = [str(node["column_names"][-1]).lower() for node in nodes if "column_names" in node]
+    if not known.issuperset(read):
+        return None
+    return {word.lower() for node in nodes for word in _words(node)}
+
+
+def _aliases(nodes: Iterable[Node]) -> set[str]:
+    return {str(node.get("alias", "")).lower() for node in nodes}
+
+
+def _is_plain(node: Node) -> bool:
+    """Whether what stands there reads only columns whose names stand there too."""
+    kinds = [node.get(key) for key in _SOURCE_KEYS]
+    sources = {one["type"] for one in kinds if isinstance(one, Mapping) and "class" not in one}
+    renames, natural = node.get("column_name_alias"), node.get("ref_type") == "NATURAL"
+    is_known = node.get("class", "CONSTANT") in _PLAIN
+    return is_known and sources <= {*_SOURCES, *_QUERIES} and not renames and not natural
+
+
+def _words(node: Node) -> Iterator[str]:
+    """The texts there, also those of its lists."""
+    for value in node.values():
+        yield from [one for one in _as_list(value) if isinstance(one, str)]
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+_QUERIES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
+"""What stands to the left and right of UNION and the like."""
