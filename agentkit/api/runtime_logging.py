@@ -185,7 +185,9 @@ def stop() -> None:
 
 def get_connection() -> sqlite3.Connection | None:
     """The file of the newest session; None before the first."""
-    return _State.log.connection if _State.log is not None else None
+    if _State.log is not None:
+        return _State.log.connection
+    return None
 
 
 def logging_enabled() -> bool:

@@ -456,7 +456,9 @@ def _show_doubts(answer: Answer) -> None:
 
 def _find_words_before(text: str, at: int) -> str:
     words = " ".join(_BRACKETS.sub(" ", text[:at]).split())
-    return words if len(words) <= _EXCERPT else f"… {words[-_EXCERPT:].partition(' ')[2]}"
+    if len(words) <= _EXCERPT:
+        return words
+    return f"… {words[-_EXCERPT:].partition(' ')[2]}"
 
 
 def _describe_thinking(thinking: Thinking) -> str:

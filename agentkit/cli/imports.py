@@ -46,7 +46,9 @@ class Finding:
     @property
     def place(self) -> str:
         """Where it is, as people read it."""
-        return str(self.line) if self.cell is None else f"cell {self.cell}, line {self.line}"
+        if self.cell is None:
+            return str(self.line)
+        return f"cell {self.cell}, line {self.line}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def _is_url(path: str) -> bool:
 def _summarize(ends: list[DocumentDone], collection: str) -> str:
     counts = Counter(map(_name_outcome, ends))
     chunks = sum(end.chunks for end in ends if end.status == "indexed")
-    ended = filter(counts.__getitem__, _SUMMED_UP)
+    ended = (each for each in _SUMMED_UP if counts[each])
     outcomes = ", ".join(f"{counts[one]:,} {one}" for one in ended)
     return f"{collection}: {outcomes} ({count(chunks, 'new chunk')})."
 
@@ -104,7 +104,9 @@ def _summarize(ends: list[DocumentDone], collection: str) -> str:
 def _name_outcome(end: DocumentDone) -> str:
     if end.updated:
         return "updated"
-    return "added" if end.status == "indexed" else end.status
+    if end.status == "indexed":
+        return "added"
+    return end.status
 
 
 @contextmanager

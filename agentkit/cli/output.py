@@ -80,7 +80,9 @@ def dollars(cost: float | None, unpriced: int = 0) -> str:
     if cost is None:
         return "unknown"
     known = figures.dollars(cost)
-    return f"{known} + {unpriced} unpriced" if unpriced else known
+    if unpriced:
+        return f"{known} + {unpriced} unpriced"
+    return known
 
 
 def tolerate_any_character(*streams: TextIO) -> None:

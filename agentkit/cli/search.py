@@ -168,7 +168,9 @@ def _parse_pages(text: str | None) -> tuple[int | None, int | None]:
 
 def _find_end(until: datetime) -> datetime:
     """The end of a day, or the given time of it."""
-    return until + timedelta(days=1) if until.time() == time.min else until
+    if until.time() == time.min:
+        return until + timedelta(days=1)
+    return until
 
 
 def _to_utc(local: datetime) -> datetime:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from itertools import filterfalse
 from typing import Any, TypeGuard, TypeVar
 
 K = TypeVar("K")
@@ -41,4 +40,4 @@ def pick_given(values: Mapping[K, T | None]) -> dict[K, T]:
 
 def list_missing(values: Iterable[T], others: Container[T]) -> list[T]:
     """The values that are not among the others, in their order."""
-    return list(filterfalse(others.__contains__, values))
+    return [value for value in values if value not in others]

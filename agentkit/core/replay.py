@@ -58,7 +58,9 @@ class _Step(Generic[B, E]):
     @property
     def whole(self) -> tuple[B, E] | None:
         """Both; None while it has not ended."""
-        return None if self.end is None else (self.begun, self.end)
+        if self.end is None:
+            return None
+        return (self.begun, self.end)
 
 
 @dataclass(frozen=True, slots=True)

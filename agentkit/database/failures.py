@@ -109,4 +109,6 @@ def cannot_open(path: Path, text: str) -> StoreError:
 def reason(text: str) -> str:
     """The line of DuckDB's words that names the cause."""
     cause = text.split(_CAUSE, 1)[-1]
-    return cause.splitlines()[0].strip('"') if cause else "no reason given"
+    if cause:
+        return cause.splitlines()[0].strip('"')
+    return "no reason given"

@@ -319,7 +319,9 @@ def waiting_runs(ledger: Ledger, owner: str, chat_id: str = "") -> list[str]:
 def find_resumed(ledger: Ledger, owner: str, run_id: str) -> str:
     """The id of the run that this one went on with, or began from; empty for none."""
     started = [event for _, event in told(ledger, owner, [run_id], RunStarted)]
-    return started[0].resumes or started[0].repeats if started else ""
+    if started:
+        return started[0].resumes or started[0].repeats
+    return ""
 
 
 def why_not_resumed(ledger: Ledger, owner: str, run_id: str) -> str:

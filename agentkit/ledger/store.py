@@ -159,7 +159,9 @@ class Ledger:
         kept = listing.check_folder(folder) if folder else folder
         given = {"folder": kept, "pinned": pinned, "archived": archived}
         changes = {name: value for name, value in given.items() if value is not None}
-        return listing.change(self.database, owner, chat_ids, changes) if changes else []
+        if changes:
+            return listing.change(self.database, owner, chat_ids, changes)
+        return []
 
     def discard_chats(self, owner: str, chat_ids: Sequence[str]) -> list[str]:
         """Delete chats so that they can be brought back; returns the ids of those that were

@@ -92,7 +92,9 @@ def describe_source(hit: Hit | Citation) -> str:
     """
     where = f"p. {hit.page}" if hit.page else hit.place
     source = ", ".join(part for part in (hit.document, where, hit.heading) if part)
-    return f"{hit.collection}: {source}" if hit.collection else source
+    if hit.collection:
+        return f"{hit.collection}: {source}"
+    return source
 
 
 def covers(known: Hit, hit: Hit) -> bool:

@@ -185,7 +185,9 @@ def _next(method: str, user: Agent, last_speaker: Agent, group: GroupChat) -> Ag
         group.hear_said()
     if found:
         return last_speaker
-    return user if _is_final(group.messages[-1]) else method
+    if _is_final(group.messages[-1]):
+        return user
+    return method
 
 
 def tell_all(group: GroupChat, manager: GroupChatManager, user: Agent, text: str) -> None:

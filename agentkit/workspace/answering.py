@@ -14,10 +14,11 @@ from collections.abc import (
 )
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, filterfalse
+from itertools import chain
 from typing import Any
 
 from agentkit.core import bus
+from agentkit.core.given import list_missing
 from agentkit.documents import DocumentText
 from agentkit.errors import LimitReached, ReplayDiffers, Stopped
 from agentkit.events import Compressed, LimitTold, MessageSent, MessageStatus, ParameterRefused
@@ -314,11 +315,11 @@ def find_shortenings(
     begins: dict[str, int] = {}
     for place, turn in enumerate(thread):
         begins.setdefault(turn.run_id or "", place)
-    unknown = list(filterfalse(whole.__contains__, begins))
+    unknown = list_missing(begins, whole)
     if not unknown:
         return
     telling = queries.find_telling(ledger, owner, unknown, Compressed)
-    whole.update(filterfalse(telling.__contains__, unknown))
-    told_in = list(filter(telling.__contains__, unknown))
+    whole.update(list_missing(unknown, telling))
+    told_in = [each for each in unknown if each in telling]
     for run_id, event in queries.told(ledger, owner, told_in, Compressed):
         yield len(to_history(thread[: begins[run_id]])), event

@@ -163,7 +163,9 @@ def evaluate(workspace: Place, owner: str, setting: Setting) -> Run[Evaluation]:
 def _name(team: Team) -> str:
     """With its version, where it has one."""
     _, _, version = team.id.partition(":")
-    return f"{team.title}, version {version}" if version.isdecimal() else team.title
+    if version.isdecimal():
+        return f"{team.title}, version {version}"
+    return team.title
 
 
 def _begin(setting: Setting) -> EvaluationBegan:

@@ -115,7 +115,7 @@ class GroupChatManager(ConversableAgent):
     def _forget(self, others: Sequence[Agent]) -> None:
         """The transcript, and what was said to these members."""
         self._groupchat.reset()
-        met = filter(self.chat_messages.__contains__, others)
+        met = (each for each in others if each in self.chat_messages)
         for agent in met:
             self.clear_history(agent)
 

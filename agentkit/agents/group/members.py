@@ -65,7 +65,7 @@ class Group:
             after = in_turn.index(agent) + 1
             in_turn = in_turn[after:] + in_turn[:after]
         wanted = coalesce(agents, self.agents)
-        following = next(filter(wanted.__contains__, in_turn), None)
+        following = next((each for each in in_turn if each in wanted), None)
         if following is None:
             names = list(map(attrgetter("name"), wanted))
             raise UndefinedNextAgent(f"None of {names} is in the group {self.agent_names}.")

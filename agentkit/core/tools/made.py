@@ -74,7 +74,7 @@ def _make_signature(parameters: Schema) -> inspect.Signature:
     properties = dict(parameters.get("properties", {}))
     if not all(map(str.isidentifier, properties)):
         return _ANY
-    needed = list(filter(properties.__contains__, dict.fromkeys(parameters.get("required", ()))))
+    needed = [each for each in dict.fromkeys(parameters.get("required", ())) if each in properties]
     optional = [name for name in properties if name not in needed]
     made = map(_make_parameter, needed, map(properties.get, needed))
     rest = map(_make_parameter, optional, map(properties.get, optional), repeat(None))

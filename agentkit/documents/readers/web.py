@@ -67,7 +67,7 @@ def read_epub(data: bytes, name: str, limits: Limits) -> Reading:
     references = list(map(methodcaller("get", "idref"), book.iter("{*}itemref")))
     check_pages(name, len(references), "chapters", limits)
     listed = filter(None, map(files.get, references))
-    chapters = list(filter(package.members.__contains__, listed))
+    chapters = [each for each in listed if each in package.members]
     if _is_protected(package, chapters):
         raise EncryptedDocument(
             f"{name} is protected against copying. Add a copy without protection."

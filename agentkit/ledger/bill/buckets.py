@@ -58,7 +58,9 @@ class Cost:
     def each(self) -> float | None:
         """US dollars for one; None where nothing of it is known, or there is none."""
         has_price = self.known > 0 or not self.unpriced
-        return self.known / self.number if self.number and has_price else None
+        if self.number and has_price:
+            return self.known / self.number
+        return None
 
 
 @dataclass(frozen=True, slots=True)

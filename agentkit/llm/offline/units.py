@@ -83,7 +83,9 @@ class Unit:
     @property
     def leans_on(self) -> Unit | None:
         """The unit before, if this one begins with a word such as `it` that refers to it."""
-        return self.previous if _PRONOUN_LED.match(self.text) else None
+        if _PRONOUN_LED.match(self.text):
+            return self.previous
+        return None
 
     @property
     def leans(self) -> bool:

@@ -195,7 +195,9 @@ class ServerReranker:
 
     def _cost(self) -> float | None:
         """Nothing on this machine, else unknown."""
-        return 0.0 if on_this_machine(self.provider) else None
+        if on_this_machine(self.provider):
+            return 0.0
+        return None
 
     def _ask(self, body: Mapping[str, object]) -> Any:
         import httpx2

@@ -154,7 +154,9 @@ class CollectionIndex:
         missing = [
             number for number in ids if number not in found
         ]  # they were just removed, or added
-        return found | self._chunks.passages(self.version, missing) if missing else found
+        if missing:
+            return found | self._chunks.passages(self.version, missing)
+        return found
 
     def ceiling(self, query: str) -> float:
         """The BM25 score that no chunk can exceed for the query."""

@@ -213,7 +213,9 @@ class VectorIndex:
     def _search_graph(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> Found | None:
         """What the graph finds; None when that is not enough, or comparing one by one is faster."""
         if self._is_small:
-            return self._search_small(query, k) if allowed is None else None
+            if allowed is None:
+                return self._search_small(query, k)
+            return None
         if not self._tuned.ef:
             return None
         if allowed is None:

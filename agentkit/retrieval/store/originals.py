@@ -71,7 +71,9 @@ class Originals:
             found = _sha256(path)
         except OSError as error:
             return f"it cannot be read ({_reason(error)})"
-        return "" if found == sha256 else "its content has changed"
+        if found == sha256:
+            return ""
+        return "its content has changed"
 
     def remove(self, contents: Iterable[str]) -> None:
         """Delete these contents."""

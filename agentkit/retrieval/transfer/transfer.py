@@ -288,7 +288,9 @@ def _with(table: pyarrow.Table, name: str, values: Sequence[object]) -> pyarrow.
 
 def _source(source: str) -> str:
     """Where a document came from, so that no path leads to a file of this machine."""
-    return IMPORTED + source if Path(source).is_absolute() else source
+    if Path(source).is_absolute():
+        return IMPORTED + source
+    return source
 
 
 def _read_content(opened: Bundle) -> _Content:

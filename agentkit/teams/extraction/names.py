@@ -107,7 +107,9 @@ class FieldName:
         """The unit that a value must have beside these words; empty where they name it, or where
         the field has none.
         """
-        return "" if self._unit in map(to_unit, words) else self._unit
+        if self._unit in map(to_unit, words):
+            return ""
+        return self._unit
 
     def match(self, label: Sequence[str]) -> Match | None:
         """How a label fits the name; None when it does not."""
@@ -119,7 +121,9 @@ class FieldName:
             return Match(NEAR)
         if core in self._phrases or (len(core) > 1 and _join(label) in self._described):
             return Match(DESCRIBED)
-        return Match(NEAR, self._full - words) if words < self._full else None
+        if words < self._full:
+            return Match(NEAR, self._full - words)
+        return None
 
     def is_beside(self, clause: str, number: Found) -> bool:
         """Whether the name stands before or behind a number, with nothing around it that makes it

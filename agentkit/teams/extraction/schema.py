@@ -42,7 +42,9 @@ class Field:
     def type(self) -> ValueType:
         """What its values are."""
         plain = TYPES[self.kind]
-        return ChoiceType(plain, self.choices) if self.choices else plain
+        if self.choices:
+            return ChoiceType(plain, self.choices)
+        return plain
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -54,7 +56,9 @@ class Field:
         from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
         error = next(Draft202012Validator(self.schema).iter_errors(value), None)
-        return f"{error.message:.200}" if error else self.type.misfit(value)
+        if error:
+            return f"{error.message:.200}"
+        return self.type.misfit(value)
 
 
 @dataclass(frozen=True, slots=True)

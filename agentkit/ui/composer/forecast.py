@@ -71,7 +71,9 @@ def _price(found: Forecast) -> str:
 
 def _calls(calls: Range) -> str:
     low, high = round(calls[0]), round(calls[1])
-    return figures.count(low, "call") if low == high else f"{low:,} to {high:,} calls"
+    if low == high:
+        return figures.count(low, "call")
+    return f"{low:,} to {high:,} calls"
 
 
 def _to(range_: Range, words: Callable[[float], str]) -> str:

@@ -21,7 +21,9 @@ _LISTED = 1_000  # documents that are offered by name; of more, a part of the na
 def narrow(chat_id: str | None, scope: Scope) -> Scope:
     """The scope for the next question: only the chosen documents, where some are."""
     chosen = _chosen(chat_id)
-    return replace(scope, document_ids=chosen) if chosen else scope
+    if chosen:
+        return replace(scope, document_ids=chosen)
+    return scope
 
 
 def list_chosen(chat_id: str | None) -> list[str]:

@@ -23,7 +23,9 @@ def chosen(chat_id: str | None, collection: str) -> Scope:
     """What the next question of this chat (None for a new one) looks into."""
     there = _collection(collection)
     found = _narrowed(chat_id).get(there.id) if there else None
-    return scope_from_json(found["scope"]) if found else EVERYTHING
+    if found:
+        return scope_from_json(found["scope"])
+    return EVERYTHING
 
 
 def follow(chat_id: str) -> None:

@@ -278,4 +278,6 @@ def _go_to_list() -> None:
 
 def _shorten(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _BEGINNING else f"{line[:_BEGINNING].rstrip()} …"
+    if len(line) <= _BEGINNING:
+        return line
+    return f"{line[:_BEGINNING].rstrip()} …"

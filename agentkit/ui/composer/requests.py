@@ -83,7 +83,9 @@ _THEN: dict[Moment, str] = {
 def in_words(run: Run[Any]) -> HumanInputRequested | None:
     """What the run waits for that is answered in the person's own words, in the composer."""
     request = run.waiting_for
-    return None if request is None or request.options or request.draft else request
+    if request is None or request.options or request.draft:
+        return None
+    return request
 
 
 def draw_question(run: Run[Any], request: HumanInputRequested) -> None:

@@ -146,9 +146,9 @@ def _selected() -> set[str]:
     """The ids that were selected in the table as it was shown last."""
     key, ids = st.session_state.get(_SHOWN, ("", []))
     state_of: Any = st.session_state.get(key) if key else None
-    return (
-        {ids[row] for row in state_of["selection"]["rows"] if row < len(ids)} if state_of else set()
-    )
+    if state_of:
+        return {ids[row] for row in state_of["selection"]["rows"] if row < len(ids)}
+    return set()
 
 
 def _copies(collection: Collection) -> dict[str, str]:

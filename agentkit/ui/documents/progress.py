@@ -195,7 +195,9 @@ def _run_of(run_id: str, *, ended: bool = False) -> Run[Any] | None:
         run = runs.get(run_id, state.owner())
     except NotFound:
         return None
-    return run if run.ended or not ended else None
+    if run.ended or not ended:
+        return run
+    return None
 
 
 def _forget(kind: str, run_id: str) -> None:

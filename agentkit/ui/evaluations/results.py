@@ -263,7 +263,9 @@ def _count_tokens(tried: QuestionTried) -> int:
 
 
 def _tell_both(before: str, after: str) -> str:
-    return after if before == after else f"{before} → {after}"
+    if before == after:
+        return after
+    return f"{before} → {after}"
 
 
 def tell_right(tried: QuestionTried) -> str:
@@ -276,7 +278,9 @@ def tell_end(tried: QuestionTried) -> str:
     if tried.status == "failed":
         return f"failed: {tried.error}"
     told = words.ENDS.get(tried.end, tried.end)
-    return f"{told}, nobody to ask" if tried.asked else told
+    if tried.asked:
+        return f"{told}, nobody to ask"
+    return told
 
 
 def _draw_table(chosen: QuestionSet, frame: pandas.DataFrame, key: str) -> int | None:
@@ -302,7 +306,9 @@ def _draw_table(chosen: QuestionSet, frame: pandas.DataFrame, key: str) -> int |
     )
     downloads.draw_csv(f"{chosen.name} by question", frame, key=key)
     rows: list[int] = shown.selection.rows
-    return rows[0] if rows and rows[0] < len(frame) else None
+    if rows and rows[0] < len(frame):
+        return rows[0]
+    return None
 
 
 def _draw_pair(pair: Pair, before: str, after: str) -> None:

@@ -118,7 +118,9 @@ def _read_picture(told: dict[str, Any], file: ChatFile) -> Result:
 
 
 def _list(value: object) -> list[Citation]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    if isinstance(value, list):
+        return [one for one in value if isinstance(one, dict)]
+    return []
 
 
 def _read_results(file: ChatFile) -> dict[str, list[Result]]:

@@ -221,11 +221,9 @@ def _draw_documents(collection: Collection, key: str) -> list[str] | None:
             help=about,
             persist_state="session",
         )
-        return (
-            [one.id for one in library.documents(owner, collection.name, part.strip())]
-            if part and part.strip()
-            else None
-        )
+        if part and part.strip():
+            return [one.id for one in library.documents(owner, collection.name, part.strip())]
+        return None
     names = {one.id: one.name for one in library.documents(owner, collection.name)}
     return _several("Documents", f"{key}-documents", list(names), names.__getitem__) or None
 

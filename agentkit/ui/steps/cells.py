@@ -105,7 +105,9 @@ class Block(Kind[CellRun]):
     def doing(self, step: CellRun) -> str:
         """That it runs, while it does."""
         runs = step.cell.status == "running"
-        return f"Running {named(step.language)}" if runs else super().doing(step)
+        if runs:
+            return f"Running {named(step.language)}"
+        return super().doing(step)
 
 
 def to_cells(ran: Iterable[CodeRan]) -> list[CellRun]:
@@ -138,7 +140,9 @@ def describe_again(question: Said | None) -> str:
     """The words for a question that only asks for cells to be run again; empty for others."""
     count = question.extra.get(kernels.AGAIN, 0) if question else 0
     cells = figures.count(int(count), "cell")
-    return f":material/replay: Run the cells again ({cells})" if count else ""
+    if count:
+        return f":material/replay: Run the cells again ({cells})"
+    return ""
 
 
 def draw_again(question: Said | None, cells: Sequence[CellRun]) -> None:

@@ -78,7 +78,9 @@ class Plan(Kind[Planned]):
 
     def doing(self, step: Planned) -> str:
         """That it runs."""
-        return "Waiting for you" if step.held else "Carrying out the plan"
+        if step.held:
+            return "Waiting for you"
+        return "Carrying out the plan"
 
 
 def end_plan(steps: Steps) -> None:
@@ -150,7 +152,9 @@ def _draw_step(planned: Planned, step: dict[str, Any], key: str) -> None:
 def _told(state: str, done: StepDone | None, missing: list[str]) -> str:
     """The state in words."""
     if done is None:
-        return f"waits for {markdown.literal(', '.join(missing))}" if state == "waiting" else state
+        if state == "waiting":
+            return f"waits for {markdown.literal(', '.join(missing))}"
+        return state
     if done.cached:
         return "the same as another step"
     tries = f", {figures.count(done.attempts)} attempts" if done.attempts > 1 else ""
@@ -158,4 +162,6 @@ def _told(state: str, done: StepDone | None, missing: list[str]) -> str:
 
 
 def _short(thought: str) -> str:
-    return thought if len(thought) <= _THOUGHT else thought[:_THOUGHT].rsplit(" ", 1)[0] + " …"
+    if len(thought) <= _THOUGHT:
+        return thought
+    return thought[:_THOUGHT].rsplit(" ", 1)[0] + " …"

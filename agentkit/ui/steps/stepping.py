@@ -63,7 +63,9 @@ class Stepping:
 
 def choose_steps(run_id: str) -> list[Step] | None:
     """The way to go through a finished run, and its steps up to there; None for all of them."""
-    return draw_moments(run_id) if draw_switch(run_id) else None
+    if draw_switch(run_id):
+        return draw_moments(run_id)
+    return None
 
 
 def draw_switch(run_id: str) -> bool:

@@ -68,7 +68,9 @@ class Use(Kind[ToolUse]):
 
     def doing(self, step: ToolUse) -> str:
         """Which tool runs, while it does."""
-        return super().doing(step) if step.returned else f"Running {step.called.name}"
+        if step.returned:
+            return super().doing(step)
+        return f"Running {step.called.name}"
 
 
 class Code(Remark[CodeRan]):
