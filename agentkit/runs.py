@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 from agentkit.core import bus, replay, stopping
 from agentkit.core.replay import Recording
 from agentkit.core.stopping import StopSignal, stoppable
-from agentkit.errors import AgentkitError, NotFound, Stopped
+from agentkit.errors import AgentkitError, NotFound, Stopped, explain
 from agentkit.events import (
     Event,
     HumanAnswered,
@@ -354,7 +354,7 @@ def find_error(run_id: str, owner: str) -> str:
     error = find_failure(run_id, owner)
     if error is None:
         return ""
-    return str(error) or type(error).__name__
+    return explain(error)
 
 
 def find_failure(run_id: str, owner: str) -> BaseException | None:
@@ -461,7 +461,7 @@ def _end_of(error: BaseException) -> RunFinished | RunFailed | RunStopped:
         return RunFinished()
     if isinstance(error, (Stopped, KeyboardInterrupt)):
         return RunStopped()
-    return RunFailed(str(error) or type(error).__name__, type(error).__name__)
+    return RunFailed(explain(error), type(error).__name__)
 
 
 def _emit_end(error: BaseException) -> None:

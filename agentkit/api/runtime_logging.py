@@ -162,11 +162,9 @@ def start(
             f"{given} is not there; log to 'sqlite', or listen to the events of a run."
         )
     named = config or {}
-    lines = (
-        Path("autogen_logs", named.get("filename", "runtime.log"))
-        if logger_type == "file"
-        else None
-    )
+    lines = None
+    if logger_type == "file":
+        lines = Path("autogen_logs", named.get("filename", "runtime.log"))
     stop()
     if _State.log is not None:
         _State.log.connection.close()

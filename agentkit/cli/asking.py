@@ -39,7 +39,9 @@ def _choose(options: list[str]) -> str | None:
     prompt = f"1 to {len(options)}, and a reason behind it if you like: "
     for line in iter(partial(_read_line, prompt), None):
         typed, _, reason = line.strip().partition(" ")
-        chosen = numbered.get(int(typed)) if typed.isdecimal() else None
+        chosen = None
+        if typed.isdecimal():
+            chosen = numbered.get(int(typed))
         if chosen is not None:
             if reason:
                 return f"{chosen}\n{reason}"

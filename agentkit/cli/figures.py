@@ -17,6 +17,7 @@ import typer
 from agentkit.cli import usage_sql
 from agentkit.cli.output import dollars, note, put_json, put_table
 from agentkit.cli.store import open_workspace
+from agentkit.core.given import pick_filled
 from agentkit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def _make_filter(
     """
     from agentkit.ledger.queries import CallFilter
 
-    given: dict[str, Any] = {name: values for name, values in named.items() if values}
+    given: dict[str, Any] = pick_filled(named)
     if settings.usage_of_all:
         given |= {"everyone": True, "owners": owners or ()}
     return CallFilter(settings.owner, first, last, **given)

@@ -148,7 +148,9 @@ class Bar:
 
     def _show_stage(self, event: DocumentProgress) -> None:
         if event.stage != "waiting":
-            part = f" {event.done:,}/{event.total:,}" if event.total > 1 else ""
+            part = ""
+            if event.total > 1:
+                part = f" {event.done:,}/{event.total:,}"
             stage = f"{event.stage} {plain(event.document)}{part}"
             self._progress.update(self._task, description=stage)
 

@@ -39,7 +39,9 @@ def evaluate_team(
     with open_workspace(context) as workspace:
         owner = workspace.settings.owner
         key = find_key(workspace, team)
-        before = workspace.evaluations.one(owner, beside) if beside else None
+        before = None
+        if beside:
+            before = workspace.evaluations.one(owner, beside)
         _tell_forecast(workspace, key, set_name, model)
         run = workspace.evaluate_team(
             owner, key, set_name, collection=collection, model_id=model, at_once=at_once

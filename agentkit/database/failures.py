@@ -64,7 +64,9 @@ def _translate(path: Path, error: Exception) -> StoreError | None:
     )
     of_writing = (*of_the_file, duckdb.TransactionException)
     if isinstance(error, of_writing) and _WRITING.search(text):
-        again = ", then start again" if isinstance(error, duckdb.FatalException) else ""
+        again = ""
+        if isinstance(error, duckdb.FatalException):
+            again = ", then start again"
         return StoreError(
             f"{path} could not be written ({reason(text)}); "
             f"check free space and permissions{again}."

@@ -42,7 +42,9 @@ class Process:
         """
         self.confined = confined
         command = [sys.executable, "-P", "-W", "ignore", *arguments]
-        call_filter = seccomp.open_filter(_NO_SOCKETS) if confined else None
+        call_filter = None
+        if confined:
+            call_filter = seccomp.open_filter(_NO_SOCKETS)
         inherited = () if call_filter is None else (call_filter,)
         try:
             self._child = subprocess.Popen(

@@ -182,11 +182,9 @@ class Runner(ConversableAgent):
         if not decision.approved:
             return 1, describe_rejection("this code", decision) + "\n"
         exit_code, output = self._run(language, decision.draft)
-        changed = (
-            f"The user changed the code to:\n{decision.draft}\nIts output:\n"
-            if decision.changed
-            else ""
-        )
+        changed = ""
+        if decision.changed:
+            changed = f"The user changed the code to:\n{decision.draft}\nIts output:\n"
         return exit_code, f"{changed}{shorten_result(output, LONGEST)}\n"
 
     def _kernel_for(self, language: str) -> ChatCells | None:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from agentkit import runs
 from agentkit.agents.retrieve_chat.prompts import ASKS_AGAIN
 from agentkit.core import bus, stopping
-from agentkit.errors import AgentkitError, ConfigError, NotFound, Stopped, WrongArgument
+from agentkit.errors import AgentkitError, ConfigError, NotFound, Stopped, WrongArgument, explain
 from agentkit.events import (
     EvaluationBegan,
     Event,
@@ -212,7 +212,7 @@ def _ask(workspace: Place, owner: str, setting: Setting, number: int, known: Kno
 
 
 def _fail(tried: QuestionTried, error: BaseException) -> QuestionTried:
-    return replace(tried, status="failed", error=str(error) or type(error).__name__)
+    return replace(tried, status="failed", error=explain(error))
 
 
 def _tell(tried: QuestionTried, run: Run[Answer], took: Totals) -> QuestionTried:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from agentkit.core.given import join_filled
 from agentkit.database.failures import reason
 from agentkit.errors import SqlRefused
 
@@ -98,7 +99,7 @@ def _check_kind(node: _Node, known: Collection[str], tables: Collection[str]) ->
             _require(name in _ROW_MAKERS, why)
         case "BASE_TABLE":
             parts = (node["catalog_name"], node["schema_name"], node["table_name"])
-            name = ".".join(filter(None, parts))
+            name = join_filled(".", parts)
             why = f"There is no table {name!r} here; {_say_readable(tables)}."
             _require(name.lower() in known, why)
 

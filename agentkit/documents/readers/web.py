@@ -95,7 +95,9 @@ def _parse(data: bytes, outline: Outline) -> _Page:
     from lxml import etree
 
     declared = _CHARSET.search(data[:4_096])
-    encoding = declared[1].decode("ascii", "replace") if declared else ""
+    encoding = ""
+    if declared:
+        encoding = declared[1].decode("ascii", "replace")
     text = decode(data, encoding)
     page = _Page(outline)
     if text.strip():

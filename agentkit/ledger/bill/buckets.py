@@ -155,7 +155,9 @@ def find_saved(
     for row in rows:
         replies += row["calls"]
         usage = read(json.loads(row["raw"]))
-        dollars = price(row["model"], row["provider"], usage, _at(row)) if usage.total else None
+        dollars = None
+        if usage.total:
+            dollars = price(row["model"], row["provider"], usage, _at(row))
         unknown += row["calls"] * (dollars is None)
         by_replies += row["calls"] * (dollars or 0.0)
     return Saved(by_providers, by_replies, replies, unknown)

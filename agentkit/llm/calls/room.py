@@ -14,6 +14,7 @@ from types import NoneType
 from typing import Any, cast
 
 from agentkit.core import bus
+from agentkit.core.given import list_missing
 from agentkit.core.lenient import count_or_zero
 from agentkit.errors import ContextTooLong
 from agentkit.events import Compressed
@@ -293,7 +294,7 @@ def _order_removals(units: Sequence[_Unit]) -> list[int]:
     opening = len(list(takewhile(_is_system, units)))
     questions = list(compress(count(), map(_is_question, units)))
     stay = {*range(opening), *questions[-1:], len(units) - 1}
-    removable = [place for place in range(len(units)) if place not in stay]
+    removable = list_missing(range(len(units)), stay)
     return sorted(removable, key=lambda place: place in questions[:1])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
+from agentkit.core.given import list_missing
 from agentkit.errors import ConfigError
 from agentkit.messages import new_id
 from agentkit.retrieval.evaluation.evaluation import trial
@@ -47,7 +48,7 @@ def unknown_documents(
     NotFound.
     """
     there = {document.name for document in library.documents(owner, collection)}
-    return [name for name in find_expected(questions) if name not in there]
+    return list_missing(find_expected(questions), there)
 
 
 def find_expected(questions: Sequence[Question]) -> list[str]:

@@ -17,6 +17,7 @@ from agentkit.errors import (
     DocumentTooLarge,
     EmptyDocument,
     StoreError,
+    explain_os,
 )
 from agentkit.retrieval.names import storable
 from agentkit.retrieval.types import Source
@@ -108,7 +109,7 @@ class Originals:
             temporary.replace(target)
         except OSError as error:
             raise StoreError(
-                f"{source.name} cannot be copied into {self.folder} ({error.strerror or error}); "
+                f"{source.name} cannot be copied into {self.folder} ({explain_os(error)}); "
                 "check free space and permissions."
             ) from error
         finally:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from agentkit import private
 from agentkit.core import stopping
 from agentkit.documents import Limits
-from agentkit.errors import ConfigError, NotFound, StoreError
+from agentkit.errors import ConfigError, NotFound, StoreError, explain_os
 from agentkit.messages import new_id
 from agentkit.retrieval.index.indexes import Indexes
 from agentkit.retrieval.names import check_name, shown_name
@@ -227,7 +227,7 @@ class Transfer:
             except OSError as error:
                 raise StoreError(
                     f"An original of {opened.name} cannot be copied to {target}"
-                    f" ({error.strerror or error}); check free space and permissions."
+                    f" ({explain_os(error)}); check free space and permissions."
                 ) from error
             finally:
                 temporary.unlink(missing_ok=True)

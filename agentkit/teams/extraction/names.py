@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import filterfalse, takewhile
 
+from agentkit.core.given import list_missing
 from agentkit.teams.extraction.schema import Field
 from agentkit.teams.extraction.values import Found, to_unit
 
@@ -134,7 +135,7 @@ class FieldName:
         before = split_words(clause[: number.start])
         behind = split_words(clause[number.start :].lstrip("$€£+-.,0123456789"))
         size = self._count_to_name(before[::-1])
-        leading = [word for word in before[: len(before) - size] if word not in _ARTICLES]
+        leading = list_missing(before[: len(before) - size], _ARTICLES)
         stands_before = size > 0 and _TURNING.isdisjoint(leading[-1:])
         return stands_before or self._count_to_name(behind) > 0
 

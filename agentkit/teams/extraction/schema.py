@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from agentkit.core.given import list_missing
+from agentkit.core.given import join_filled, list_missing
 from agentkit.errors import ConfigError
 from agentkit.teams.extraction.value_types import TYPES, ChoiceType, Kind, ValueType
 
@@ -147,7 +147,7 @@ class Schema:
 
 def describe_misfit(name: str, reason: str) -> str:
     """What is wrong with the value of a field; without a name, with the row."""
-    return ": ".join(filter(None, (name, reason)))
+    return join_filled(": ", (name, reason))
 
 
 def _nest(fields: Sequence[Field], values: Mapping[str, object]) -> dict[str, Any]:

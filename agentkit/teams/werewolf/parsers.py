@@ -54,7 +54,9 @@ class Text:
         said.
         """
         given = "" if value is None else value
-        text = " ".join(given.split()) if isinstance(given, str) else ""
+        text = ""
+        if isinstance(given, str):
+            text = " ".join(given.split())
         is_empty = self.required and not text
         if is_empty or not isinstance(given, str):
             raise ValueError(f"must be a text with something in it, not {value!r:.200}")

@@ -56,7 +56,9 @@ def compare(question_extra: Mapping[str, Any], took: Totals) -> str:
     found = Forecast.from_json(question_extra.get("forecast"))
     if found is None:
         return ""
-    paid = f", {figures.dollars(took.cost)}" if took.cost and not took.unpriced else ""
+    paid = ""
+    if took.cost and not took.unpriced:
+        paid = f", {figures.dollars(took.cost)}"
     return (
         f"forecast {in_short(found).removeprefix('about ')}; took"
         f" {figures.count(took.answered, 'call')}{paid}"

@@ -160,7 +160,9 @@ def why_late(run: Run[Any], request_id: str) -> str:
 def _ask_words(request: HumanInputRequested) -> str:
     """Who asks what, in Markdown."""
     to = markdown.literal(wording.called(request.to))
-    who = f"**{markdown.literal(request.agent)}** asks: " if request.agent else ""
+    who = ""
+    if request.agent:
+        who = f"**{markdown.literal(request.agent)}** asks: "
     prompt = markdown.prose(request.prompt)
     return _ASKS[request.moment][1].format(to=to, who=who, prompt=prompt)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import streamlit as st
 
+from agentkit.core.given import list_missing
 from agentkit.events import QuestionTried
 from agentkit.ledger.evaluations import differences
 from agentkit.ledger.evaluations.differences import Change, Differences, Pair
@@ -182,7 +183,9 @@ def _draw_differences(chosen: QuestionSet, base: Evaluation, other: Evaluation) 
     found = differences.compare(base.results, other.results)
     st.markdown(f"**{markdown.literal(words.tell_difference(found))}**")
     counts = [f"{figures.count(found.count(change))} {change}" for change in get_args(Change)]
-    left = f"; {figures.count(found.left_out, 'question')} in one alone" if found.left_out else ""
+    left = ""
+    if found.left_out:
+        left = f"; {figures.count(found.left_out, 'question')} in one alone"
     st.caption(f"Questions: {', '.join(counts)}{left}. Select one to read both answers.")
     picked = _draw_table(chosen, to_compared_table(found), "compared")
     with st.container(horizontal=True):
@@ -338,7 +341,7 @@ def _list_documents(tried: QuestionTried) -> list[str]:
         f":material/{'check' if name in tried.expected else 'close'}: {markdown.literal(name)}"
         for name in tried.cited
     ]
-    missing = [name for name in tried.expected if name not in tried.cited]
+    missing = list_missing(tried.expected, tried.cited)
     return [*cited, *(f"expected and not cited: {markdown.literal(name)}" for name in missing)]
 
 

@@ -155,7 +155,9 @@ def _change(name: str, limit: Limit) -> None:
             placeholder="no limit" if default is None else written(default),
         )
         usual = in_force(default, limit.unit)
-        empty = " Leave it empty for no limit." if default is None else ""
+        empty = ""
+        if default is None:
+            empty = " Leave it empty for no limit."
         st.caption(
             f"{limit.about} By default: {usual}.{empty} "
             f"In the environment: {markdown.literal(f'AGENTKIT_{name.upper()}')}."

@@ -14,6 +14,7 @@ import streamlit as st
 from agentkit.coding.bubblewrap import Limits
 from agentkit.coding.chat_kernel.kept import Kept
 from agentkit.coding.chat_kernel.made_files import read_file
+from agentkit.core.given import pick_kind
 from agentkit.errors import NotFound
 from agentkit.events import Cell, CodeBegan, CodeOutput, CodeRan
 from agentkit.ui.shared import state
@@ -119,7 +120,7 @@ def draw_results(steps: Iterable[Step], key: str) -> None:
     """What people came for, whatever they want to see of the steps: pictures, tables, charts and
     files of cells, but of those that failed; and what went beyond the limits.
     """
-    every = [step for step in steps if isinstance(step, CellRun)]
+    every = pick_kind(steps, CellRun)
     cells = [run for run in every if run.cell.status != "error"]
     shown = [(run, one) for run in cells for one in run.cell.outputs if one["kind"] in _SHOWN]
     if not every:

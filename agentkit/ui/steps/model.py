@@ -207,7 +207,9 @@ class Shortened(Remark[Compressed]):
         after = figures.count(step.tokens_after, "token")
         tokens = f"{about}{figures.count(step.tokens_before)} to {after}"
         shorter = figures.count(step.results_shortened, "long result")
-        results = f", {shorter} cut in the middle" if step.results_shortened else ""
+        results = ""
+        if step.results_shortened:
+            results = f", {shorter} cut in the middle"
         is_guard = step.strategy == STRATEGY
         what = "Sent less, to fit the model's window" if is_guard else "Shortened the chat"
         return f":material/compress: {what}: {messages}, {tokens}{results}{spent}"

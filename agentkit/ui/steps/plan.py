@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit.core.given import list_missing
 from agentkit.events import PlanMade, StepDone
 from agentkit.ui.steps.kind import Kind, cut
 from agentkit.ui.steps.step import Level, Planned, Steps
@@ -134,7 +135,7 @@ def graph(steps: Sequence[dict[str, Any]], *, dark: bool) -> str:
 def _draw_step(planned: Planned, step: dict[str, Any], key: str) -> None:
     """One step; by its key it stays as the person left it, whatever its label says by then."""
     state, done = planned.state(step), planned.done.get(step["label"])
-    told = _told(state, done, [need for need in step["needs"] if need not in planned.done])
+    told = _told(state, done, list_missing(step["needs"], planned.done))
     label = (
         f"{markdown.literal(step['label'])}"
         f" {markdown.literal(_short(step['thought']) or step['tool'])} · {told}"
@@ -157,7 +158,9 @@ def _told(state: str, done: StepDone | None, missing: list[str]) -> str:
         return state
     if done.cached:
         return "the same as another step"
-    tries = f", {figures.count(done.attempts)} attempts" if done.attempts > 1 else ""
+    tries = ""
+    if done.attempts > 1:
+        tries = f", {figures.count(done.attempts)} attempts"
     return f"{figures.seconds(done.seconds)}{tries}{'' if done.ok else ', failed'}"
 
 

@@ -11,6 +11,7 @@ from operator import attrgetter
 import streamlit as st
 
 from agentkit import events
+from agentkit.core.given import pick_kind
 from agentkit.events import Recorded
 from agentkit.ledger import queries
 from agentkit.ui.shared import state
@@ -49,7 +50,7 @@ class Stepping:
     def answer(self, moment: int) -> str:
         """What had been answered then; empty before that."""
         heard = map(attrgetter("event"), self.heard[: self.moments[moment - 1]])
-        said = [one for one in heard if isinstance(one, events.MessageSent)]
+        said = pick_kind(heard, events.MessageSent)
         own = [
             one.content for one in said if one.role == "assistant" and not one.extra.get("inner")
         ]

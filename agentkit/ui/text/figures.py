@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from agentkit.core.given import join_filled
 from agentkit.ledger.queries import Totals
 
 _MOST_DIGITS = 10
@@ -84,7 +85,7 @@ def _free(totals: Totals) -> str:
 def briefly(totals: Totals, model: str) -> str:
     """The line under an answer: model, seconds, and what is to be paid for it."""
     parts = [model, seconds(totals.seconds), dollars(totals.cost) if totals.cost else ""]
-    return " · ".join(part for part in parts if part)
+    return join_filled(" · ", parts)
 
 
 def took(totals: Totals, model: str) -> list[str]:
@@ -109,7 +110,9 @@ def so_far(totals: Totals) -> str:
     if not tokens:
         return ""
     about = "about " * totals.estimated
-    paid = f", {cost(totals)}" if totals.cost or totals.unpriced else ""
+    paid = ""
+    if totals.cost or totals.unpriced:
+        paid = f", {cost(totals)}"
     return f"{about}{count(tokens, 'token')} so far{paid}"
 
 

@@ -151,7 +151,9 @@ def _find_values(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _make_table(title: str, columns: Sequence[object], rows: Sequence[Sequence[object]]) -> Table:
     names = [str(name) for name in columns[:_MOST_COLUMNS]]
     shown = [[_to_text(value) for value in row[:_MOST_COLUMNS]] for row in rows[:_MOST_ROWS]]
-    more = f"; the first {_MOST_ROWS} are shown" if len(rows) > _MOST_ROWS else ""
+    more = ""
+    if len(rows) > _MOST_ROWS:
+        more = f"; the first {_MOST_ROWS} are shown"
     return Table(title + more, names, shown)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from agentkit import private
+from agentkit.core.given import list_missing
 from agentkit.errors import StoreError
 from agentkit.workspace.usage_sql.views import VIEWS
 
@@ -57,7 +58,7 @@ class KeptViews:
         """
         with self._lock:
             kept = self._find(owner)
-            missing = [name for name in names if name not in kept.files]
+            missing = list_missing(names, kept.files)
             if missing:
                 # What is there may be older than what is made now.
                 wanted = {*kept.files, *names}
