@@ -77,6 +77,11 @@ def explain(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
+def explain_os(error: OSError) -> str:
+    """Why the system refused, without the number and the path."""
+    return error.strerror or str(error)
+
+
 class ConfigError(AgentkitError):
     """A setting is missing, malformed or contradicts another."""
 

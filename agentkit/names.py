@@ -439,7 +439,7 @@ def _find_homes(face: str, home: str, names: list[str]) -> dict[str, str]:
     if home:
         return dict.fromkeys(names, home)
     of_face = homes(face)
-    return dict(zip(names, map(of_face.__getitem__, names), strict=True))
+    return dict(zip(names, (of_face[each] for each in names), strict=True))
 
 
 def submodules() -> list[str]:

@@ -32,7 +32,9 @@ def _users_data() -> Path:
         return Path.home() / "Library" / "Application Support"
     variable, usual = ("LOCALAPPDATA", "AppData/Local") if os.name == "nt" else _XDG
     named = Path(os.environ.get(variable, ""))
-    return named if named.is_absolute() else Path.home() / usual
+    if named.is_absolute():
+        return named
+    return Path.home() / usual
 
 
 _XDG = ("XDG_DATA_HOME", ".local/share")

@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 from agentkit.core import bus, replay, stopping
 from agentkit.core.replay import Recording
 from agentkit.core.stopping import StopSignal, stoppable
-from agentkit.errors import AgentkitError, NotFound, Stopped
+from agentkit.errors import AgentkitError, NotFound, Stopped, explain
 from agentkit.events import (
     Event,
     HumanAnswered,
@@ -114,7 +114,9 @@ class Run(Generic[T]):
     @property
     def root(self) -> str:
         """The id of the first of the runs that went on with one another, this one included."""
-        return self.recording.root if self.recording else self.id
+        if self.recording:
+            return self.recording.root
+        return self.id
 
     @property
     def ended(self) -> bool:
@@ -264,7 +266,9 @@ class Run(Generic[T]):
             with self._changed:
                 just_answered = self.waiting_for is None
                 self.waiting_for = None
-            return self._answers.get() if just_answered else Unanswered(self.answer_s or 0)
+            if just_answered:
+                return self._answers.get()
+            return Unanswered(self.answer_s or 0)
 
     def _wake(self) -> None:
         """Let a question go on that waits for an answer: there will be none."""
@@ -350,7 +354,7 @@ def find_error(run_id: str, owner: str) -> str:
     error = find_failure(run_id, owner)
     if error is None:
         return ""
-    return str(error) or type(error).__name__
+    return explain(error)
 
 
 def find_failure(run_id: str, owner: str) -> BaseException | None:
@@ -447,7 +451,9 @@ def _tell_again(request: HumanInputRequested, answered: HumanAnswered) -> str:
     """The answer to a question that was asked in the run that this one goes on with."""
     bus.emit(request)
     bus.emit(answered)
-    return answered.text if answered.waited_s is None else Unanswered(answered.waited_s)
+    if answered.waited_s is None:
+        return answered.text
+    return Unanswered(answered.waited_s)
 
 
 def _end_of(error: BaseException) -> RunFinished | RunFailed | RunStopped:
@@ -455,7 +461,7 @@ def _end_of(error: BaseException) -> RunFinished | RunFailed | RunStopped:
         return RunFinished()
     if isinstance(error, (Stopped, KeyboardInterrupt)):
         return RunStopped()
-    return RunFailed(str(error) or type(error).__name__, type(error).__name__)
+    return RunFailed(explain(error), type(error).__name__)
 
 
 def _emit_end(error: BaseException) -> None:

@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from agentkit.core.given import join_filled
 from agentkit.errors import DatabaseInUse, StoreError
 
 API = 1
@@ -165,7 +166,7 @@ def _short_path() -> Path:
         if len(os.fsencode(folder)) + 2 <= _LONGEST:
             return folder / "s"
         folder.rmdir()
-    tried = ", ".join(filter(None, places))
+    tried = join_filled(", ", places)
     raise OSError(f"none of {tried} can be written, or their paths are long")
 
 

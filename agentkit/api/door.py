@@ -73,12 +73,16 @@ class Door:
     @property
     def here(self) -> Held | None:
         """The workspace, when this process holds the folder."""
-        return self._way if isinstance(self._way, Held) else None
+        if isinstance(self._way, Held):
+            return self._way
+        return None
 
     @property
     def holder(self) -> int | None:
         """The id of the process that holds the folder when it is another one."""
-        return self._way.address.pid if isinstance(self._way, Link) else None
+        if isinstance(self._way, Link):
+            return self._way.address.pid
+        return None
 
     def adopt(self, settings: Settings) -> None:
         """Ask for everything under these settings from now on."""

@@ -84,7 +84,6 @@ NAMES: dict[str, tuple[str, ...]] = {
         "create_collection",
         "delete_collection",
         "delete_documents",
-        "describe_contents",
         "document",
         "documents",
         "documents_within",

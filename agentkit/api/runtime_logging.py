@@ -162,11 +162,9 @@ def start(
             f"{given} is not there; log to 'sqlite', or listen to the events of a run."
         )
     named = config or {}
-    lines = (
-        Path("autogen_logs", named.get("filename", "runtime.log"))
-        if logger_type == "file"
-        else None
-    )
+    lines = None
+    if logger_type == "file":
+        lines = Path("autogen_logs", named.get("filename", "runtime.log"))
     stop()
     if _State.log is not None:
         _State.log.connection.close()
@@ -185,7 +183,9 @@ def stop() -> None:
 
 def get_connection() -> sqlite3.Connection | None:
     """The file of the newest session; None before the first."""
-    return _State.log.connection if _State.log is not None else None
+    if _State.log is not None:
+        return _State.log.connection
+    return None
 
 
 def logging_enabled() -> bool:

@@ -38,12 +38,16 @@ class Workspace(workspace.Workspace):
         """Hold the calls of the block to the owner's budgets: where another process holds the
         folder, it is that one which does so.
         """
-        return nullcontext() if self._door.here is None else super().budgeted(owner)
+        if self._door.here is None:
+            return nullcontext()
+        return super().budgeted(owner)
 
     @property
     def serving(self) -> int:
         """How many calls of other processes are at work here; closing waits for them."""
-        return self._door.here.serving if self._door.here else 0
+        if self._door.here:
+            return self._door.here.serving
+        return 0
 
     def close(self) -> None:
         """Let go of the folder; runs that go on are stopped first.

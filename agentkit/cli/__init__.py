@@ -87,4 +87,6 @@ def main(arguments: Sequence[str] | None = None, opener: Opener = make_workspace
 
 def _find_program() -> str:
     """What people type to get here: the installed command's name, or Python with the package's."""
-    return COMMAND if Path(sys.argv[0]).stem == COMMAND else f"python -m {COMMAND}"
+    if Path(sys.argv[0]).stem == COMMAND:
+        return COMMAND
+    return f"python -m {COMMAND}"

@@ -10,6 +10,7 @@ import typer
 from agentkit.cli.ask import tell_answer
 from agentkit.cli.runs import find_run, find_step, runs
 from agentkit.cli.store import open_workspace
+from agentkit.core.given import pick_filled
 from agentkit.errors import ConfigError
 from agentkit.reasons import STOPPED
 
@@ -62,7 +63,7 @@ def again(
     """
     text = _read_reply(reply)
     facts = {"model_id": model, "team_id": team, "max_tokens": max_tokens}
-    given: Any = {name: value for name, value in facts.items() if value}
+    given: Any = pick_filled(facts)
     with open_workspace(context) as workspace:
         owner = workspace.settings.owner
         found = find_run(workspace, run)

@@ -19,6 +19,7 @@ from agentkit.cli.fallback import fallback_fields, note_fallback
 from agentkit.cli.output import describe_place, dollars, note, put, put_json
 from agentkit.cli.store import choose_collection, follow, open_workspace
 from agentkit.cli.words import CUT, describe_end, describe_retry
+from agentkit.core.given import pick_given
 from agentkit.errors import NotFound
 from agentkit.events import (
     Fallback,
@@ -226,7 +227,7 @@ def _find_settings(
 
     ledger, owner = workspace.ledger, workspace.settings.owner
     before = chat_settings.read(ledger, owner, chat) if chat else chat_settings.UNSET
-    given = {name: value for name, value in wished.items() if value is not None}
+    given = pick_given(wished)
     now = replace(before, parameters=replace(before.parameters, **given))
     if collections:
         now = replace(now, also=tuple(collections[1:]))
@@ -436,7 +437,9 @@ def _show_citations(answer: Answer) -> None:
         put("")
     for citation in answer.citations:
         sign = "?" * (citation.marker in doubtful)
-        place = f"{citation.collection}: " if citation.collection else ""
+        place = ""
+        if citation.collection:
+            place = f"{citation.collection}: "
         put(f"[{citation.marker}{sign}] {place}{describe_place(citation)}")
 
 
@@ -456,7 +459,9 @@ def _show_doubts(answer: Answer) -> None:
 
 def _find_words_before(text: str, at: int) -> str:
     words = " ".join(_BRACKETS.sub(" ", text[:at]).split())
-    return words if len(words) <= _EXCERPT else f"… {words[-_EXCERPT:].partition(' ')[2]}"
+    if len(words) <= _EXCERPT:
+        return words
+    return f"… {words[-_EXCERPT:].partition(' ')[2]}"
 
 
 def _describe_thinking(thinking: Thinking) -> str:

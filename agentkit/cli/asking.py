@@ -26,7 +26,9 @@ def ask_person(request: HumanInputRequested) -> str | None:
         _show_draft(request.draft)
     # To edit needs more than a line; who wants to change something rejects with a reason.
     options = [option for option in request.options if key_of(option) != "edit"]
-    return _choose(options) if options else _read_line("> ")
+    if options:
+        return _choose(options)
+    return _read_line("> ")
 
 
 def _choose(options: list[str]) -> str | None:
@@ -37,9 +39,13 @@ def _choose(options: list[str]) -> str | None:
     prompt = f"1 to {len(options)}, and a reason behind it if you like: "
     for line in iter(partial(_read_line, prompt), None):
         typed, _, reason = line.strip().partition(" ")
-        chosen = numbered.get(int(typed)) if typed.isdecimal() else None
+        chosen = None
+        if typed.isdecimal():
+            chosen = numbered.get(int(typed))
         if chosen is not None:
-            return f"{chosen}\n{reason}" if reason else chosen
+            if reason:
+                return f"{chosen}\n{reason}"
+            return chosen
         note(f"{line!r} does not begin with a number from 1 to {len(options)}.")
     return None
 

@@ -81,7 +81,9 @@ def load(
 def _choose_path(file: ChatFile, out: Path, form: Form) -> Path:
     from agentkit.ui.exports.exchanges import name_file
 
-    return out / name_file(file.chat.title, form) if out.is_dir() else out
+    if out.is_dir():
+        return out / name_file(file.chat.title, form)
+    return out
 
 
 def _to_text(file: ChatFile, form: Form) -> str:

@@ -18,4 +18,6 @@ def note_fallback(fallback: Fallback) -> None:
 
 def fallback_fields(fallback: Fallback | None) -> dict[str, Any] | None:
     """As a script sees it; None when the search was the one that was asked for."""
-    return dataclasses.asdict(fallback) if fallback else None
+    if fallback:
+        return dataclasses.asdict(fallback)
+    return None

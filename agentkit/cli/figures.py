@@ -161,7 +161,7 @@ def _make_filter(
     """
     from agentkit.ledger.queries import CallFilter
 
-    given: dict[str, Any] = {name: values for name, values in named.items() if values}
+    given: dict[str, Any] = {key: value for key, value in named.items() if value}
     if settings.usage_of_all:
         given |= {"everyone": True, "owners": owners or ()}
     return CallFilter(settings.owner, first, last, **given)

@@ -46,7 +46,9 @@ class Finding:
     @property
     def place(self) -> str:
         """Where it is, as people read it."""
-        return str(self.line) if self.cell is None else f"cell {self.cell}, line {self.line}"
+        if self.cell is None:
+            return str(self.line)
+        return f"cell {self.cell}, line {self.line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +213,9 @@ def _explain_missing_module(module: str) -> str:
     """Why a module below a face cannot be imported; empty when it can."""
     if module in names.submodules():
         return ""
-    reason = f", which leaves out {names.OUT[module]}" if module in names.OUT else ""
+    reason = ""
+    if module in names.OUT:
+        reason = f", which leaves out {names.OUT[module]}"
     return f"{module.removeprefix('agentkit.')} is not in agentkit{reason}"
 
 

@@ -99,7 +99,7 @@ def _is_url(path: str) -> bool:
 def _summarize(ends: list[DocumentDone], collection: str) -> str:
     counts = Counter(map(_name_outcome, ends))
     chunks = sum(end.chunks for end in ends if end.status == "indexed")
-    ended = filter(counts.__getitem__, _SUMMED_UP)
+    ended = (each for each in _SUMMED_UP if counts[each])
     outcomes = ", ".join(f"{counts[one]:,} {one}" for one in ended)
     return f"{collection}: {outcomes} ({count(chunks, 'new chunk')})."
 
@@ -107,7 +107,9 @@ def _summarize(ends: list[DocumentDone], collection: str) -> str:
 def _name_outcome(end: DocumentDone) -> str:
     if end.updated:
         return "updated"
-    return "added" if end.status == "indexed" else end.status
+    if end.status == "indexed":
+        return "added"
+    return end.status
 
 
 @contextmanager
@@ -149,7 +151,9 @@ class Bar:
 
     def _show_stage(self, event: DocumentProgress) -> None:
         if event.stage != "waiting":
-            part = f" {event.done:,}/{event.total:,}" if event.total > 1 else ""
+            part = ""
+            if event.total > 1:
+                part = f" {event.done:,}/{event.total:,}"
             stage = f"{event.stage} {plain(event.document)}{part}"
             self._progress.update(self._task, description=stage)
 

@@ -110,7 +110,9 @@ class _Notebook:
 
     def _read_text(self, number: object) -> str:
         """The text of this number; an empty one for any other value."""
-        return str(json.loads(self._texts[int(number)][0])) if isinstance(number, str) else ""
+        if isinstance(number, str):
+            return str(json.loads(self._texts[int(number)][0]))
+        return ""
 
     def _read_piece(self, number: object) -> _Piece:
         if not isinstance(number, str):
@@ -139,7 +141,7 @@ def _place(ported: Ported, pieces: Sequence[_Piece]) -> Ported:
 
 def _port_cell(source: str, bound: dict[str, str]) -> Ported:
     """What becomes of a cell; lines with imports that stay although they may be meant are found."""
-    if not any(map(source.__contains__, (*MODELS, *bound))):
+    if not any(each in source for each in (*MODELS, *bound)):
         return Ported([], [])
     hidden = [
         Finding(source.count("\n", 0, at.start()) + 1, "an import in a magic stays as it is")

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
+from agentkit.core.given import join_filled
+
 if TYPE_CHECKING:
     from agentkit.retrieval import Hit
     from agentkit.retrieval.store.exact_search import Match
@@ -63,7 +65,7 @@ def plain(text: str) -> str:
 def describe_place(found: Hit | Match | Citation) -> str:
     """The document, the page or place in it, and the heading there."""
     place = f"p. {found.page}" if found.page else found.place
-    return ", ".join(filter(None, (found.document, place, found.heading)))
+    return join_filled(", ", (found.document, place, found.heading))
 
 
 def count(number: int, noun: str) -> str:
@@ -80,7 +82,9 @@ def dollars(cost: float | None, unpriced: int = 0) -> str:
     if cost is None:
         return "unknown"
     known = figures.dollars(cost)
-    return f"{known} + {unpriced} unpriced" if unpriced else known
+    if unpriced:
+        return f"{known} + {unpriced} unpriced"
+    return known
 
 
 def tolerate_any_character(*streams: TextIO) -> None:

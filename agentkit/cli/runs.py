@@ -10,6 +10,7 @@ import typer
 
 from agentkit.cli.output import dollars, note, put, put_json, put_table
 from agentkit.cli.store import open_workspace
+from agentkit.core.given import find_first
 from agentkit.errors import NotFound
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def find_run(workspace: Workspace, run_id: str) -> RunTotals:
 
     owner = workspace.settings.owner
     known = workspace.figures.find_runs(RunFilter(owner, run_id), limit=10)
-    found = next((one for one in known if run_id in ("", one.id)), None)
+    found = find_first(known, lambda one: run_id in ("", one.id))
     if found is None:
         raise NotFound(f"There is no run {run_id!r}; `python -m agentkit runs` lists them.")
     return found

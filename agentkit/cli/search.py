@@ -16,6 +16,7 @@ from agentkit.cli.fallback import fallback_fields, note_fallback
 from agentkit.cli.output import describe_place, note, put, put_json
 from agentkit.cli.store import choose_collection, open_workspace
 from agentkit.core import bus
+from agentkit.core.given import pick_given
 from agentkit.errors import ConfigError, NotFound
 from agentkit.events import Event, Retrieved
 
@@ -85,7 +86,7 @@ def search(
     from agentkit.retrieval.types import Scope
 
     chosen = {"mode": mode, "top_k": top_k, "min_score": min_score, "reranker": reranker}
-    given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+    given: dict[str, Any] = pick_given(chosen)
     pages = _parse_pages(page)
     with open_workspace(context) as workspace:
         library, owner = workspace.library, workspace.settings.owner
@@ -168,7 +169,9 @@ def _parse_pages(text: str | None) -> tuple[int | None, int | None]:
 
 def _find_end(until: datetime) -> datetime:
     """The end of a day, or the given time of it."""
-    return until + timedelta(days=1) if until.time() == time.min else until
+    if until.time() == time.min:
+        return until + timedelta(days=1)
+    return until
 
 
 def _to_utc(local: datetime) -> datetime:

@@ -98,7 +98,9 @@ def load(
         _write(found.document, "json", out)
         return
     with open_workspace(context) as workspace:
-        known = find_key(workspace, into).partition(":")[0] if into else ""
+        known = ""
+        if into:
+            known = find_key(workspace, into).partition(":")[0]
         kept = workspace.save_team(workspace.settings.owner, found.document, known)
     note(f"Kept “{kept.name}”, version {kept.version}.")
     put(kept.key)

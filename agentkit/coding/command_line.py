@@ -299,7 +299,9 @@ def file_name_in(code: str) -> str | None:
     comment = match[1].strip()
     if comment.startswith("filename:"):
         return comment.removeprefix("filename:").strip() or None
-    return comment if BARE_NAME.fullmatch(comment) else None
+    if BARE_NAME.fullmatch(comment):
+        return comment
+    return None
 
 
 def file_name_for(code: str, language: str) -> str:

@@ -218,5 +218,7 @@ def to_stub(func: Function) -> str:
         doc = inspect.getdoc(plain)
         prefix = "async " if inspect.iscoroutinefunction(plain) else ""
         head = f"{prefix}def {plain.__name__}{inspect.signature(plain)}:"
-    described = textwrap.indent(f'"""{doc}"""\n', "    ") if doc else ""
+    described = ""
+    if doc:
+        described = textwrap.indent(f'"""{doc}"""\n', "    ")
     return f"{head.strip()}\n{described}    ..."

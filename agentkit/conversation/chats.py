@@ -152,7 +152,7 @@ async def in_order(chat_queue: list[Chat], mode: Mode) -> list[ChatResult]:
     if any(map(_list_needed, chat_queue)):
         found = await _by_prerequisites(chat_queue, mode)
         ids = map(itemgetter("chat_id"), chat_queue)
-        return list(map(found.__getitem__, ids))
+        return [found[each] for each in ids]
     finished: dict[Any, ChatResult] = {}
     for index, given in enumerate(chat_queue):
         finished[index] = await _run(given, finished, mode)
@@ -181,13 +181,13 @@ async def _by_prerequisites(chat_queue: list[Chat], mode: Mode) -> dict[Any, Cha
         ready[chat_id].set()
 
     await mode.gather(*map(run, order))
-    return dict(zip(order, map(finished.__getitem__, order), strict=True))
+    return dict(zip(order, (finished[each] for each in order), strict=True))
 
 
 async def _run(given: Chat, before: Mapping[Any, ChatResult], mode: Mode) -> ChatResult:
     """One chat of a queue, with the summaries of those before that it does not leave out."""
     left_out = given.get("finished_chat_indexes_to_exclude_from_carryover", [])
-    told = map(before.__getitem__, list_missing(before, left_out))
+    told = (before[each] for each in list_missing(before, left_out))
     chat = _with_summaries(given, list(map(attrgetter("summary"), told)))
     result: ChatResult = await mode.peer(chat["sender"], "initiate_chat", **chat)
     return result

@@ -55,7 +55,7 @@ class Coder:
 
     def _prepare(self, config: dict[str, Any]) -> None:
         if config.get("executor") is not None:
-            clash = list(filter(config.__contains__, _OF_EXECUTORS))
+            clash = [of_executor for of_executor in _OF_EXECUTORS if of_executor in config]
             if clash:
                 raise WrongArgument(
                     f"{self.owner}: {', '.join(clash)} in code_execution_config does not go with"
@@ -162,7 +162,9 @@ class Coder:
 
 
 def _place(use_docker: object) -> str:
-    return "this machine" if use_docker is False else "isolated"
+    if use_docker is False:
+        return "this machine"
+    return "isolated"
 
 
 async def code_reply(

@@ -75,7 +75,7 @@ def mounts(added: Mapping[Path, str]) -> Iterator[str]:
         if place.is_symlink():
             yield from ("--symlink", os.readlink(place), str(place))
         elif place.exists():
-            outer = filterfalse(made.__contains__, reversed(place.parents))
+            outer = (folder for folder in reversed(place.parents) if folder not in made)
             for parent in filterfalse(_is_of_system, list(outer)):
                 yield from ("--perms", "0755", "--dir", str(parent))
             yield from (places[place], str(place), str(place))

@@ -16,14 +16,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from itertools import filterfalse
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from agentkit.core import stopping
 from agentkit.core.address import server_of
-from agentkit.core.given import coalesce
+from agentkit.core.given import coalesce, list_missing
 from agentkit.errors import Stopped
 
 if TYPE_CHECKING:
@@ -249,7 +248,7 @@ def _take_outdated() -> list[_Open]:
     """Take out, and return, what has been idle for too long or is too many."""
     last = time.monotonic() - KEPT_S
     kept = [one for one in _idle if one.idle_since >= last][-_MOST_KEPT:]
-    old = list(filterfalse(kept.__contains__, _idle))
+    old = list_missing(_idle, kept)
     _idle[:] = kept
     return old
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
-from itertools import filterfalse
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, TypeGuard, TypeVar
 
 K = TypeVar("K")
@@ -24,6 +23,19 @@ def to_list(given: Any, kinds: Any) -> list[Any]:
     return list(given or ())
 
 
+def pick_kind(values: Iterable[object], kind: type[T]) -> list[T]:
+    """The values of this class, in their order."""
+    return [value for value in values if isinstance(value, kind)]
+
+
+def find_first(values: Iterable[T], fits: Callable[[T], object]) -> T | None:
+    """The first value that fits; None where there is none."""
+    for value in values:
+        if fits(value):
+            return value
+    return None
+
+
 def is_list_of(value: object, kinds: Any) -> TypeGuard[list[Any]]:
     """Whether it is a list or a tuple, and each of it is of these kinds."""
     return isinstance(value, list | tuple) and all(isinstance(each, kinds) for each in value)
@@ -39,6 +51,16 @@ def pick_given(values: Mapping[K, T | None]) -> dict[K, T]:
     return {key: value for key, value in values.items() if value is not None}
 
 
+def pick_filled(values: Mapping[K, T | None]) -> dict[K, T]:
+    """All but what is None or empty."""
+    return {key: value for key, value in values.items() if value}
+
+
+def join_filled(separator: str, parts: Iterable[str | None]) -> str:
+    """The parts that are not empty, as one text."""
+    return separator.join(part for part in parts if part)
+
+
 def list_missing(values: Iterable[T], others: Container[T]) -> list[T]:
     """The values that are not among the others, in their order."""
-    return list(filterfalse(others.__contains__, values))
+    return [value for value in values if value not in others]

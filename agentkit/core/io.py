@@ -55,7 +55,9 @@ class IOStream(StreamLike, Protocol):
     def get_default() -> StreamLike:
         """The stream that is used here."""
         stream = _stream.get()
-        return _Default.stream if stream is None else stream
+        if stream is None:
+            return _Default.stream
+        return stream
 
     @staticmethod
     @contextmanager

@@ -22,7 +22,7 @@ from random import Random
 from typing import Any, Generic, TypeVar, cast
 
 from agentkit.core import bus
-from agentkit.core.given import coalesce
+from agentkit.core.given import coalesce, find_first
 from agentkit.errors import ReplayDiffers
 from agentkit.events import (
     CodeRan,
@@ -58,7 +58,9 @@ class _Step(Generic[B, E]):
     @property
     def whole(self) -> tuple[B, E] | None:
         """Both; None while it has not ended."""
-        return None if self.end is None else (self.begun, self.end)
+        if self.end is None:
+            return None
+        return (self.begun, self.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +206,7 @@ class Recording:
         """
         with self._lock:
             waiting = self._replies[agent]
-            found = next((one for one in waiting if one.asked == asked), None)
+            found = find_first(waiting, lambda one: one.asked == asked)
             if found is not None:
                 waiting.remove(found)
                 return found

@@ -65,7 +65,9 @@ class Mode:
         result = function(*args, **kwargs)
         if not inspect.isawaitable(result):
             return result
-        return await result if self.is_async else wait_for(result)
+        if self.is_async:
+            return await result
+        return wait_for(result)
 
     async def invoke_or_leave(
         self, function: Callable[..., object], *args: object, **kwargs: object

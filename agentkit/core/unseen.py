@@ -57,7 +57,7 @@ def reveal(text: str) -> Revealed:
     unseen = list(filter(_is_unseen, times))
     shown = ended.translate({ord(one): f"⟨U+{ord(one):04X}⟩" for one in unseen})
     lines = shown.rstrip("\n").count("\n") + 1
-    return Revealed(shown, lines, sum(map(times.__getitem__, unseen)))
+    return Revealed(shown, lines, sum(times[each] for each in unseen))
 
 
 def _is_unseen(one: str) -> bool:

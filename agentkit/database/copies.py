@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from agentkit import private
-from agentkit.errors import StoreError
+from agentkit.errors import StoreError, explain_os
 
 KEPT = 3
 """So many of the newest stay."""
@@ -57,7 +57,7 @@ def make(path: Path, versions: Mapping[str, int]) -> Path:
     except OSError as error:
         free = shutil.disk_usage(path.parent).free
         raise StoreError(
-            f"No backup of {path} could be made in {folder} ({error.strerror or error}), so its "
+            f"No backup of {path} could be made in {folder} ({explain_os(error)}), so its "
             f"tables were not changed for this version. It takes {found.st_size / 2**20:,.1f} MB, "
             f"and {free / 2**20:,.1f} MB are free: make room, or correct the permissions, then "
             "start again."

@@ -64,7 +64,9 @@ def _translate(path: Path, error: Exception) -> StoreError | None:
     )
     of_writing = (*of_the_file, duckdb.TransactionException)
     if isinstance(error, of_writing) and _WRITING.search(text):
-        again = ", then start again" if isinstance(error, duckdb.FatalException) else ""
+        again = ""
+        if isinstance(error, duckdb.FatalException):
+            again = ", then start again"
         return StoreError(
             f"{path} could not be written ({reason(text)}); "
             f"check free space and permissions{again}."
@@ -109,4 +111,6 @@ def cannot_open(path: Path, text: str) -> StoreError:
 def reason(text: str) -> str:
     """The line of DuckDB's words that names the cause."""
     cause = text.split(_CAUSE, 1)[-1]
-    return cause.splitlines()[0].strip('"') if cause else "no reason given"
+    if cause:
+        return cause.splitlines()[0].strip('"')
+    return "no reason given"

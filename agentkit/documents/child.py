@@ -103,7 +103,9 @@ def read_here(data: bytes, name: str, limits: Limits) -> DocumentText:
         document = assemble(reading, name, chosen.media_type, limits)
     if not document.text:
         raise _explain_empty(name, reading)
-    return document if document.title else replace(document, title=title_from(name))
+    if document.title:
+        return document
+    return replace(document, title=title_from(name))
 
 
 def render_here(data: bytes, name: str, page: int, marks: Sequence[Mark], width: int) -> bytes:

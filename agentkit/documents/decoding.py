@@ -124,4 +124,4 @@ def _guess_legacy(data: bytes) -> str:
     matches = list(from_bytes(bytes(sample), cp_isolation=_LIKELY))
     rank = attrgetter("chaos", "coherence")
     equal = {match.encoding for match in matches if rank(match) == rank(matches[0])}
-    return next(filter(equal.__contains__, _LIKELY), "")
+    return next((each for each in _LIKELY if each in equal), "")

@@ -102,7 +102,7 @@ def _cut_behind(pattern: re.Pattern[str]) -> Cut:
 
 def _cut_sentences(text: str, start: int, end: int) -> Iterable[int]:
     """Where sentences begin."""
-    return map(start.__add__, map(itemgetter(0), sentences(text[start:end])))
+    return (start + begin for begin, *_ in sentences(text[start:end]))
 
 
 _CUT_LINES = _cut_behind(re.compile(r"\n\s*"))
@@ -223,7 +223,9 @@ class _Group:
 
     def _join_headings(self, units: list[Span]) -> list[Span]:
         """The units, with headings joined to as much of the next unit as fits with them."""
-        return list(self._find_joined(units)) if self._has_headings else units
+        if self._has_headings:
+            return list(self._find_joined(units))
+        return units
 
     def _find_joined(self, units: list[Span]) -> Iterator[Span]:
         begin: int | None = None

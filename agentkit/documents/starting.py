@@ -42,7 +42,9 @@ class Process:
         """
         self.confined = confined
         command = [sys.executable, "-P", "-W", "ignore", *arguments]
-        call_filter = seccomp.open_filter(_NO_SOCKETS) if confined else None
+        call_filter = None
+        if confined:
+            call_filter = seccomp.open_filter(_NO_SOCKETS)
         inherited = () if call_filter is None else (call_filter,)
         try:
             self._child = subprocess.Popen(
@@ -88,7 +90,9 @@ class Process:
         except subprocess.TimeoutExpired:
             self.kill()
             code = self._child.wait()
-        return _KILLED_INSIDE - code if self.confined and code > _KILLED_INSIDE else code
+        if self.confined and code > _KILLED_INSIDE:
+            return _KILLED_INSIDE - code
+        return code
 
 
 def start(memory_mb: int) -> Process:
@@ -133,7 +137,9 @@ def _find_ways() -> tuple[bool, ...]:
     """Whether to confine, as far as it is known; both are to be tried where it is not."""
     if confinement.program() is None:
         return (False,)
-    return (True, False) if _Found.confinement_works is None else (_Found.confinement_works,)
+    if _Found.confinement_works is None:
+        return (True, False)
+    return (_Found.confinement_works,)
 
 
 def _make_arguments(memory_mb: int, confined: bool) -> list[str]:
@@ -145,7 +151,7 @@ def _make_arguments(memory_mb: int, confined: bool) -> list[str]:
 
 
 def _make_environment(confined: bool) -> dict[str, str]:
-    passed_on = filter(os.environ.__contains__, _PASSED_ON)
+    passed_on = (each for each in _PASSED_ON if each in os.environ)
     environment = {name: os.environ[name] for name in passed_on}
     source = _SOURCE_INSIDE if confined else _SOURCE.parent
     environment |= {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1"}

@@ -41,9 +41,9 @@ def align(first: Iterable[Hashable], second: Iterable[Hashable]) -> list[Pair]:
     its number.
     """
     here, there = _find_places(first), _find_places(second)
-    shared = list(filter(there.__contains__, here))
-    places = map(here.__getitem__, shared)
-    others = map(there.__getitem__, shared)
+    shared = [each for each in here if each in there]
+    places = (here[each] for each in shared)
+    others = (there[each] for each in shared)
     return _keep_order(list(zip(places, others, strict=True)))
 
 

@@ -132,7 +132,7 @@ class Comparison:
         first, second = _find_passages(self.first.trace), _find_passages(self.second.trace)
         hits = _list_hits(self.second.trace) | _list_hits(self.first.trace)
         places = dict.fromkeys([*first, *second])
-        shown = map(hits.__getitem__, places)
+        shown = (hits[each] for each in places)
         return list(map(PassagePair, shown, map(first.get, places), map(second.get, places)))
 
     @cached_property
@@ -157,7 +157,9 @@ class Comparison:
         begins = dict(map(attrgetter("repeats", "from_step"), started))
         step = begins.get(self.first.run.id, 0)
         calls = _list_calls(self.first.trace)[step - 1 : step]
-        return found if any(map(found.first.seq.__lt__, calls)) else None
+        if any(call > found.first.seq for call in calls):
+            return found
+        return None
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON values; of steps that are the same only where they stand."""
@@ -313,7 +315,7 @@ def _find_passages(trace: Trace) -> dict[Place, Found]:
     best = dict(worst_first)
     cited = find_cited(trace)
     places = sorted(best, key=best.__getitem__)
-    found = map(Found, map(best.__getitem__, places), map(cited.get, places))
+    found = map(Found, (best[each] for each in places), map(cited.get, places))
     return dict(zip(places, found, strict=True))
 
 

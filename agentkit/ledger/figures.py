@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from agentkit.errors import ConfigError
 from agentkit.events import Recorded
@@ -54,9 +55,9 @@ class Figures:
         """The sums of each group, and of those of another kind within it, the dearest first."""
         found = sums.by_groups(self._ledger, calls, first, second, limit=_MOST_GROUPS)
         plain = found.astype(object).where(found.notna(), None)
+        rows: Any = plain.to_dict("records")
         return [
-            GroupSums(str(row.pop("first")), str(row.pop("second")), Sums(**row))
-            for row in plain.to_dict("records")
+            GroupSums(str(row.pop("first")), str(row.pop("second")), Sums(**row)) for row in rows
         ]
 
     def of_messages(self, owner: str, message_ids: Sequence[str]) -> dict[str, Totals]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from agentkit.core.address import ON_THIS_MACHINE
+from agentkit.core.given import pick_filled
 from agentkit.database import Row
 from agentkit.errors import ConfigError, NotFound
 from agentkit.event_json import from_json
@@ -84,7 +85,7 @@ class CallFilter:
             "list_contains(?, coalesce(c.chat_id, ''))": list(self.chats),
             "list_contains(?, c.owner)": list(self.owners),
         }
-        meant = mine | {sql: value for sql, value in conditions.items() if value}
+        meant = mine | pick_filled(conditions)
         # What an imported chat took was paid for elsewhere: it counts in that chat alone.
         here = "true" if self.chat else "not c.imported"
         return " and ".join([here, *meant]), list(meant.values())
@@ -319,7 +320,9 @@ def waiting_runs(ledger: Ledger, owner: str, chat_id: str = "") -> list[str]:
 def find_resumed(ledger: Ledger, owner: str, run_id: str) -> str:
     """The id of the run that this one went on with, or began from; empty for none."""
     started = [event for _, event in told(ledger, owner, [run_id], RunStarted)]
-    return started[0].resumes or started[0].repeats if started else ""
+    if started:
+        return started[0].resumes or started[0].repeats
+    return ""
 
 
 def why_not_resumed(ledger: Ledger, owner: str, run_id: str) -> str:

@@ -247,7 +247,9 @@ def _add_message(database: Database, run: RunKey, event: MessageSent, at: dateti
 
 
 def _dump_thinking(thinking: Thinking | None) -> str | None:
-    return json.dumps(asdict(thinking), ensure_ascii=False) if thinking else None
+    if thinking:
+        return json.dumps(asdict(thinking), ensure_ascii=False)
+    return None
 
 
 def _add_call(database: Database, run: RunKey, event: ModelReplied, at: datetime) -> None:

@@ -56,7 +56,9 @@ def _place_call(heard: Recorded) -> tuple[str, int]:
 
 def _find_system(sent: Mapping[int, Request], seq: int) -> str:
     """The system message of a request; empty where it has none, or is gone."""
-    return _read_first(sent[seq].messages) if seq in sent else ""
+    if seq in sent:
+        return _read_first(sent[seq].messages)
+    return ""
 
 
 def _find_told(heard: Recorded) -> str:
@@ -66,7 +68,9 @@ def _find_told(heard: Recorded) -> str:
 def _read_first(messages: Sequence[Mapping[str, Any]]) -> str:
     first = next(iter(messages), {})
     is_system = first.get("role") == "system"
-    return text_of(first.get("content")) if is_system else ""
+    if is_system:
+        return text_of(first.get("content"))
+    return ""
 
 
 def find_repeats(ledger: Ledger, owner: str, run_id: str) -> list[str]:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agentkit.core.address import ON_THIS_MACHINE
+from agentkit.core.given import pick_filled
 from agentkit.database import Database
 
 _KEPT = 256  # sums that are kept; the others are asked for anew
@@ -180,7 +181,7 @@ class Spending:
             "run_id = ?": window.run_id,
             "not list_contains(?, id || '/' || attempt)": list(self._storing),
         }
-        given = {sql: value for sql, value in conditions.items() if value}
+        given = pick_filled(conditions)
         where = " and ".join(["not imported", "finished_at >= ?", "finished_at < ?", *given])
         row = self._database.row(
             f"{_SUMS} where {where}", [window.since, window.until, *given.values()]

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from agentkit.core.given import list_missing, pick_given
 from agentkit.database import Database, Row
 from agentkit.errors import NotFound
 from agentkit.events import Recorded, Thinking, TokenDelta
@@ -158,8 +159,10 @@ class Ledger:
         """
         kept = listing.check_folder(folder) if folder else folder
         given = {"folder": kept, "pinned": pinned, "archived": archived}
-        changes = {name: value for name, value in given.items() if value is not None}
-        return listing.change(self.database, owner, chat_ids, changes) if changes else []
+        changes = pick_given(given)
+        if changes:
+            return listing.change(self.database, owner, chat_ids, changes)
+        return []
 
     def discard_chats(self, owner: str, chat_ids: Sequence[str]) -> list[str]:
         """Delete chats so that they can be brought back; returns the ids of those that were
@@ -212,7 +215,7 @@ class Ledger:
         """Change what is given; raises NotFound."""
         self.chat(owner, chat_id)
         given = {"title": title, "team": team, "model": model, "collection": collection}
-        changes = {name: value for name, value in given.items() if value is not None}
+        changes = pick_given(given)
         if changes:
             assignments = ", ".join(f"{name} = ?" for name in changes)
             with self.database.transaction():
@@ -339,7 +342,7 @@ class Ledger:
         while at is not None and at in before:
             branch.append(at)
             at = before.pop(at)
-        read = self._messages([one for one in branch if one not in known])
+        read = self._messages(list_missing(branch, known))
         return [known.get(one) or read[one] for one in reversed(branch)]
 
     def _messages(self, ids: Sequence[str]) -> dict[str, StoredMessage]:
@@ -459,7 +462,9 @@ def utc_now() -> datetime:
 
 def _message(row: Row) -> StoredMessage:
     row.pop("folded", None)  # for searching alone
-    thinking = Thinking(**json.loads(row["thinking"])) if row["thinking"] else None
+    thinking = None
+    if row["thinking"]:
+        thinking = Thinking(**json.loads(row["thinking"]))
     return StoredMessage(**{**row, "extra": json.loads(row["extra"]), "thinking": thinking})
 
 

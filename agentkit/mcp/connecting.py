@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from agentkit import private
 from agentkit.core import stopping
-from agentkit.errors import AgentkitError, ToolServerError
+from agentkit.errors import AgentkitError, ToolServerError, explain
 from agentkit.mcp.servers import ListedTool, ToolServer
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def _find_cause(error: BaseException) -> str:
     """The first error in groups of them, in words."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return str(error) or type(error).__name__
+    return explain(error)
 
 
 @contextmanager

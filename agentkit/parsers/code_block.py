@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from agentkit.core.given import find_first
 from agentkit.errors import TagNotFoundError
 from agentkit.parsers.base import MOST_TRIED, TextParser, excerpt
 from agentkit.parsers.reasoning import find_answer
@@ -67,7 +68,7 @@ class MarkdownCodeBlockParser(TextParser):
 
 def _find_language(fences: Iterable[re.Match[str]], wanted: str) -> re.Match[str] | None:
     """The first of the fences that names that language."""
-    return next((fence for fence in fences if fence["language"].lower() == wanted), None)
+    return find_first(fences, lambda fence: fence["language"].lower() == wanted)
 
 
 def _find_openings(text: str, start: int) -> Iterator[re.Match[str]]:

@@ -8,10 +8,9 @@ import time
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import filterfalse
 from typing import Any
 
-from agentkit.core.given import coalesce
+from agentkit.core.given import coalesce, list_missing
 from agentkit.errors import JsonParsingError, ResponseParsingError, TagNotFoundError, WrongArgument
 from agentkit.parsers.base import TextParser, excerpt
 from agentkit.parsers.decoding import decode, decode_strictly
@@ -96,7 +95,7 @@ class RegexTaggedContentParser(TextParser, DictFilterMixin):
         names = match_keys(found, known.fields)
         read = _read_json if self.try_parse_json else str
         contents = map(read, found.values())
-        parsed = dict(zip(map(names.__getitem__, found), contents, strict=True))
+        parsed = dict(zip((names[each] for each in found), contents, strict=True))
         self._require(parsed, text)
         return parsed
 
@@ -106,7 +105,7 @@ class RegexTaggedContentParser(TextParser, DictFilterMixin):
         return _find_by_pattern(self.tagged_content_pattern, answer, text)
 
     def _require(self, parsed: Mapping[str, object], text: str) -> None:
-        missing = list(filterfalse(parsed.__contains__, self.required_keys))
+        missing = list_missing(self.required_keys, parsed)
         if missing:
             raise TagNotFoundError(
                 f"The reply lacks the tags {list_keys(missing)}; it has {list_keys(list(parsed))}."
@@ -124,7 +123,7 @@ def _check_pattern(pattern: str) -> None:
         raise WrongArgument(
             f"tagged_content_pattern {pattern!r} is no regular expression: {error}."
         ) from None
-    if missing := list(filterfalse(groups.__contains__, ("name", "content"))):
+    if missing := list_missing(("name", "content"), groups):
         raise WrongArgument(
             f"tagged_content_pattern {pattern!r} lacks the groups {list_keys(missing)}; write"
             " (?P<name>...) and (?P<content>...)."
@@ -172,7 +171,9 @@ def _find_default(text: str) -> Iterator[tuple[str, str]]:
 def _find_next(places: Sequence[int], start: int) -> int:
     """The first place from start on, far behind all text if there is none."""
     index = bisect_left(places, start)
-    return places[index] if index < len(places) else _NOWHERE
+    if index < len(places):
+        return places[index]
+    return _NOWHERE
 
 
 def _read_json(content: str) -> Any:

@@ -86,7 +86,9 @@ def validate_model(value: object, model: type[BaseModel], text: str) -> dict[str
 
 
 def _make_error(problems: list[str], text: str) -> JsonParsingError:
-    more = f"; and {len(problems) - _MOST_PROBLEMS} more" if len(problems) > _MOST_PROBLEMS else ""
+    more = ""
+    if len(problems) > _MOST_PROBLEMS:
+        more = f"; and {len(problems) - _MOST_PROBLEMS} more"
     listed = "; ".join(problems[:_MOST_PROBLEMS])
     return JsonParsingError(
         f"The JSON does not fit the schema. {listed}{more}. Reply with JSON that fits.", text

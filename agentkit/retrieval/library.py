@@ -142,12 +142,6 @@ class Library:
         for version in versions:
             self.indexes.drop(version)
 
-    def describe_contents(self, owner: str, name: str) -> str:
-        """A short text that stays the same as long as the collection has the same documents;
-        raises NotFound.
-        """
-        return self.store.describe_contents(self.collection(owner, name).id)
-
     def options(self, owner: str, name: str) -> SearchOptions:
         """How the collection is searched; raises NotFound."""
         return self._look_up(owner, name)[1]

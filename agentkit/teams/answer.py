@@ -198,7 +198,9 @@ def _format_results(results: Sequence[Result]) -> str:
 
 def shorten_result(text: str, longest: int) -> str:
     """The text with its middle left out where it has more characters than that."""
-    return text if len(text) <= longest else shortened(text, longest)
+    if len(text) <= longest:
+        return text
+    return shortened(text, longest)
 
 
 def complete_question(task: Task, voice: Voice = USUAL) -> str:

@@ -19,6 +19,7 @@ from agentkit.coding.chat_kernel.kernel import CellResult, KernelEnd, find_packa
 from agentkit.coding.chat_kernel.outputs import Output, Text
 from agentkit.coding.chat_kernel.pool import KernelPool
 from agentkit.core import bus
+from agentkit.core.given import join_filled
 from agentkit.errors import ExecutionError, Stopped, WrongArgument
 from agentkit.events import Cell, CodeBegan, CodeOutput, CodeRan
 from agentkit.messages import new_id
@@ -242,7 +243,7 @@ def drop_modules(variables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _describe_variable(name: str, type: str, size: str) -> str:
-    return f"{name} ({', '.join(filter(None, (type, size)))})"
+    return f"{name} ({join_filled(', ', (type, size))})"
 
 
 def explain_cells() -> str:

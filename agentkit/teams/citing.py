@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from agentkit.core.given import join_filled
 from agentkit.llm.offline.passages import Passage
 from agentkit.llm.support import Checked
 from agentkit.retrieval import Hit
@@ -91,8 +92,10 @@ def describe_source(hit: Hit | Citation) -> str:
     several were searched.
     """
     where = f"p. {hit.page}" if hit.page else hit.place
-    source = ", ".join(part for part in (hit.document, where, hit.heading) if part)
-    return f"{hit.collection}: {source}" if hit.collection else source
+    source = join_filled(", ", (hit.document, where, hit.heading))
+    if hit.collection:
+        return f"{hit.collection}: {source}"
+    return source
 
 
 def covers(known: Hit, hit: Hit) -> bool:

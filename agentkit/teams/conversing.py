@@ -144,7 +144,9 @@ def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> EndReas
             task.parent_id = last()
     if end is None or end.kind == "terminated":
         return ANSWERED
-    return EndReason("finished") if end.kind == "person" else end
+    if end.kind == "person":
+        return EndReason("finished")
+    return end
 
 
 def _conclude(

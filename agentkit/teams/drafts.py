@@ -100,7 +100,9 @@ def _read_last_said(events: Sequence[Event], agent: str) -> str:
     for event in reversed(events):
         match event:
             case MessageSent() if event.sender == agent and is_audible(event):
-                return "" if has_calls(event.extra) else without_ending(event.content)
+                if has_calls(event.extra):
+                    return ""
+                return without_ending(event.content)
     return ""
 
 

@@ -36,4 +36,6 @@ def _begin(text: str) -> int | None:
         return None
     if last.end() == len(text) or text[-1 - last.end()] == "\n":
         return len(text) - last.end()
-    return len(text[: len(text) - last.end(1)].rstrip(_DRESS)) if word == _WORD else None
+    if word == _WORD:
+        return len(text[: len(text) - last.end(1)].rstrip(_DRESS))
+    return None

@@ -8,6 +8,7 @@ from functools import partial
 from agentkit import runs
 from agentkit.agents import AssistantAgent, GroupChat, GroupChatManager
 from agentkit.conversation import Agent, ChatResult, ConversableAgent, announcing
+from agentkit.core.given import find_first
 from agentkit.errors import NoEligibleSpeaker
 from agentkit.messages import Stored, text_of
 from agentkit.options import InputMode, chosen
@@ -152,7 +153,7 @@ class WatchedGroup(GroupChat):
             nobody = NoEligibleSpeaker("The person who watches ended the discussion.")
             nobody.end = EndReason("finished")
             raise nobody
-        return next((agent for agent in candidates if agent.name == choice), None)
+        return find_first(candidates, lambda agent: agent.name == choice)
 
 
 def _make_user(mode: InputMode) -> ConversableAgent:
@@ -185,7 +186,9 @@ def _next(method: str, user: Agent, last_speaker: Agent, group: GroupChat) -> Ag
         group.hear_said()
     if found:
         return last_speaker
-    return user if _is_final(group.messages[-1]) else method
+    if _is_final(group.messages[-1]):
+        return user
+    return method
 
 
 def tell_all(group: GroupChat, manager: GroupChatManager, user: Agent, text: str) -> None:

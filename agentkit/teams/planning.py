@@ -95,7 +95,9 @@ class Material:
 
 def make_material(task: Task, found: Findings, prompts: Prompts) -> Material:
     """Of the task; without a language model there is none to read results with."""
-    read_out = make_asker(task.model) if task.model.is_language_model else None
+    read_out = None
+    if task.model.is_language_model:
+        read_out = make_asker(task.model)
     return Material(prompts, found, task.find is not None, read_out)
 
 

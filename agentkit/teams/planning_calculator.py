@@ -101,7 +101,9 @@ def _round(value: Number, places: Number = 0) -> Number:
 
 def _format(value: Number) -> str:
     is_whole = value == int(value) and abs(value) < _EXACT
-    return str(int(value)) if is_whole or isinstance(value, int) else f"{value:.12g}"
+    if is_whole or isinstance(value, int):
+        return str(int(value))
+    return f"{value:.12g}"
 
 
 def _refusal(expression: str, problem: str) -> WrongArgument:

@@ -104,7 +104,9 @@ class Proposal:
 
 
 def _weigh(step: Step, look_up: int) -> int:
-    return look_up if step.tool in LOOKUPS else _VALUE_TOKENS
+    if step.tool in LOOKUPS:
+        return look_up
+    return _VALUE_TOKENS
 
 
 def _sum_needs(step: Step, given: Mapping[str, int]) -> int:

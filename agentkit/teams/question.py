@@ -179,4 +179,6 @@ def _renamed(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _file(stored: object) -> object:
-    return Source(stored, Path(), f"upload:{stored}") if isinstance(stored, str) else stored
+    if isinstance(stored, str):
+        return Source(stored, Path(), f"upload:{stored}")
+    return stored

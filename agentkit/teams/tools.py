@@ -182,16 +182,16 @@ class Runner(ConversableAgent):
         if not decision.approved:
             return 1, describe_rejection("this code", decision) + "\n"
         exit_code, output = self._run(language, decision.draft)
-        changed = (
-            f"The user changed the code to:\n{decision.draft}\nIts output:\n"
-            if decision.changed
-            else ""
-        )
+        changed = ""
+        if decision.changed:
+            changed = f"The user changed the code to:\n{decision.draft}\nIts output:\n"
         return exit_code, f"{changed}{shorten_result(output, LONGEST)}\n"
 
     def _kernel_for(self, language: str) -> ChatCells | None:
         """The chat's kernel, if code of this language runs in it."""
-        return self._cells if RUNNABLE[language] == "Python" else None
+        if RUNNABLE[language] == "Python":
+            return self._cells
+        return None
 
     def _tell_again(self, known: CodeRan) -> tuple[int, str]:
         """What code gave in the run that this one goes on with; its kernel may be gone since."""
@@ -280,7 +280,9 @@ def _gather(task: Task) -> tuple[AssistantAgent, Runner, Findings]:
 
 def find_cells(task: Task) -> ChatCells | None:
     """The chat's kernel, where it can run."""
-    return task.cells if task.cells and is_available() else None
+    if task.cells and is_available():
+        return task.cells
+    return None
 
 
 def explain_code(instructions: str, cells: ChatCells | None) -> str:
@@ -288,7 +290,9 @@ def explain_code(instructions: str, cells: ChatCells | None) -> str:
     if cells is None:
         return instructions.replace(CODE, PROGRAMS)
     told = instructions.replace(CODE, explain_cells())
-    return f"{told}\n{state}" if (state := cells.describe()) else told
+    if state := cells.describe():
+        return f"{told}\n{state}"
+    return told
 
 
 def _is_final(message: AnyMessage) -> bool:

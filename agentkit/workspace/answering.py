@@ -14,12 +14,13 @@ from collections.abc import (
 )
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, filterfalse
+from itertools import chain
 from typing import Any
 
 from agentkit.core import bus
+from agentkit.core.given import list_missing, pick_kind
 from agentkit.documents import DocumentText
-from agentkit.errors import LimitReached, ReplayDiffers, Stopped
+from agentkit.errors import LimitReached, ReplayDiffers, Stopped, explain
 from agentkit.events import Compressed, LimitTold, MessageSent, MessageStatus, ParameterRefused
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.ledger.kept_teams import PREFIX
@@ -180,7 +181,7 @@ def sum_usage(ledger: Ledger, chat: Chat) -> Used:
 
 def add_advice(error: Exception, run: Run[Any]) -> Exception:
     """The error; of a limit that was reached, with where it can be raised."""
-    limits = [one.event for one in run.events() if isinstance(one.event, LimitTold)]
+    limits = pick_kind((one.event for one in run.events()), LimitTold)
     reached = [limit for limit in limits if limit.reached]
     if not reached or not isinstance(error, LimitReached):
         return error
@@ -226,7 +227,7 @@ def say_end(run: Run[Any], task: Task, asked: Team, error: Exception) -> None:
     status: MessageStatus = "stopped"
     if not isinstance(error, Stopped):
         status = "failed"
-        extra["error"] = str(error) or type(error).__name__
+        extra["error"] = explain(error)
         extra["error_type"] = type(error).__name__
         if isinstance(error, LimitReached) and error.end is not None:
             extra["end"] = error.end.to_json()
@@ -314,11 +315,11 @@ def find_shortenings(
     begins: dict[str, int] = {}
     for place, turn in enumerate(thread):
         begins.setdefault(turn.run_id or "", place)
-    unknown = list(filterfalse(whole.__contains__, begins))
+    unknown = list_missing(begins, whole)
     if not unknown:
         return
     telling = queries.find_telling(ledger, owner, unknown, Compressed)
-    whole.update(filterfalse(telling.__contains__, unknown))
-    told_in = list(filter(telling.__contains__, unknown))
+    whole.update(list_missing(unknown, telling))
+    told_in = [each for each in unknown if each in telling]
     for run_id, event in queries.told(ledger, owner, told_in, Compressed):
         yield len(to_history(thread[: begins[run_id]])), event

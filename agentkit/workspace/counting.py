@@ -20,10 +20,10 @@ from agentkit.llm.calls.budgets import budgeted
 from agentkit.llm.calls.limits import Limit
 from agentkit.runs import Run
 from agentkit.settings import Settings
-from agentkit.workspace import pricing, usage_tables
-from agentkit.workspace.pricing import PricedModel
+from agentkit.workspace.usage import pricing, tables
+from agentkit.workspace.usage.pricing import PricedModel
+from agentkit.workspace.usage.tables import Table
 from agentkit.workspace.usage_sql import UsageSql, UsageViews
-from agentkit.workspace.usage_tables import Table
 
 
 class Counting:
@@ -95,7 +95,7 @@ class Counting:
 
     def usage_table(self, calls: CallFilter, which: Table) -> list[dict[str, Any]]:
         """One table of the usage page over the calls that the filter means, as plain values."""
-        return usage_tables.read_table(self.ledger, calls, which)
+        return tables.read_table(self.ledger, calls, which)
 
     def _held(self, run: Run[Any]) -> AbstractContextManager[None]:
         """Holds what a run does to the budgets."""

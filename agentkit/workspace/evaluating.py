@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from agentkit import runs
 from agentkit.agents.retrieve_chat.prompts import ASKS_AGAIN
 from agentkit.core import bus, stopping
-from agentkit.errors import AgentkitError, ConfigError, NotFound, Stopped, WrongArgument
+from agentkit.errors import AgentkitError, ConfigError, NotFound, Stopped, WrongArgument, explain
 from agentkit.events import (
     EvaluationBegan,
     Event,
@@ -198,7 +198,9 @@ def evaluate(workspace: Place, owner: str, setting: Setting) -> Run[Evaluation]:
 def _name(team: Team) -> str:
     """With its version, where it has one."""
     _, _, version = team.id.partition(":")
-    return f"{team.title}, version {version}" if version.isdecimal() else team.title
+    if version.isdecimal():
+        return f"{team.title}, version {version}"
+    return team.title
 
 
 def _begin(setting: Setting) -> EvaluationBegan:
@@ -276,7 +278,7 @@ def _tell_begun(number: int, run: Run[Answer]) -> None:
 
 
 def _fail(tried: QuestionTried, error: BaseException) -> QuestionTried:
-    return replace(tried, status="failed", error=str(error) or type(error).__name__)
+    return replace(tried, status="failed", error=explain(error))
 
 
 def _tell(tried: QuestionTried, run: Run[Answer], took: Totals) -> QuestionTried:

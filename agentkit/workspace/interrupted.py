@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from agentkit.core.given import find_first, pick_kind
 from agentkit.errors import ConfigError, NotFound
 from agentkit.events import (
     Event,
@@ -33,7 +34,7 @@ def interrupt(ledger: Ledger, run_id: str, find_team: FindTeam) -> None:
     Replies that were being written count as calls, with tokens by estimate; what there is of an
     answer becomes a message of its chat.
     """
-    run = next((one for one in ledger.open_runs() if one.id == run_id), None)
+    run = find_first(ledger.open_runs(), lambda one: one.id == run_id)
     if run is None:
         return
     try:
@@ -97,7 +98,7 @@ def _messages(
     ledger: Ledger, run: RunKey, events: list[Event], find_team: FindTeam
 ) -> list[MessageSent]:
     """What was being said in a chat: the answer, or what one agent was saying to the others."""
-    messages = [event for event in events if isinstance(event, MessageSent)]
+    messages = pick_kind(events, MessageSent)
     said = list(filter(is_audible, messages))
     is_answered = run.message_id in [one.id for one in said]
     if run.chat_id is None or not said or is_answered:
@@ -120,7 +121,7 @@ def _messages(
 
 def _cut_reply(events: list[Event], last: str, agent: str) -> list[MessageSent]:
     """What one agent was saying to the others, if the last reply of a model was cut off."""
-    replies = [event for event in events if isinstance(event, ModelReplied)]
+    replies = pick_kind(events, ModelReplied)
     cut = [reply for reply in replies[-1:] if reply.status == "stopped" and reply.text]
     extra = {"inner": True}
     return [

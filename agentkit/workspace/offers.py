@@ -8,6 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
+from agentkit.core.given import find_first
 from agentkit.events import Usage
 from agentkit.llm import connections
 from agentkit.llm.connections.config import provider_to
@@ -41,7 +42,7 @@ class _Offers(Generic[T]):
 
     def find(self, name: str) -> T | None:
         """The model of that name; None when it is not offered."""
-        return next((one for one in self._list_models() if one.name == name), None)
+        return find_first(self._list_models(), lambda one: one.name == name)
 
     def names(self) -> list[str]:
         """What can be chosen."""

@@ -156,7 +156,9 @@ def find_recording(
     change = make_change(repeat, model_name) if repeat else None
     if broken:
         return broken.record(ledger, change)
-    return _record(ledger, owner, repeat, model_name) if repeat else None
+    if repeat:
+        return _record(ledger, owner, repeat, model_name)
+    return None
 
 
 def _record(ledger: Ledger, owner: str, repeat: Repeat, model_name: str) -> Recording:
@@ -190,7 +192,9 @@ def select_served(
     call = calls[repeat.from_step - 1]
     before = list(events[: events.index(call)])
     served = _without_unfinished(before)
-    return served if repeat.reply is None else [*served, *_answer(events, call, repeat.reply)]
+    if repeat.reply is None:
+        return served
+    return [*served, *_answer(events, call, repeat.reply)]
 
 
 def _without_unfinished(events: Sequence[Event]) -> list[Event]:

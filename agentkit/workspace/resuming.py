@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from agentkit import runs
 from agentkit.core import bus, replay
+from agentkit.core.given import find_first, pick_kind
 from agentkit.core.replay import Change, Recording
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import (
@@ -120,7 +121,9 @@ def serving(look_up: LookUp, *, exact: bool = False) -> LookUp:
 
     def find(query: str) -> list[Hit]:
         recording = replay.current()
-        known = recording.take_hits(query, exact=exact) if recording else None
+        known = None
+        if recording:
+            known = recording.take_hits(query, exact=exact)
         if known is None:
             return look_up(query)
         bus.emit(known)
@@ -132,14 +135,14 @@ def serving(look_up: LookUp, *, exact: bool = False) -> LookUp:
 def find_question(ledger: Ledger, run: RunKey) -> StoredMessage:
     """The message that asked what a run answers; raises ConfigError when it is gone."""
     said = ledger.said_in(run.owner, run.id)
-    if (question := next((one for one in said if one.role == "user"), None)) and question.content:
+    if (question := find_first(said, lambda one: one.role == "user")) and question.content:
         return question
     raise ConfigError("The question of this answer is not there any more; ask it again.")
 
 
 def is_complete(events: list[Event]) -> bool:
     """Whether each reply says what was asked for it."""
-    replies = [event for event in events if isinstance(event, ModelReplied)]
+    replies = pick_kind(events, ModelReplied)
     return all(one.asked for one in replies if one.purpose == "chat" and one.status == "ok")
 
 

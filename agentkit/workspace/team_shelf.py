@@ -63,7 +63,9 @@ class TeamShelf:
         document = given if isinstance(given, built.TeamDocument) else built.read_document(given)
         whole = document.to_json()
         same = [one for one in self.kept.newest(owner) if one.document == whole]
-        return same[0] if same else self.save(owner, document)
+        if same:
+            return same[0]
+        return self.save(owner, document)
 
     def roll_back(self, owner: str, team_id: str, version: int) -> KeptTeam:
         """Make a version the newest again, as a version of its own; raises NotFound."""

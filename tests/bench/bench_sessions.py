@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -40,7 +41,7 @@ PATIENCE_S = 240
 OWNER = "local"
 CLICKS_EVERY_S = 4.0
 LOOK, WHOLE_PAGE = "looks", "runs of the whole page"
-KINDS = {
+KINDS: Mapping[int, str] = {
     ForwardMsg.FINISHED_SUCCESSFULLY: WHOLE_PAGE,
     ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY: LOOK,
 }

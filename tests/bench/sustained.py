@@ -36,6 +36,7 @@ from tests.bench.bench_support import processor
 
 OWNER, RUNS, A_SECOND = "ann", 4, 200
 TEXT = "The warranty of a pump ends two years after it was delivered. " * 5
+ASKED = [{"role": "user", "content": TEXT}]
 AT = 1_770_000_000.0
 _TOLD, _STORED = 7, 6
 """Events of a step, and those of them that are kept: pieces of a reply are not."""
@@ -59,7 +60,9 @@ def steps(number: int) -> Iterator[Event]:
     """A call with a streamed reply, what was said, and a tool."""
     call, tool = new_id(), new_id()
     yield SpeakerSelected("chat_manager", "Writer", "auto", number)
-    yield ModelCalled(call, "Writer", "server", "small", [{"role": "user", "content": TEXT}])
+    yield ModelCalled(
+        call, "Writer", "server", "small", messages=[{"role": "user", "content": TEXT}]
+    )
     yield TokenDelta(TEXT[:40], "Writer", call)
     yield ModelReplied(call, "Writer", "server", "small", text=TEXT, usage=Usage(100, output=20))
     yield MessageSent(new_id(), None, "Writer", "team", "assistant", TEXT)
@@ -104,11 +107,11 @@ def _count(ledger: Ledger, keys: list[RunKey], told: int, behind: float) -> Kept
         for key in keys
     }  # as a page reads them
     gaps = sum(len(set(seqs)) * RUNS != told or seqs != sorted(seqs) for seqs in stored.values())
-    rows = [
+    events, calls, messages = (
         ledger.database.value(f"select count(*) from {name}")
         for name in ("events", "llm_calls", "messages")
-    ]
-    return Kept(told, *rows, gaps=gaps, behind_s=behind)
+    )
+    return Kept(told, events, calls, messages, gaps, behind)
 
 
 def main() -> None:

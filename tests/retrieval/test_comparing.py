@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentkit.cli.evaluate import tell_difference
+from agentkit.cli.quality.measuring import tell_difference
 from agentkit.core.intervals import Verdict
 from agentkit.retrieval.evaluation.comparing import (
     compare,

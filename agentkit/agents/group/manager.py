@@ -23,7 +23,7 @@ from agentkit.conversation.ends import stop_reason
 from agentkit.conversation.engine import check_faces, ended, lend_cache, why_ended
 from agentkit.conversation.model import offered_tools
 from agentkit.conversation.tooling import conversation
-from agentkit.core.given import coalesce, is_list_of
+from agentkit.core.given import coalesce, is_list_of, pick_kind
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import NoEligibleSpeaker, WrongArgument, WrongType
 from agentkit.events import SpeakerSelected
@@ -115,7 +115,7 @@ class GroupChatManager(ConversableAgent):
     def _forget(self, others: Sequence[Agent]) -> None:
         """The transcript, and what was said to these members."""
         self._groupchat.reset()
-        met = filter(self.chat_messages.__contains__, others)
+        met = (each for each in others if each in self.chat_messages)
         for agent in met:
             self.clear_history(agent)
 
@@ -358,7 +358,7 @@ def _obey(leader: Any, reply: Any, chat: GroupChat) -> Any:
 
 def list_conversable(chat: GroupChat) -> list[ConversableAgent]:
     """The agents of the group that keep a history."""
-    return [agent for agent in chat.agents if isinstance(agent, ConversableAgent)]
+    return pick_kind(chat.agents, ConversableAgent)
 
 
 def read_messages(text: str) -> list[Stored]:

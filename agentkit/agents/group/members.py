@@ -13,7 +13,7 @@ from agentkit.conversation.agent import Agent
 from agentkit.conversation.human import ask
 from agentkit.conversation.transforms.base import TransformMessages
 from agentkit.core import replay
-from agentkit.core.given import coalesce
+from agentkit.core.given import coalesce, find_first
 from agentkit.errors import UndefinedNextAgent
 from agentkit.messages import Stored
 
@@ -65,7 +65,7 @@ class Group:
             after = in_turn.index(agent) + 1
             in_turn = in_turn[after:] + in_turn[:after]
         wanted = coalesce(agents, self.agents)
-        following = next(filter(wanted.__contains__, in_turn), None)
+        following = find_first(in_turn, lambda each: each in wanted)
         if following is None:
             names = list(map(attrgetter("name"), wanted))
             raise UndefinedNextAgent(f"None of {names} is in the group {self.agent_names}.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from itertools import compress
 from operator import attrgetter
 from typing import Any
 
@@ -123,8 +122,8 @@ def _find_executors(chat: Group, called: list[str]) -> list[Agent]:
             f"No agent of the group {chat.agent_names} can execute {', '.join(called)}; register"
             " the functions for execution."
         )
-    are_best = map(best.__eq__, abilities)
-    return list(compress(chat.agents, are_best))
+    able = zip(chat.agents, abilities, strict=True)
+    return [agent for agent, ability in able if ability == best]
 
 
 def _rate_ability(agent: Any, called: list[str]) -> int:

@@ -121,7 +121,9 @@ def check_settings(chat: Group) -> dict[str, object]:
 
 def _to_list(agents: object) -> object:
     """The list itself, so that later changes of it count."""
-    return list(agents) if isinstance(agents, tuple) else agents
+    if isinstance(agents, tuple):
+        return list(agents)
+    return agents
 
 
 def read_method(name: object) -> str:

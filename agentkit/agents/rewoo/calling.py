@@ -43,7 +43,9 @@ class ActionCall:
                     arguments = self.executor.as_inputs(tool, arguments)
                 with collecting() as passages:
                     returned = self.executor(tool, arguments)
-                content = returned.format_result() if returned.succeeded else ""
+                content = ""
+                if returned.succeeded:
+                    content = returned.format_result()
             except BaseException as error:  # the call is over for those who listen, too
                 listeners.announce_error(explain(error))
                 raise

@@ -131,7 +131,9 @@ class ActionExecutor:
         return self._find_enabled(own), api or "run"
 
     def _find_enabled(self, name: str) -> BaseAction | None:
-        return self.actions[name] if self.is_valid(name) else None
+        if self.is_valid(name):
+            return self.actions[name]
+        return None
 
 
 def _list_actions(given: Any) -> list[Any]:
@@ -173,7 +175,9 @@ def list_tools(with_class: bool = False) -> list[str] | list[tuple[str, type[Bas
     class.
     """
     found = _find_tools()
-    return list(found.items()) if with_class else list(found)
+    if with_class:
+        return list(found.items())
+    return list(found)
 
 
 def get_tool_cls(specifier: str) -> type[BaseAction]:

@@ -265,7 +265,7 @@ class _Execution:
                 self._begin_ready()
                 if self.active:
                     self._wait()
-        in_order = map(self.evidence.__getitem__, self.labels)
+        in_order = (self.evidence[each] for each in self.labels)
         return dict(zip(self.labels, in_order, strict=True))
 
     @contextmanager

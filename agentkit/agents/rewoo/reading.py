@@ -269,7 +269,7 @@ def find_forward(plan: Plan, known: Collection[str]) -> Iterator[str]:
     later = set(plan.labels).difference(known)
     for step in plan.steps:
         later.discard(step.label)
-        ahead = list(filter(later.__contains__, step.needs))
+        ahead = [each for each in step.needs if each in later]
         if ahead:
             yield Mistake.of("later", label=step.label, others=", ".join(ahead))
 

@@ -214,7 +214,7 @@ def _to_description(schema: Mapping[str, Any]) -> Description:
         "name": schema["name"],
         "description": _read_text(schema, "description"),
         "parameters": [_to_parameter(name, each) for name, each in properties.items()],
-        "required": list(filter(properties.__contains__, required)),
+        "required": [each for each in required if each in properties],
     }
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agentkit.core.rates import Rates
     from agentkit.ledger.bill.own_prices import OwnPrice
     from agentkit.ledger.bill.repricing import Change, Repricing
-    from agentkit.workspace.pricing import PricedModel
+    from agentkit.workspace.usage.pricing import PricedModel
 
 app = typer.Typer(help="What models cost, and prices of your own.", no_args_is_help=True)
 reprice_app = typer.Typer(help="Price old calls anew, or take that back.")

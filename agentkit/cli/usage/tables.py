@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from agentkit.ledger.figures import GroupSums
     from agentkit.ledger.queries import CallFilter
     from agentkit.workspace import Workspace
-    from agentkit.workspace.usage_tables import Table
+    from agentkit.workspace.usage.tables import Table
 
 Shown = Literal[
     "bill",
@@ -48,9 +48,9 @@ _LEFT_OUT = ("run_id", "owner", "id", "seq", "chat_id")
 
 def put_tables(workspace: Workspace, calls: CallFilter, shown: Shown, *, as_json: bool) -> None:
     """Tell the tables of a tab, each under its name."""
-    found = {name: workspace.usage_table(calls, name) for name in TABLES[shown]}
+    found: dict[str, Any] = {name: workspace.usage_table(calls, name) for name in TABLES[shown]}
     if as_json:
-        put_json({"show": shown, **found})
+        put_json({"show": shown} | found)
         return
     for name, rows in found.items():
         put(f"{name}:")

@@ -86,7 +86,7 @@ def extract(messages: Messages, room: int, meter: Meter) -> str:
         if room < 8:
             break
     in_order = sorted(chosen)
-    return "\n".join(map(chosen.__getitem__, in_order))
+    return "\n".join(chosen[each] for each in in_order)
 
 
 def _read_lines(messages: Messages) -> Iterator[_Line]:
@@ -131,7 +131,7 @@ def _rank(lines: Sequence[_Line]) -> list[int]:
     worths: dict[int, float] = {}
     for place, line in enumerate(lines):
         if line.stems:
-            said_in_all = sum(map(rarity.__getitem__, line.stems))
+            said_in_all = sum(rarity[each] for each in line.stems)
             worths[place] = line.weight * said_in_all / line.length
     return sorted(worths, key=worths.__getitem__, reverse=True)
 

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from agentkit.conversation.model import list_models
-from agentkit.core.given import coalesce
+from agentkit.core.given import coalesce, pick_kind
 from agentkit.errors import UnknownModel
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import TokenCounter, counter, counter_of
@@ -84,7 +84,7 @@ def model_asked_by(client: Any, config: object = None) -> tuple[str, int | None]
 
 def models_of(client: Any) -> list[Model]:
     """The models that a client may ask, in order; those that it does not tell are left out."""
-    return [model for model in list_models(client) if isinstance(model, Model)]
+    return pick_kind(list_models(client), Model)
 
 
 def no_window(client: Any, model: str) -> str:

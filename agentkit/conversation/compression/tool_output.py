@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentkit.conversation.compression.shape import Messages
 from agentkit.conversation.compression.strategy import Scope
+from agentkit.core.given import join_filled
 from agentkit.errors import WrongArgument
 from agentkit.llm.offline.passages import format_passages, parse_passages, without_passages
 from agentkit.messages import Stored, text_of, with_contents
@@ -48,4 +49,4 @@ class ToolOutput:
         note = f" … [{lost} more tokens of this result were dropped]"
         cut = start + note if lost > meter.text(note) else rest
         cited = [found for found in parse_passages(text) if found.marker in scope.cited]
-        return "\n".join(filter(None, (cut, format_passages(cited))))
+        return join_filled("\n", (cut, format_passages(cited)))

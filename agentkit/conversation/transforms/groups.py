@@ -77,7 +77,7 @@ def _are_none(met: Iterable[bool]) -> bool:
 def _has_any(value: object, wanted: Collection[object]) -> bool:
     """Whether the value, or one of several, is wanted; None never is."""
     values = list_missing(_to_values(value), [None])
-    return any(map(wanted.__contains__, values))
+    return any(each in wanted for each in values)
 
 
 def _to_values(value: object) -> Collection[object]:

@@ -135,7 +135,9 @@ class TextMessageCompressor:
 
     def _ask(self, text: str) -> tuple[str, int]:
         made: Any = self._compressor.compress_text(text, **self._params)
-        shorter = made.get("compressed_prompt") if isinstance(made, Mapping) else None
+        shorter = None
+        if isinstance(made, Mapping):
+            shorter = made.get("compressed_prompt")
         if not isinstance(shorter, str):
             raise WrongType(
                 f"The text compressor gave {made!r:.200}; it must be a dict with a text as"

@@ -39,7 +39,9 @@ def load_arguments(f: Callable[..., object]) -> Callable[..., Any]:
     async def call_async(*args: object, **kwargs: object) -> Any:
         result = call(*args, **kwargs)
         # Where a sync function wraps an async one, only the result tells.
-        return await result if inspect.isawaitable(result) else result
+        if inspect.isawaitable(result):
+            return await result
+        return result
 
     wrapper: Callable[..., Any] = functools.wraps(f)(call_async if is_async(f) else call)
     wrapper.__name__ = taken.tool
@@ -127,7 +129,9 @@ def _load(adapter: TypeAdapter[list[Any]], name: str, value: object, problems: l
 
 
 def _write_step(step: int | str) -> str:
-    return f"[{step}]" if isinstance(step, int) else f".{step}"
+    if isinstance(step, int):
+        return f"[{step}]"
+    return f".{step}"
 
 
 def _describe_problem(name: str, details: ErrorDetails) -> str:

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import repeat
 from typing import Any
 
+from agentkit.core.given import list_missing
 from agentkit.core.tools.effects import Effects
 from agentkit.core.tools.schema import Schema
 
@@ -74,8 +75,8 @@ def _make_signature(parameters: Schema) -> inspect.Signature:
     properties = dict(parameters.get("properties", {}))
     if not all(map(str.isidentifier, properties)):
         return _ANY
-    needed = list(filter(properties.__contains__, dict.fromkeys(parameters.get("required", ()))))
-    optional = [name for name in properties if name not in needed]
+    needed = [each for each in dict.fromkeys(parameters.get("required", ())) if each in properties]
+    optional = list_missing(properties, needed)
     made = map(_make_parameter, needed, map(properties.get, needed))
     rest = map(_make_parameter, optional, map(properties.get, optional), repeat(None))
     return inspect.Signature([*made, *rest])

@@ -84,7 +84,9 @@ _FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
 
 
 def _key_to_text(key: object) -> str:
-    return str.__str__(key) if isinstance(key, str) else _dump(key)
+    if isinstance(key, str):
+        return str.__str__(key)
+    return _dump(key)
 
 
 def _describe(value: object) -> str:

@@ -12,6 +12,7 @@ from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from agentkit.core.given import list_missing
 from agentkit.core.tools.schema import Schema
 from agentkit.errors import WrongArgument
 
@@ -60,7 +61,7 @@ def read_function(code: str, name: str) -> Written:
     reading = _Reading(name, _read_told(description))
     properties = dict(map(reading.to_property, [*given.args, *given.kwonlyargs]))
     optional = _list_optional(given)
-    needed = [one for one in properties if one not in optional]
+    needed = list_missing(properties, optional)
     parameters = {"type": "object", "properties": properties, "required": needed}
     return Written(name, description, parameters)
 

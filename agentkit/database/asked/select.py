@@ -127,7 +127,7 @@ def _check_kind(node: _Node, known: Collection[str], tables: Collection[str]) ->
             _require(name in _ROW_MAKERS, why)
         case "BASE_TABLE":
             parts = (node["catalog_name"], node["schema_name"], node["table_name"])
-            name = ".".join(filter(None, parts))
+            name = ".".join(part for part in parts if part)
             why = f"There is no table {name!r} here; {_say_readable(tables)}."
             _require(name.lower() in known, why)
 

@@ -147,7 +147,9 @@ def _go_below(path: str, step: str) -> str:
 def _to_text(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(_to_text, value))
-    return value if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value)
 
 
 def _cut_lines(lines: list[str], name: str) -> Iterator[Part]:

@@ -103,7 +103,9 @@ def _read_text(node: Any) -> str:
 def _read_spaces(node: Any) -> str:
     """So many spaces as it says, at most 100; one where that is not a number."""
     count = attribute(node, "c")
-    return " " * min(int(count[:3]), 100) if count.isdecimal() else " "
+    if count.isdecimal():
+        return " " * min(int(count[:3]), 100)
+    return " "
 
 
 def _read_note(node: Any) -> str:

@@ -66,7 +66,9 @@ class Package:
 
     def xml_if_there(self, member: str) -> Any:
         """The root element of an XML member; one without content when there is no such member."""
-        return self.xml(member) if member in self.members else parse_xml(b"<none/>", self.name)
+        if member in self.members:
+            return self.xml(member)
+        return parse_xml(b"<none/>", self.name)
 
     def relations(self, member: str) -> list[Relation]:
         """What a member of an OOXML package refers to, in file order; empty when it refers to
@@ -131,7 +133,7 @@ def parse_xml(data: bytes, name: str) -> Any:
     """
     from lxml import etree
 
-    if any(map(data.__contains__, _ENTITY)):
+    if any(each in data for each in _ENTITY):
         raise DamagedDocument(
             f"{name} declares XML entities, which can hide bombs and are refused. Save it without a"
             " DOCTYPE."
@@ -166,7 +168,9 @@ def check_complete(parser: Any) -> None:
 
 def local(node: Any) -> str:
     """The tag without its namespace; "" for comments and processing instructions."""
-    return node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
+    if isinstance(node.tag, str):
+        return node.tag.rpartition("}")[2]
+    return ""
 
 
 def attribute(node: Any, name: str) -> str:

@@ -13,6 +13,7 @@ from itertools import islice, repeat
 from operator import itemgetter
 from typing import Any
 
+from agentkit.core.given import join_filled
 from agentkit.documents.assembly import Part, Reading
 from agentkit.documents.decoding import clean
 from agentkit.documents.document import Limits
@@ -86,7 +87,7 @@ def _find_headings(document: Any) -> dict[int | None, list[str]]:
         path = [*path[: bookmark.level], title]
         target = bookmark.get_dest()
         if target and title:
-            found.setdefault(target.get_index(), []).append(" > ".join(filter(None, path)))
+            found.setdefault(target.get_index(), []).append(join_filled(" > ", path))
     return found
 
 

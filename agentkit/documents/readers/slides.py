@@ -19,7 +19,7 @@ def read_pptx(data: bytes, name: str, limits: Limits) -> Reading:
     main = package.main("ppt/presentation.xml")
     targets = dict(map(attrgetter("id", "target"), package.relations(main)))
     listed = map(targets.get, map(_find_id, package.xml(main).iter("{*}sldId")))
-    slides = list(filter(package.members.__contains__, filter(None, listed)))
+    slides = [each for each in filter(None, listed) if each in package.members]
     check_pages(name, len(slides), "slides", limits)
     return Reading(_cut_slides(package, slides), pages=len(slides), pictures=package.has_pictures())
 

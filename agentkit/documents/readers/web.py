@@ -67,7 +67,7 @@ def read_epub(data: bytes, name: str, limits: Limits) -> Reading:
     references = list(map(methodcaller("get", "idref"), book.iter("{*}itemref")))
     check_pages(name, len(references), "chapters", limits)
     listed = filter(None, map(files.get, references))
-    chapters = list(filter(package.members.__contains__, listed))
+    chapters = [each for each in listed if each in package.members]
     if _is_protected(package, chapters):
         raise EncryptedDocument(
             f"{name} is protected against copying. Add a copy without protection."
@@ -95,7 +95,9 @@ def _parse(data: bytes, outline: Outline) -> _Page:
     from lxml import etree
 
     declared = _CHARSET.search(data[:4_096])
-    encoding = declared[1].decode("ascii", "replace") if declared else ""
+    encoding = ""
+    if declared:
+        encoding = declared[1].decode("ascii", "replace")
     text = decode(data, encoding)
     page = _Page(outline)
     if text.strip():

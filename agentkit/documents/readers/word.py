@@ -55,7 +55,7 @@ def _find_members(relations: list[Relation], *kinds: str) -> list[str]:
 def _add_apart(package: Package, outline: Outline, members: list[str], place: str) -> None:
     """Add what stands outside the body; the same text only once."""
     outline.place = place
-    present = filter(package.members.__contains__, members)
+    present = (each for each in members if each in package.members)
     paragraphs = chain.from_iterable(package.xml(each).iter("{*}p") for each in present)
     texts = map(str.strip, map(_read_text, paragraphs))
     for text in dict.fromkeys(texts):
@@ -154,7 +154,9 @@ def _find_level(style: Any) -> int | None:
     outline = find_attribute(style, "{*}pPr/{*}outlineLvl", "val")
     if outline in _OUTLINE_LEVELS:
         return _OUTLINE_LEVELS.index(outline) + 1
-    return None if style.find("{*}pPr/{*}numPr") is None else _ITEM
+    if style.find("{*}pPr/{*}numPr") is None:
+        return None
+    return _ITEM
 
 
 def read_rtf(data: bytes, name: str, limits: Limits) -> Reading:

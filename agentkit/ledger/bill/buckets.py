@@ -58,7 +58,9 @@ class Cost:
     def each(self) -> float | None:
         """US dollars for one; None where nothing of it is known, or there is none."""
         has_price = self.known > 0 or not self.unpriced
-        return self.known / self.number if self.number and has_price else None
+        if self.number and has_price:
+            return self.known / self.number
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,9 @@ def find_saved(
     for row in rows:
         replies += row["calls"]
         usage = read(json.loads(row["raw"]))
-        dollars = price(row["model"], row["provider"], usage, _at(row)) if usage.total else None
+        dollars = None
+        if usage.total:
+            dollars = price(row["model"], row["provider"], usage, _at(row))
         unknown += row["calls"] * (dollars is None)
         by_replies += row["calls"] * (dollars or 0.0)
     return Saved(by_providers, by_replies, replies, unknown)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from agentkit.core.given import pick_filled
 from agentkit.ledger.queries import CallFilter
 from agentkit.ledger.store import Ledger
 
@@ -121,7 +122,7 @@ def _runs(calls: CallFilter) -> tuple[str, list[Any]]:
     """The SQL condition over `r` (runs) for the owner and the days of a filter."""
     meant: dict[str, Any] = {"r.owner = ?": calls.owner}
     days: dict[str, Any] = {"r.started_at >= ?": calls.since, "r.started_at < ?": calls.until}
-    meant |= {sql: day for sql, day in days.items() if day}
+    meant |= pick_filled(days)
     return " and ".join(meant), list(meant.values())
 
 

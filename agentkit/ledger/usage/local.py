@@ -80,4 +80,6 @@ def _find_change(zone: ZoneInfo, before: datetime, after: datetime) -> datetime:
 
 def _ahead(zone: ZoneInfo, moment: datetime) -> int:
     ahead = moment.replace(tzinfo=UTC).astimezone(zone).utcoffset()
-    return int(ahead.total_seconds()) if ahead is not None else 0
+    if ahead is not None:
+        return int(ahead.total_seconds())
+    return 0

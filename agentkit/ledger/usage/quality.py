@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from agentkit.core.given import pick_filled
 from agentkit.ledger.queries import CallFilter
 from agentkit.ledger.store import Ledger
 from agentkit.ledger.usage.local import local_step
@@ -36,7 +37,7 @@ def _answers(calls: CallFilter) -> tuple[str, list[Any]]:
         "h.id = ?": calls.chat,
     }
     meant: dict[str, Any] = {"h.owner = ?": calls.owner}
-    meant |= {sql: value for sql, value in conditions.items() if value}
+    meant |= pick_filled(conditions)
     sql = f"""with answers as (
         select m.id, m.run_id, m.content, m.created_at, r.team, h.collection,
         coalesce(m.extra->>'model', '') as model, f.value, f.comment, f.rated_at,

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from agentkit.core.given import pick_filled
 from agentkit.ledger.queries import CallFilter
 from agentkit.ledger.store import Ledger
 from agentkit.ledger.usage.local import local_step
@@ -43,7 +44,7 @@ def where(calls: CallFilter, kinds: Sequence[Step]) -> tuple[str, list[Any]]:
         "s.chat_id = ?": calls.chat,
     }
     meant = {"list_contains(?, s.kind)": list(kinds)} | mine
-    meant |= {sql: value for sql, value in conditions.items() if value}
+    meant |= pick_filled(conditions)
     return " and ".join(meant), list(meant.values())
 
 

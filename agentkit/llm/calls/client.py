@@ -186,7 +186,9 @@ class _Call:
 
     def wait_s(self, error: Exception, attempt: int) -> float | None:
         """Seconds until the attempt after this one; None for no other."""
-        after_s = error.retry_after_s if isinstance(error, ModelError) else None
+        after_s = None
+        if isinstance(error, ModelError):
+            after_s = error.retry_after_s
         if after_s is None or after_s > _LONGEST_WAIT_S or attempt >= self.attempts:
             return None
         backoff: float = _FIRST_WAIT_S * 2 ** (attempt - 1)

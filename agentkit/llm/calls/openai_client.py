@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from agentkit.core import bus, connections
 from agentkit.core.address import without_login
-from agentkit.core.given import coalesce
+from agentkit.core.given import coalesce, list_missing
 from agentkit.core.lenient import count_or_zero, find_below
 from agentkit.errors import BadModelReply, ModelError, ModelNotFound, Stopped, WrongType
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, Usage
@@ -339,7 +339,7 @@ class _Saying:
 
 def _check_names(create: Callable[..., object], request: Mapping[str, object]) -> None:
     known = inspect.signature(create).parameters
-    if unknown := [name for name in request if name not in known]:
+    if unknown := list_missing(request, known):
         near = get_close_matches(unknown[0], [*known, *_OWN_KEYS], 1)
         meant = f" Did you mean {near[0]!r}?" if near else ""
         raise WrongType(

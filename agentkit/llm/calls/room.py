@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress, count, filterfalse, repeat, takewhile
+from itertools import chain, compress, count, repeat, takewhile
 from types import NoneType
 from typing import Any, cast
 
 from agentkit.core import bus
+from agentkit.core.given import list_missing
 from agentkit.core.lenient import count_or_zero
 from agentkit.errors import ContextTooLong
 from agentkit.events import Compressed
@@ -293,8 +294,8 @@ def _order_removals(units: Sequence[_Unit]) -> list[int]:
     opening = len(list(takewhile(_is_system, units)))
     questions = list(compress(count(), map(_is_question, units)))
     stay = {*range(opening), *questions[-1:], len(units) - 1}
-    removable = filterfalse(stay.__contains__, range(len(units)))
-    return sorted(removable, key=questions[:1].__contains__)
+    removable = list_missing(range(len(units)), stay)
+    return sorted(removable, key=lambda place: place in questions[:1])
 
 
 def _is_system(unit: _Unit) -> bool:

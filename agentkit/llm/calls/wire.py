@@ -55,7 +55,9 @@ class Sender:
     def read_part(self, parent: Mapping[str, object], key: str, what: str) -> Mapping[str, Any]:
         """The object under a key, empty for null; raises BadModelReply for anything else."""
         value = parent.get(key)
-        return {} if value is None else self.read_object(value, what)
+        if value is None:
+            return {}
+        return self.read_object(value, what)
 
     def read_list(
         self, parent: Mapping[str, object], key: str, what: str

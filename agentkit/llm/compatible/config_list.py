@@ -18,7 +18,7 @@ from operator import contains
 from pathlib import Path
 from typing import Any
 
-from agentkit.core.given import coalesce, is_list_of
+from agentkit.core.given import coalesce, is_list_of, pick_filled
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.messages import text_or_empty, without_keys
 
@@ -234,7 +234,7 @@ def get_config(
 ) -> dict[str, Any]:
     """One configuration; what is empty is left out, except the key."""
     others = {"base_url": base_url, "api_type": api_type, "api_version": api_version}
-    return {"api_key": api_key, **{key: value for key, value in others.items() if value}}
+    return {"api_key": api_key, **pick_filled(others)}
 
 
 def _meets(value: object, accepted: Collection[object]) -> bool:

@@ -85,7 +85,9 @@ class Entry:
     @property
     def awaits(self) -> str:
         """The name of the client class that is to be registered; empty when there is a client."""
-        return "" if self.model else str(self.params["model_client_cls"])
+        if self.model:
+            return ""
+        return str(self.params["model_client_cls"])
 
 
 def make_entry(given: object, base: Mapping[str, object], cache_seed: int) -> Entry:

@@ -86,7 +86,7 @@ def print_summaries(
         texts["actual"] = _to_table(actual, "excluding")
     if len(modes) == 2 and actual == total:
         texts["total"] = _ALL_ASKED
-    out.print("\n\n".join(map(texts.__getitem__, sorted(modes))), flush=True)
+    out.print("\n\n".join(texts[each] for each in sorted(modes)), flush=True)
     out.print(_RULE, flush=True)
 
 

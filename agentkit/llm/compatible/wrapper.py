@@ -17,6 +17,7 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from agentkit.core import bus
+from agentkit.core.given import find_first
 from agentkit.core.io import IOStream, is_quiet
 from agentkit.errors import ClientNotRegistered, LimitReached, Stopped, WrongArgument, WrongType
 from agentkit.events import Event, Noted, TokenDelta
@@ -192,7 +193,7 @@ class OpenAIWrapper:
                 f"The model client {name!r} is in no entry of the config_list; add"
                 f' "model_client_cls": "{name}" to one.'
             )
-        waiting = next((entry for entry in named if entry.model is None), None)
+        waiting = find_first(named, lambda entry: entry.model is None)
         if waiting is not None:
             config = dict(waiting.config)
             client = model_client_cls(config, **kwargs)

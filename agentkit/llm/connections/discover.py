@@ -198,7 +198,9 @@ class _Trial:
         if reply.stopped:
             raise Stopped("stopped by the user")
         first = reply.first_token_s
-        speed = f", first token after {first:.2f} s" if first is not None else ""
+        speed = ""
+        if first is not None:
+            speed = f", first token after {first:.2f} s"
         return f"It answered {reply.text.strip()[:60]!r}{speed}."
 
     def _measure(self, name: str) -> str:

@@ -128,7 +128,9 @@ def _fit_definition(question: Question, unit: Unit) -> float:
 
 
 def _fit_way(question: Question, unit: Unit) -> float:
-    return 1.0 if unit.is_listed else _fit_form(question, unit)
+    if unit.is_listed:
+        return 1.0
+    return _fit_form(question, unit)
 
 
 def _fit_form(question: Question, unit: Unit) -> float:

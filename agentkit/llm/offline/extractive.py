@@ -16,11 +16,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, filterfalse, repeat
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any
 
 from agentkit.core import stopping
+from agentkit.core.given import list_missing
 from agentkit.errors import Stopped
 from agentkit.llm.calls.stream import delta
 from agentkit.llm.offline import question as questions
@@ -188,7 +189,7 @@ class ExtractiveClient:
         return asked.refuse(_explain_refusal(answers))
 
     def _summary(self, asked: Asked, units: Sequence[Unit]) -> str:
-        topic = list(filterfalse(_SUMMARY_WORDS.__contains__, stems(asked.question)))
+        topic = list_missing(stems(asked.question), _SUMMARY_WORDS)
         picked = find_central(units, SUMMARY_UNITS, topic)
         return quote_units(picked, asked.cites) or asked.refuse(NO_PASSAGES)
 

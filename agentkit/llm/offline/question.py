@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from itertools import filterfalse
 from typing import Literal
 
+from agentkit.core.given import list_missing
 from agentkit.llm.offline.words import stem, stems, telling_words, words
 
 Kind = Literal[
@@ -179,7 +179,7 @@ def _borrow(question: Question, before: str) -> Question:
     """The question, with the stems of the one before if it cannot be understood without it."""
     if not _leans(question):
         return question
-    new = filterfalse(question.stems.__contains__, _find_stems(before))
+    new = list_missing(_find_stems(before), question.stems)
     return replace(question, borrowed=tuple(new))
 
 

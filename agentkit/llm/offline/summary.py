@@ -42,7 +42,7 @@ def find_central(units: Sequence[Unit], count: int, topic: Sequence[str] = ()) -
     weighted = scores * list(map(_weigh_place, candidates))
     best_first = np.argsort(-weighted.round(12), kind="stable").tolist()
     chosen = sorted(islice(_skip_repetitions(best_first, likeness), count))
-    return list(map(candidates.__getitem__, chosen))
+    return [candidates[each] for each in chosen]
 
 
 def _find_candidates(units: Sequence[Unit]) -> list[Unit]:
@@ -85,7 +85,7 @@ def _measure_likeness(units: Sequence[Unit]) -> np.ndarray:
     import numpy as np
 
     counts = Counter(chain.from_iterable(map(attrgetter("stems"), units)))
-    has = np.array([list(map(unit.stems.__contains__, counts)) for unit in units], float)
+    has = np.array([[each in unit.stems for each in counts] for unit in units], float)
     weighted = has * np.log1p(len(units) / has.sum(axis=0))
     lengths = np.linalg.norm(weighted, axis=1, keepdims=True)
     rows = weighted / np.where(lengths > 0, lengths, 1)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import chain, compress, count, dropwhile, pairwise, repeat
 from typing import Literal
 
+from agentkit.core.given import join_filled
 from agentkit.core.text import sentences
 from agentkit.llm.offline.passages import Passage
 from agentkit.llm.offline.words import alike, has_digit, stems
@@ -83,7 +84,9 @@ class Unit:
     @property
     def leans_on(self) -> Unit | None:
         """The unit before, if this one begins with a word such as `it` that refers to it."""
-        return self.previous if _PRONOUN_LED.match(self.text) else None
+        if _PRONOUN_LED.match(self.text):
+            return self.previous
+        return None
 
     @property
     def leans(self) -> bool:
@@ -314,7 +317,7 @@ def _join_pairs(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def _join_pair(pair: tuple[str, str]) -> str:
-    return ": ".join(filter(None, pair))
+    return join_filled(": ", pair)
 
 
 def _narrow(raw: str) -> str:

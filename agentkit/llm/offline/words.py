@@ -105,7 +105,7 @@ def _read_groups() -> dict[str, frozenset[str]]:
 
 
 def _drop_stop_words(given: Iterable[str]) -> Iterator[str]:
-    return filterfalse(STOP.__contains__, given)
+    return (word for word in given if word not in STOP)
 
 
 def _split_word(word: str) -> Iterable[str]:

@@ -294,7 +294,7 @@ def _judge_markers(
     claim: Claim, passages: Mapping[int, tuple[str, str]], also: Sequence[Source]
 ) -> Iterator[_Judged]:
     """Each marker of a claim."""
-    numbers = filter(passages.__contains__, map(attrgetter("number"), claim.markers))
+    numbers = (each for each in map(attrgetter("number"), claim.markers) if each in passages)
     sources = {number: read_passage(*passages[number]) for number in numbers}
     comparison = _Comparison(claim.text, list(sources.values()), also)
     for marker in claim.markers:
@@ -369,6 +369,6 @@ def _compare_meanings(compared: Sequence[_Comparison], embed: Embed) -> list[flo
     rows = dict(zip(unique, embed(unique), strict=True))
     nearness = []
     for claim, *others in texts:
-        cosines = map(rows[claim].__matmul__, map(rows.__getitem__, others))
+        cosines = (rows[claim] @ rows[other] for other in others)
         nearness.append(max(map(float, cosines), default=0.0))
     return nearness

@@ -85,7 +85,7 @@ def find_names(text: str, language: str) -> list[str]:
         *compress(count(), map(_is_acronym, words)),
         *filter(partial(stands_alone, text, tokens), range(1, len(tokens))),
     }
-    in_order = map(words.__getitem__, sorted(told))
+    in_order = (words[each] for each in sorted(told))
     return list(filter(_may_be_name, in_order))
 
 

@@ -42,7 +42,7 @@ def find_number_words(text: str, language: str) -> Iterator[tuple[int, int, int]
     pattern, values = _find_words(language)
     for found in pattern.finditer(text):
         parts = re.split(r"[- ]", found[0].lower())
-        yield *found.span(), sum(map(values.__getitem__, parts))
+        yield *found.span(), sum(values[each] for each in parts)
 
 
 @cache

@@ -176,7 +176,7 @@ def _read_digits(text: str) -> Iterator[Quantity]:
 
 
 def _scale(values: Iterable[float], factor: float) -> tuple[float, ...]:
-    return tuple(map(factor.__mul__, values))
+    return tuple(factor * value for value in values)
 
 
 def _is_glued(text: str, end: int) -> bool:

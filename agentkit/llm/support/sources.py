@@ -174,7 +174,7 @@ def read_passage(text: str, about: str) -> Source:
     made.stems = set(stems(everything))
     made.acronyms = names.find_acronyms(everything)
     made.codes.update(map(_strip_code, read_figures(about, language).codes))
-    made.sentences = list(map(units.__getitem__, whole))
+    made.sentences = [units[each] for each in whole]
     made.units = list(units.values())
     return made
 
@@ -210,7 +210,7 @@ def find_letters(text: str) -> str:
 def language_of(text: str) -> str:
     """The English name of the language; empty when too few common words show it."""
     words = _WORD.findall(text.lower())
-    counts = Counter({name: sum(map(small.__contains__, words)) for name, small in _SMALL.items()})
+    counts = Counter({name: sum(each in small for each in words) for name, small in _SMALL.items()})
     (best, most), (_, second) = counts.most_common(2)
     if most >= _LEAST and most > second:
         return best

@@ -246,7 +246,9 @@ def _freeze(value: object) -> Hashable:
     different.
     """
     if isinstance(value, str):
-        return value if len(value) <= _LONG else (len(value), hash(value))
+        if len(value) <= _LONG:
+            return value
+        return (len(value), hash(value))
     if isinstance(value, dict):
         return (dict, *((key, _freeze(inner)) for key, inner in value.items()))
     if isinstance(value, list | tuple):

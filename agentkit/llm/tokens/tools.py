@@ -62,7 +62,9 @@ def count_joining(content: str, family: Family) -> int:
 def _find_function(definition: Mapping[str, object]) -> Mapping[str, Any]:
     """The function that is defined, without the frame of a tool."""
     inner = definition.get("function")
-    return inner if isinstance(inner, Mapping) else definition
+    if isinstance(inner, Mapping):
+        return inner
+    return definition
 
 
 def _get_dict(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -126,7 +128,9 @@ def _write_named(schema: Mapping[str, Any], indent: int) -> str:
     if isinstance(kind, list):
         return _BETWEEN.join(map(_write_kind, kind))
     write = _SHAPES.get(str(kind))
-    return write(schema, indent) if write else _write_kind(kind)
+    if write:
+        return write(schema, indent)
+    return _write_kind(kind)
 
 
 def _write_kind(kind: object) -> str:

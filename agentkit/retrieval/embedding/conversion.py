@@ -64,7 +64,9 @@ def default_folder() -> Path:
     import platformdirs
 
     named = os.environ.get("AGENTKIT_MODEL_FOLDER")
-    return Path(named) if named else platformdirs.user_cache_path("agentkit") / "models"
+    if named:
+        return Path(named)
+    return platformdirs.user_cache_path("agentkit") / "models"
 
 
 def place_of(name: str, weights: str, kept: Path, precision: Precision | None = None) -> Path:

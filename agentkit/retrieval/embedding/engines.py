@@ -210,7 +210,9 @@ def machine_precision() -> Precision:
 
 def precision_for(flags: set[str]) -> Precision:
     """What a CPU with these flags, as Linux names them, computes models in."""
-    return "bfloat16" if flags & _BFLOAT16_FLAGS else "float32"
+    if flags & _BFLOAT16_FLAGS:
+        return "bfloat16"
+    return "float32"
 
 
 def has_gpu() -> bool:
@@ -259,7 +261,9 @@ def has_openvino() -> bool:
 
 def _count_cores() -> int:
     allowed = getattr(os, "sched_getaffinity", None)  # of Linux
-    return len(allowed(0)) if allowed else os.cpu_count() or 1
+    if allowed:
+        return len(allowed(0))
+    return os.cpu_count() or 1
 
 
 def _flags(file: Path) -> set[str]:

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentkit.errors import ConfigError
+from agentkit.errors import ConfigError, explain
 from agentkit.retrieval.embedding import conversion, engines
 from agentkit.retrieval.embedding.embed import InProcess, offsets, without_limits
 
@@ -92,7 +92,7 @@ class FolderEmbedder(InProcess):
         try:
             return engines.load_engine(folder, converted)
         except Exception as error:  # whatever the libraries raise for files that they cannot read
-            reason = (str(error) or type(error).__name__).splitlines()[0]
+            reason = explain(error).splitlines()[0]
             raise ConfigError(
                 f"{folder} cannot be loaded as an embedding model ({reason}); fetch the model anew."
             ) from error

@@ -23,6 +23,7 @@ from agentkit.errors import (
     ModelTimedOut,
     ModelUnreachable,
     RateLimited,
+    explain,
 )
 from agentkit.events import ModelCalled, ModelReplied, Usage
 from agentkit.messages import new_id
@@ -70,7 +71,9 @@ class Rerankers:
         """The reranker of that name; raises ConfigError when it is not to be had here."""
         found = self._find(name)
         if found is None:
-            known = f": {', '.join(self.names())}" if self.names() else ""
+            known = ""
+            if self.names():
+                known = f": {', '.join(self.names())}"
             raise ConfigError(
                 f"There is no reranker {name!r} here; choose another{known} or none in the"
                 " retrieval lab."
@@ -129,7 +132,7 @@ class CrossEncoderReranker:
         try:
             model: CrossEncoder = CrossEncoder(str(self.path), device="cpu", local_files_only=True)
         except Exception as error:  # whatever the libraries raise for files that they cannot read
-            reason = (str(error) or type(error).__name__).splitlines()[0]
+            reason = explain(error).splitlines()[0]
             raise ConfigError(
                 f"{self.path} cannot be loaded as a cross-encoder ({reason}); fetch the model once"
                 " more."
@@ -195,7 +198,9 @@ class ServerReranker:
 
     def _cost(self) -> float | None:
         """Nothing on this machine, else unknown."""
-        return 0.0 if on_this_machine(self.provider) else None
+        if on_this_machine(self.provider):
+            return 0.0
+        return None
 
     def _ask(self, body: Mapping[str, object]) -> Any:
         import httpx2

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from agentkit.core import connections, stopping
 from agentkit.core.address import without_login
+from agentkit.core.given import find_first
 from agentkit.errors import (
     BadModelReply,
     ModelAuthFailed,
@@ -21,6 +22,7 @@ from agentkit.errors import (
     ModelTimedOut,
     ModelUnreachable,
     RateLimited,
+    explain,
 )
 from agentkit.retrieval.embedding.embed import check_vectors, emit_embedding
 from agentkit.retrieval.embedding.folders import MiniLMEmbedder
@@ -254,7 +256,7 @@ class ServerEmbedder:
         )
 
     def _quote(self, error: BaseException) -> str:
-        text = " ".join((str(error) or type(error).__name__).split())[:300].rstrip(".")
+        text = " ".join(explain(error).split())[:300].rstrip(".")
         if len(self._key) < 4:
             return text
         return text.replace(self._key, "***")
@@ -266,7 +268,7 @@ def _to_array(vectors: Sequence[Sequence[float]], dimension: int) -> np.ndarray:
     """
     import numpy as np
 
-    odd = next((vector for vector in vectors if len(vector) != dimension), None)
+    odd = find_first(vectors, lambda vector: len(vector) != dimension)
     try:
         return np.asarray(vectors if odd is None else [odd], dtype=np.float64)
     except (TypeError, ValueError):

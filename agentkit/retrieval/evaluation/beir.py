@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Protocol, cast
 
 from agentkit.core import bus
 from agentkit.documents import DocumentText, Section, split
-from agentkit.errors import ConfigError
+from agentkit.errors import ConfigError, explain_os
 from agentkit.events import DocumentDone
 from agentkit.messages import new_id
 from agentkit.retrieval.embedding.embed import Embedder
@@ -154,7 +154,7 @@ class Dataset:
                         yield number, line
         except OSError as error:
             raise ConfigError(
-                f"{self.path / file} cannot be read ({error.strerror or error}); {_NEEDED}"
+                f"{self.path / file} cannot be read ({explain_os(error)}); {_NEEDED}"
             ) from error
         except _UNREADABLE as error:
             raise ConfigError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
+from agentkit.core.given import list_missing
 from agentkit.errors import ConfigError
 from agentkit.messages import new_id
 from agentkit.retrieval.evaluation.evaluation import trial
@@ -32,7 +33,7 @@ def measure(
     questions = library.questions.questions(owner, set_id)
     check_set(library, owner, set_id, collection, questions)
     version = version_id or find_usual(library, owner, collection)[0]
-    contents = library.describe_contents(owner, collection)
+    contents = library.store.describe_contents(library.collection(owner, collection).id)
     usual = find_usual(library, owner, collection)
     figures, results = trial(library, owner, collection, questions, options, version_id)
     measured = Measurement(
@@ -64,7 +65,7 @@ def unknown_documents(
     NotFound.
     """
     there = {document.name for document in library.documents(owner, collection)}
-    return [name for name in find_expected(questions) if name not in there]
+    return list_missing(find_expected(questions), there)
 
 
 def find_expected(questions: Sequence[Question]) -> list[str]:

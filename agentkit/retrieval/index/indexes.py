@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentkit.core.given import list_missing
 from agentkit.errors import AgentkitError, NotFound, StoreError
 from agentkit.retrieval.index.lexical import LexicalIndex
 from agentkit.retrieval.index.shown_rows import ShownRows
@@ -151,10 +152,10 @@ class CollectionIndex:
     def passages(self, ids: Sequence[int]) -> dict[int, IndexRow]:
         """What hits show of the chunks, of those that are there."""
         found = {} if self._abandoned.is_set() else self._passages.get(ids)
-        missing = [
-            number for number in ids if number not in found
-        ]  # they were just removed, or added
-        return found | self._chunks.passages(self.version, missing) if missing else found
+        missing = list_missing(ids, found)  # they were just removed, or added
+        if missing:
+            return found | self._chunks.passages(self.version, missing)
+        return found
 
     def ceiling(self, query: str) -> float:
         """The BM25 score that no chunk can exceed for the query."""

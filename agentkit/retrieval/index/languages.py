@@ -148,7 +148,9 @@ def language(text: str) -> str:
         return "german"
     if english > german:
         return "english"
-    return "german" if not german and _UMLAUT.search(text) else ""
+    if not german and _UMLAUT.search(text):
+        return "german"
+    return ""
 
 
 def languages_of(chunks: Sequence[str]) -> list[str]:
@@ -188,8 +190,8 @@ def _plain_language(text: str) -> str:
 def _counts(text: str) -> tuple[int, int, int]:
     """German function words, English ones, and all words."""
     words = text.lower().split()
-    german = sum(map(_GERMAN.__contains__, words))
-    english = sum(map(_ENGLISH.__contains__, words))
+    german = sum(each in _GERMAN for each in words)
+    english = sum(each in _ENGLISH for each in words)
     return german, english, len(words)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from agentkit import private
+from agentkit.core.given import list_missing
 from agentkit.database import columns, to_array
 from agentkit.retrieval.index.index_files import FAR, FAR_SHARE, checksum, publish
 from agentkit.retrieval.store.chunk_table import ChunkTable, IndexRow
@@ -63,7 +64,7 @@ class ShownRows:
         import numpy as np
 
         with self._lock:
-            wanted = np.array([one for one in ids if one not in self._removed], dtype=np.int64)
+            wanted = np.array(list_missing(ids, self._removed), dtype=np.int64)
             at = np.searchsorted(self._ids, wanted)
             at, wanted = at[at < len(self._ids)], wanted[at < len(self._ids)]
             at = at[self._ids[at] == wanted]

@@ -130,7 +130,9 @@ def drop_unspaced(text: str) -> str:
     """
     if text.isascii():
         return text
-    return _UNSPACED.sub(" ", text) if _UNSPACED.search(text) else text
+    if _UNSPACED.search(text):
+        return _UNSPACED.sub(" ", text)
+    return text
 
 
 def pairs(text: str) -> Iterator[str]:

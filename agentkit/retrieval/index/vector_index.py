@@ -124,7 +124,9 @@ class VectorIndex:
         """The number of the last change that is contained."""
         self.saved = 0
         """The number of the last change that need not be caught up with after a restart."""
-        loaded = index_files.read(folder, dimension, metric) if folder else None
+        loaded = None
+        if folder:
+            loaded = index_files.read(folder, dimension, metric)
         if loaded and self._is_of_this_history(loaded):
             self._vectors, self._graph, self._tuned = loaded.vectors, loaded.graph, loaded.tuned
             self.change = self.saved = loaded.change
@@ -168,7 +170,9 @@ class VectorIndex:
         """
         with self._shared.reading():
             k = min(k, len(self._vectors))
-            found = self._search_graph(query, k, allowed) if k > 0 else None
+            found = None
+            if k > 0:
+                found = self._search_graph(query, k, allowed)
             return found or self._vectors.nearest(query, k, allowed)
 
     def vectors(self, ids: list[int]) -> tuple[list[int], np.ndarray]:
@@ -213,7 +217,9 @@ class VectorIndex:
     def _search_graph(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> Found | None:
         """What the graph finds; None when that is not enough, or comparing one by one is faster."""
         if self._is_small:
-            return self._search_small(query, k) if allowed is None else None
+            if allowed is None:
+                return self._search_small(query, k)
+            return None
         if not self._tuned.ef:
             return None
         if allowed is None:

@@ -344,7 +344,9 @@ def _same_one(
     """The document if it is among the others, else None."""
     if document is None:
         return None
-    return document if any(document.id == other.id for other in others) else None
+    if any(document.id == other.id for other in others):
+        return document
+    return None
 
 
 def _admitted(

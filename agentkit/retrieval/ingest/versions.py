@@ -126,7 +126,9 @@ class Versions:
         DocumentDone; raises Stopped and NotFound; a later call goes on from there.
         """
         version = self.one(owner, version_id)
-        return 0 if version.active else self._rebuild(version).run()
+        if version.active:
+            return 0
+        return self._rebuild(version).run()
 
     def promote(self, owner: str, version_id: str) -> None:
         """Let the version answer from now on, after building what it lacks. The one that answered

@@ -17,6 +17,7 @@ from agentkit.errors import (
     DocumentTooLarge,
     EmptyDocument,
     StoreError,
+    explain_os,
 )
 from agentkit.retrieval.names import storable
 from agentkit.retrieval.types import Source
@@ -71,7 +72,9 @@ class Originals:
             found = _sha256(path)
         except OSError as error:
             return f"it cannot be read ({_reason(error)})"
-        return "" if found == sha256 else "its content has changed"
+        if found == sha256:
+            return ""
+        return "its content has changed"
 
     def remove(self, contents: Iterable[str]) -> None:
         """Delete these contents."""
@@ -106,7 +109,7 @@ class Originals:
             temporary.replace(target)
         except OSError as error:
             raise StoreError(
-                f"{source.name} cannot be copied into {self.folder} ({error.strerror or error}); "
+                f"{source.name} cannot be copied into {self.folder} ({explain_os(error)}); "
                 "check free space and permissions."
             ) from error
         finally:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from agentkit.core.given import pick_filled
 from agentkit.database import Database, Row
 from agentkit.errors import ConfigError, NotFound
 from agentkit.messages import new_id
@@ -106,7 +107,7 @@ class Measurement:
     results: tuple[QuestionResult, ...] = ()
     """By question; a history leaves them out."""
     contents: str = ""
-    """What the documents of the collection were, as `Library.describe_contents` tells; empty where
+    """What the documents of the collection were, as `Store.describe_contents` tells; empty where
     nobody noted it.
     """
     is_usual: bool = False
@@ -238,7 +239,7 @@ class Questions:
         with self._database.transaction():
             expected = self.expected(owner, set_id, text)
             expected[utf8(document)] = grade
-            kept = {name: grade for name, grade in expected.items() if grade}
+            kept = pick_filled(expected)
             place = self._remove(set_id, text)
             if kept:
                 self._insert(set_id, [Question(text, kept)], place)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from agentkit.core.given import pick_given
 from agentkit.retrieval.types import IndexVersion, Scope
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _all_of(conditions: Mapping[str, object]) -> Condition:
     """The conditions in one, each with the value of its question mark; None for a value that does
     not narrow.
     """
-    narrowing = {sql: value for sql, value in conditions.items() if value is not None}
+    narrowing = pick_given(conditions)
     return " and ".join(["true", *narrowing]), list(narrowing.values())
 
 

@@ -163,7 +163,9 @@ class Store:
             where c.owner = ? and c.name = ? and v.state = 'active'""",
             [owner, name],
         )
-        return (as_version(row), SearchOptions.from_json(row["settings"] or "{}")) if row else None
+        if row:
+            return (as_version(row), SearchOptions.from_json(row["settings"] or "{}"))
+        return None
 
     def set_options(self, collection_id: str, options: SearchOptions) -> None:
         """Keep how the collection is searched."""
@@ -406,7 +408,9 @@ class Store:
             and d.sha256 = ?))""",
             [document_id, sha256, sha256],
         )
-        return (row["text"], row["sections"] or "") if row else None
+        if row:
+            return (row["text"], row["sections"] or "")
+        return None
 
     def keep_sections(self, document_id: str, sha256: str, sections: str) -> None:
         """Note the sections of a document that was taken in before they were kept, unless it has

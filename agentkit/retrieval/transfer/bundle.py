@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from agentkit.core import stopping
-from agentkit.errors import ConfigError, StoreError
+from agentkit.errors import ConfigError, StoreError, explain_os
 from agentkit.retrieval import names
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def writing(path: Path) -> Iterator[Writer]:
         temporary.replace(path)
     except OSError as error:
         raise StoreError(
-            f"{path} could not be written ({error.strerror or error}); check free space and"
+            f"{path} could not be written ({explain_os(error)}); check free space and"
             " permissions, or choose another place."
         ) from error
     finally:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from agentkit import private
 from agentkit.core import stopping
 from agentkit.documents import Limits
-from agentkit.errors import ConfigError, NotFound, StoreError
+from agentkit.errors import ConfigError, NotFound, StoreError, explain_os
 from agentkit.messages import new_id
 from agentkit.retrieval.index.indexes import Indexes
 from agentkit.retrieval.names import check_name, shown_name
@@ -227,7 +227,7 @@ class Transfer:
             except OSError as error:
                 raise StoreError(
                     f"An original of {opened.name} cannot be copied to {target}"
-                    f" ({error.strerror or error}); check free space and permissions."
+                    f" ({explain_os(error)}); check free space and permissions."
                 ) from error
             finally:
                 temporary.unlink(missing_ok=True)
@@ -288,7 +288,9 @@ def _with(table: pyarrow.Table, name: str, values: Sequence[object]) -> pyarrow.
 
 def _source(source: str) -> str:
     """Where a document came from, so that no path leads to a file of this machine."""
-    return IMPORTED + source if Path(source).is_absolute() else source
+    if Path(source).is_absolute():
+        return IMPORTED + source
+    return source
 
 
 def _read_content(opened: Bundle) -> _Content:

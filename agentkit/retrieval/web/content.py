@@ -8,6 +8,8 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from agentkit.core.given import list_missing
+
 _BLOCK = 1 << 16
 
 
@@ -30,7 +32,7 @@ def unpack(blocks: Iterable[bytes], packing: str, most: int) -> Iterator[bytes]:
     Raises NotWhole, TooLarge, UnknownPacking, and what the blocks raise.
     """
     kinds = map(str.strip, packing.lower().split(","))
-    match [kind for kind in kinds if kind not in _PLAIN]:
+    match list_missing(kinds, _PLAIN):
         case []:
             yield from _limit(blocks, most)
         case [kind] if kind in _UNPACKERS:

@@ -23,7 +23,7 @@ from agentkit import private
 from agentkit.core import stopping
 from agentkit.core.address import without_login
 from agentkit.documents import SUPPORTED, DocumentText, Limits, read_document
-from agentkit.errors import FetchFailed, StoreError
+from agentkit.errors import FetchFailed, StoreError, explain_os
 from agentkit.messages import new_id
 from agentkit.retrieval.types import Source
 from agentkit.retrieval.web.content import NotWhole, TooLarge, UnknownPacking, unpack
@@ -193,7 +193,7 @@ def _save(reply: Reply, parts: SplitResult, url: str, settings: Settings, line: 
             path.unlink()
         if isinstance(error, OSError):
             raise StoreError(
-                f"{url} cannot be written to {path} ({error.strerror or error}); "
+                f"{url} cannot be written to {path} ({explain_os(error)}); "
                 "check free space and permissions."
             ) from error
         raise

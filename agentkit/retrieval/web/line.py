@@ -100,7 +100,9 @@ class Line(httpcore2.NetworkBackend):
         if not proxy:
             return httpcore2.ConnectionPool(ssl_context=context, network_backend=self)
         at = urlsplit(proxy)
-        login = (unquote(at.username), unquote(at.password or "")) if at.username else None
+        login = None
+        if at.username:
+            login = (unquote(at.username), unquote(at.password or ""))
         return httpcore2.HTTPProxy(
             proxy_url=proxy, proxy_auth=login, ssl_context=context, network_backend=self
         )

@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from agentkit.core.given import pick_given
 from agentkit.errors import ConfigError
 from agentkit.teams.built.document import (
     LONGEST,
@@ -392,7 +393,7 @@ class _Reader:
         nodes = dict(zip((first, "system_message"), call.args, strict=False))
         nodes |= {str(word.arg): word.value for word in call.keywords}
         values = {key: self._evaluate(node) for key, node in nodes.items()}
-        given = {key: value for key, value in values.items() if value is not None}
+        given = pick_given(values)
         for key in nodes.keys() - given.keys() - set(_SILENT):
             self._note_computed(target, key, nodes[key])
         if "llm_config" in nodes:

@@ -9,6 +9,7 @@ from typing import Any
 from agentkit.agents.rewoo import FunctionAction
 from agentkit.agents.rewoo.executor import Action
 from agentkit.agents.rewoo.prompts import SOLVER_PROMPT_CN, SOLVER_PROMPT_EN
+from agentkit.core.given import pick_filled, pick_given
 from agentkit.core.tools import allowed_as
 from agentkit.errors import Stopped
 from agentkit.llm.compatible.wrapper import OpenAIWrapper
@@ -52,7 +53,7 @@ def plan_first(flow: Plan, members: Members, task: Task, found: Findings) -> Ans
     material = Material(prompts, shelf, bool(shelf and shelf.finds_exact), read_out)
     uses = members.list_uses(planner)
     made = {name_call(use.name): members.tool(use, flow.planner) for use in uses}
-    tools = {name: tool for name, tool in made.items() if tool is not None}
+    tools = pick_given(made)
     setup = Setup(
         prompts,
         limits,
@@ -91,7 +92,7 @@ def choose_prompts(flow: Plan, question: str, language: PlanLanguage | None = No
     if flow.prompts == "ours":
         return ours
     own = {name: getattr(flow, f"{name}_prompt") for name in _OWN}
-    return replace(ours, **{name: text for name, text in own.items() if text})
+    return replace(ours, **pick_filled(own))
 
 
 def list_prompts(name: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agentkit.agents.retrieve_chat.prompts import fill_prompt
 from agentkit.agents.rewoo import ReWOOProtocol
+from agentkit.core.given import list_missing
 from agentkit.core.tools import read_function
 from agentkit.errors import AgentkitError, ConfigError, WrongArgument
 from agentkit.teams.built.agents import AgentDocument, WrittenFunction
@@ -304,7 +305,7 @@ def _check_prompt(name: str, prompt: str, wanted: Sequence[str]) -> Iterator[Pro
     except AgentkitError as error:
         yield Problem(f"flow.{name}", str(error))
         return
-    if missing := [one for one in wanted if one not in prompt]:
+    if missing := list_missing(wanted, prompt):
         yield Problem(f"flow.{name}", f"it has to hold {_name(missing)}")
 
 

@@ -75,8 +75,9 @@ def _write_served(wanted: Sequence[str], servers: Sequence[ToolServer]) -> Itera
     named = dict.fromkeys(name.partition("/")[0] for name in wanted)
     yield "\n# Servers of tools; their variables and headers are those of your environment."
     yield "servers = ["
-    for name in filter(known.__contains__, named):
-        yield f"    {_write_server(known[name], wanted)},"
+    for name in named:
+        if name in known:
+            yield f"    {_write_server(known[name], wanted)},"
     yield "]"
     yield "served = ServedTools(ServerList(servers))"
     yield f"tools |= {{name: served.find(name) for name in {wanted!r}}}"

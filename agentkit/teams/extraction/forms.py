@@ -72,7 +72,9 @@ def from_text(text: str) -> Schema:
 
 def from_json_schema(schema: object) -> Schema:
     """The fields of a JSON schema for an object; raises ConfigError for what no table can hold."""
-    title = schema.get("title") if isinstance(schema, Mapping) else None
+    title = None
+    if isinstance(schema, Mapping):
+        title = schema.get("title")
     return Schema(parse_fields(schema), str(title or ""))
 
 

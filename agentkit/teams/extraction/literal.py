@@ -216,10 +216,14 @@ class _NumberFinder(_Finder):
         if len(numbers) != 1:
             return []
         (number,) = numbers
-        return numbers if self.name.is_beside(clause, number) else []
+        if self.name.is_beside(clause, number):
+            return numbers
+        return []
 
     def _find(self, text: str, words: Sequence[str]) -> list[Found]:
-        return [] if starts_with_range(text) else super()._find(text, words)
+        if starts_with_range(text):
+            return []
+        return super()._find(text, words)
 
 
 class _BooleanFinder(_Finder):

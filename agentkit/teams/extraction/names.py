@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import filterfalse, takewhile
 
+from agentkit.core.given import list_missing
 from agentkit.teams.extraction.schema import Field
 from agentkit.teams.extraction.values import Found, to_unit
 
@@ -107,7 +108,9 @@ class FieldName:
         """The unit that a value must have beside these words; empty where they name it, or where
         the field has none.
         """
-        return "" if self._unit in map(to_unit, words) else self._unit
+        if self._unit in map(to_unit, words):
+            return ""
+        return self._unit
 
     def match(self, label: Sequence[str]) -> Match | None:
         """How a label fits the name; None when it does not."""
@@ -119,7 +122,9 @@ class FieldName:
             return Match(NEAR)
         if core in self._phrases or (len(core) > 1 and _join(label) in self._described):
             return Match(DESCRIBED)
-        return Match(NEAR, self._full - words) if words < self._full else None
+        if words < self._full:
+            return Match(NEAR, self._full - words)
+        return None
 
     def is_beside(self, clause: str, number: Found) -> bool:
         """Whether the name stands before or behind a number, with nothing around it that makes it
@@ -130,7 +135,7 @@ class FieldName:
         before = split_words(clause[: number.start])
         behind = split_words(clause[number.start :].lstrip("$€£+-.,0123456789"))
         size = self._count_to_name(before[::-1])
-        leading = [word for word in before[: len(before) - size] if word not in _ARTICLES]
+        leading = list_missing(before[: len(before) - size], _ARTICLES)
         stands_before = size > 0 and _TURNING.isdisjoint(leading[-1:])
         return stands_before or self._count_to_name(behind) > 0
 

@@ -102,7 +102,9 @@ def find_schema(question: str, model: Model) -> Schema | None:
     """
     if (stated := _read_stated(question)) is not None:
         return stated
-    return _ask_planner(question, model) if model.is_language_model else _read_list(question)
+    if model.is_language_model:
+        return _ask_planner(question, model)
+    return _read_list(question)
 
 
 def _read_stated(question: str) -> Schema | None:
@@ -118,7 +120,9 @@ def _read_stated(question: str) -> Schema | None:
     found = _LIST.search(question)
     if found:
         return from_text(found["fields"])
-    return _read_list(question) if _TYPED.search(question) else None
+    if _TYPED.search(question):
+        return _read_list(question)
+    return None
 
 
 def _read_list(question: str) -> Schema | None:
@@ -132,7 +136,9 @@ def _read_list(question: str) -> Schema | None:
     is_speech = "?" in question or not _SPEECH.isdisjoint(words)
     is_long = max(map(len, names)) > _LONGEST_NAME
     is_list = len(names) > 1 or _TYPED.search(question)
-    return schema if is_list and not is_long and not is_speech else None
+    if is_list and not is_long and not is_speech:
+        return schema
+    return None
 
 
 def _ask_planner(question: str, model: Model) -> Schema | None:

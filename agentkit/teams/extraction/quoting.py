@@ -43,7 +43,9 @@ class Quotation:
     def where(self) -> str:
         """`invoice.pdf, p. 2` or `deployments.csv, row 2`."""
         at = f"p. {self.page}" if self.page else self.place
-        return f"{self.document}, {at}" if at else self.document
+        if at:
+            return f"{self.document}, {at}"
+        return self.document
 
     def to_json(self) -> dict[str, Any]:
         """As it stands under `citations`."""
@@ -76,7 +78,9 @@ class Paper:
     def section_at(self, position: int) -> Section | None:
         """The section in which a character stands."""
         index = bisect_right(self._starts, position) - 1
-        return self.document.sections[index] if index >= 0 else None
+        if index >= 0:
+            return self.document.sections[index]
+        return None
 
     def find(self, quote: str) -> Quotation | None:
         """Where a quote stands: word for word, else without regard to white space, case,

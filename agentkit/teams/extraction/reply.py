@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import starmap
 from typing import Any
 
+from agentkit.core.given import pick
 from agentkit.errors import JsonDictValidationError
 from agentkit.messages import text_or_empty
 from agentkit.parsers import MarkdownJsonDictParser, ModelResponse
@@ -131,7 +132,7 @@ def _parse_value(field: Field, value: object, style: Style) -> Any:
 
 def _value_schema(field: Field) -> dict[str, Any]:
     schema = field.type.describe()
-    return {key: part for key, part in schema.items() if key in _KEYS_OF_VALUES}
+    return pick(schema, _KEYS_OF_VALUES)
 
 
 def _describe(field: Field) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from agentkit.core.given import list_missing
+from agentkit.core.given import join_filled, list_missing
 from agentkit.errors import ConfigError
 from agentkit.teams.extraction.value_types import TYPES, ChoiceType, Kind, ValueType
 
@@ -42,7 +42,9 @@ class Field:
     def type(self) -> ValueType:
         """What its values are."""
         plain = TYPES[self.kind]
-        return ChoiceType(plain, self.choices) if self.choices else plain
+        if self.choices:
+            return ChoiceType(plain, self.choices)
+        return plain
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -54,7 +56,9 @@ class Field:
         from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
         error = next(Draft202012Validator(self.schema).iter_errors(value), None)
-        return f"{error.message:.200}" if error else self.type.misfit(value)
+        if error:
+            return f"{error.message:.200}"
+        return self.type.misfit(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +147,7 @@ class Schema:
 
 def describe_misfit(name: str, reason: str) -> str:
     """What is wrong with the value of a field; without a name, with the row."""
-    return ": ".join(filter(None, (name, reason)))
+    return join_filled(": ", (name, reason))
 
 
 def _nest(fields: Sequence[Field], values: Mapping[str, object]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from agentkit.core.given import coalesce
+from agentkit.core.given import coalesce, join_filled
 from agentkit.teams.extraction.quoting import Quotation
 from agentkit.teams.extraction.schema import DOCUMENT, PROBLEMS, SOURCE, Field, Schema
 
@@ -77,7 +77,7 @@ class Row:
     @property
     def told(self) -> str:
         """Error and problems in one text."""
-        return "; ".join(filter(None, (self.error, *self.problems)))
+        return join_filled("; ", (self.error, *self.problems))
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,9 @@ class _Cited:
         if cell.source is None:
             return f"{text} (unverified)"
         marker = self._marker(cell.source)
-        return f"{text}\u00a0[{marker}]" if marker else text
+        if marker:
+            return f"{text}\u00a0[{marker}]"
+        return text
 
     def _marker(self, source: Quotation) -> int:
         key = (source.document_id, source.start, source.end)

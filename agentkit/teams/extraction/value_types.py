@@ -100,7 +100,9 @@ class DateType(ValueType):
 
     def misfit(self, value: Any) -> str:
         """Says so when it is no date of the calendar, or written in another way."""
-        return "" if _is_iso(value) else f"{value!r:.60} is no date; write it as YYYY-MM-DD"
+        if _is_iso(value):
+            return ""
+        return f"{value!r:.60} is no date; write it as YYYY-MM-DD"
 
     def find(self, text: str, style: Style, unit: str = "") -> list[Found]:
         """All complete and unambiguous dates."""
@@ -114,7 +116,9 @@ class DateType(ValueType):
     def is_shown(self, value: Any, quote: str, style: Style) -> bool:
         """Whether it is one of the quote's dates; any digit does when no date can be read."""
         stated = [found.value for found in find_dates(quote, style)]
-        return value in stated if stated else any(map(str.isdigit, quote))
+        if stated:
+            return value in stated
+        return any(map(str.isdigit, quote))
 
 
 class NumberType(ValueType):
@@ -125,7 +129,9 @@ class NumberType(ValueType):
 
     def misfit(self, value: Any) -> str:
         """Says so when it is too large for a float."""
-        return "" if _is_finite(value) else f"{value!r:.60} is no finite number"
+        if _is_finite(value):
+            return ""
+        return f"{value!r:.60} is no finite number"
 
     def find(self, text: str, style: Style, unit: str = "") -> list[Found]:
         """All numbers, and with which units they stand there."""
@@ -153,7 +159,9 @@ class IntegerType(NumberType):
 
     def misfit(self, value: Any) -> str:
         """Says so when it is too large for a column."""
-        return f"{value} is too large for an integer" if abs(value) >= _LARGEST else ""
+        if abs(value) >= _LARGEST:
+            return f"{value} is too large for an integer"
+        return ""
 
     def find(self, text: str, style: Style, unit: str = "") -> list[Found]:
         """All whole numbers, also those written as 12.0."""
@@ -191,7 +199,9 @@ class ChoiceType(ValueType):
     def find(self, text: str, style: Style, unit: str = "") -> list[Found]:
         """The one choice that the text names, wherever it stands last."""
         named = {found.value: found for found in find_choices(text, self.choices)}
-        return list(named.values()) if len(named) == 1 else []
+        if len(named) == 1:
+            return list(named.values())
+        return []
 
     def parse(self, text: str, style: Style) -> object:
         """As the other type reads it."""

@@ -224,7 +224,9 @@ def _parse_digits(written: str, style: Style) -> float | int | None:
     if len(plain) > _LONGEST or not _GROUPED.fullmatch(whole):
         return None
     digits = re.sub(r"[.,]", "", whole)
-    return float(f"{digits}.{fraction}") if fraction else int(digits)
+    if fraction:
+        return float(f"{digits}.{fraction}")
+    return int(digits)
 
 
 def _find_decimal_sign(plain: str, style: Style) -> str:
@@ -251,7 +253,9 @@ def _parse_date(found: re.Match[str], style: Style) -> str:
     day_first = coalesce(_is_day_first(first, second), style.day_first)
     if day_first is None and first != second:
         return ""
-    return _to_iso(year, second, first) if day_first else _to_iso(year, first, second)
+    if day_first:
+        return _to_iso(year, second, first)
+    return _to_iso(year, first, second)
 
 
 def _to_month(written: str) -> int:
@@ -262,7 +266,9 @@ def _to_month(written: str) -> int:
 
 def _is_day_first(first: int, second: int) -> bool | None:
     """Whether the day stands before the month; None when the two numbers do not tell."""
-    return None if (first > 12) == (second > 12) else first > 12
+    if (first > 12) == (second > 12):
+        return None
+    return first > 12
 
 
 def _to_iso(year: int, month: int, day: int) -> str:

@@ -147,6 +147,8 @@ def _change_markers(text: str, new: Mapping[int, int]) -> str:
 
     def change(found: str) -> str:
         numbers = [new[number] for number in read_markers(found) if number in new]
-        return f"[{', '.join(map(str, numbers))}]" if numbers else ""
+        if numbers:
+            return f"[{', '.join(map(str, numbers))}]"
+        return ""
 
     return MARKER.sub(lambda marker: change(marker[0]), text)

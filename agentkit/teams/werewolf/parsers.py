@@ -54,7 +54,9 @@ class Text:
         said.
         """
         given = "" if value is None else value
-        text = " ".join(given.split()) if isinstance(given, str) else ""
+        text = ""
+        if isinstance(given, str):
+            text = " ".join(given.split())
         is_empty = self.required and not text
         if is_empty or not isinstance(given, str):
             raise ValueError(f"must be a text with something in it, not {value!r:.200}")
@@ -159,7 +161,9 @@ class PhaseParser(MarkdownJsonDictParser):
     def to_content(self, parsed_response: Mapping[str, object], allow_missing: bool = False) -> Any:
         """What the others hear; a decision in a word."""
         heard = super().to_content(parsed_response, allow_missing)
-        return ("yes" if heard else "no") if isinstance(heard, bool) else heard
+        if isinstance(heard, bool):
+            return "yes" if heard else "no"
+        return heard
 
     def api_format(self) -> dict[str, Any]:
         """The fields as a JSON schema, for servers that hold the model to it."""

@@ -96,11 +96,9 @@ def hunt(village: Village) -> str:
 
 def report_hunt(ballot: Ballot) -> str:
     """To the werewolves, after their vote."""
-    return (
-        f"You have chosen {ballot.chosen}."
-        if ballot.chosen
-        else "You have not agreed, so you kill nobody tonight."
-    )
+    if ballot.chosen:
+        return f"You have chosen {ballot.chosen}."
+    return "You have not agreed, so you kill nobody tonight."
 
 
 def heal(village: Village, witch: str) -> str:
@@ -130,9 +128,9 @@ def look(village: Village, seer: str) -> str:
 
 def report_role(player: str, role: Role) -> str:
     """To the seer, who has looked."""
-    return (
-        f"{player} is a {role}." if role in ("werewolf", "villager") else f"{player} is the {role}."
-    )
+    if role in ("werewolf", "villager"):
+        return f"{player} is a {role}."
+    return f"{player} is the {role}."
 
 
 def morning(village: Village, died: Sequence[str]) -> str:
@@ -170,4 +168,6 @@ def end(village: Village, winner: Winner) -> str:
 
 
 def _names(names: Sequence[str], word: str = "and") -> str:
-    return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)
+    if len(names) > 1:
+        return f"{', '.join(names[:-1])} {word} {names[-1]}"
+    return "".join(names)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
+from agentkit.core.given import list_missing
 from agentkit.errors import WrongArgument
 
 Role = Literal["werewolf", "villager", "seer", "witch"]
@@ -98,7 +99,7 @@ class Village:
     def alive(self) -> list[str]:
         """The living, in the order of the table."""
         dead = {death.player for death in self.deaths}
-        return [player for player in self.roles if player not in dead]
+        return list_missing(self.roles, dead)
 
     def living(self, role: Role) -> list[str]:
         """The living of a role."""
@@ -106,7 +107,7 @@ class Village:
 
     def others(self, *players: str) -> list[str]:
         """Everybody alive but these players: whom one may vote out, look at or poison."""
-        return [other for other in self.alive if other not in players]
+        return list_missing(self.alive, players)
 
     @property
     def prey(self) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from agentkit.core.given import find_first
 from agentkit.errors import AgentkitError, NotFound
 from agentkit.ledger.tree import delete_branch
 from agentkit.retrieval.store.questions import Question as Measured
@@ -41,7 +42,7 @@ def draw_dialog(chosen: Question, turns: Sequence[Turn], rows: Rows) -> None:
     action, subject = dialogs.asked()
     if action not in (EDIT, AGAIN, COMPARE, TO_SET, DELETE):
         return
-    turn = next((one for one in turns if one.question and one.question.id == subject), None)
+    turn = find_first(turns, lambda one: one.question and one.question.id == subject)
     if turn is None:
         dialogs.close()
         st.toast(_GONE)

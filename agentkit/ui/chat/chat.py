@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from agentkit import runs
+from agentkit.core.given import find_first
 from agentkit.errors import AgentkitError
 from agentkit.events import DocumentDone, HumanInputRequested, MessageSent
 from agentkit.ledger import Chat, StoredMessage, queries
@@ -197,7 +198,7 @@ def _show_more(chat_id: str) -> None:
 def _draw_stored(turn: Turn, rows: actions.Rows, again: Question | None, *, is_last: bool) -> None:
     took = rows.took.get(turn.answer.id if turn.answer else "", stored.NOTHING)
     marker = source.opened(turn.answer.id) if turn.answer else None
-    cited = next((citation for citation in turn.citations if citation["marker"] == marker), None)
+    cited = find_first(turn.citations, lambda citation: citation["marker"] == marker)
 
     def answer() -> None:
         _draw_unread(turn)

@@ -11,6 +11,7 @@ from itertools import zip_longest
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from agentkit.core.given import join_filled
 from agentkit.ledger import queries
 from agentkit.ledger.aligning import How, Piece, compare_texts
 from agentkit.ledger.queries import Totals
@@ -147,7 +148,7 @@ def _describe_whom(rows: Rows, turn: Turn) -> str:
     found = state.find_team(turn.asked.team_id)
     title = found.title if found else turn.asked.team_id
     model = rows.models.get(str(turn.extra.get("model", "")), "")
-    return markdown.literal(" · ".join(filter(None, (title, model))))
+    return markdown.literal(join_filled(" · ", (title, model)))
 
 
 def tabulate(one: Side, two: Side, names: Sequence[str]) -> str:

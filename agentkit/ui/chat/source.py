@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit.core.given import join_filled
 from agentkit.documents import Limits, render_page
 from agentkit.errors import AgentkitError, NotFound
 from agentkit.retrieval import StoredDocument
@@ -62,9 +63,7 @@ def label(citation: dict[str, Any], doubtful: bool = False) -> str:
     where = f"p. {citation['page']}" if citation["page"] else citation["place"]
     sign = "?" if doubtful else ""
     parts = (citation["document"], where, citation.get("collection"))
-    return markdown.literal(
-        f"[{citation['marker']}{sign}] " + ", ".join(part for part in parts if part)
-    )
+    return markdown.literal(f"[{citation['marker']}{sign}] " + join_filled(", ", parts))
 
 
 def draw_chips(

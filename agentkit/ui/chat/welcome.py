@@ -10,6 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from agentkit import runs
+from agentkit.core.given import find_first, pick_filled
 from agentkit.errors import AgentkitError, NotFound
 from agentkit.retrieval import Collection
 from agentkit.teams import Question
@@ -146,7 +147,7 @@ def _save(there: Collection, text: str) -> str:
         return f"These are {len(asked)} questions; up to {_MOST} can be set, one a line."
     every = dict(kept.get(None, "starters") or {})
     every[there.id] = asked
-    kept.put(None, "starters", {one: questions for one, questions in every.items() if questions})
+    kept.put(None, "starters", pick_filled(every))
     return ""
 
 
@@ -160,7 +161,7 @@ def _read_own(there: Collection) -> list[str]:
 def _find(name: str) -> Collection | None:
     """The collection; None for one that is not there yet."""
     known = state.workspace().library.collections(state.owner())
-    return next((one for one in known if one.name == name), None)
+    return find_first(known, lambda one: one.name == name)
 
 
 @st.cache_data(max_entries=50, show_spinner=False)

@@ -80,7 +80,9 @@ def renewed(question: Question) -> Question:
     if question.team_id in _teams(question.team_id) and question.model_id in _models():
         return question
     chat_id = question.chat_id
-    chat = state.workspace().ledger.chat(state.owner(), chat_id) if chat_id else None
+    chat = None
+    if chat_id:
+        chat = state.workspace().ledger.chat(state.owner(), chat_id)
     now = choice(chat, collections())
     return replace(question, team_id=now.team_id, model_id=now.model_id)
 

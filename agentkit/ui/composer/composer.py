@@ -234,7 +234,9 @@ def _does(run: Run[Any] | None, asked: HumanInputRequested | None) -> str:
     """What Enter does, as plain text."""
     if asked:
         return f"Answer {wording.called(asked.to or asked.agent)}"
-    return "Ask next, after this answer" if run else "Ask your documents, or attach files"
+    if run:
+        return "Ask next, after this answer"
+    return "Ask your documents, or attach files"
 
 
 def _submit(chat: Chat | None, run: Run[Any] | None, asked: HumanInputRequested | None) -> None:
@@ -384,7 +386,9 @@ def _find_listening(chat_id: str | None) -> Run[Any] | None:
     if run is None:
         return None
     asked = state.find_team(workspace.ledger.chat(owner, chat_id).team)
-    return run if asked and asked.hears else None
+    if asked and asked.hears:
+        return run
+    return None
 
 
 def _say_now(chat_id: str, run: Run[Any], queued: Mapping[str, Any]) -> None:
@@ -406,7 +410,9 @@ def _forget_heard(chat_id: str) -> None:
             unheard = one["text"] in runs.get(said_to, state.owner()).unheard
         except NotFound:  # the app was closed meanwhile: the person says whether it is to be asked
             return {**without_keys(one, ["said_to"]), "held": True}
-        return without_keys(one, ["said_to"]) if unheard else None
+        if unheard:
+            return without_keys(one, ["said_to"])
+        return None
 
     _change_queue(chat_id, settle)
 

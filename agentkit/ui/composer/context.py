@@ -68,7 +68,9 @@ def draw_meter(chat: Chat | None, now: Question) -> None:
 
 def _expect(expected: Forecast | None) -> str:
     """The forecast as it stands in the line."""
-    return f"{markdown.literal(forecast.in_short(expected))} expected" if expected else ""
+    if expected:
+        return f"{markdown.literal(forecast.in_short(expected))} expected"
+    return ""
 
 
 def _describe_request(found: Context | None, expected: Forecast | None, now: Question) -> str:
@@ -190,4 +192,6 @@ def _bring_back(chat_id: str, covered: Sequence[StoredMessage]) -> None:
 
 def _cut(text: str, most: int) -> str:
     plain = " ".join(text.split())
-    return plain if len(plain) <= most else f"{plain[:most]}…"
+    if len(plain) <= most:
+        return plain
+    return f"{plain[:most]}…"

@@ -56,7 +56,9 @@ def compare(question_extra: Mapping[str, Any], took: Totals) -> str:
     found = Forecast.from_json(question_extra.get("forecast"))
     if found is None:
         return ""
-    paid = f", {figures.dollars(took.cost)}" if took.cost and not took.unpriced else ""
+    paid = ""
+    if took.cost and not took.unpriced:
+        paid = f", {figures.dollars(took.cost)}"
     return (
         f"forecast {in_short(found).removeprefix('about ')}; took"
         f" {figures.count(took.answered, 'call')}{paid}"
@@ -71,7 +73,9 @@ def _price(found: Forecast) -> str:
 
 def _calls(calls: Range) -> str:
     low, high = round(calls[0]), round(calls[1])
-    return figures.count(low, "call") if low == high else f"{low:,} to {high:,} calls"
+    if low == high:
+        return figures.count(low, "call")
+    return f"{low:,} to {high:,} calls"
 
 
 def _to(range_: Range, words: Callable[[float], str]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit.core.given import list_missing
 from agentkit.errors import WrongArgument
 from agentkit.ledger import Chat
 from agentkit.llm.calls.wishes import check_instructions
@@ -82,7 +83,7 @@ def _take(
         case "instructions":
             return replace(found, instructions=check_instructions(text.strip()))
         case "also":
-            if gone := [one for one in texts if one not in there]:
+            if gone := list_missing(texts, there):
                 raise WrongArgument(f"There is no collection {gone[0]!r}.")
             return replace(found, also=tuple(dict.fromkeys(texts)))
     value: Any = text if name == "reasoning_effort" else settings.read_value(name, text)

@@ -21,7 +21,9 @@ _LISTED = 1_000  # documents that are offered by name; of more, a part of the na
 def narrow(chat_id: str | None, scope: Scope) -> Scope:
     """The scope for the next question: only the chosen documents, where some are."""
     chosen = _chosen(chat_id)
-    return replace(scope, document_ids=chosen) if chosen else scope
+    if chosen:
+        return replace(scope, document_ids=chosen)
+    return scope
 
 
 def list_chosen(chat_id: str | None) -> list[str]:
@@ -48,7 +50,9 @@ def draw_line(chat_id: str | None) -> None:
     if not (names := [name for one in _chosen(chat_id) if (name := _find_name(one))]):
         return
     shown = ", ".join(map(markdown.literal, names[:3]))
-    more = f" and {figures.count(len(names) - 3)} more" if names[3:] else ""
+    more = ""
+    if names[3:]:
+        more = f" and {figures.count(len(names) - 3)} more"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="mentioned"):
         st.caption(f":material/alternate_email: Next question: {shown}{more}", width="content")
         st.button(

@@ -110,7 +110,9 @@ def _narrow(collection: Collection, chat_id: str | None) -> None:
         " all of these."
     )
     scope = scope_to_json(filters.draw_fields(collection, key))
-    narrowed = {"scope": scope, "fields": filters.filled(key)} if scope else None
+    narrowed = None
+    if scope:
+        narrowed = {"scope": scope, "fields": filters.filled(key)}
     _keep(chat_id, collection.id, narrowed)
     with st.container(horizontal=True):
         done = st.button("Done", key="narrow-done", type="primary", on_click=dialogs.close)

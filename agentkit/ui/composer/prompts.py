@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from agentkit.core.given import join_filled
 from agentkit.errors import AgentkitError
 from agentkit.ledger.prompts import (
     LONGEST_NAME,
@@ -236,7 +237,7 @@ def _draw_versions(prompt: Prompt) -> None:
 
 def _draw_version(one: Prompt, note: str) -> None:
     when = markdown.literal(times.written(one.created_at))
-    told = ", ".join(filter(None, [f"Version {one.version}", note, when]))
+    told = join_filled(", ", [f"Version {one.version}", note, when])
     st.caption(f"{told} · {markdown.literal(one.name)}")
     st.code(one.text, language=None, wrap_lines=True)
 
@@ -278,4 +279,6 @@ def _go_to_list() -> None:
 
 def _shorten(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _BEGINNING else f"{line[:_BEGINNING].rstrip()} …"
+    if len(line) <= _BEGINNING:
+        return line
+    return f"{line[:_BEGINNING].rstrip()} …"

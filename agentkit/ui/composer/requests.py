@@ -83,7 +83,9 @@ _THEN: dict[Moment, str] = {
 def in_words(run: Run[Any]) -> HumanInputRequested | None:
     """What the run waits for that is answered in the person's own words, in the composer."""
     request = run.waiting_for
-    return None if request is None or request.options or request.draft else request
+    if request is None or request.options or request.draft:
+        return None
+    return request
 
 
 def draw_question(run: Run[Any], request: HumanInputRequested) -> None:
@@ -158,7 +160,9 @@ def why_late(run: Run[Any], request_id: str) -> str:
 def _ask_words(request: HumanInputRequested) -> str:
     """Who asks what, in Markdown."""
     to = markdown.literal(wording.called(request.to))
-    who = f"**{markdown.literal(request.agent)}** asks: " if request.agent else ""
+    who = ""
+    if request.agent:
+        who = f"**{markdown.literal(request.agent)}** asks: "
     prompt = markdown.prose(request.prompt)
     return _ASKS[request.moment][1].format(to=to, who=who, prompt=prompt)
 

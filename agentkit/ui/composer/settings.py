@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import streamlit as st
 
+from agentkit.core.given import join_filled, list_missing
 from agentkit.errors import WrongArgument
 from agentkit.events import ParameterRefused
 from agentkit.llm.calls.wishes import Parameters, check_instructions, find_refused
@@ -74,7 +75,7 @@ def draw_button(question: Question, there: Collection[str]) -> None:
 def draw_line(question: Question, there: Collection[str]) -> None:
     """What differs from the default, and what of it is gone; nothing while nothing does."""
     now = of_chat(question.chat_id)
-    if gone := [name for name in now.also if name not in there]:
+    if gone := list_missing(now.also, there):
         names = ", ".join(map(markdown.literal, gone))
         st.caption(f":material/warning: No longer there, and not looked into: {names}.")
     if words := in_short(replace(now, also=question.also)):
@@ -88,7 +89,7 @@ def in_short(now: ChatSettings) -> str:
         f"{wording.PARAMETERS[name]} {value}" for name, value in now.parameters.to_request().items()
     ]
     parts = [f"also {also}" if also else "", "instructions" if now.instructions else "", *set_ones]
-    return ", ".join(filter(None, parts))
+    return join_filled(", ", parts)
 
 
 def draw_refused(extra: Mapping[str, Any]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from agentkit.core.given import join_filled
 from agentkit.errors import NotFound
 from agentkit.retrieval import Chunk, StoredDocument
 from agentkit.retrieval.names import file_name
@@ -95,7 +96,7 @@ def _about(document: StoredDocument) -> str:
         figures.size(document.bytes),
         f"added {times.written(document.created_at)}",
     ]
-    return " · ".join(part for part in parts if part)
+    return join_filled(" · ", parts)
 
 
 def _where(chunk: Chunk) -> str:
@@ -107,7 +108,7 @@ def _where(chunk: Chunk) -> str:
         f"characters {chunk.start:,} to {chunk.end:,}",
         figures.count(chunk.tokens, "token"),
     ]
-    return " · ".join(part for part in parts if part)
+    return join_filled(" · ", parts)
 
 
 @st.cache_data(max_entries=50, show_spinner=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from agentkit.core.given import join_filled
 from agentkit.errors import AgentkitError
 from agentkit.ledger.export import table_csv
 from agentkit.retrieval import Collection, StoredDocument
@@ -146,9 +147,9 @@ def _selected() -> set[str]:
     """The ids that were selected in the table as it was shown last."""
     key, ids = st.session_state.get(_SHOWN, ("", []))
     state_of: Any = st.session_state.get(key) if key else None
-    return (
-        {ids[row] for row in state_of["selection"]["rows"] if row < len(ids)} if state_of else set()
-    )
+    if state_of:
+        return {ids[row] for row in state_of["selection"]["rows"] if row < len(ids)}
+    return set()
 
 
 def _copies(collection: Collection) -> dict[str, str]:
@@ -182,7 +183,7 @@ def table(documents: Documents, copies: Mapping[str, str]) -> pandas.DataFrame:
 
 def _note(document: StoredDocument, same_as: str) -> str:
     same = same_content(same_as) if same_as else ""
-    return " ".join(part for part in (document.error or document.note, same) if part)
+    return join_filled(" ", (document.error or document.note, same))
 
 
 def _draw_actions(

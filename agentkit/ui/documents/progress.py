@@ -11,6 +11,7 @@ from typing import Any
 import streamlit as st
 
 from agentkit import runs
+from agentkit.core.given import pick
 from agentkit.errors import NotFound
 from agentkit.runs import Run
 from agentkit.ui.documents.tally import WORDS, Tally, same_content, summary
@@ -32,7 +33,7 @@ def watch(run: Run[Any]) -> None:
     kind that have ended.
     """
     live = {known.id for known in runs.live(state.owner(), kind=run.kind)}
-    kept = {run_id: tally for run_id, tally in _watched(run.kind).items() if run_id in live}
+    kept = pick(_watched(run.kind), live)
     st.session_state[_key(run.kind)] = {**kept, run.id: Tally(run.size)}
 
 
@@ -160,7 +161,9 @@ def _draw_summary(run: Run[Any], tally: Tally) -> None:
                 f"- **{markdown.literal(one.document)}**  \n  {markdown.literal(one.error)}"
             )
         if len(tally.failed) > _LISTED:
-            where = "; the table below has every reason" if run.kind == "ingest" else ""
+            where = ""
+            if run.kind == "ingest":
+                where = "; the table below has every reason"
             st.caption(f"and {figures.count(len(tally.failed) - _LISTED)} more{where}.")
         unchanged = [(one.document, one.note) for one in tally.unchanged if one.note]
         _draw_listed(f"unchanged-{run.id}", "Unchanged", unchanged)
@@ -195,7 +198,9 @@ def _run_of(run_id: str, *, ended: bool = False) -> Run[Any] | None:
         run = runs.get(run_id, state.owner())
     except NotFound:
         return None
-    return run if run.ended or not ended else None
+    if run.ended or not ended:
+        return run
+    return None
 
 
 def _forget(kind: str, run_id: str) -> None:

@@ -172,7 +172,9 @@ def _explain_nothing(tally: Tally, words: Words) -> str:
     """Why no document came to an end."""
     if tally.stopped:
         return "cancelled"
-    return "it broke off" if tally.problem else words.nothing
+    if tally.problem:
+        return "it broke off"
+    return words.nothing
 
 
 def same_content(name: str) -> str:

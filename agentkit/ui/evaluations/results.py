@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import streamlit as st
 
+from agentkit.core.given import list_missing
 from agentkit.events import QuestionTried
 from agentkit.ledger.evaluations import differences
 from agentkit.ledger.evaluations.differences import Change, Differences, Pair
@@ -176,7 +177,9 @@ def _draw_differences(chosen: QuestionSet, base: Evaluation, other: Evaluation) 
     found = differences.compare(base.results, other.results)
     st.markdown(f"**{markdown.literal(words.tell_difference(found))}**")
     counts = [f"{figures.count(found.count(change))} {change}" for change in get_args(Change)]
-    left = f"; {figures.count(found.left_out, 'question')} in one alone" if found.left_out else ""
+    left = ""
+    if found.left_out:
+        left = f"; {figures.count(found.left_out, 'question')} in one alone"
     st.caption(f"Questions: {', '.join(counts)}{left}. Select one to read both answers.")
     picked = _draw_table(chosen, to_compared_table(found), "compared")
     with st.container(horizontal=True):
@@ -257,7 +260,9 @@ def _count_tokens(tried: QuestionTried) -> int:
 
 
 def _tell_both(before: str, after: str) -> str:
-    return after if before == after else f"{before} → {after}"
+    if before == after:
+        return after
+    return f"{before} → {after}"
 
 
 def tell_right(tried: QuestionTried) -> str:
@@ -270,7 +275,9 @@ def tell_end(tried: QuestionTried) -> str:
     if tried.status == "failed":
         return f"failed: {tried.error}"
     told = words.ENDS.get(tried.end, tried.end)
-    return f"{told}, nobody to ask" if tried.asked else told
+    if tried.asked:
+        return f"{told}, nobody to ask"
+    return told
 
 
 def _draw_table(chosen: QuestionSet, frame: pandas.DataFrame, key: str) -> int | None:
@@ -296,7 +303,9 @@ def _draw_table(chosen: QuestionSet, frame: pandas.DataFrame, key: str) -> int |
     )
     downloads.draw_csv(f"{chosen.name} by question", frame, key=key)
     rows: list[int] = shown.selection.rows
-    return rows[0] if rows and rows[0] < len(frame) else None
+    if rows and rows[0] < len(frame):
+        return rows[0]
+    return None
 
 
 def _draw_pair(pair: Pair, before: str, after: str) -> None:
@@ -326,7 +335,7 @@ def _list_documents(tried: QuestionTried) -> list[str]:
         f":material/{'check' if name in tried.expected else 'close'}: {markdown.literal(name)}"
         for name in tried.cited
     ]
-    missing = [name for name in tried.expected if name not in tried.cited]
+    missing = list_missing(tried.expected, tried.cited)
     return [*cited, *(f"expected and not cited: {markdown.literal(name)}" for name in missing)]
 
 

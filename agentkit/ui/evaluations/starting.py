@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from agentkit import runs
+from agentkit.core.given import pick_kind
 from agentkit.errors import AgentkitError, NotFound
 from agentkit.events import QuestionTried
 from agentkit.ledger.evaluations.results import AT_ONCE, KIND, count_cited, count_right
@@ -146,7 +147,7 @@ def _draw_live(run_ids: Sequence[str]) -> None:
 
 
 def _draw_progress(run: Run[object]) -> None:
-    told = [one.event for one in run.events() if isinstance(one.event, QuestionTried)]
+    told = pick_kind((one.event for one in run.events()), QuestionTried)
     with st.container(border=True, key=f"evaluation-{run.id}", gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{markdown.literal(run.title)}**", width="stretch")

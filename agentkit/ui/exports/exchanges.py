@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from agentkit.core.given import join_filled
 from agentkit.ledger.kept_teams import PREFIX
 from agentkit.teams import team, teams
 from agentkit.ui.text import figures
@@ -101,7 +102,7 @@ def _put_answer(exchange: Exchange, said: MessagePart) -> None:
     exchange.answer = said.content
     exchange.citations = [one for one in _list(said.extra.get("citations")) if one.get("text")]
     end = _ENDS.get(said.status, "")
-    exchange.end = " ".join(filter(None, [end, str(said.extra.get("error") or "")]))
+    exchange.end = join_filled(" ", [end, str(said.extra.get("error") or "")])
 
 
 def _read_pictures(said: MessagePart, file: ChatFile) -> list[Result]:
@@ -118,7 +119,9 @@ def _read_picture(told: dict[str, Any], file: ChatFile) -> Result:
 
 
 def _list(value: object) -> list[Citation]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    if isinstance(value, list):
+        return [one for one in value if isinstance(one, dict)]
+    return []
 
 
 def _read_results(file: ChatFile) -> dict[str, list[Result]]:
@@ -157,4 +160,4 @@ def _describe_calls(made: Sequence[CallPart]) -> str:
         figures.seconds(sum(one.seconds for one in made)),
         figures.dollars(paid) if paid else "",
     ]
-    return " · ".join(filter(None, parts))
+    return join_filled(" · ", parts)

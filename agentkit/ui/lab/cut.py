@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit.core.given import find_first, join_filled
 from agentkit.documents import Piece
 from agentkit.errors import AgentkitError
 from agentkit.retrieval import Collection, StoredDocument
@@ -141,7 +142,7 @@ def _draw_document_choice(collection: Collection) -> StoredDocument | None:
             else f"The newest {_OFFERED:,} documents."
         ),
     )
-    return next((one for one in found if one.id == chosen), None)
+    return find_first(found, lambda one: one.id == chosen)
 
 
 def _draw_preview(document: StoredDocument, version: IndexVersion, cut: Cut) -> bool:
@@ -205,7 +206,7 @@ def _draw_pieces(pieces: Sequence[Piece]) -> None:
                 else ""
             ),
         ]
-        st.caption(" · ".join(part for part in parts if part))
+        st.caption(join_filled(" · ", parts))
         st.text(piece.text)
         before = piece.end
 
@@ -213,7 +214,7 @@ def _draw_pieces(pieces: Sequence[Piece]) -> None:
 def _draw_build(
     collection: Collection, cut: Cut, known: Sequence[IndexVersion], busy: bool, start: Start
 ) -> None:
-    same = next((version for version in known if cut.made(version)), None)
+    same = find_first(known, cut.made)
     if busy:
         st.caption(
             ":material/hourglass_top: A version is being built. Its progress is shown above, with"

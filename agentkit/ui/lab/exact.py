@@ -8,6 +8,7 @@ from itertools import groupby
 
 import streamlit as st
 
+from agentkit.core.given import join_filled
 from agentkit.errors import AgentkitError
 from agentkit.retrieval import Collection
 from agentkit.retrieval.store.exact_search import Match
@@ -82,7 +83,7 @@ def _place(match: Match, text: str) -> dict[str, str]:
     paragraph.
     """
     where = f"p. {match.page}" if match.page else match.place
-    name = ", ".join(part for part in (match.document, where) if part)
+    name = join_filled(", ", (match.document, where))
     before = text[max(0, match.start - _AROUND) : match.start].rpartition("\n\n")[2]
     after = text[match.end : match.end + _AROUND].partition("\n\n")[0]
     if len(before) == _AROUND:

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from agentkit import runs
+from agentkit.core.given import join_filled
 from agentkit.errors import AgentkitError
 from agentkit.retrieval import Collection
 from agentkit.retrieval.index.vector_index import IndexFigures
@@ -228,7 +229,7 @@ def _about(status: VersionStatus) -> str:
         f"{figures.count(status.version.dimension)} numbers in a vector",
         f"made {times.written(status.version.created_at)}",
     ]
-    return " · ".join(part for part in parts if part)
+    return join_filled(" · ", parts)
 
 
 def _build(version_id: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from agentkit.core.given import join_filled
 from agentkit.retrieval.ingest.versions import VersionStatus
 from agentkit.retrieval.options import LIMITS, MODES, SearchOptions
 from agentkit.ui.shared import state
@@ -244,7 +245,7 @@ def _version_name(status: VersionStatus) -> str:
         "answers now" if version.active else "",
         f"{figures.count(status.missing, 'document')} missing" if status.missing else "",
     ]
-    return " · ".join(part for part in parts if part)
+    return join_filled(" · ", parts)
 
 
 def advice(ways: Sequence[str]) -> str:

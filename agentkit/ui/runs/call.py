@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 import streamlit as st
 
 from agentkit.core.address import on_this_machine
+from agentkit.core.given import join_filled
 from agentkit.events import ModelCalled, ModelReplied
 from agentkit.ledger import Ledger, Request, requests
 from agentkit.ledger.queries import RunTotals
@@ -90,7 +91,7 @@ def _took(event: ModelReplied) -> str:
         f"{figures.seconds(event.seconds)}{waited}",
         f"first word after {figures.seconds(first)}" if first is not None else "",
     ]
-    return " · ".join(part for part in parts if part)
+    return join_filled(" · ", parts)
 
 
 def _price(event: ModelReplied) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from agentkit import runs
+from agentkit.core.given import join_filled
 from agentkit.errors import NotFound, ReplayDiffers
 from agentkit.ledger import run_list
 from agentkit.ledger.comparing import Comparison, Side
@@ -94,7 +95,7 @@ def _draw_side(name: str, side: Side) -> None:
             on_click=overview.open_run,
             args=(run.id,),
         )
-        st.caption(markdown.literal(" · ".join(filter(None, about))))
+        st.caption(markdown.literal(join_filled(" · ", about)))
 
 
 def _draw_told(found: Comparison) -> None:

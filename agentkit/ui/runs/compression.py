@@ -76,8 +76,8 @@ def _find_calls(trace: Trace, span: Span, agent: str) -> tuple[int, int]:
         for seq, one in trace.events.items()
         if isinstance(one.event, ModelCalled) and one.event.agent == agent and seq not in own
     ]
-    before = max(filter(span.seq.__gt__, called), default=0)
-    after = min(filter(span.seq.__lt__, called), default=0)
+    before = max((seq for seq in called if seq < span.seq), default=0)
+    after = min((seq for seq in called if seq > span.seq), default=0)
     return before, after
 
 

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 import streamlit as st
 
 from agentkit import events
+from agentkit.core.given import join_filled, pick_kind
 from agentkit.event_json import to_json
 from agentkit.events import Event
 from agentkit.ledger.queries import RunTotals
@@ -47,7 +48,7 @@ def draw_detail(run: RunTotals, trace: Trace, span: Span) -> None:
     ]
     if name:
         st.markdown(f"**{markdown.literal(_shorten(name))}**")
-    st.caption(markdown.literal(" · ".join(fact for fact in facts if fact)))
+    st.caption(markdown.literal(join_filled(" · ", facts)))
     _draw_again(run, trace, span)
     for event in trace.events_of(span):
         _draw_event(run, trace, span, event)
@@ -56,7 +57,7 @@ def draw_detail(run: RunTotals, trace: Trace, span: Span) -> None:
 
 def _draw_again(run: RunTotals, trace: Trace, span: Span) -> None:
     """The form that runs an answer again from this call of a model, if it is one."""
-    replies = [one for one in trace.events_of(span) if isinstance(one, events.ModelReplied)]
+    replies = pick_kind(trace.events_of(span), events.ModelReplied)
     if run.state not in _ENDED or not run.chat_id or span.kind != "model" or not replies:
         return
     again.draw_call(replies[-1], run.id, partial(overview.open_comparison, run.id))

@@ -132,7 +132,7 @@ def _draw_runs(found: int, runs: Sequence[RunTotals]) -> None:
     ids = [run.id for run in runs]
     ends = run_list.ends(state.workspace().ledger, state.owner(), ids)
     rows = [_row(run, words.why_ended(run, ends.get(run.id))) for run in runs]
-    columns = list(map(_COLUMNS.__getitem__, _list_shown()))
+    columns = [_COLUMNS[each] for each in _list_shown()]
     components.run_table(open_run, "Runs", columns, rows, _choose)
 
 
@@ -164,7 +164,7 @@ def _row(run: RunTotals, why: str) -> dict[str, object]:
     address = {**st.query_params.to_dict(), "run": run.id}
     shown = _list_shown()
     row: dict[str, object] = {"id": run.id, "href": f"?{urlencode(address)}", "below": why}
-    row["cells"] = list(map(cells.__getitem__, shown))
+    row["cells"] = [cells[each] for each in shown]
     is_told = run.state in _BAD and _STATE in shown
     row["bad"] = shown.index(_STATE) if is_told else None
     row["chosen"] = run.id in st.session_state.get(_CHOSEN, ())
@@ -331,7 +331,7 @@ def _read(name: str, values: Sequence[str]) -> Any:
     empty, text = _FIELDS[name], values[-1] if values else ""
     known = _KNOWN.get(name)
     if known is not None:
-        return list(filter(known.__contains__, values))
+        return [each for each in values if each in known]
     if isinstance(empty, list):
         return list(values)
     if name in ("from", "to"):

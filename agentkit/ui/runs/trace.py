@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import streamlit as st
 
+from agentkit.core.given import join_filled
 from agentkit.errors import NotFound
 from agentkit.ledger import Ledger, queries, run_list, sides
 from agentkit.ledger.queries import RunTotals
@@ -130,9 +131,7 @@ def _draw_head(run: RunTotals, trace: Trace) -> None:
         figures.count(run.tokens, "token") if run.tokens else "",
         words.cost(run),
     ]
-    state.page_head(
-        markdown.literal(title), markdown.literal(" · ".join(part for part in about if part))
-    )
+    state.page_head(markdown.literal(title), markdown.literal(join_filled(" · ", about)))
     end = run_list.ends(state.workspace().ledger, state.owner(), [run.id]).get(run.id)
     if why := words.why_ended(run, end):
         icon = ":material/error:" if run.state == "failed" else ":material/flag:"
@@ -330,7 +329,7 @@ def _draw_ranked(label: str, key: str, span: Span | None, trace: Trace) -> None:
     name = words.of_step(span, trace)[:60] or words.STEPS[span.kind]
     told = [f"{label}: {words.STEPS[span.kind]} {name}", words.told(span)]
     st.button(
-        markdown.literal(", ".join(part for part in told if part)),
+        markdown.literal(join_filled(", ", told)),
         key=f"go-{key}",
         icon=":material/arrow_forward:",
         type="tertiary",

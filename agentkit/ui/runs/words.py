@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agentkit.core.given import join_filled
 from agentkit.events import LimitTold
 from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.run_documents import How
@@ -141,7 +142,7 @@ def told(span: Span) -> str:
         figures.count(span.attempts, "attempt") if span.attempts > 1 else "",
         _STATUSES.get(span.status, ""),
     ]
-    return " · ".join(part for part in parts if part)
+    return join_filled(" · ", parts)
 
 
 def of_problem(problem: Problem) -> str:

@@ -76,7 +76,9 @@ def _name(budget: Budget) -> str:
 
 def _describe(budget: Budget) -> str:
     whose = "of yours" if budget.owner else "of all together"
-    zone = f", of the days of {budget.zone}" if budget.scope in ("day", "month") else ""
+    zone = ""
+    if budget.scope in ("day", "month"):
+        zone = f", of the days of {budget.zone}"
     return markdown.literal(f"{whose}, warns at {budget.warn_at:.0%}{zone}")
 
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from agentkit import runs
 from agentkit.core.address import without_login
+from agentkit.core.given import join_filled
 from agentkit.errors import AgentkitError, Stopped
 from agentkit.llm import Connection
 from agentkit.llm.connections.config import keep_found
@@ -110,14 +111,16 @@ def _draw_models(result: Probe) -> None:
 
 def context_in_words(found: Context) -> str:
     """How much the model takes, and what happens to more."""
-    trained = f"the model was made for {found.trained:,}" if found.trained else ""
+    trained = ""
+    if found.trained:
+        trained = f"the model was made for {found.trained:,}"
     if found.tokens is None:
         given = "the server does not tell how many tokens it gives the model"
         parts = [given, trained]
     else:
         given = figures.count(found.tokens, "token")
         parts = [given, trained if found.is_less else ""]
-    words = "; ".join(part for part in parts if part)
+    words = join_filled("; ", parts)
     if not (found.is_less or (found.cuts and found.tokens is None)):
         return words
     if found.cuts:

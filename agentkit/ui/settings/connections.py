@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from agentkit.core.address import without_login
+from agentkit.core.given import join_filled
 from agentkit.errors import AgentkitError
 from agentkit.llm import Connection, connections, save_connection
 from agentkit.llm.connections.discover import discover
@@ -111,7 +112,7 @@ def _facts(connection: Connection, address: str) -> str:
         "a key is set" if connection.api_key else "no key",
         _WHERE.get(connection.source, ""),
     ]
-    return " · ".join(fact for fact in facts if fact)
+    return join_filled(" · ", facts)
 
 
 def _draw_found(known: Sequence[Connection]) -> None:

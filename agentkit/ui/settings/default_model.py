@@ -27,7 +27,9 @@ def draw_default() -> None:
     st.session_state[_KEY] = chosen if chosen in labels else ""
 
     def shown(model_id: str) -> str:
-        return labels[model_id] if model_id else f"The first in this list: {first.label}"
+        if model_id:
+            return labels[model_id]
+        return f"The first in this list: {first.label}"
 
     st.selectbox(
         "Model of new chats",

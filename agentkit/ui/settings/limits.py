@@ -131,12 +131,16 @@ def _draw_private_addresses(settings: Settings) -> None:
 
 def in_force(value: float | None, unit: str) -> str:
     """The value of a limit with its unit."""
-    return "no limit" if value is None else f"{written(value)} {unit}"
+    if value is None:
+        return "no limit"
+    return f"{written(value)} {unit}"
 
 
 def written(value: float | None) -> str:
     """The value as it is shown and can be entered: `2,048`, `0.5`, empty for none."""
-    return "" if value is None else f"{value:,.10f}".rstrip("0").rstrip(".")
+    if value is None:
+        return ""
+    return f"{value:,.10f}".rstrip("0").rstrip(".")
 
 
 @st.dialog("Change a limit", on_dismiss=dialogs.close)
@@ -151,7 +155,9 @@ def _change(name: str, limit: Limit) -> None:
             placeholder="no limit" if default is None else written(default),
         )
         usual = in_force(default, limit.unit)
-        empty = " Leave it empty for no limit." if default is None else ""
+        empty = ""
+        if default is None:
+            empty = " Leave it empty for no limit."
         st.caption(
             f"{limit.about} By default: {usual}.{empty} "
             f"In the environment: {markdown.literal(f'AGENTKIT_{name.upper()}')}."

@@ -19,7 +19,7 @@ from agentkit.ledger.queries import CallFilter
 from agentkit.llm.prices import Listed, find_listed, price
 from agentkit.ui.shared import dialogs, state
 from agentkit.ui.text import figures, markdown, times
-from agentkit.workspace.pricing import Origin, PricedModel
+from agentkit.workspace.usage.pricing import Origin, PricedModel
 
 _ENTER, _ANEW = "Enter a price", "Price old calls anew"
 _EVERY = "every model"
@@ -299,7 +299,9 @@ def _price_anew() -> None:
 
 def _to_filter(days: str) -> CallFilter:
     number = _DAYS[days]
-    first = times.begin(times.today() - timedelta(days=number - 1)) if number else None
+    first = None
+    if number:
+        first = times.begin(times.today() - timedelta(days=number - 1))
     return CallFilter(state.owner(), since=first)
 
 
@@ -307,7 +309,9 @@ def _draw_changes(changes: Sequence[repricing.Change]) -> None:
     before, after = _sum("before", changes), _sum("after", changes)
     unknown = round(_sum("unknown", changes))
     calls = figures.count(round(_sum("calls", changes)), "call")
-    was = f", {figures.count(unknown)} of them of unknown price" if unknown else ""
+    was = ""
+    if unknown:
+        was = f", {figures.count(unknown)} of them of unknown price"
     st.markdown(f"**{calls}**{was}: {_dollars(before)} would become **{_dollars(after)}**.")
     st.dataframe(
         list(map(_tell_change, changes)),

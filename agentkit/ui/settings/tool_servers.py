@@ -7,6 +7,7 @@ from itertools import islice, starmap
 
 import streamlit as st
 
+from agentkit.core.given import list_missing
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.mcp.connecting import open_connection
 from agentkit.mcp.servers import (
@@ -148,7 +149,7 @@ def _list_tools(server: ToolServer) -> None:
 
 def _draw_tools(servers: ToolServers, server: ToolServer, listed: Sequence[ListedTool]) -> None:
     """Each tool with a box that allows it; what it says of itself binds nobody."""
-    gone = [name for name in server.tools if name not in {one.name for one in listed}]
+    gone = list_missing(server.tools, {one.name for one in listed})
     for name in gone:
         st.warning(f"{markdown.literal(name)} is there no more.", icon=":material/warning:")
     if not listed:

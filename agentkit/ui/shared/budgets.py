@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from agentkit.core.given import join_filled
 from agentkit.ledger.bill.budgets import Standing
 from agentkit.ledger.bill.course import Course, find_courses
 from agentkit.ledger.spending import FAR_AHEAD
@@ -49,7 +50,7 @@ def describe(course: Course) -> str:
         _describe_end(standing),
         _describe_unknown(standing),
     ]
-    return ", ".join(filter(None, parts))
+    return join_filled(", ", parts)
 
 
 def _describe_forecast(course: Course) -> str:

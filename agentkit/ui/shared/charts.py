@@ -137,8 +137,6 @@ def _spread(sizes: Sequence[int]) -> str:
 def _tip(field: str, title: str, number: str = "") -> Any:
     import altair as alt
 
-    return (
-        alt.Tooltip(field, title=title, format=number)
-        if number
-        else alt.Tooltip(field, title=title)
-    )
+    if number:
+        return alt.Tooltip(field, title=title, format=number)
+    return alt.Tooltip(field, title=title)

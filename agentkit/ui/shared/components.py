@@ -242,4 +242,6 @@ def _renderer(name: str) -> Any:
 
 def _read(name: str) -> str:
     file = _WEB / name
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
+    if file.is_file():
+        return file.read_text(encoding="utf-8")
+    return ""

@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit.core.given import join_filled
 from agentkit.documents.readers import FORMATS
 from agentkit.errors import NotFound
 from agentkit.retrieval import Collection
@@ -156,7 +157,7 @@ def in_words(scope: Scope) -> str:
         f"from page {scope.first_page:,}" if scope.first_page else "",
         f"to page {scope.last_page:,}" if scope.last_page else "",
     ]
-    return ", ".join(part for part in parts if part)
+    return join_filled(", ", parts)
 
 
 def _names(ids: Sequence[str]) -> str:
@@ -164,7 +165,9 @@ def _names(ids: Sequence[str]) -> str:
     when it is gone.
     """
     try:
-        first = state.workspace().library.document(state.owner(), ids[0]).name if ids else ""
+        first = ""
+        if ids:
+            first = state.workspace().library.document(state.owner(), ids[0]).name
     except NotFound:
         first = ""
     if not first:
@@ -221,11 +224,9 @@ def _draw_documents(collection: Collection, key: str) -> list[str] | None:
             help=about,
             persist_state="session",
         )
-        return (
-            [one.id for one in library.documents(owner, collection.name, part.strip())]
-            if part and part.strip()
-            else None
-        )
+        if part and part.strip():
+            return [one.id for one in library.documents(owner, collection.name, part.strip())]
+        return None
     names = {one.id: one.name for one in library.documents(owner, collection.name)}
     return _several("Documents", f"{key}-documents", list(names), names.__getitem__) or None
 

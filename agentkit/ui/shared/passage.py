@@ -113,7 +113,9 @@ def heading_at(library: Library, owner: str, document_id: str, at: int) -> str:
 
     count = library.document(owner, document_id).chunks
     number = max(0, bisect_right(range(count), at, key=begins) - 1)
-    return library.chunks(owner, document_id, number, 1)[0].heading if count else ""
+    if count:
+        return library.chunks(owner, document_id, number, 1)[0].heading
+    return ""
 
 
 def page_span(
@@ -166,18 +168,24 @@ def quoted(passage: str, said: str) -> list[tuple[int, int]]:
     if whole:
         return whole
     best = max(scored, key=lambda item: item[1], default=None)
-    return [best[2:]] if best and best[1] >= _ENOUGH else []
+    if best and best[1] >= _ENOUGH:
+        return [best[2:]]
+    return []
 
 
 def _before(text: str, start: int) -> list[Part]:
     begin = max(0, start - AROUND)
     if begin:
         begin = min(start, text.find(" ", begin) + 1 or begin)
-    return [(("… " if begin else "") + text[begin:start], "")] if start else []
+    if start:
+        return [(("… " if begin else "") + text[begin:start], "")]
+    return []
 
 
 def _after(text: str, end: int) -> list[Part]:
     stop = min(len(text), end + AROUND)
     if stop < len(text):
         stop = max(end, text.rfind(" ", end, stop)) if " " in text[end:stop] else stop
-    return [(text[end:stop] + (" …" if stop < len(text) else ""), "")] if end < len(text) else []
+    if end < len(text):
+        return [(text[end:stop] + (" …" if stop < len(text) else ""), "")]
+    return []

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import BinaryIO, Protocol, cast
 
 from agentkit import private
-from agentkit.errors import StoreError
+from agentkit.errors import StoreError, explain_os
 from agentkit.messages import new_id
 from agentkit.retrieval import Source
 from agentkit.settings import Settings
@@ -51,7 +51,7 @@ def to_disk(files: Iterable[Uploaded], settings: Settings) -> list[Source]:
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise StoreError(
-            f"The files cannot be copied into {folder.parent} ({error.strerror or error}); "
+            f"The files cannot be copied into {folder.parent} ({explain_os(error)}); "
             "check free space and permissions."
         ) from error
     return list(sources.values())

@@ -126,7 +126,9 @@ def is_here(address: tuple[str, int | None] | None) -> bool:
         found = ipaddress.ip_address(address[0].partition("%")[0])
     except ValueError:
         return address[1] is None  # the path of a socket
-    inside = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    inside = None
+    if isinstance(found, ipaddress.IPv6Address):
+        inside = found.ipv4_mapped
     return (inside or found).is_loopback
 
 

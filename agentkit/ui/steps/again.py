@@ -11,6 +11,7 @@ from typing import Any
 import streamlit as st
 
 from agentkit import runs
+from agentkit.core.given import pick_filled
 from agentkit.errors import AgentkitError
 from agentkit.events import ModelReplied
 from agentkit.ledger import run_list
@@ -179,7 +180,7 @@ def _begin(
 
 def _start(repeat: Repeat, facts: Mapping[str, Any]) -> str:
     """Begin the run with those of the facts that are changed; its id."""
-    changed: Any = {name: value for name, value in facts.items() if value}
+    changed: Any = pick_filled(facts)
     run = state.workspace().run_again(state.owner(), repeat, **changed)
     st.session_state[_key("made", repeat.run_id)] = run.id
     return run.id

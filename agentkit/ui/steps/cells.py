@@ -14,6 +14,7 @@ import streamlit as st
 from agentkit.coding.bubblewrap import Limits
 from agentkit.coding.chat_kernel.kept import Kept
 from agentkit.coding.chat_kernel.made_files import read_file
+from agentkit.core.given import pick_kind
 from agentkit.errors import NotFound
 from agentkit.events import Cell, CodeBegan, CodeOutput, CodeRan
 from agentkit.ui.shared import state
@@ -105,7 +106,9 @@ class Block(Kind[CellRun]):
     def doing(self, step: CellRun) -> str:
         """That it runs, while it does."""
         runs = step.cell.status == "running"
-        return f"Running {named(step.language)}" if runs else super().doing(step)
+        if runs:
+            return f"Running {named(step.language)}"
+        return super().doing(step)
 
 
 def to_cells(ran: Iterable[CodeRan]) -> list[CellRun]:
@@ -117,7 +120,7 @@ def draw_results(steps: Iterable[Step], key: str) -> None:
     """What people came for, whatever they want to see of the steps: pictures, tables, charts and
     files of cells, but of those that failed; and what went beyond the limits.
     """
-    every = [step for step in steps if isinstance(step, CellRun)]
+    every = pick_kind(steps, CellRun)
     cells = [run for run in every if run.cell.status != "error"]
     shown = [(run, one) for run in cells for one in run.cell.outputs if one["kind"] in _SHOWN]
     if not every:
@@ -138,7 +141,9 @@ def describe_again(question: Said | None) -> str:
     """The words for a question that only asks for cells to be run again; empty for others."""
     count = question.extra.get(kernels.AGAIN, 0) if question else 0
     cells = figures.count(int(count), "cell")
-    return f":material/replay: Run the cells again ({cells})" if count else ""
+    if count:
+        return f":material/replay: Run the cells again ({cells})"
+    return ""
 
 
 def draw_again(question: Said | None, cells: Sequence[CellRun]) -> None:

@@ -241,7 +241,9 @@ def excerpt(said: MessageSent) -> str:
     """The message without its code, which is shown where it runs; cut when it is long."""
     text = without_code(said.content)
     shown = cut(text)
-    return markdown.prose(text) if shown == text else markdown.literal(shown)
+    if shown == text:
+        return markdown.prose(text)
+    return markdown.literal(shown)
 
 
 def without_code(text: str) -> str:
@@ -306,4 +308,6 @@ def _draw_phase(begins: Mapping[str, Any]) -> None:
 
 
 def _names(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+    if len(names) > 1:
+        return f"{', '.join(names[:-1])} and {names[-1]}"
+    return "".join(names)

@@ -75,7 +75,9 @@ def _left_out(event: Retrieved) -> str:
     weak, alike = event.left_out.get("weak", 0), event.left_out.get("duplicate", 0)
     parts = [f"{figures.count(weak)} weak"] * bool(weak)
     parts += [figures.count(alike, "duplicate")] * bool(alike)
-    return f"; {' and '.join(parts)} left out" if parts else ""
+    if parts:
+        return f"; {' and '.join(parts)} left out"
+    return ""
 
 
 def _away(event: Retrieved) -> str:

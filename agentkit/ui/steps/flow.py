@@ -179,7 +179,9 @@ _BREAK = "\n"
 def describe(arrow: Arrow, apart: str = ", ") -> str:
     """How much went that way."""
     what = ("message", "choice")[arrow.is_choice]
-    tokens = f"{apart}{figures.count(arrow.tokens, 'token')}" if arrow.tokens else ""
+    tokens = ""
+    if arrow.tokens:
+        tokens = f"{apart}{figures.count(arrow.tokens, 'token')}"
     return f"{figures.count(arrow.messages, what)}{tokens}"
 
 

@@ -64,7 +64,9 @@ class Waiting:
         if self._retry and self._retry[2] > now:
             return wording.of_retry(self._retry[1], self._retry[2] - now)
         quiet = now - max(self._latest.values(), default=now)
-        return wording.of_silence(quiet) if quiet >= QUIET_S else ""
+        if quiet >= QUIET_S:
+            return wording.of_silence(quiet)
+        return ""
 
 
 class Following:

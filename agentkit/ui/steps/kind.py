@@ -50,4 +50,6 @@ class Remark(Kind[S]):
 
 def cut(text: str) -> str:
     """The text, or its first words when it is long."""
-    return text if len(text) <= _SHOWN else text[:_SHOWN].rsplit(" ", 1)[0] + " …"
+    if len(text) <= _SHOWN:
+        return text
+    return text[:_SHOWN].rsplit(" ", 1)[0] + " …"

@@ -40,7 +40,9 @@ class Call(Kind[ModelCalled]):
 
     def voice(self, step: ModelCalled) -> str:
         """Of the agent, unless it chooses who speaks."""
-        return "" if wording.is_chooser(step.agent) else step.agent
+        if wording.is_chooser(step.agent):
+            return ""
+        return step.agent
 
     def line(self, step: ModelCalled) -> str:
         """Who asks which model."""
@@ -76,7 +78,9 @@ class Replied(Kind[ModelReplied]):
 
     def voice(self, step: ModelReplied) -> str:
         """Of the agent, unless it chooses who speaks."""
-        return "" if wording.is_chooser(step.agent) else step.agent
+        if wording.is_chooser(step.agent):
+            return ""
+        return step.agent
 
     def line(self, step: ModelReplied) -> str:
         """What it took, or why there is no reply."""
@@ -104,7 +108,9 @@ class Replied(Kind[ModelReplied]):
 
     def doing(self, step: ModelReplied) -> str:
         """That it waits, if it is tried again."""
-        return super().doing(step) if step.retry_in_s is None else wording.DOING["retries"]
+        if step.retry_in_s is None:
+            return super().doing(step)
+        return wording.DOING["retries"]
 
     def is_small_print(self, step: ModelReplied) -> bool:
         """Unless the reply is not whole."""
@@ -152,7 +158,9 @@ class Written(Kind[Writing]):
     def doing(self, step: Writing) -> str:
         """Who writes, or is about to."""
         name = wording.called(step.agent)
-        return f"{name} is writing" if step.pieces else wording.thinks(step.agent)
+        if step.pieces:
+            return f"{name} is writing"
+        return wording.thinks(step.agent)
 
 
 class Parsed(Remark[ReplyParsed]):
@@ -199,7 +207,9 @@ class Shortened(Remark[Compressed]):
         after = figures.count(step.tokens_after, "token")
         tokens = f"{about}{figures.count(step.tokens_before)} to {after}"
         shorter = figures.count(step.results_shortened, "long result")
-        results = f", {shorter} cut in the middle" if step.results_shortened else ""
+        results = ""
+        if step.results_shortened:
+            results = f", {shorter} cut in the middle"
         is_guard = step.strategy == STRATEGY
         what = "Sent less, to fit the model's window" if is_guard else "Shortened the chat"
         return f":material/compress: {what}: {messages}, {tokens}{results}{spent}"
@@ -229,7 +239,9 @@ def _passed(writing: Writing) -> int:
 def _end(event: ModelReplied) -> str:
     if event.status == "stopped":
         return " (stopped)"
-    return f" (cut: {wording.CUT[event.end]})" if event.end in wording.CUT else ""
+    if event.end in wording.CUT:
+        return f" (cut: {wording.CUT[event.end]})"
+    return ""
 
 
 def _draw_fields(parsed: ReplyParsed) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit.core.given import list_missing
 from agentkit.events import PlanMade, StepDone
 from agentkit.ui.steps.kind import Kind, cut
 from agentkit.ui.steps.step import Level, Planned, Steps
@@ -78,7 +79,9 @@ class Plan(Kind[Planned]):
 
     def doing(self, step: Planned) -> str:
         """That it runs."""
-        return "Waiting for you" if step.held else "Carrying out the plan"
+        if step.held:
+            return "Waiting for you"
+        return "Carrying out the plan"
 
 
 def end_plan(steps: Steps) -> None:
@@ -132,7 +135,7 @@ def graph(steps: Sequence[dict[str, Any]], *, dark: bool) -> str:
 def _draw_step(planned: Planned, step: dict[str, Any], key: str) -> None:
     """One step; by its key it stays as the person left it, whatever its label says by then."""
     state, done = planned.state(step), planned.done.get(step["label"])
-    told = _told(state, done, [need for need in step["needs"] if need not in planned.done])
+    told = _told(state, done, list_missing(step["needs"], planned.done))
     label = (
         f"{markdown.literal(step['label'])}"
         f" {markdown.literal(_short(step['thought']) or step['tool'])} · {told}"
@@ -150,12 +153,18 @@ def _draw_step(planned: Planned, step: dict[str, Any], key: str) -> None:
 def _told(state: str, done: StepDone | None, missing: list[str]) -> str:
     """The state in words."""
     if done is None:
-        return f"waits for {markdown.literal(', '.join(missing))}" if state == "waiting" else state
+        if state == "waiting":
+            return f"waits for {markdown.literal(', '.join(missing))}"
+        return state
     if done.cached:
         return "the same as another step"
-    tries = f", {figures.count(done.attempts)} attempts" if done.attempts > 1 else ""
+    tries = ""
+    if done.attempts > 1:
+        tries = f", {figures.count(done.attempts)} attempts"
     return f"{figures.seconds(done.seconds)}{tries}{'' if done.ok else ', failed'}"
 
 
 def _short(thought: str) -> str:
-    return thought if len(thought) <= _THOUGHT else thought[:_THOUGHT].rsplit(" ", 1)[0] + " …"
+    if len(thought) <= _THOUGHT:
+        return thought
+    return thought[:_THOUGHT].rsplit(" ", 1)[0] + " …"

@@ -77,7 +77,9 @@ def draw_message(message: dict[str, Any], note: str = "") -> None:
     """Its role and name, with a note beside them in Markdown, its text, and what else was sent with
     it.
     """
-    name = f" {markdown.literal(str(message['name']))}" if message.get("name") else ""
+    name = ""
+    if message.get("name"):
+        name = f" {markdown.literal(str(message['name']))}"
     told = ("role", "name", "content")
     beside = {key: value for key, value in message.items() if key not in told}
     with st.container(gap="xsmall"):

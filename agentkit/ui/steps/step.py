@@ -112,14 +112,18 @@ class Planned:
     def state(self, step: Mapping[str, Any]) -> State:
         """How a step of the plan stands; one that nothing is missing for runs."""
         if step["label"] in self.done:
-            return "done" if self.done[step["label"]].ok else "failed"
+            if self.done[step["label"]].ok:
+                return "done"
+            return "failed"
         if self.ended:
             return "not run"
         if self.held:
             return "proposed"
         # Evidence of an earlier plan may be needed, too, and is there.
         missing = {other["label"] for other in self.made.steps} - self.done.keys()
-        return "running" if missing.isdisjoint(step["needs"]) else "waiting"
+        if missing.isdisjoint(step["needs"]):
+            return "running"
+        return "waiting"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +207,9 @@ class Steps:
     def writing(self, call_id: str) -> Writing | None:
         """What an agent writes in that call of its model."""
         found = self.shown.get(_writing(call_id))
-        return found if isinstance(found, Writing) else None
+        if isinstance(found, Writing):
+            return found
+        return None
 
     def end_writing(self, call_id: str, *, whole: bool) -> None:
         """Nothing more comes; what is `whole` stands until the others hear it."""
@@ -228,7 +234,9 @@ class Steps:
     def planned(self, plan_id: str = "") -> Planned | None:
         """The plan of that id, by default the latest."""
         found = self.shown.get(plan_id or self._plan)
-        return found if isinstance(found, Planned) else None
+        if isinstance(found, Planned):
+            return found
+        return None
 
     def found(self, passages: Collection[Mapping[str, Any]]) -> tuple[Found, ...]:
         """The passages that a tool gave, with the hits that they are."""

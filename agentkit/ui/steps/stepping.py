@@ -11,6 +11,7 @@ from operator import attrgetter
 import streamlit as st
 
 from agentkit import events
+from agentkit.core.given import pick_kind
 from agentkit.events import Recorded
 from agentkit.ledger import queries
 from agentkit.ui.shared import state
@@ -49,7 +50,7 @@ class Stepping:
     def answer(self, moment: int) -> str:
         """What had been answered then; empty before that."""
         heard = map(attrgetter("event"), self.heard[: self.moments[moment - 1]])
-        said = [one for one in heard if isinstance(one, events.MessageSent)]
+        said = pick_kind(heard, events.MessageSent)
         own = [
             one.content for one in said if one.role == "assistant" and not one.extra.get("inner")
         ]
@@ -63,7 +64,9 @@ class Stepping:
 
 def choose_steps(run_id: str) -> list[Step] | None:
     """The way to go through a finished run, and its steps up to there; None for all of them."""
-    return draw_moments(run_id) if draw_switch(run_id) else None
+    if draw_switch(run_id):
+        return draw_moments(run_id)
+    return None
 
 
 def draw_switch(run_id: str) -> bool:

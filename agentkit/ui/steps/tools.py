@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from agentkit.core.given import join_filled
 from agentkit.core.unseen import reveal
 from agentkit.events import CodeRan, ToolCalled, ToolReturned
 from agentkit.ui.steps.kind import Kind, Remark, cut
@@ -68,7 +69,9 @@ class Use(Kind[ToolUse]):
 
     def doing(self, step: ToolUse) -> str:
         """Which tool runs, while it does."""
-        return super().doing(step) if step.returned else f"Running {step.called.name}"
+        if step.returned:
+            return super().doing(step)
+        return f"Running {step.called.name}"
 
 
 class Code(Remark[CodeRan]):
@@ -115,7 +118,7 @@ def draw_result(text: str, found: Sequence[Found] = ()) -> None:
     for one in found:
         hit = one.hit
         where = f"p. {hit['page']}" if hit.get("page") else hit.get("place")
-        source = ", ".join(part for part in (hit["document"], where, hit.get("heading")) if part)
+        source = join_filled(", ", (hit["document"], where, hit.get("heading")))
         label = markdown.literal(f"[{one.marker}] {' '.join(source.split())}")
         st.caption(f"**{label}** {markdown.literal(cut(hit['text']))}")
     if not found:

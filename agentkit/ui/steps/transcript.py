@@ -156,5 +156,7 @@ def _draw_parts(bubble: Bubble, view: View, whole: Collection[str]) -> None:
 def _head(bubble: Bubble) -> str:
     """The mark, who speaks, and to whom."""
     mark, name = voices.make_mark(bubble.agent), wording.called(bubble.agent)
-    to = f" to {markdown.literal(bubble.recipient)}" if bubble.recipient else ""
+    to = ""
+    if bubble.recipient:
+        to = f" to {markdown.literal(bubble.recipient)}"
     return f"**{markdown.literal(mark)}** **{markdown.literal(name)}**{to}"

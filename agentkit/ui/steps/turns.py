@@ -39,7 +39,9 @@ class Turn:
         """`complete`, `stopped`, `failed`, or `interrupted` when the process ended before the
         answer.
         """
-        return self.answer.status if self.answer else "interrupted"
+        if self.answer:
+            return self.answer.status
+        return "interrupted"
 
     @property
     def extra(self) -> Mapping[str, Any]:
@@ -49,7 +51,9 @@ class Turn:
     @property
     def asked(self) -> Question:
         """What was asked, and of whom; an empty question where none is known."""
-        return Question.asked_by(self.question) if self.question else Question("")
+        if self.question:
+            return Question.asked_by(self.question)
+        return Question("")
 
     @property
     def cut(self) -> ReplyEnd | None:
@@ -67,7 +71,9 @@ class Turn:
     @property
     def thought(self) -> Thinking | None:
         """What the model thought before the answer."""
-        return self.answer.thinking if self.answer else None
+        if self.answer:
+            return self.answer.thinking
+        return None
 
     @property
     def citations(self) -> list[dict[str, Any]]:

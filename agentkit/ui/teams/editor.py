@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from agentkit.core.given import find_first
 from agentkit.errors import AgentkitError, ConfigError, NotFound
 from agentkit.ledger.kept_teams import KeptTeam
 from agentkit.teams import Team, teams
@@ -295,7 +296,7 @@ def _draw_picture(checked: Checked) -> None:
 
 def find_ready(team_id: str) -> Team | None:
     """The ready-made team of that id."""
-    return next((known for known in teams() if known.id == team_id), None)
+    return find_first(teams(), lambda known: known.id == team_id)
 
 
 def draw_ready(team: Team) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit.core.given import join_filled
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
     CitedAnswer,
@@ -55,7 +56,7 @@ def draw_picture(document: TeamDocument) -> None:
         st.caption(f"The picture shows the first {_MOST} of {len(arrows)} ways.")
     shown = arrows[:_MOST]
     dark = st.context.theme.type == "dark"
-    told = "; ".join(filter(None, map(describe, shown)))
+    told = join_filled("; ", map(describe, shown))
     st.graphviz_chart(write(shown, document, dark=dark), width="stretch", alt=f"Graph: {told}.")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from agentkit.core.given import list_missing
 from agentkit.teams.built.agents import Part
 from agentkit.ui.teams.fields import AGENT_FIELDS, default_of, list_fields
 
@@ -100,7 +101,7 @@ def _fill(
 
 def leave_out(names: Sequence[str], without: Collection[str]) -> list[str]:
     """The names but for these."""
-    return [name for name in names if name not in without]
+    return list_missing(names, without)
 
 
 def list_taken(rows: Sequence[Any]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from agentkit.core.given import join_filled
 from agentkit.ledger.queries import Totals
 
 _MOST_DIGITS = 10
@@ -22,7 +23,9 @@ def short(number: int) -> str:
         return str(number)
     if number >= 999_995_000:
         return f"{number / 1_000_000_000:,.2f}B"
-    return f"{number / 1_000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.2f}M"
+    if number < 999_950:
+        return f"{number / 1_000:.1f}k"
+    return f"{number / 1_000_000:.2f}M"
 
 
 def seconds(value: float) -> str:
@@ -31,12 +34,16 @@ def seconds(value: float) -> str:
         return f"{int(value // 3600):,} h {int(value % 3600 // 60)} min"
     if value >= 60:
         return f"{int(value // 60)} min {int(value % 60)} s"
-    return f"{value:.2f} s" if value < 1 else f"{value:.1f} s"
+    if value < 1:
+        return f"{value:.2f} s"
+    return f"{value:.1f} s"
 
 
 def milliseconds(value: float) -> str:
     """Seconds as `4.7 ms` or `1,240 ms`."""
-    return f"{value * 1_000:.1f} ms" if value < 0.01 else f"{value * 1_000:,.0f} ms"
+    if value < 0.01:
+        return f"{value * 1_000:.1f} ms"
+    return f"{value * 1_000:,.0f} ms"
 
 
 def dollars(value: float) -> str:
@@ -46,20 +53,20 @@ def dollars(value: float) -> str:
     if value >= 0.01:
         return f"${value:.4f}"
     digits = 1 - math.floor(math.log10(value))  # two that are not 0
-    return (
-        "$" + f"{value:.{digits}f}".rstrip("0") if digits <= _MOST_DIGITS else "under $0.000000001"
-    )
+    if digits <= _MOST_DIGITS:
+        return "$" + f"{value:.{digits}f}".rstrip("0")
+    return "under $0.000000001"
 
 
 def cost(totals: Totals) -> str:
     """What the calls cost, in words that never show an unknown price as nothing."""
     if totals.unpriced:
-        return (
-            f"{dollars(totals.cost)} and {count(totals.unpriced, 'call')} of unknown price"
-            if totals.cost
-            else "price unknown"
-        )
-    return dollars(totals.cost) if totals.cost else _free(totals)
+        if totals.cost:
+            return f"{dollars(totals.cost)} and {count(totals.unpriced, 'call')} of unknown price"
+        return "price unknown"
+    if totals.cost:
+        return dollars(totals.cost)
+    return _free(totals)
 
 
 def _free(totals: Totals) -> str:
@@ -70,13 +77,15 @@ def _free(totals: Totals) -> str:
         return "free, on this machine"
     if totals.cached:
         return "cached, nothing to pay"
-    return "failed, nothing to pay" if totals.failed else "free, on this machine"
+    if totals.failed:
+        return "failed, nothing to pay"
+    return "free, on this machine"
 
 
 def briefly(totals: Totals, model: str) -> str:
     """The line under an answer: model, seconds, and what is to be paid for it."""
     parts = [model, seconds(totals.seconds), dollars(totals.cost) if totals.cost else ""]
-    return " · ".join(part for part in parts if part)
+    return join_filled(" · ", parts)
 
 
 def took(totals: Totals, model: str) -> list[str]:
@@ -101,7 +110,9 @@ def so_far(totals: Totals) -> str:
     if not tokens:
         return ""
     about = "about " * totals.estimated
-    paid = f", {cost(totals)}" if totals.cost or totals.unpriced else ""
+    paid = ""
+    if totals.cost or totals.unpriced:
+        paid = f", {cost(totals)}"
     return f"{about}{count(tokens, 'token')} so far{paid}"
 
 
@@ -109,4 +120,6 @@ def size(number: int) -> str:
     """Bytes as `640 bytes`, `12 kB`, `3.4 MB`."""
     if number < 1000:
         return count(number, "byte")
-    return f"{number / 1e3:,.0f} kB" if number < 1e6 else f"{number / 1e6:,.1f} MB"
+    if number < 1e6:
+        return f"{number / 1e3:,.0f} kB"
+    return f"{number / 1e6:,.1f} MB"

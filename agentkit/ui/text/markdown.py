@@ -124,7 +124,9 @@ def footnoted(text: str, numbers: Mapping[int, int]) -> str:
 
 
 def _escape_markup(match: re.Match[str]) -> str:
-    return match[0] if match[0].startswith("\\") else f"\\{match[0]}"
+    if match[0].startswith("\\"):
+        return match[0]
+    return f"\\{match[0]}"
 
 
 def _link(number: int, message_id: str, linked: bool, doubtful: bool) -> str:
@@ -210,7 +212,9 @@ def _blocks(text: str) -> tuple[tuple[str, int, int], ...]:
     """Where `fence` and `html_block` are, as lines (from, to); none when no code is fenced."""
     if not _FENCE.search(text):
         return ()
-    return _parsed(text) if len(text) > _REMEMBERED else _remembered(text)
+    if len(text) > _REMEMBERED:
+        return _parsed(text)
+    return _remembered(text)
 
 
 def _parsed(text: str) -> tuple[tuple[str, int, int], ...]:

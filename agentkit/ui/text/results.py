@@ -51,7 +51,9 @@ Result = Picture | Table | Remark
 def describe_picture(code: str) -> str:
     """What a picture shows, for those who do not see it, as far as its code says."""
     titles = "; ".join(found[2] for found in _TITLE.finditer(code))
-    return f"Plot: {titles}" if titles else "A picture that the code made"
+    if titles:
+        return f"Plot: {titles}"
+    return "A picture that the code made"
 
 
 def describe_chart(spec: Mapping[str, Any]) -> str:
@@ -141,13 +143,17 @@ def _find_values(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     data = spec.get("data") or {}
     named = (spec.get("datasets") or {}).get(data.get("name"), [])
     values = data.get("values") or named
-    return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []
+    if isinstance(values, list):
+        return [one for one in values if isinstance(one, dict)]
+    return []
 
 
 def _make_table(title: str, columns: Sequence[object], rows: Sequence[Sequence[object]]) -> Table:
     names = [str(name) for name in columns[:_MOST_COLUMNS]]
     shown = [[_to_text(value) for value in row[:_MOST_COLUMNS]] for row in rows[:_MOST_ROWS]]
-    more = f"; the first {_MOST_ROWS} are shown" if len(rows) > _MOST_ROWS else ""
+    more = ""
+    if len(rows) > _MOST_ROWS:
+        more = f"; the first {_MOST_ROWS} are shown"
     return Table(title + more, names, shown)
 
 

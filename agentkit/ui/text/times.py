@@ -38,7 +38,9 @@ def name_period(moment: datetime) -> str:
     days = (now - there).days
     if days < 2:
         return "Yesterday" if days == 1 else "Today"
-    return "Previous 7 days" if days <= 7 else f"{there:%B %Y}"
+    if days <= 7:
+        return "Previous 7 days"
+    return f"{there:%B %Y}"
 
 
 def day(moment: datetime) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import streamlit as st
 
+from agentkit.core.given import list_missing
 from agentkit.database.asked import Form, Written
 from agentkit.ui.shared import downloads, state
 from agentkit.ui.text import figures, times
@@ -97,7 +98,7 @@ def _draw_chart(frame: pandas.DataFrame) -> None:
     if not numbers:
         st.caption("No column holds numbers, so there is nothing to draw.")
         return
-    others = [name for name in names if name not in numbers]
+    others = list_missing(names, numbers)
     with st.container(horizontal=True, vertical_alignment="bottom", key="sql-axes"):
         shape = st.segmented_control(
             "Shape", list(_MOST), default="Bars", required=True, key="sql-shape"

@@ -14,6 +14,7 @@ from typing import Any
 
 from agentkit import __version__
 from agentkit.core.address import on_this_machine
+from agentkit.core.given import pick_kind
 from agentkit.events import ModelReplied, Retrieved, RunFailed
 from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.spans import Span, SpanKind, Trace
@@ -112,7 +113,7 @@ def _tell_embedding(run: RunTotals, trace: Trace, span: Span) -> _Told:
 
 
 def _tell_call(operation: str, trace: Trace, span: Span) -> _Told:
-    replies = [one for one in trace.events_of(span) if isinstance(one, ModelReplied)]
+    replies = pick_kind(trace.events_of(span), ModelReplied)
     attributes: Attributes = {
         "gen_ai.operation.name": operation,
         "gen_ai.request.model": span.name,
@@ -158,7 +159,7 @@ def _tell_code(run: RunTotals, trace: Trace, span: Span) -> _Told:
 
 
 def _tell_search(run: RunTotals, trace: Trace, span: Span) -> _Told:
-    looked = [one for one in trace.events_of(span) if isinstance(one, Retrieved)]
+    looked = pick_kind(trace.events_of(span), Retrieved)
     collection = looked[0].collection if looked else ""
     attributes = {
         "gen_ai.operation.name": "retrieval",

@@ -174,4 +174,6 @@ def _read_refusal(content: bytes) -> str:
     except DecodeError:  # some answer with JSON, or a page
         return ""
     left_out: int = told.rejected_spans
-    return f"{left_out} spans were refused ({told.error_message})" if left_out else ""
+    if left_out:
+        return f"{left_out} spans were refused ({told.error_message})"
+    return ""

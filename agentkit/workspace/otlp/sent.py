@@ -67,4 +67,6 @@ class Sent:
             """select count(*) as number, arg_max(problem, sent_at) as problem from spans_sent
             where problem <> ''"""
         )
-        return (row["number"], row["problem"] or "") if row else (0, "")
+        if row:
+            return (row["number"], row["problem"] or "")
+        return (0, "")

@@ -79,7 +79,7 @@ def choose_documents(
     asked = frozenset(known)
     there = list(filter(_CHUNKS_OF, library.documents(owner, collection)))
     there.sort(key=lambda one: (one.name in asked, one.name))
-    new = len(there) - sum(map(asked.__contains__, map(_NAME_OF, there)))
+    new = len(there) - sum(each in asked for each in map(_NAME_OF, there))
     return [*_spread(there[:new], number), *_spread(there[new:], max(0, number - new))]
 
 

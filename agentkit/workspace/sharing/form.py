@@ -21,7 +21,9 @@ def _check_time(value: datetime) -> datetime:
     """In UTC; raises ValueError for what no clock has shown."""
     if value.year not in _YEARS:
         raise ValueError("is no time at which there was a chat")
-    return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    if value.tzinfo:
+        return value.astimezone(UTC)
+    return value.replace(tzinfo=UTC)
 
 
 Id = Annotated[str, Field(min_length=1, max_length=100)]

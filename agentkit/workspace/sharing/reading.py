@@ -95,7 +95,9 @@ def _refuse_number(told: str) -> float:
 
 def _to_finite(told: str) -> float:
     value = float(told)
-    return value if math.isfinite(value) else _refuse_number(told)
+    if math.isfinite(value):
+        return value
+    return _refuse_number(told)
 
 
 def _describe(error: ValidationError, name: str) -> str:
@@ -144,7 +146,9 @@ def _find_lost(file: ChatFile, ids: set[str]) -> str:
     of_runs = (*(one.run_id for one in file.messages), *(one.run_id for one in file.calls))
     runs = set(of_runs) - {None} - run_ids
     lost = sorted(filter(None, named | runs))
-    return f"there is nothing with the id {lost[0]}, which other parts name" if lost else ""
+    if lost:
+        return f"there is nothing with the id {lost[0]}, which other parts name"
+    return ""
 
 
 def _find_circle(messages: Sequence[MessagePart]) -> str:
@@ -263,7 +267,9 @@ def _measure_lists(sent: Mapping[tuple[str, int], _Sent]) -> str:
             at = sent[at].base
         for place, one in reversed(way.items()):
             lengths[place] = _count(one.list, lengths.get(one.base, 0))
-    return "its requests have no end" if sum(lengths.values()) > _MOST_SENT else ""
+    if sum(lengths.values()) > _MOST_SENT:
+        return "its requests have no end"
+    return ""
 
 
 def _count(items: Sequence[str | tuple[int, int]], base: int) -> int:

@@ -68,7 +68,9 @@ class _Ids:
     def renew(self, value: Any) -> Any:
         """A JSON value with new ids in place of the old ones."""
         if isinstance(value, str):
-            return self._new.get(value, value) if len(value) >= _TELLING else value
+            if len(value) >= _TELLING:
+                return self._new.get(value, value)
+            return value
         if isinstance(value, list):
             return [self.renew(one) for one in value]
         if isinstance(value, dict):

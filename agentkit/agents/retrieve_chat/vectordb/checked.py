@@ -288,7 +288,7 @@ class CheckedVectorDB(ABC, Generic[C]):
         self, collection: C, docs: Mapping[str, Document], there: Mapping[str, Document]
     ) -> Rows:
         by_id = self._find_vectors(collection, docs)
-        vectors = list(map(by_id.__getitem__, docs))
+        vectors = [by_id[each] for each in docs]
         dimension = coalesce(self._dimension(collection), len(vectors[0]))
         for one, vector in zip(docs, vectors, strict=True):
             whose = f"The vector of document {one!r}"

@@ -116,7 +116,9 @@ class PGVectorDB(CheckedVectorDB[Collection]):
 
     def _find(self, name: str) -> Collection | None:
         found = self.rows("select * from agentkit_vector_collections where name = %s", [name])
-        return Collection(**found[0], database=self) if found else None
+        if found:
+            return Collection(**found[0], database=self)
+        return None
 
     def _make(self, name: str) -> Collection:
         with self._transaction():

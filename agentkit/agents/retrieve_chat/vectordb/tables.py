@@ -53,7 +53,9 @@ class Tables:
         row = self.database.row(
             "select id, name, metric, dimension from vector_collections where name = ?", [name]
         )
-        return Collection(**row, tables=self) if row else None
+        if row:
+            return Collection(**row, tables=self)
+        return None
 
     def add_collection(self, name: str, metric: Metric) -> Collection:
         """A new collection; the one that is there, if somebody was faster."""

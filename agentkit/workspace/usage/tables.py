@@ -44,16 +44,15 @@ def read_table(ledger: Ledger, calls: CallFilter, which: Table) -> Rows:
 
 def _to_rows(frame: pandas.DataFrame) -> Rows:
     """What is unknown is None, and times are texts."""
+    plain = frame.astype(object).where(frame.notna(), None)
+    rows: Any = plain.map(_tell_time).to_dict("records")
+    return list(rows)
+
+
+def _tell_time(value: object) -> object:
     import pandas
 
-    plain = frame.astype(object).where(frame.notna(), None)
-    return [
-        {
-            name: f"{value.isoformat()}Z" if isinstance(value, pandas.Timestamp) else value
-            for name, value in row.items()
-        }
-        for row in plain.to_dict("records")
-    ]
+    return f"{value.isoformat()}Z" if isinstance(value, pandas.Timestamp) else value
 
 
 def _read_buckets(ledger: Ledger, calls: CallFilter) -> Rows:

@@ -11,8 +11,7 @@ from agentkit.core.rates import Rates
 from agentkit.errors import ConfigError
 from agentkit.ledger import Ledger
 from agentkit.ledger.bill import buckets
-from agentkit.llm import connections
-from agentkit.llm.connections.config import provider_to
+from agentkit.llm.connections.config import connections, provider_to
 from agentkit.llm.prices import find_current, find_own, find_rates
 from agentkit.settings import Settings
 

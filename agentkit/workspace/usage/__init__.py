@@ -1,0 +1,1 @@
+"""Usage as tables and files, and what models cost today."""
