@@ -200,7 +200,10 @@ class ToolServers:
 
 def _choose(servers: Mapping[str, ToolServer], name: str) -> ToolServer:
     if name not in servers:
-        raise NotFound(f"There is no server of tools {name!r}; the Settings page lists them.")
+        raise NotFound(
+            f"There is no server of tools {name!r}; the Settings page and `mcp list` name those"
+            " there are."
+        )
     return servers[name]
 
 

@@ -330,7 +330,7 @@ EATERS = [
     ),
     Eater(
         "teams.extraction.question",
-        table_question._read_stated,
+        table_question.read_stated,
         [*QUESTIONS, *JSON],
         worst=[Worst(",", "fields: (date)"), Worst(" ", "table", ":"), "table of"],
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,11 +16,12 @@ from agentkit.cli.mcp.showing import (
     tool_to_json,
 )
 from agentkit.cli.output import count, note, put, put_json, put_table
+from agentkit.core.given import list_missing
 from agentkit.errors import ConfigError, NotFound, ToolServerError
 from agentkit.settings import load_settings
 
 if TYPE_CHECKING:
-    from agentkit.mcp.servers import AllowedTool, ListedTool, ToolServer, ToolServers
+    from agentkit.mcp.servers import AllowedTool, ListedTool, Marked, ToolServer, ToolServers
 
 app = typer.Typer(
     help="Servers that offer tools to teams, by the Model Context Protocol.",
@@ -28,6 +29,7 @@ app = typer.Typer(
 )
 _Name = Annotated[str, typer.Argument(metavar="SERVER", help="As `mcp list` names it.")]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
+_NONE: list[str] = []
 _Yes = Annotated[
     bool, typer.Option("--yes", help="Start its command without asking: you have read it.")
 ]
@@ -51,11 +53,8 @@ def list_servers(as_json: _Json = False) -> None:
 @app.command()
 def show(server: _Name, as_json: _Json = False) -> None:
     """Show a server whole, but for the values of its variables and headers."""
-    found = _find(_open_servers(), server)
-    if as_json:
-        put_json(server_to_json(found))
-        return
-    put("\n".join(describe_server(found)))
+    found = _open_servers().find(server)
+    _tell(as_json, server_to_json(found), describe_server(found))
 
 
 @app.command()
@@ -64,16 +63,21 @@ def add(
         str, typer.Argument(metavar="SERVER", help="Its name: letters, digits, - and _.")
     ],
     command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="COMMAND", help="A program with its arguments, behind `--`."),
-    ] = None,
+        list[str],
+        typer.Argument(
+            metavar="COMMAND",
+            help="A program with its arguments, behind `--`.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
     url: Annotated[str, typer.Option(help="An address, instead of a command.")] = "",
     variable: Annotated[
-        list[str] | None, typer.Option(help="NAME=value, which the program gets; may be repeated.")
-    ] = None,
+        list[str], typer.Option(help="NAME=value, which the program gets; may be repeated.")
+    ] = _NONE,
     header: Annotated[
-        list[str] | None, typer.Option(help="Name: value, sent to the address; may be repeated.")
-    ] = None,
+        list[str], typer.Option(help="Name: value, sent to the address; may be repeated.")
+    ] = _NONE,
     as_json: _Json = False,
 ) -> None:
     """Add a server. Nothing is started or sent: `mcp test` starts it, once you have confirmed."""
@@ -82,14 +86,12 @@ def add(
     servers = _open_servers()
     if server in {one.name for one in servers.all()}:
         raise ConfigError(f"There is a server {server} already; choose another name.")
-    variables = parse_pairs("\n".join(variable or ()), "=")
-    headers = parse_pairs("\n".join(header or ()), ":")
-    given = ToolServer(server, tuple(command or ()), variables, url.strip(), headers)
+    variables = parse_pairs("\n".join(variable), "=")
+    headers = parse_pairs("\n".join(header), ":")
+    given = ToolServer(server, tuple(command), variables, url.strip(), headers)
     kept = servers.save(given)
-    if as_json:
-        put_json(server_to_json(kept))
-        return
-    note(f"Added {kept.name}; nothing of it has run. `mcp test {kept.name}` lists its tools.")
+    told = f"Added {kept.name}; nothing of it has run. `mcp test {kept.name}` lists its tools."
+    _tell(as_json, server_to_json(kept), [told])
 
 
 @app.command("test")
@@ -97,11 +99,8 @@ def try_server(server: _Name, yes: _Yes = False, as_json: _Json = False) -> None
     """Ask a server which tools it has; a program is shown and confirmed before its first start."""
     servers = _open_servers()
     found, listed = _list_tools(servers, server, agreed=yes)
-    if as_json:
-        tools = [tool_to_json(found, one) for one in listed]
-        put_json({"server": found.name, "tools": tools})
-        return
-    put("\n".join(describe_tools(found, listed)))
+    tools = [tool_to_json(found, one) for one in listed]
+    _tell(as_json, {"server": found.name, "tools": tools}, describe_tools(found, listed))
 
 
 @app.command()
@@ -117,9 +116,11 @@ def allow(
     """Let teams be given these tools too, as the server tells of them now."""
     servers = _open_servers()
     found, listed = _list_tools(servers, server, agreed=yes)
-    chosen = [_allow(_pick(found, listed, name), harmless=harmless) for name in tools]
-    servers.allow(found.name, list({**found.tools, **{one.name: one for one in chosen}}.values()))
-    _tell(servers.find(found.name), as_json)
+    chosen = dict(found.tools)
+    for name in tools:
+        chosen[name] = _allow(_pick(found, listed, name), harmless=harmless)
+    servers.allow(found.name, list(chosen.values()))
+    _tell_allowed(servers.find(found.name), as_json)
 
 
 @app.command()
@@ -133,32 +134,35 @@ def remove(
 ) -> None:
     """Forget a server and what was allowed of it; or allow some of its tools no more."""
     servers = _open_servers()
-    found = _find(servers, server)
+    found = servers.find(server)
     if tools:
         _disallow(servers, found, tools)
-        _tell(servers.find(found.name), as_json)
+        _tell_allowed(servers.find(found.name), as_json)
         return
     servers.remove(found.name)
-    if as_json:
-        put_json(server_to_json(found))
-        return
-    note(f"Removed {found.name}; teams that name its tools go on without them.")
+    told = f"Removed {found.name}; teams that name its tools go on without them."
+    _tell(as_json, server_to_json(found), [told])
 
 
 def _disallow(servers: ToolServers, server: ToolServer, tools: list[str]) -> None:
-    for name in tools:
-        if name not in server.tools:
-            raise NotFound(f"{server.name} has no allowed tool {name!r}; `mcp show` lists them.")
+    if unknown := list_missing(tools, server.tools):
+        names = ", ".join(unknown)
+        raise NotFound(f"{server.name} has no allowed tool {names}; `mcp show` lists them.")
     servers.allow(server.name, [one for one in server.tools.values() if one.name not in tools])
 
 
-def _tell(server: ToolServer, as_json: bool) -> None:
+def _tell_allowed(server: ToolServer, as_json: bool) -> None:
     """What is allowed now."""
+    names = ", ".join(["", *server.tools])[1:]
+    told = f"{count(len(server.tools), 'tool')} of {server.name} allowed to teams:{names}"
+    _tell(as_json, server_to_json(server), [told.rstrip(":")])
+
+
+def _tell(as_json: bool, told: dict[str, Any], lines: list[str]) -> None:
     if as_json:
-        put_json(server_to_json(server))
+        put_json(told)
         return
-    names = ", ".join(server.tools) or "none"
-    note(f"{count(len(server.tools), 'tool')} of {server.name} allowed to teams: {names}")
+    put("\n".join(lines))
 
 
 def _open_servers() -> ToolServers:
@@ -167,20 +171,13 @@ def _open_servers() -> ToolServers:
     return ToolServers(load_settings().data)
 
 
-def _find(servers: ToolServers, name: str) -> ToolServer:
-    try:
-        return servers.find(name)
-    except NotFound as error:
-        raise NotFound(f"There is no server {name!r}; `mcp list` names those there are.") from error
-
-
 def _list_tools(
     servers: ToolServers, name: str, *, agreed: bool
 ) -> tuple[ToolServer, list[ListedTool]]:
     """The server with what it lists, started once its command was confirmed."""
     from agentkit.mcp.connecting import open_connection
 
-    server = _find(servers, name)
+    server = servers.find(name)
     if not server.may_start:
         _confirm(server, agreed=agreed)
         servers.confirm(server.name, server.digest)
@@ -214,5 +211,5 @@ def _pick(server: ToolServer, listed: list[ListedTool], name: str) -> ListedTool
 def _allow(listed: ListedTool, *, harmless: bool) -> AllowedTool:
     from agentkit.mcp.servers import AllowedTool
 
-    marked = AllowedTool(listed.name, listed.description, listed.parameters)
-    return replace(marked, marked="harmless") if harmless else marked
+    marks: dict[bool, Marked] = {True: "harmless", False: "dangerous"}
+    return AllowedTool(listed.name, listed.description, listed.parameters, marks[harmless])

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentkit.cli.output import count
+from agentkit.core.given import list_missing
 from agentkit.core.unseen import reveal
 
 if TYPE_CHECKING:
     from agentkit.mcp.servers import ListedTool, ToolServer
 
+State = Literal["new", "changed", "harmless", "dangerous"]
+_STATES: Mapping[State, str] = {
+    "new": "not allowed",
+    "changed": "says something else than when it was allowed, so it is not called",
+    "harmless": "allowed, harmless",
+    "dangerous": "allowed, dangerous",
+}
 _LONGEST = 300
 """Characters of what a tool says of itself."""
 
@@ -34,13 +42,13 @@ def server_to_json(server: ToolServer) -> dict[str, Any]:
 
 def tool_to_json(server: ToolServer, listed: ListedTool) -> dict[str, Any]:
     """A tool that a server lists, and what was said of it before."""
-    known = server.tools.get(listed.name)
+    state = find_state(server, listed)
     return {
         "tool": listed.name,
         "description": listed.description,
         "parameters": listed.parameters,
-        "allowed": known is not None,
-        "changed": known is not None and known.listed.digest != listed.digest,
+        "allowed": listed.name in server.tools,
+        "changed": state == "changed",
         "problem": listed.problem,
     }
 
@@ -51,15 +59,14 @@ def describe_command(server: ToolServer) -> list[str]:
     for number, argument in enumerate(server.command):
         shown = reveal(argument).text.replace("\n", "⟨U+000A⟩")
         lines.append(f"  {number}: {shown}")
-    return [*lines, f"  Variables: {', '.join(server.environment) or 'none'}"]
+    return [*lines, f"  Variables: {_join(server.environment)}"]
 
 
 def describe_server(server: ToolServer) -> list[str]:
     """Everything of the server but its secrets, line by line."""
     where = describe_command(server)
     if not server.is_program:
-        headers = ", ".join(server.headers) or "none"
-        where = [f"  Address: {server.url}", f"  Headers: {headers}"]
+        where = [f"  Address: {server.url}", f"  Headers: {_join(server.headers)}"]
     if not server.may_start:
         where.append("  It was not confirmed yet: nothing of it has run.")
     tools = [
@@ -76,21 +83,29 @@ def describe_tools(server: ToolServer, listed: Sequence[ListedTool]) -> list[str
         f"{one.name} ({_describe_state(server, one)}): {_shorten(one.description)}"
         for one in listed
     ]
-    names = {one.name for one in listed}
-    gone = [name for name in server.tools if name not in names]
-    lines += [f"{name} (allowed): it is there no more" for name in gone]
+    gone = list_missing(server.tools, {one.name for one in listed})
+    lines += map("{} (allowed): it is there no more".format, gone)
     return lines or [f"{server.name} lists no tools."]
+
+
+def find_state(server: ToolServer, tool: ListedTool) -> State:
+    """What becomes of a tool that the server lists."""
+    known = server.tools.get(tool.name)
+    if known is None:
+        return "new"
+    if known.listed.digest != tool.digest:
+        return "changed"
+    return known.marked
 
 
 def _describe_state(server: ToolServer, tool: ListedTool) -> str:
     if tool.problem:
         return f"cannot be allowed: {tool.problem}"
-    known = server.tools.get(tool.name)
-    if known is None:
-        return "not allowed"
-    if known.listed.digest != tool.digest:
-        return "says something else than when it was allowed, so it is not called"
-    return f"allowed, {known.marked}"
+    return _STATES[find_state(server, tool)]
+
+
+def _join(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
 
 
 def _shorten(text: str) -> str:

@@ -12,7 +12,15 @@ from agentkit.llm.model import Model
 from agentkit.messages import text_of
 from agentkit.teams.built.agents import AgentDocument
 from agentkit.teams.built.document import TeamDocument
-from agentkit.teams.built.flows import Dialogue, Group, Plan, ReplyField, Stage, TwoAgents
+from agentkit.teams.built.flows import (
+    Dialogue,
+    FieldTable,
+    Group,
+    Plan,
+    ReplyField,
+    Stage,
+    TwoAgents,
+)
 from agentkit.teams.built.members import DEFAULT_PROMPT
 from agentkit.teams.built.team import find_speakers
 from agentkit.teams.findings import SEARCH
@@ -48,6 +56,8 @@ class _StandIn:
         flow = self._document.flow
         if isinstance(flow, Dialogue):
             return self._fill_in(flow, _read(messages))
+        if isinstance(flow, FieldTable):
+            return _write_json(_fill_row(_read(messages)))
         if isinstance(flow, Plan) and messages[0].get("role") == "system":
             return self._plan(flow)
         agent = self._find_agent(messages)
@@ -84,13 +94,28 @@ class _StandIn:
         stage = _find_stage(flow, asked)
         values = {one.name: self._find_value(one, stage) for one in stage.fields}
         if flow.parser == "json":
-            return f"```json\n{json.dumps(values, ensure_ascii=False)}\n```"
+            return _write_json(values)
         return "\n".join(_to_tag(one, values[one.name]) for one in stage.fields)
 
     def _find_value(self, field: ReplyField, stage: Stage) -> Any:
         if field.name == stage.counted and field.type == "text":
             return next(self._names)
         return _VALUES[field.type]
+
+
+def _fill_row(asked: str) -> Mapping[str, Any]:
+    """One field for whoever reads fields out of a question, and no value for any field of a
+    document: which ones, says the schema in the last line.
+    """
+    _, _, schema = asked.rpartition("\n")
+    wanted = json.loads(schema)["properties"]
+    if wanted.get("fields", {}).get("type") == "array":
+        return {"fields": [{"name": "dry run", "type": "string", "description": ""}]}
+    return dict.fromkeys(wanted)
+
+
+def _write_json(values: Mapping[str, Any]) -> str:
+    return f"```json\n{json.dumps(values, ensure_ascii=False)}\n```"
 
 
 def _list_speakers(document: TeamDocument) -> list[str]:

@@ -93,6 +93,15 @@ class Group(Part):
     """The role under which the templates are sent."""
 
 
+TEMPLATES = (
+    "select_speaker_message_template",
+    "select_speaker_prompt_template",
+    "select_speaker_auto_multiple_template",
+    "select_speaker_auto_none_template",
+)
+"""The fields of a group with what its manager says to the model that chooses who speaks."""
+
+
 class Queued(Part):
     """One conversation of a queue."""
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from agentkit.agents.group.templates import fill as fill_template
 from agentkit.agents.retrieve_chat.prompts import fill_prompt
 from agentkit.agents.rewoo import ReWOOProtocol
 from agentkit.core.given import list_missing
@@ -14,6 +15,7 @@ from agentkit.errors import AgentkitError, ConfigError, WrongArgument
 from agentkit.teams.built.agents import AgentDocument, WrittenFunction
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
+    TEMPLATES,
     CitedAnswer,
     Dialogue,
     FieldTable,
@@ -29,6 +31,7 @@ from agentkit.teams.built.flows import (
     Werewolf,
 )
 from agentkit.teams.built.offers.catalog import CATALOG
+from agentkit.teams.extraction.question import read_stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +195,8 @@ def _check_flow(document: TeamDocument) -> Iterator[Problem]:
         case Research():
             text = "researcher and writer need a name each"
             yield from _when(flow.researcher == flow.writer, "flow.writer", text)
+        case FieldTable():
+            yield from _check_fields(flow)
         case Werewolf():
             text = "six different players are needed"
             yield from _when(len(set(flow.players)) < len(flow.players), "flow.players", text)
@@ -229,8 +234,26 @@ def _check_group(flow: Group, document: TeamDocument) -> Iterator[Problem]:
         "flow.allow_repeat_speaker",
         text,
     )
+    yield from _check_templates(flow)
     thinking = [name for name in flow.agents if _has_model(document, name)]
     yield from _when(not thinking, "flow.agents", "nobody in the group has a model")
+
+
+def _check_templates(flow: Group) -> Iterator[Problem]:
+    """Whether what a manager says can be filled in."""
+    for name in TEMPLATES:
+        try:
+            fill_template(getattr(flow, name), [])
+        except WrongArgument as error:
+            yield Problem(f"flow.{name}", str(error))
+
+
+def _check_fields(flow: FieldTable) -> Iterator[Problem]:
+    """Whether a table can be made of them, where they stand there as fields."""
+    try:
+        read_stated(flow.fields)
+    except ConfigError as error:
+        yield Problem("flow.fields", str(error))
 
 
 def _check_chats(place: str, chats: list[Queued]) -> Iterator[Problem]:

@@ -14,7 +14,15 @@ from agentkit.messages import AnyMessage, has_calls, text_of
 from agentkit.retrieval import Hit
 from agentkit.teams.answer import complete_question, look_up_and_answer
 from agentkit.teams.built.agents import RetrieveConfig
-from agentkit.teams.built.flows import Group, Queue, Queued, RetrieveChat, Single, TwoAgents
+from agentkit.teams.built.flows import (
+    TEMPLATES,
+    Group,
+    Queue,
+    Queued,
+    RetrieveChat,
+    Single,
+    TwoAgents,
+)
 from agentkit.teams.built.members import Members, ends_with
 from agentkit.teams.citing import describe_source
 from agentkit.teams.conversing import (
@@ -30,12 +38,6 @@ from agentkit.teams.group import GROUP, WatchedGroup, tell_all
 from agentkit.teams.task import Answer, Task
 
 LIBRARY = "Library"
-_TEMPLATES = (
-    "select_speaker_message_template",
-    "select_speaker_prompt_template",
-    "select_speaker_auto_multiple_template",
-    "select_speaker_auto_none_template",
-)
 
 
 def answer_alone(flow: Single, members: Members, task: Task, found: Findings) -> Answer:
@@ -143,7 +145,7 @@ def to_group_settings(flow: Group, members: Members) -> dict[str, Any]:
         "select_speaker_auto_verbose": flow.select_speaker_auto_verbose,
         "role_for_select_speaker_messages": flow.role_for_select_speaker_messages,
     }
-    for name in _TEMPLATES:
+    for name in TEMPLATES:
         if text := getattr(flow, name):
             settings[name] = text
     if flow.select_speaker_auto_llm_config is not None:

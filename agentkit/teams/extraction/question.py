@@ -100,14 +100,17 @@ def find_schema(question: str, model: Model) -> Schema | None:
     """The schema of the wanted table; None when the question names no fields. Raises ConfigError
     for a wrong schema.
     """
-    if (stated := _read_stated(question)) is not None:
+    if (stated := read_stated(question)) is not None:
         return stated
     if model.is_language_model:
         return _ask_planner(question, model)
     return _read_list(question)
 
 
-def _read_stated(question: str) -> Schema | None:
+def read_stated(question: str) -> Schema | None:
+    """The fields that stand in a question as such; None where they have to be read out of it.
+    Raises ConfigError for a wrong schema.
+    """
     start = question.find("{")
     if start >= 0:
         try:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from agentkit.errors import ConfigError
 from agentkit.teams.built.document import TeamDocument, read_document
 from agentkit.teams.built.problems import check_document, find_problems
+from agentkit.teams.built.ready_made import ready_made
 from tests.teams.built.drafts import agent, discussion, group, pair, retrieve_chat, single
 
 DRAFTS = [single(), pair(), group(), retrieve_chat(), discussion()]
@@ -81,6 +82,17 @@ def test_contradictions_are_told_beside_their_place() -> None:
     assert [place for place, _ in _problems(mute)] == ["flow.assistant"]
     prompt = retrieve_chat(retrieve_config={"customized_prompt": "{nonsense}"})
     assert [place for place, _ in _problems(prompt)] == ["flow.retrieve_config.customized_prompt"]
+
+
+def test_what_cannot_be_filled_in_is_told_before_anything_runs() -> None:
+    odd = group(select_speaker_prompt_template="Who of {agentlist} is {next}?")
+    [(place, text)] = _problems(odd)
+    assert place == "flow.select_speaker_prompt_template"
+    assert "its placeholders are {roles} and {agentlist}" in text
+    table = ready_made("table").to_json()
+    table["flow"]["fields"] = '{"type": "object", "properties": }'
+    [(place, text)] = _problems(table)
+    assert (place, "not valid JSON" in text) == ("flow.fields", True)
 
 
 def test_a_vote_needs_what_is_counted() -> None:
