@@ -7,15 +7,17 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, wraps
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from agentkit.core import tools
-from agentkit.errors import ConfigError
+from agentkit.errors import ConfigError, ExecutionError
 from agentkit.teams.findings import FIND, SEARCH
 
+LONGEST = 30_000
+"""Characters of a result that a model is told."""
 Tool = Callable[..., Any]
 _TAKEN = frozenset({SEARCH, FIND, "read_result", "calculate", "todays_date"})
 
@@ -64,7 +66,43 @@ def _load_file(path: Path, changed: int) -> Sequence[Tool]:
         raise ConfigError(f"AGENTKIT_TOOLS: {path} has no public function; define at least one.")
     for function in made:
         _check(path, function)
-    return made
+    return [bound(function) for function in made]
+
+
+def bound(function: Tool) -> Tool:
+    """The function, whose result is told with its middle left out where it is far too long, and
+    which cannot end the program.
+    """
+    if tools.is_async(function):
+
+        @wraps(function)
+        async def bounded_async(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return _shorten(await function(*args, **kwargs))
+            except SystemExit as error:
+                raise _explain_exit(function, error) from error
+
+        return bounded_async
+
+    @wraps(function)
+    def bounded(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return _shorten(function(*args, **kwargs))
+        except SystemExit as error:
+            raise _explain_exit(function, error) from error
+
+    return bounded
+
+
+def _shorten(result: object) -> object:
+    from agentkit.llm.calls.room import shortened  # loads what a search does not need
+
+    text = tools.to_text(result)
+    return result if len(text) <= LONGEST else shortened(text, LONGEST)
+
+
+def _explain_exit(function: Tool, error: SystemExit) -> ExecutionError:
+    return ExecutionError(f"{function.__name__} tried to end the program (SystemExit {error.code})")
 
 
 def _import_file(path: Path) -> ModuleType:

@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from agentkit.core.tools import effects_of, is_async, to_text
 from agentkit.errors import ConfigError
-from agentkit.teams.own_tools import load_tools
+from agentkit.events import ToolReturned
+from agentkit.llm.calls.scripted import scripted_model
+from agentkit.teams.built.document import read_document
+from agentkit.teams.built.team import build_team
+from agentkit.teams.own_tools import LONGEST, load_tools
+from tests.teams.built import drafts
+from tests.teams.stage import asked, call, play
 
 GOOD = '''
 """Tools of ours."""
@@ -79,3 +86,71 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 def test_two_of_the_same_name(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="stock, which there is already"):
         load_tools(os.pathsep.join([file(tmp_path, GOOD), file(tmp_path, GOOD, "again.py")]))
+
+
+BAD = '''
+from agentkit import effects
+
+@effects("none")
+def flood() -> str:
+    """Far too much."""
+    return "a" * 100_000_000
+
+@effects("none")
+def numbers() -> list[int]:
+    """Many."""
+    return list(range(100_000))
+
+@effects("none")
+async def rows(count: int) -> str:
+    """Rows."""
+    return "row\\n" * count
+
+@effects("none")
+def leave() -> str:
+    """Ends the program."""
+    raise SystemExit(3)
+
+@effects("none")
+def break_off(why: str) -> str:
+    """Raises."""
+    raise ValueError(why * 1_000)
+
+@effects("none")
+def itself() -> str:
+    """Never ends."""
+    return itself()
+'''
+
+
+def test_what_tools_do_badly_is_told_in_words_and_short(tmp_path: Path) -> None:
+    own = load_tools(file(tmp_path, BAD))
+    names = [one.__name__ for one in own]
+    calls = [
+        call("flood"),
+        call("numbers"),
+        call("rows", count=50_000),
+        call("leave"),
+        call("break_off", why="no\x00\ud800"),
+        call("itself"),
+    ]
+    model = scripted_model([*calls, "Done."])
+    draft = drafts.single(tools=[{"name": name} for name in names])
+    played = play(build_team(read_document(draft), "my-team:1"), model, tools=own)
+    assert played.final.content == "Done."
+    told = {one.name: one.content for one in played.of(ToolReturned)}
+    assert list(told) == names
+    assert "characters were left out here" in told["flood"]
+    assert "characters were left out here" in told["numbers"]
+    assert "lines, " in told["rows"]
+    assert "tried to end the program (SystemExit 3)" in told["leave"]
+    assert "recursion" in told["itself"]
+    assert max(map(len, told.values())) < LONGEST + 200
+    assert len(str(asked(model)[-1])) < 5 * LONGEST
+
+
+def test_an_own_tool_keeps_what_it_says_of_itself(tmp_path: Path) -> None:
+    flood, _, rows, *_ = load_tools(file(tmp_path, BAD))
+    assert (effects_of(flood), is_async(flood), is_async(rows)) == ("none", False, True)
+    [stock] = load_tools(file(tmp_path, GOOD))
+    assert to_text(stock("lamp")) == "12"
