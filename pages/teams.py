@@ -5,9 +5,10 @@ them in its form as `?team=` in the address.
 import streamlit as st
 
 from agentkit.ui.evaluations import beside, starting, watch
-from agentkit.ui.shared import state
+from agentkit.ui.shared import components, state
 from agentkit.ui.teams import editor, overview, views
 
+components.own_link(views.go_home)
 opened = st.query_params.get("team", "")
 if ready := editor.find_ready(opened):
     editor.draw_ready(ready)

@@ -126,5 +126,10 @@ def test_two_versions_answer_beside_each_other_and_are_measured(app: App, page: 
     expect(page.get_by_text("Better by more than chance")).to_be_visible()
     driver.settled(page)
     assert violations(page, "evaluations") == []
+    driver.go(page, "Teams")
+    expect(page.get_by_role("button", name="New team")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_text("Better by more than chance")).to_be_visible()
+    driver.settled(page)
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate(_NO_WIDER)

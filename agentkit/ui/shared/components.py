@@ -163,6 +163,13 @@ def popovers() -> None:
     _renderer("popovers")(key="popovers")
 
 
+def own_link(on_home: Callable[[], None]) -> None:
+    """Put on a page that shows several things by its address: its own link in the navigation calls
+    `on_home`.
+    """
+    _renderer("own_link")(key="own-link", on_home_change=on_home)
+
+
 def marked_text(parts: Sequence[Part], key: str) -> None:
     """Text as it stands, with the passage marked and the sentence in it marked more strongly."""
     _renderer("marked_text")(key=key, data={"parts": [list(part) for part in parts]})

@@ -30,6 +30,17 @@ def draw_views() -> str:
     return chosen or ALL
 
 
+def go_home() -> None:
+    """To the list, from whatever the page shows.
+
+    Only what has to change is changed: each change is a step of the browser's way back.
+    """
+    if "team" in st.query_params:
+        st.query_params.pop("team")
+        return
+    st.session_state[_VIEW] = ALL
+
+
 def draw_way(draft: Draft) -> None:
     """From a team to the view that puts it beside another one."""
     st.button(
