@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +15,7 @@ import pytest
 
 from agentkit.retrieval import Question
 from agentkit.settings import load_settings
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, program
 from tests.cli.program import open_with_fake
 from tests.servers.openai_server import Answer, OpenAIServer, answer_from_passages
 from tests.teams.built import drafts
@@ -97,14 +101,42 @@ def test_an_evaluation_that_was_stopped_goes_on(
     assert cli("team", "eval", key).code == 2
 
 
+@pytest.mark.usefixtures("model")
+@pytest.mark.parametrize("held", [False], indirect=True)
+def test_an_evaluation_whose_process_was_killed_goes_on_and_pays_nothing_twice(
+    cli: Cli, papers: Path, tmp_path: Path, server: OpenAIServer
+) -> None:
+    cli("ingest", papers)
+    _make_set("How long is its garden?")
+    key = cli("team", "import", write(tmp_path / "tea.json", "Tea readers")).out.strip()
+    server.script = _halt_at_the_garden
+    killed = program("team", "eval", key, "Ours", "--at-once", "1")
+    while len(server.chats) < 2:
+        assert killed.poll() is None
+        time.sleep(0.01)
+    os.killpg(killed.pid, signal.SIGKILL)
+    out, err = killed.communicate(timeout=60)
+    assert (killed.returncode, out) == (-signal.SIGKILL, "")
+    left = re.search(r"--go-on (\S+?)`", err)
+    assert left, err
+    server.script = answer_from_passages
+    whole = cli("team", "eval", "--go-on", left[1], "--json").json
+    assert (whole["state"], len(whole["questions"])) == ("finished", 2)
+    asked = ["garden" in json.dumps(one) for one in server.chats]
+    assert asked == [False, True, True]  # but for the one that nobody replied to, each once
+    assert whole["sums"]["calls"] == 2
+    assert cli("usage", "--purpose", "chat", "--json").json["totals"]["calls"] == 2
+
+
+def _halt_at_the_garden(body: dict[str, Any]) -> Answer:
+    """A server that never answers the second question."""
+    answer = answer_from_passages(body)
+    return replace(answer, halt_after=0) if "its garden" in json.dumps(body) else answer
+
+
 def _break_off(server: OpenAIServer, team: str) -> str:
     """An evaluation that is stopped while its second question waits for a reply."""
-
-    def script(body: dict[str, Any]) -> Answer:
-        answer = answer_from_passages(body)
-        return replace(answer, halt_after=0) if "its garden" in json.dumps(body) else answer
-
-    server.script = script
+    server.script = _halt_at_the_garden
     workspace = open_with_fake(load_settings())
     run = workspace.evaluate_team("local", team, "Ours", at_once=1)
     while len(server.chats) < 2:
