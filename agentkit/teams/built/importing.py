@@ -337,6 +337,10 @@ def import_script(text: str) -> Imported:
     return _Reader(tree).read()
 
 
+_FUNCTIONS = ("initiate_chats", "register_function")
+"""Functions of AutoGen that do something with agents."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Made:
     """What a script keeps in a variable."""
@@ -366,7 +370,21 @@ class _Reader:
         if functions:
             text = f"functions were not taken ({', '.join(functions)[:200]}); AGENTKIT_TOOLS names"
             self._taken.remark("script", f"{text} files with functions that agents may call")
-        return self._taken.finish("Imported team", "Read from a script.", self._find_flow())
+        flow = self._find_flow()
+        for target, method in dict.fromkeys(self._list_calls()):
+            self._taken.remark(target, f"{method} was not taken")
+        return self._taken.finish("Imported team", "Read from a script.", flow)
+
+    def _list_calls(self) -> Iterator[tuple[str, str]]:
+        """What else is done with the agents: the name of each method, and chats after the first."""
+        called = [node.func for node in ast.walk(self._tree) if isinstance(node, ast.Call)]
+        methods = [one for one in called if isinstance(one, ast.Attribute)]
+        done = [(_name_of(one.value), one.attr) for one in methods]
+        begun = [one for one in done if one[1] == "initiate_chat"]
+        yield from (one for one in done if one[0] in self._names and one not in begun)
+        yield from ((target, "a further chat") for target, _ in begun[1:])
+        plain = [_name_of(one) for one in called if isinstance(one, ast.Name)]
+        yield from (("script", name) for name in plain if name in _FUNCTIONS)
 
     def _list_assigned(self) -> Iterator[tuple[str, ast.expr]]:
         for node in self._tree.body:

@@ -168,6 +168,25 @@ def test_a_script_that_begins_nothing() -> None:
     assert "no chat is begun" in told(found)
 
 
+def test_what_else_a_script_does_with_its_agents_is_told() -> None:
+    circle = """
+writer.register_nested_chats([{"recipient": critic, "message": "Well?"}], trigger=user)
+critic.register_nested_chats([{"recipient": writer, "message": "Well?"}], trigger=writer)
+user.initiate_chat(writer, message="Hi")
+user.initiate_chat(critic, message="Hi")
+register_function(tool, caller=writer, executor=user)
+"""
+    found = import_team(SCRIPT + circle)
+    for place, what in (
+        ("writer", "register_nested_chats"),
+        ("critic", "register_nested_chats"),
+        ("user", "a further chat"),
+        ("script", "register_function"),
+    ):
+        assert f"{place}: {what} was not taken" in told(found)
+    assert find_problems(found.document) == []
+
+
 def test_a_document_of_ours_is_itself() -> None:
     found = import_team(json.dumps(drafts.group()))
     assert (found.document.name, found.remarks) == ("Three", ())
