@@ -11,7 +11,7 @@ import pytest
 
 from agentkit.core.tools import Origin, allowed_as, effects_of, origin_of
 from agentkit.errors import ConfigError, NotFound, ToolServerError
-from agentkit.mcp.connecting import open_connection
+from agentkit.mcp.connecting import CALL_S, Connection, open_connection, start
 from agentkit.mcp.servers import (
     AllowedTool,
     ListedTool,
@@ -174,3 +174,24 @@ def test_long_results_are_cut(
     flood = served.find("shop/flood")
     assert flood is not None
     assert flood(count=100_000).endswith("[cut: it gave 100,000 characters]")
+
+
+def test_100_mb_are_not_taken_and_the_next_call_finds_a_server(
+    servers: ToolServers, program: ToolServer
+) -> None:
+    allow(servers, program, "flood", "stock", marked="harmless")
+    limits = iter([1.0])  # seconds, for the first start alone
+
+    def start_soon(server: ToolServer) -> Connection:
+        return start(server, call_s=next(limits, CALL_S))
+
+    served = ServedTools(servers, start_soon)
+    flood, stock = served.find("shop/flood"), served.find("shop/stock")
+    assert flood is not None
+    assert stock is not None
+    try:
+        with pytest.raises(ToolServerError, match=r"within 1 s|characters, more than"):
+            flood(count=100_000_000)
+        assert stock(product="tea") == "7 tea in Vienna"
+    finally:
+        served.close()
