@@ -50,8 +50,19 @@ class ListedTool:
             "its name is none that models can call": not _TOOL.fullmatch(self.name),
             long_text: len(self.description) > LONGEST_DESCRIPTION,
             f"its schema has more than {LONGEST_SCHEMA:,} characters": len(schema) > LONGEST_SCHEMA,
+            "its schema is none of an object": not _is_of_object(self.parameters),
         }
         return next((told for told, is_so in problems.items() if is_so), "")
+
+
+def _is_of_object(schema: Json) -> bool:
+    """Whether a schema says which arguments there are, in the form that it has to have."""
+    needed = schema.get("required", [])
+    if schema.get("type", "object") != "object" or not isinstance(needed, list):
+        return False
+    return isinstance(schema.get("properties", {}), dict) and all(
+        isinstance(one, str) for one in needed
+    )
 
 
 @dataclass(frozen=True, slots=True)

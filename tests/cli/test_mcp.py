@@ -97,7 +97,7 @@ def test_what_nobody_would_see_in_a_command_is_written_out(
         (("add", "x", "--variable", "TOKEN", "--", "run"), "'TOKEN' has no '='"),
         (("add", "shop", "--", "run"), "There is a server shop already"),
         (("allow", "shop", "fly", "--yes"), "shop has no tool 'fly'; it lists stock"),
-        (("remove", "shop", "fly"), "shop has no allowed tool fly"),
+        (("remove", "shop", "fly"), "shop has no allowed tool 'fly'"),
     ],
 )
 @pytest.mark.usefixtures("shop")

@@ -95,9 +95,16 @@ def test_what_is_no_server_is_refused(servers: ToolServers, server: ToolServer, 
         AllowedTool("a b", "", {}),
         AllowedTool("a", "x" * 4_001, {}),
         AllowedTool("a", "", {"description": "x" * 20_000}),
+        AllowedTool("a", "", {"type": "array"}),
+        AllowedTool("a", "", {"properties": None}),
+        AllowedTool("a", "", {"properties": [1]}),
+        AllowedTool("a", "", {"required": None}),
+        AllowedTool("a", "", {"required": [{}], "properties": {}}),
     ],
 )
-def test_tools_that_are_too_much_cannot_be_allowed(servers: ToolServers, tool: AllowedTool) -> None:
+def test_tools_that_are_too_much_or_no_tools_cannot_be_allowed(
+    servers: ToolServers, tool: AllowedTool
+) -> None:
     servers.save(ToolServer("a", ("x",)))
     with pytest.raises(ConfigError, match="cannot be allowed"):
         servers.allow("a", [tool])

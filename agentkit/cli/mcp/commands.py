@@ -16,7 +16,6 @@ from agentkit.cli.mcp.showing import (
     tool_to_json,
 )
 from agentkit.cli.output import count, note, put, put_json, put_table
-from agentkit.core.given import list_missing
 from agentkit.errors import ConfigError, NotFound, ToolServerError
 from agentkit.settings import load_settings
 
@@ -145,10 +144,12 @@ def remove(
 
 
 def _disallow(servers: ToolServers, server: ToolServer, tools: list[str]) -> None:
-    if unknown := list_missing(tools, server.tools):
-        names = ", ".join(unknown)
-        raise NotFound(f"{server.name} has no allowed tool {names}; `mcp show` lists them.")
-    servers.allow(server.name, [one for one in server.tools.values() if one.name not in tools])
+    left = dict(server.tools)
+    for name in tools:
+        if left.pop(name, None) is None:
+            told = f"{server.name} has no allowed tool {name!r}; `mcp show` lists them."
+            raise NotFound(told)
+    servers.allow(server.name, list(left.values()))
 
 
 def _tell_allowed(server: ToolServer, as_json: bool) -> None:

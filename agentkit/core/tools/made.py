@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
+from keyword import iskeyword
 from typing import Any
 
 from agentkit.core.given import list_missing
@@ -89,8 +90,8 @@ def _bind(signature: inspect.Signature, *args: Any, **given: Any) -> dict[str, A
 
 def _make_signature(parameters: Schema) -> inspect.Signature:
     """The same as a signature, what is needed first."""
-    properties = dict(parameters.get("properties", {}))
-    if not all(map(str.isidentifier, properties)):
+    properties = parameters.get("properties", {})
+    if any(not name.isidentifier() or iskeyword(name) for name in properties):
         return _ANY
     needed = [each for each in dict.fromkeys(parameters.get("required", ())) if each in properties]
     optional = list_missing(properties, needed)
