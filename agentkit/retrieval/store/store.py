@@ -77,14 +77,6 @@ class Store:
         row = self.database.row(f"{_COLLECTIONS} and c.name = ?", [owner, name])
         return Collection(**row) if row else None
 
-    def describe_contents(self, collection_id: str) -> str:
-        """A short text that stays the same as long as the collection has the same documents."""
-        found = self.database.value(
-            f"select {CONTENTS} from documents where collection_id = ? and status = 'indexed'",
-            [collection_id],
-        )
-        return str(found)
-
     def add_collection(self, owner: str, name: str, hidden: bool, version: IndexVersion) -> None:
         """A new, empty collection with a first index version like the given one, whose ids do not
         count.
@@ -489,5 +481,3 @@ _ORIGINALS = """select distinct o.sha256, c.name as collection, o.name from (
         select collection_id, name, unnest([sha256, pending_sha256]) as sha256 from documents
         where source not like 'memory:%') o
     join collections c on c.id = o.collection_id where o.sha256 <> '' order by c.name, o.name"""
-CONTENTS = "count(*) || ':' || coalesce(bit_xor(md5_number(name || ':' || sha256)), 0)"
-"""SQL for a text that is the same as long as the documents are."""

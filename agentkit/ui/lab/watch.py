@@ -25,7 +25,7 @@ _CHANGED: Mapping[Cause, str] = {
     "settings": "chats search with other settings",
 }
 _MOST = 3
-"""Notices of a kind that stand in full."""
+"""Sets to be measured again that stand by name."""
 
 
 def draw_notices(collection: str = "", *, shows_progress: bool = True) -> None:
@@ -85,6 +85,8 @@ def _draw_due(due: Sequence[Course]) -> None:
                 help=f"As chats search now, {figures.count(_count(due), 'question')}.",
             )
             _draw_way(due[0], "due")
+        if len(due) > _MOST:
+            st.caption(f"And {figures.count(len(due) - _MOST)} more.")
 
 
 def _tell_due(course: Course) -> str:
@@ -105,19 +107,19 @@ def _draw_worse(course: Course, found: Difference | None) -> None:
     """A warning where a search got worse by more than chance."""
     if found is None or not is_warned(course, found.verdict):
         return
-    with st.container(key=f"worse-{course.set_id}-{course.collection}", gap="xsmall"):
+    with st.container(key=f"worse-{course.now_id}", gap="xsmall"):
         told = f"{_tell_due(course)}. nDCG@10 {worth.tell(found)}."
         st.warning(f"**The search got worse.** {told}", icon=":material/trending_down:")
         with st.container(horizontal=True, vertical_alignment="center"):
             _draw_way(course, "worse")
             st.button(
                 "Take it as it is",
-                key=f"accept-{course.set_id}-{course.collection}",
+                key=f"accept-{course.now_id}",
                 type="tertiary",
                 icon=":material/check:",
                 help="Warn of this change no more.",
                 on_click=state.workspace().library.questions.accept,
-                args=(state.owner(), course.now_id),
+                args=(state.owner(), course.set_id, course.now_id),
             )
 
 
