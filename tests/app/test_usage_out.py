@@ -16,6 +16,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
+from agentkit.cli.figures import sum_up
 from agentkit.events import RunFailed, Usage
 from agentkit.ledger.export import table_file
 from agentkit.ledger.queries import CallFilter
@@ -76,6 +77,11 @@ def test_files_report_and_sql_have_the_same_totals(used: ScriptableWorkspace, fo
     assert page.calls == len(calls) == total(groups, "calls") == asked["calls"] == 9
     assert page.cost == total(calls, "cost") == total(groups, "cost") == asked["cost"]
     assert page.prompt_tokens == total(groups, "prompt_tokens") == asked["tokens"]
+    command = sum_up(used.figures, CallFilter(OWNER), "model", "UTC").totals
+    assert (command.calls, command.cost, command.failed) == (page.calls, page.cost, page.failed)
+    shown = {one.label: one.value for one in app.metric}
+    assert shown["Calls"] == figures.count(command.calls)
+    assert shown["Known cost"] == figures.dollars(command.cost or 0)
     report = fetch(app, "usage-report").decode()
     told = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", report))
     assert told["Calls"] == figures.count(page.calls)

@@ -15,6 +15,7 @@ from PIL import Image
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from agentkit.ledger.feedback import rate
+from agentkit.retrieval import sources_from_paths
 from agentkit.retrieval.evaluation.measuring import measure
 from agentkit.retrieval.evaluation.question_files import sample_questions
 from agentkit.retrieval.store.questions import Question as Known
@@ -38,7 +39,12 @@ TABS = {
     "Quality": "usage-quality.png",
 }
 _UNANSWERABLE = ("Who won the regatta of 1998?", "How much does a pilot's licence cost?")
-_COLOURS = 128
+_TABS_AT = (300, 655)
+"""Where the line with the tabs begins, which all have below the same figures."""
+_HEIGHT = 1_250
+"""Of a picture, at most."""
+_OLD = ("pilots 2023.txt", "pilots (copy).txt")
+_OLD_TEXT = "Pilots of Port Merrow are called on channel 12."
 
 
 def fill(data: Path) -> None:
@@ -49,6 +55,7 @@ def fill(data: Path) -> None:
     today = datetime.combine(datetime.now(UTC).date(), time())
     month.fill(workspace.database, CALLS, today - timedelta(days=DAYS - 1), days=DAYS)
     workspace.ingest_samples(OWNER).result()
+    _add_old(workspace)
     known = sample_questions(workspace.settings.sample_questions.read_text(encoding="utf-8"))
     asked = [*[one.text for one in known], *_UNANSWERABLE]
     for number, text in enumerate(asked):
@@ -59,6 +66,18 @@ def fill(data: Path) -> None:
             rate(workspace.ledger, OWNER, run.message_id, "up" if number % 2 else "down")
     _measure(workspace, known)
     workspace.close()
+
+
+def _add_old(workspace: Workspace) -> None:
+    """Documents that no answer cites, some of them old."""
+    folder = workspace.settings.data.with_name("archive")
+    folder.mkdir()
+    for name in _OLD:
+        (folder / name).write_text(_OLD_TEXT, encoding="utf-8")
+    workspace.ingest(OWNER, "Archive", sources_from_paths([folder])).result()
+    workspace.database.execute(
+        "update documents set updated_at = updated_at - to_days(400) where name like '%2023%'"
+    )
 
 
 def _measure(workspace: Workspace, known: Sequence[Known]) -> None:
@@ -111,12 +130,15 @@ def take(browser: Browser, app: App, tab: str, *, width: int = 1400, dark: bool 
     return taken
 
 
-def shrink(png: bytes, height: int) -> bytes:
-    """The upper part of it, with as many colours as it needs."""
+def cut(png: bytes, tab: str) -> bytes:
+    """What of a page is shown in the documentation, in 256 colours."""
     picture = Image.open(BytesIO(png)).convert("RGB")
-    cut = picture.crop((0, 0, picture.width, min(height, picture.height)))
+    left, top = (0, 0) if tab == "Overview" else _TABS_AT
+    low = min(top + _HEIGHT, picture.height)
     made = BytesIO()
-    cut.quantize(_COLOURS, dither=Image.Dither.NONE).save(made, "PNG", optimize=True)
+    palette = Image.Quantize.MAXCOVERAGE
+    shown = picture.crop((left, top, picture.width, low))
+    shown.quantize(256, palette, dither=Image.Dither.NONE).save(made, "PNG", optimize=True)
     return made.getvalue()
 
 
@@ -128,7 +150,7 @@ def main(tabs: Sequence[str]) -> None:
         browser = playwright.chromium.launch(executable_path=chromium())
         with serving(Path(folder), rules) as app:
             for tab in tabs:
-                (IMAGES / TABS[tab]).write_bytes(shrink(take(browser, app, tab), 1_250))
+                (IMAGES / TABS[tab]).write_bytes(cut(take(browser, app, tab), tab))
         browser.close()
 
 

@@ -28,19 +28,20 @@ _MOST = 3
 """Sets to be measured again that stand by name."""
 
 
-def draw_notices(collection: str = "", *, shows_progress: bool = True) -> None:
+def draw_notices(collection: str = "", *, in_lab: bool = False) -> None:
     """A line for each set that is to be measured again, or scores less, on all collections or on
-    one; measures those that do so by themselves. Nothing while all is well.
+    one; measures those that do so by themselves. Nothing while all is well. The lab itself shows
+    how far a measurement is.
     """
     workspace, owner = state.workspace(), state.owner()
     courses = workspace.library.questions.courses(owner, collection)
     workspace.measure_due(owner, courses)
     live = runs.live(owner, kind=KIND)
     if live:
-        if shows_progress:
+        if not in_lab:
             _draw_live([run.id for run in live])
         return
-    _draw_due([one for one in courses if one.is_due])
+    _draw_due([one for one in courses if one.is_due], in_lab)
     for one in courses:
         _draw_worse(one, _compare(one))
 
@@ -68,7 +69,7 @@ def _draw_live(run_ids: Sequence[str]) -> None:
         st.caption(f":material/hourglass_top: Measuring {title}")
 
 
-def _draw_due(due: Sequence[Course]) -> None:
+def _draw_due(due: Sequence[Course], in_lab: bool) -> None:
     """What was measured before something changed, with a way to do it again."""
     if not due:
         return
@@ -84,7 +85,8 @@ def _draw_due(due: Sequence[Course]) -> None:
                 args=(due,),
                 help=f"As chats search now, {figures.count(_count(due), 'question')}.",
             )
-            _draw_way(due[0], "due")
+            if not in_lab:
+                _draw_way(due[0], "due")
         if len(due) > _MOST:
             st.caption(f"And {figures.count(len(due) - _MOST)} more.")
 
