@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 from agentkit import private
 from agentkit.database import copies
 from agentkit.database.failures import cannot_open, translate_errors
+from agentkit.database.remembered import Remembered, find_changed
 from agentkit.errors import DatabaseDamaged, StoreError
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Database:
         """Whether a step has changed the file since the backup."""
         self.changes = 0
         """A number that rises with every transaction that is committed."""
+        self.remembered = Remembered(self)
         self._open()
         self.execute(
             "create table if not exists migrations"
@@ -76,6 +78,7 @@ class Database:
         """Run a statement that returns nothing."""
         with self._translate_errors():
             self._cursor().execute(sql, _storable(values))
+        self._note_change(find_changed(sql))
         if not self.in_transaction:  # the log is written when it ends
             self._close_log()
             self.changes += 1
@@ -104,6 +107,7 @@ class Database:
                     cursor.unregister("incoming_rows")
                 raise
             cursor.unregister("incoming_rows")
+        self._note_change(table)
 
     def rows(self, sql: str, values: Values = ()) -> list[Row]:
         """All result rows as dicts."""
@@ -211,11 +215,18 @@ class Database:
         self._local.touched.add(series)
 
     def revision(self, series: str) -> int:
-        """A number that rises with every change to the series.
+        """A number that rises with every change to the series, or to the table of that name.
 
         What was read after asking for it is good until it rises.
         """
         return self._revisions[series]
+
+    def _note_change(self, table: str) -> None:
+        """Let the table's revision rise once its change is committed."""
+        if self.in_transaction:
+            self._local.touched.add(table)
+        else:
+            self._revisions[table] += 1
 
     def migrate(self, series: str, steps: Sequence[Migration]) -> None:
         """Run those of the numbered steps (the first is 1) that this file has not seen yet.

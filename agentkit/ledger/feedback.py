@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Literal, cast
 
 from agentkit.errors import NotFound
@@ -50,8 +51,11 @@ def rate(
 
 def find_ratings(ledger: Ledger, owner: str, message_ids: Sequence[str]) -> dict[str, Rating]:
     """What the owner thinks of these messages, by their ids, but for those without a rating."""
+    if not message_ids:
+        return {}
     sql = f"{_ALL} and list_contains(?, message_id)"
-    rows = ledger.database.rows(sql, [owner, list(message_ids)])
+    read = partial(ledger.database.rows, sql, [owner, list(message_ids)])
+    rows = ledger.database.remembered.read(("feedback",), (owner, *message_ids), read)
     return {row["message_id"]: _read(row) for row in rows}
 
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from agentkit.database import Database, Row
@@ -86,15 +87,20 @@ class KeptTeams:
             sql = """select * from built_teams where owner = ? and deleted_at is null and id = ?
                 and version = ?"""
             values = [owner, team_id, version]
-        row = self.database.row(sql, values)
+        read = partial(self.database.row, sql, values)
+        row = self.database.remembered.read(("built_teams",), (owner, team_id, version), read)
         if row is None:
             raise NotFound(f"There is no team {team_id!r}; it may have been deleted.")
         return _to_team(row)
 
     def newest(self, owner: str) -> list[KeptTeam]:
         """The newest version of each team, by name."""
-        rows = self.database.rows(f"{_NEWEST} order by lower(name), id", [owner])
-        return [_to_team(row) for row in rows]
+
+        def read() -> list[KeptTeam]:
+            rows = self.database.rows(f"{_NEWEST} order by lower(name), id", [owner])
+            return [_to_team(row) for row in rows]
+
+        return list(self.database.remembered.read(("built_teams",), owner, read))
 
     def versions(self, owner: str, team_id: str) -> list[KeptTeam]:
         """All versions of a team, newest first; raises NotFound."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from agentkit.errors import NotFound
 from agentkit.ledger import requests, run_documents
@@ -89,7 +90,8 @@ def read_stamp(ledger: Ledger, chat_id: str) -> tuple[int, datetime | None]:
     when the last one came.
     """
     sql = "select count(*) as messages, max(created_at) as latest from messages where chat_id = ?"
-    row = ledger.database.row(sql, [chat_id])
+    read = partial(ledger.database.row, sql, [chat_id])
+    row = ledger.database.remembered.read(("messages",), ("stamp", chat_id), read)
     assert row is not None  # an aggregate without groups always gives one row
     return row["messages"], row["latest"]
 
