@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Literal, cast
 
 from agentkit.errors import NotFound
@@ -54,8 +53,8 @@ def find_ratings(ledger: Ledger, owner: str, message_ids: Sequence[str]) -> dict
     if not message_ids:
         return {}
     sql = f"{_ALL} and list_contains(?, message_id)"
-    read = partial(ledger.database.rows, sql, [owner, list(message_ids)])
-    rows = ledger.database.remembered.read(("feedback",), (owner, *message_ids), read)
+    values = [owner, list(message_ids)]
+    rows = ledger.database.remembered.rows(("feedback",), sql, values)
     return {row["message_id"]: _read(row) for row in rows}
 
 

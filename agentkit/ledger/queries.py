@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -181,10 +180,7 @@ def _sum_by(column: str, ledger: Ledger, owner: str, ids: Sequence[str]) -> dict
 
 def _read_sums(ledger: Ledger, sql: str, owner: str, ids: Sequence[str]) -> list[Row]:
     """Sums of the calls of messages or runs, looked up once until there is another call."""
-    if not ids:
-        return []
-    read = partial(ledger.database.rows, sql, [owner, list(ids)])
-    found = ledger.database.remembered.read(("llm_calls",), (sql, owner, *ids), read)
+    found = ledger.database.remembered.rows(("llm_calls",), sql, [owner, list(ids)]) if ids else []
     return [dict(row) for row in found]
 
 
@@ -319,10 +315,8 @@ def run_state(ledger: Ledger, owner: str, run_id: str) -> RunState:
 
 def waiting_runs(ledger: Ledger, owner: str, chat_id: str = "") -> list[str]:
     """The ids of the runs, of one chat or of all, that wait for a person without a process."""
-    sql = """select id, chat_id from runs where owner = ? and state = 'waiting'
-        order by started_at"""
-    read = partial(ledger.database.rows, sql, [owner])
-    waiting = ledger.database.remembered.read(("runs",), ("waiting", owner), read)
+    sql = "select id, chat_id from runs where owner = ? and state = 'waiting' order by started_at"
+    waiting = ledger.database.remembered.rows(("runs",), sql, [owner])
     return [row["id"] for row in waiting if chat_id in ("", row["chat_id"])]
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
 from agentkit.errors import NotFound
 from agentkit.ledger import requests, run_documents
@@ -90,9 +89,7 @@ def read_stamp(ledger: Ledger, chat_id: str) -> tuple[int, datetime | None]:
     when the last one came.
     """
     sql = "select count(*) as messages, max(created_at) as latest from messages where chat_id = ?"
-    read = partial(ledger.database.row, sql, [chat_id])
-    row = ledger.database.remembered.read(("messages",), ("stamp", chat_id), read)
-    assert row is not None  # an aggregate without groups always gives one row
+    row = ledger.database.remembered.rows(("messages",), sql, [chat_id])[0]
     return row["messages"], row["latest"]
 
 

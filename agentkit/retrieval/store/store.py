@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from agentkit.database import Database, Row, columns
@@ -67,17 +66,16 @@ class Store:
     def collections(self, owner: str, hidden: bool) -> list[Collection]:
         """The owner's collections by name."""
         sql = f"{_COLLECTIONS} and hidden = ? order by lower(c.name)"
-        return [Collection(**row) for row in self._remember(sql, (owner, hidden))]
+        return [Collection(**row) for row in self._remember(sql, [owner, hidden])]
 
     def collection(self, owner: str, name: str) -> Collection | None:
         """The collection of that name."""
-        found = self._remember(f"{_COLLECTIONS} and c.name = ?", (owner, name))
+        found = self._remember(f"{_COLLECTIONS} and c.name = ?", [owner, name])
         return Collection(**found[0]) if found else None
 
-    def _remember(self, sql: str, values: tuple[object, ...]) -> list[Row]:
+    def _remember(self, sql: str, values: Sequence[object]) -> list[Row]:
         """What is told of collections, looked up once until something of it changes."""
-        read = partial(self.database.rows, sql, values)
-        return self.database.remembered.read(_TOLD_OF, (sql, *values), read)
+        return self.database.remembered.rows(_TOLD_OF, sql, values)
 
     def describe_contents(self, collection_id: str) -> str:
         """A short text that stays the same as long as the collection has the same documents."""
