@@ -110,8 +110,9 @@ class Ledger:
         all of them, in any order, without regard to capitals and accents; quotes keep a phrase
         together.
         """
-        rows = listing.search_chats(self.database, owner, search, limit, offset, in_title=in_title)
-        return [Chat(**row) for row in rows]
+        asked = owner, search, limit, offset
+        find = partial(listing.search_chats, self.database, *asked, in_title=in_title)
+        return [Chat(**row) for row in self._remember(_SAID, ("found", *asked, in_title), find)]
 
     def count_chats(self, owner: str, search: str = "") -> int:
         """How many chats `chats` would list without a limit."""
