@@ -14,12 +14,13 @@ from streamlit.testing.v1 import AppTest
 
 from agentkit import runs
 from agentkit.core import bus
-from agentkit.events import Event, ModelReplied, Retrieved, ToolCalled
+from agentkit.events import Event, ModelReplied, Retrieved, TokenDelta, ToolCalled
 from agentkit.ledger import queries
 from agentkit.teams import Question
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, press, settle, texts, until_asked
 from tests.browser.serving import free_port
+from tests.retrieval.full_disk import at_most
 from tests.servers.openai_server import Answer, OpenAIServer, tool_call
 
 QUESTION = "How hot for green tea?"
@@ -154,3 +155,23 @@ def test_a_tool_that_does_not_come_back_is_left_behind_by_a_stop(
     try_again(app)
     assert (run.events(), "steeped too late" in texts(app)) == (told, False)
     assert all("steeped too late" not in str(body) for body in server.chats)
+
+
+def test_a_full_disk_is_told_and_the_answer_goes_on_once_it_has_space(
+    kitchen: ScriptableWorkspace, server: OpenAIServer
+) -> None:
+    server.script = lambda body: Answer(WHOLE, halt_after=2)
+    app = open_page("chat")
+    app.chat_input[0].set_value(QUESTION).run()
+    (run,) = runs.live(OWNER, chat_id=app.query_params["chat"])
+    assert any(isinstance(one.event, TokenDelta) for one in run)
+    with at_most(10):
+        server.go_on.set()
+        settle(app)
+        assert "check free space" in texts(app)
+    (again,) = [one for one in app.button if str(one.key).startswith("resume-")]
+    settle(again.click().run())
+    assert "It is 80 degrees" in texts(app)
+    assert not app.error
+    assert len(kitchen.ledger.thread(OWNER, str(run.chat_id))) == 2
+    assert kitchen.library.check() == []
