@@ -37,6 +37,7 @@ from agentkit.options import Moment
 T = TypeVar("T")
 Hear = Callable[[Recorded], None]
 log = logging.getLogger(__name__)
+_ENDS = (RunFinished, RunFailed, RunStopped)
 _KEPT = 100  # ended runs that a page may still ask for
 
 
@@ -80,7 +81,7 @@ class Run(Generic[T]):
         self.answer_s: float | None = None
         """Seconds that a question waits for the person; None for as long as it takes."""
         self._stop = StopSignal()
-        self._left = False
+        self._left, self._has_told_end = False, False
         self.flush: Callable[[], None] = lambda: None
         """Stores now what has happened and waits to be stored; raises StoreError."""
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -221,6 +222,7 @@ class Run(Generic[T]):
                 return
             for hear in hearing:
                 hear(recorded)
+            self._has_told_end = within is self and isinstance(event, _ENDS)
 
         return listener
 
@@ -241,7 +243,8 @@ class Run(Generic[T]):
             except BaseException as error:  # noqa: BLE001
                 # The caller gets it from result(); a thread must not lose it.
                 self._error = error
-                _emit_end(error)
+                if not self._has_told_end:  # else somebody else could not hear of it
+                    _emit_end(error)
 
     @contextmanager
     def _around(self, hearing: Sequence[Hear]) -> Iterator[None]:
