@@ -107,7 +107,8 @@ class Method:
         return {name: TypeAdapter(_wired(hint)) for name, hint in self._hints.items()}
 
     def _dumped(self, name: str, value: Any) -> Any:
-        value = list(value) if get_origin(self._hints[name]) is Iterable else value
+        if get_origin(self._hints[name]) is Iterable:
+            value = list(value)
         return _json(self._adapters[name], _absolute(value))
 
 

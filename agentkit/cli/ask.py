@@ -466,7 +466,9 @@ def _find_words_before(text: str, at: int) -> str:
 
 def _describe_thinking(thinking: Thinking) -> str:
     """What stands for the thinking, which may be far longer than the answer; `--json` has it."""
-    duration = "" if thinking.seconds is None else f" for {thinking.seconds:.1f} s"
+    duration = ""
+    if thinking.seconds is not None:
+        duration = f" for {thinking.seconds:.1f} s"
     about = "about " if thinking.estimated else ""
     return f"Thought{duration} ({about}{thinking.tokens:,} tokens)."
 

@@ -130,7 +130,8 @@ def _measure_set(
         chosen = library.questions.named(owner, set_name)
         asked = choose_collection(workspace, collection or chosen.collection or None)
         options = library.options(owner, asked)
-        options = dataclasses.replace(options, mode=mode) if mode else options
+        if mode:
+            options = dataclasses.replace(options, mode=mode)
         if options.mode != "lexical":
             workspace.warm()  # the times are those of questions, not of loading the model
         history = library.questions.history(owner, chosen.id)

@@ -171,6 +171,8 @@ class Bar:
 
 
 def _describe_size(done: DocumentDone) -> str:
-    same = f"same content as {done.same_as}; " if done.same_as else ""
+    same = ""
+    if done.same_as:
+        same = f"same content as {done.same_as}; "
     sizes = f"{count(done.chunks, 'chunk')}, {count(done.tokens, 'token')}"
     return f"{same}{sizes}, {done.seconds:.1f} s"

@@ -190,7 +190,9 @@ def forget(database: Database, scope: str) -> None:
 def forget_runs(database: Database, chat_id: str, run_ids: Collection[str]) -> None:
     """Remove what requests of these runs of a chat alone had, within a transaction."""
     chat_runs = database.rows("select id from runs where chat_id = ? limit 1", [chat_id])
-    sent = _read_lists(database, chat_runs[0]["id"]) if chat_runs else {}
+    sent = {}
+    if chat_runs:
+        sent = _read_lists(database, chat_runs[0]["id"])
     kept = [place for place in sent if place[0] not in run_ids]
     lists: dict[Place, list[str]] = {_NO_BASE: []}
     needed: set[str] = set()

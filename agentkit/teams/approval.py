@@ -176,7 +176,9 @@ def describe_rejection(what: str, decision: Decision) -> str:
     if decision.waited_s is not None:
         within = f"no answer within {decision.waited_s:g} seconds"
         return f"{what} was not run: it needs the user's approval, and there was {within}."
-    because = f"They say: {decision.reason}" if decision.reason else "They gave no reason."
+    because = "They gave no reason."
+    if decision.reason:
+        because = f"They say: {decision.reason}"
     return f"The user rejected {what}; it was not run. {because}"
 
 

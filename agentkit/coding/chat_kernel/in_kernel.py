@@ -161,7 +161,9 @@ def make_table(thing: object, limits: dict[str, int]) -> dict[str, object] | Non
     pandas: Any = sys.modules.get("pandas")
     if pandas is None or not isinstance(thing, pandas.DataFrame | pandas.Series):
         return None
-    frame: Any = thing if isinstance(thing, pandas.DataFrame) else thing.to_frame()
+    frame: Any = thing
+    if not isinstance(thing, pandas.DataFrame):
+        frame = thing.to_frame()
     part = frame.iloc[: limits["rows"], : limits["columns"]]
     names = [_write_name(name, limits["cell"]) for name in part.columns]
     columns = [part.iloc[:, at] for at in range(part.shape[1])]

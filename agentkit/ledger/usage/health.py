@@ -114,7 +114,9 @@ def _documents(calls: CallFilter, stale_before: datetime) -> tuple[str, list[Any
             left join used u on u.document_id = d.id
             where c.owner = ? and not c.hidden and d.status = 'indexed' and {within}
             window same as (partition by d.sha256))"""
-    chosen: object = list(calls.collections) if calls.collections else True
+    chosen: object = True
+    if calls.collections:
+        chosen = list(calls.collections)
     return sql, [*values, stale_before, calls.owner, chosen]
 
 

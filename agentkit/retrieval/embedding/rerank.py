@@ -205,7 +205,9 @@ class ServerReranker:
     def _ask(self, body: Mapping[str, object]) -> Any:
         import httpx2
 
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        headers = {}
+        if self._key:
+            headers = {"Authorization": f"Bearer {self._key}"}
         try:
             with connections.line(self._url, connect_s=CONNECT_S, silence_s=SILENCE_S) as line:
                 answer = line.http.post(self._url, json=body, headers=headers)
@@ -228,7 +230,8 @@ class ServerReranker:
 
     def _translate_status(self, answer: httpx2.Response) -> ModelError:
         said = " ".join(answer.text.split())[:200]
-        said = said.replace(self._key, "***") if len(self._key) >= 4 else said
+        if len(self._key) >= 4:
+            said = said.replace(self._key, "***")
         status = f"{answer.status_code}: {said}" if said else str(answer.status_code)
         if answer.status_code in (401, 403):
             return ModelAuthFailed(
@@ -251,7 +254,9 @@ class ServerReranker:
         """One score for each text, from `results` with `index` and `relevance_score` (or
         `score`).
         """
-        results = reply.get("results") if isinstance(reply, dict) else reply
+        results = reply
+        if isinstance(reply, dict):
+            results = reply.get("results")
         scores: dict[int, float] = {}
         try:
             for one in results or ():

@@ -146,7 +146,9 @@ class Search:
         sources: list[Candidates] = []
         for name, same in group(parts, lambda part: part.version.embedder).items():
             try:
-                embedder = None if options.mode == "lexical" else self._find_embedder(same)
+                embedder = None
+                if options.mode != "lexical":
+                    embedder = self._find_embedder(same)
                 sources.append(Candidates(same, self._timings, query, embedder))
             # These may pass; what is set up wrongly does not.
             except (ModelUnreachable, RateLimited) as error:

@@ -155,7 +155,8 @@ def _find_proxy(parts: SplitResult, settings: Settings) -> str:
     host = parts.netloc.rpartition("@")[2]
     if not proxy or urllib.request.proxy_bypass(host):
         return ""
-    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    if "://" not in proxy:
+        proxy = f"http://{proxy}"
     shown = without_login(proxy)
     if not settings.allow_private_urls:
         raise FetchFailed(

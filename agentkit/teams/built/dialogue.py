@@ -139,7 +139,9 @@ def build_parser(fields: Sequence[ReplyField], form: str) -> ParserBase:
 def list_names(fields: Sequence[ReplyField], where: str) -> Any:
     """The fields that go there: one by itself as its value, none as False."""
     names = [one.name for one in fields if getattr(one, where)]
-    return names[0] if len(names) == 1 and where == "heard" else names or False
+    if len(names) == 1 and where == "heard":
+        return names[0]
+    return names or False
 
 
 def to_schema(field: ReplyField) -> dict[str, Any]:

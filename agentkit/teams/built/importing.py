@@ -432,7 +432,9 @@ class _Reader:
 
     def _find_group(self, manager: _Made, starts: str) -> dict[str, Any]:
         node = manager.nodes.get("groupchat") or manager.nodes.get("agents")
-        chat = self._made.get(node.id) if isinstance(node, ast.Name) else None
+        chat = None
+        if isinstance(node, ast.Name):
+            chat = self._made.get(node.id)
         if chat is None:
             raise ConfigError("The group of the script's GroupChatManager was not found.")
         listed = chat.nodes.get("agents")
@@ -451,8 +453,12 @@ class _Reader:
             words = {word.arg: word.value for word in node.keywords if word.arg}
             recipient = words.get("recipient") or next(iter(node.args), None)
             sender = node.func.value if isinstance(node.func, ast.Attribute) else None
-            turns = self._evaluate(words["max_turns"]) if "max_turns" in words else None
-            most = {"max_turns": min(turns, 200)} if isinstance(turns, int) and turns > 0 else {}
+            turns = None
+            if "max_turns" in words:
+                turns = self._evaluate(words["max_turns"])
+            most = {}
+            if isinstance(turns, int) and turns > 0:
+                most = {"max_turns": min(turns, 200)}
             return _name_of(sender), _name_of(recipient), most
         return "", "", {}
 

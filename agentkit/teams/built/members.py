@@ -132,7 +132,9 @@ class Members:
 
     def model(self, choice: ModelChoice) -> Model:
         """The model that speaks for an agent; raises NotFound for one that is not connected."""
-        return self._task.model_of(choice.model) if choice.model else self._task.model
+        if choice.model:
+            return self._task.model_of(choice.model)
+        return self._task.model
 
     def llm_config(self, choice: ModelChoice) -> dict[str, Any]:
         """For the model that speaks for an agent; raises NotFound for one that is not connected."""

@@ -312,9 +312,13 @@ class _Script:
     def _play_stage(self, stage: Stage, number: int) -> Iterator[str]:
         yield f"\n# {' '.join(stage.name.split())}"
         yield f"parser_{number} = {_write_parser(stage)}"
-        speakers = self._list(stage.speakers) if stage.speakers else "everybody"
+        speakers = "everybody"
+        if stage.speakers:
+            speakers = self._list(stage.speakers)
         yield f"speakers = {speakers}"
-        opening = f", Msg({HOST!r}, {stage.opening!r}, 'assistant')" if stage.opening else ""
+        opening = ""
+        if stage.opening:
+            opening = f", Msg({HOST!r}, {stage.opening!r}, 'assistant')"
         yield f"with msghub(speakers{opening}):"
         if stage.kind == "vote":
             yield "    votes = {}"
@@ -336,7 +340,9 @@ class _Script:
 
 def _write_method(flow: Group) -> str:
     method = repr(flow.speaker_selection_method)
-    return f"choose_speaker({method}, True)" if flow.reads_results else method
+    if flow.reads_results:
+        return f"choose_speaker({method}, True)"
+    return method
 
 
 def _begin(starts: str, answers: str, max_turns: int | None) -> Iterator[str]:

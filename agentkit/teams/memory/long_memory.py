@@ -69,7 +69,9 @@ def _recall(task: Task, turns: list[Message]) -> list[Message]:
     if not task.model.is_language_model:
         return turns[-_NEWEST:]
     covered, summary, rests = _find_summary(task, len(turns))
-    shown = [turns[0], summary, *turns[covered:]] if summary else turns
+    shown = turns
+    if summary:
+        shown = [turns[0], summary, *turns[covered:]]
     made = _shorten(task, shown, _strategies()[rests:])
     told = set(map(id, made))
     back = [turns[place] for place in sorted(task.whole) if id(turns[place]) not in told]

@@ -56,7 +56,9 @@ def current_chat() -> Chat | None:
     there.
     """
     chat_id = st.query_params.get("chat")
-    return state.workspace().ledger.chat(state.owner(), chat_id) if chat_id else None
+    if chat_id:
+        return state.workspace().ledger.chat(state.owner(), chat_id)
+    return None
 
 
 def live_run(chat: Chat) -> Run[Any] | None:
@@ -121,7 +123,9 @@ def _read_thread(chat: Chat, run: Run[Any] | None) -> list[StoredMessage]:
     asks = next(_messages(run), None) if run else None
     if asks is None:
         return ledger.thread(owner, chat.id)
-    return ledger.thread(owner, chat.id, asks.parent_id) if asks.parent_id else []
+    if asks.parent_id:
+        return ledger.thread(owner, chat.id, asks.parent_id)
+    return []
 
 
 def _find_team(chat: Chat, run: Run[Any]) -> Team:
@@ -178,7 +182,9 @@ def speak(chat: Chat | None, run: Run[Any] | None) -> None:
     """Tell a screen reader what goes on in the chat, and the answer once it is there."""
     request = run.waiting_for if run else None
     doing = "Answering" if run else ""
-    state_now = f"{wording.DOING['asks']}: {requests.in_plain(request)}" if request else doing
+    state_now = doing
+    if request:
+        state_now = f"{wording.DOING['asks']}: {requests.in_plain(request)}"
     chat_id = chat.id if chat else ""
     components.spoken(
         chat_id, state_now, "The answer has ended.", begun=composer.has_begun(chat_id)
@@ -275,7 +281,9 @@ def _draw_status(turn: Turn) -> None:
             kept = _KEPT if written else "Nothing had been written yet."
             st.caption(f":material/stop_circle: Stopped. {kept}")
         case "failed" if turn.answer:
-            what = f"The answer broke off. {_KEPT}" if written else "No answer."
+            what = "No answer."
+            if written:
+                what = f"The answer broke off. {_KEPT}"
             why = markdown.literal(wording.without_names(turn.answer.extra.get("error", "")))
             st.error(f"{what} {why}", icon=":material/error:")
             if turn.answer.extra.get("error_type") in _SETTINGS_HELP:
@@ -287,9 +295,9 @@ def _draw_status(turn: Turn) -> None:
         case "interrupted" if error := runs.find_error(turn.run_id, state.owner()):
             st.error(markdown.literal(f"No answer. {error}"), icon=":material/error:")
         case "interrupted":
-            when = (
-                f"in the middle of this answer. {_KEPT}" if written else "before this was answered."
-            )
+            when = "before this was answered."
+            if written:
+                when = f"in the middle of this answer. {_KEPT}"
             st.warning(f"The app was closed {when}", icon=":material/warning:")
 
 
@@ -362,7 +370,9 @@ def _note(stored: Any) -> tuple[str, str]:
 def _ended(extra: Mapping[str, Any]) -> str:
     """Why the agents' chat ended; older versions stored it in words."""
     end = end_from_json(extra.get("end"))
-    return wording.ended(end) if end else str(extra.get("ended") or "")
+    if end:
+        return wording.ended(end)
+    return str(extra.get("ended") or "")
 
 
 def _draw_no_evidence(turn: Turn) -> None:
@@ -401,7 +411,9 @@ def _searched(turn: Turn) -> str:
     """The name that the collection which the question was asked of has now; empty when it is gone,
     or not known.
     """
-    wanted = turn.question.extra.get("collection_id") if turn.question else None
+    wanted = None
+    if turn.question:
+        wanted = turn.question.extra.get("collection_id")
     known = state.workspace().library.collections(state.owner())
     return next((one.name for one in known if one.id == wanted), "")
 

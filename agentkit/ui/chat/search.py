@@ -75,7 +75,9 @@ def find(words: str) -> dict[str, object]:
 def find_in(chat_id: str, words: str) -> dict[str, object]:
     """The same in one chat alone."""
     messages = state.workspace().ledger.find_messages(state.owner(), words, chat_id, _MESSAGES)
-    told = _describe(words, len(messages), 0) if words.strip() else ""
+    told = ""
+    if words.strip():
+        told = _describe(words, len(messages), 0)
     return _pack({"Messages": list(map(_to_message, messages))}, told)
 
 

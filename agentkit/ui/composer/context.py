@@ -184,7 +184,8 @@ def _bring_back(chat_id: str, covered: Sequence[StoredMessage]) -> None:
     chosen, ids = set(st.session_state["whole-choice"]), []
     follows = False
     for said in covered:
-        follows = said.id in chosen if said.role == "user" else follows
+        if said.role == "user":
+            follows = said.id in chosen
         if follows:
             ids.append(said.id)
     kept.put(chat_id, "whole", ids or None)

@@ -183,7 +183,9 @@ def _draw_ways_out(run: Run[Any], request: HumanInputRequested) -> None:
 
 def _draw_deadline(request: HumanInputRequested, until: float) -> None:
     moment = datetime.fromtimestamp(until, UTC).replace(tzinfo=None)
-    then = "it is rejected" if request.draft else _THEN[request.moment]
+    then = "it is rejected"
+    if not request.draft:
+        then = _THEN[request.moment]
     if request.language == PLAN:
         then = "nothing of it is run"
     st.caption(f":material/hourglass_top: Waits until {times.clock(moment)}; then {then}.")

@@ -272,11 +272,11 @@ def _tag(collection: Collection, chosen: Documents) -> None:
             accept_new_options=True,
             placeholder="Choose tags, or type new ones",
         )
-        remove = (
-            st.multiselect("Remove", there, key="tags-to-remove", placeholder="Choose tags")
-            if there
-            else []
-        )
+        remove = []
+        if there:
+            remove = st.multiselect(
+                "Remove", there, key="tags-to-remove", placeholder="Choose tags"
+            )
         saved = st.form_submit_button("Save", type="primary", key="save-tags")
     if saved:
         try:

@@ -70,7 +70,9 @@ def draw_found(
         st.caption(_overlap(*found))
     lists = st.columns(2, gap="large") if len(columns) == 2 else [st.container()]
     pages = ceil(longest / PER_PAGE)
-    first = (st.pagination(pages, key="hits-page") - 1) * PER_PAGE if pages > 1 else 0
+    first = 0
+    if pages > 1:
+        first = (st.pagination(pages, key="hits-page") - 1) * PER_PAGE
     for one in found:
         others = next((other.hits for other in found if other is not one), None)
         with lists["AB".index(one.side.letter)]:
@@ -124,7 +126,9 @@ def _advice(found: Found, scope: Scope) -> str:
 
 def _draw_hit(marking: Marking, side: Side, hit: Hit, others: Sequence[Hit] | None) -> None:
     with st.container(border=True, gap="xsmall", key=f"hit-{side.letter}-{hit.rank}"):
-        moved = f" {_moved(shift(hit, others))}" if others is not None else ""
+        moved = ""
+        if others is not None:
+            moved = f" {_moved(shift(hit, others))}"
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(
                 f"**{hit.rank}** · **{markdown.literal(describe_source(replace(hit, heading='')))}"
@@ -245,7 +249,9 @@ def _moved(ranks: int | None) -> str:
         return ":primary-badge[new]"
     if not ranks:
         return ":gray-badge[same rank]"
-    return f":primary-badge[▲ {ranks:,}]" if ranks > 0 else f":gray-badge[▼ {-ranks:,}]"
+    if ranks > 0:
+        return f":primary-badge[▲ {ranks:,}]"
+    return f":gray-badge[▼ {-ranks:,}]"
 
 
 # Words of the query
@@ -270,11 +276,15 @@ def _spans(match: re.Match[str], wanted: set[str], pairs: set[str]) -> list[tupl
             for n, character in enumerate(word)
             if not pairs.isdisjoint((character, word[n : n + 2], word[max(0, n - 1) : n + 1]))
         ]
-    return [match.span()] if wanted.intersection(stems(word) or words(word)) else []
+    if wanted.intersection(stems(word) or words(word)):
+        return [match.span()]
+    return []
 
 
 def _pairs(word: str) -> list[str]:
-    return [word[n : n + 2] for n in range(len(word) - 1)] if len(word) > 1 else [word]
+    if len(word) > 1:
+        return [word[n : n + 2] for n in range(len(word) - 1)]
+    return [word]
 
 
 def _parts(text: str, spans: Sequence[tuple[int, int]]) -> list[Part]:

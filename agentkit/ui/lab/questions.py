@@ -140,7 +140,9 @@ def draw_editor(collection: Collection, chosen: QuestionSet) -> None:
             _draw_exports(chosen, questions)
     if questions and (unknown := unknown_documents(library, owner, collection.name, questions)):
         some = ", ".join(markdown.literal(name) for name in unknown[:_NAMED])
-        more = f" and {figures.count(len(unknown) - _NAMED)} more" if len(unknown) > _NAMED else ""
+        more = ""
+        if len(unknown) > _NAMED:
+            more = f" and {figures.count(len(unknown) - _NAMED)} more"
         st.warning(
             f"{figures.count(len(unknown), 'expected document')} not in"
             f" {markdown.literal(collection.name)}: {some}{more}. They count as not found; correct"

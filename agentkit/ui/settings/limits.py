@@ -170,7 +170,9 @@ def _change(name: str, limit: Limit) -> None:
     if not (saved or reset):
         return
     try:
-        chosen = None if reset else entered(text, limit, may_be_empty=default is None)
+        chosen = None
+        if not reset:
+            chosen = entered(text, limit, may_be_empty=default is None)
         state.workspace().adopt(choose(settings, name, chosen))
     except ValueError as problem:
         st.error(markdown.literal(str(problem)), icon=":material/error:")

@@ -86,7 +86,9 @@ def _read(name: str, values: Sequence[str]) -> object:
     if name == "part":
         return text
     if name in ("first", "last"):
-        page = int(text[:9]) if text.isascii() and text.isdecimal() else 0
+        page = 0
+        if text.isascii() and text.isdecimal():
+            page = int(text[:9])
         return page or None
     try:
         return date.fromisoformat(text).isoformat()

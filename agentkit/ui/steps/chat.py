@@ -229,7 +229,8 @@ def _said(request: HumanInputRequested, answer: str) -> str:
     decided = wording.of_option(choice)
     if request.draft:
         decided = wording.DECIDED.get(choice, choice)
-        rest = "" if choice == "edit" else rest
+        if choice == "edit":
+            rest = ""
     return f"{decided}: {rest}" if rest else decided
 
 

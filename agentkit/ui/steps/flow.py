@@ -156,7 +156,9 @@ def picture(flow: Flow, members: Sequence[str], *, dark: bool) -> str:
     names = dict.fromkeys(name for pair in flow.arrows for name in pair)
 
     def node(name: str) -> str:
-        colour = colours[voices.find_colour(name, members)] if name != _PERSON else ink
+        colour = ink
+        if name != _PERSON:
+            colour = colours[voices.find_colour(name, members)]
         return f'{_quote(name)} [label={_quote(wording.called(name))}, color="{colour}"];'
 
     edges = [

@@ -154,7 +154,9 @@ def _sources(events: Iterable[Event]) -> dict[int, dict[str, Any]]:
         known = {_span(hit): hit for hits in searches for hit in hits}
         found = [(n, known[span]) for n, span in numbered.items() if span in known]
     else:
-        found = list(enumerate(searches[0], start=1)) if len(searches) == 1 else []
+        found = []
+        if len(searches) == 1:
+            found = list(enumerate(searches[0], start=1))
     return {n: {**hit, "marker": n} for n, hit in found}
 
 

@@ -227,7 +227,9 @@ def thought(thinking: Thinking) -> str:
     """How long a model thought, and how much."""
     about = "about " if thinking.estimated else ""
     tokens = f"{about}{figures.count(thinking.tokens, 'token')}"
-    how_long = "" if thinking.seconds is None else f" for {figures.seconds(thinking.seconds)}"
+    how_long = ""
+    if thinking.seconds is not None:
+        how_long = f" for {figures.seconds(thinking.seconds)}"
     return f"Thought{how_long} · {tokens}"
 
 
