@@ -33,6 +33,12 @@ EXACT = 2**53
 """From here on JavaScript does not know whole numbers exactly."""
 MISSING = ("NaT", "<NA>")
 """How values that are missing say so."""
+_UNITS: dict[Any, str] = {
+    str: "characters",
+    (bytes, bytearray): "bytes",
+    (list, tuple, dict, set, frozenset): "items",
+}
+"""What the length of a value counts, by its class."""
 
 
 def main() -> None:
@@ -238,11 +244,9 @@ def describe_size(value: object) -> str:
     shape = getattr(value, "shape", None)
     if isinstance(shape, tuple):
         return " × ".join(f"{length:,}" for length in shape if isinstance(length, int))
-    if isinstance(value, str | bytes | bytearray):
-        unit = "characters" if isinstance(value, str) else "bytes"
-        return f"{len(value):,} {unit}"
-    if isinstance(value, list | tuple | dict | set | frozenset):
-        return f"{len(value):,} items"
+    for kinds, unit in _UNITS.items():
+        if isinstance(value, kinds):
+            return f"{len(value):,} {unit}"
     return ""
 
 

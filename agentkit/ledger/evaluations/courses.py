@@ -83,10 +83,15 @@ def find_courses(
 def _find(made: Sequence[Evaluation], team_id: str, model_id: str) -> TeamCourse:
     """Of evaluations of one team on one set and collection, newest first."""
     wanted = (team_id, model_id)
-    places = [n for n, one in enumerate(made) if (one.began.team_id, one.began.model_id) == wanted]
-    if not places:
+    first: Evaluation | None = None
+    before: Evaluation | None = None
+    for one in made:
+        is_wanted = (one.began.team_id, one.began.model_id) == wanted
+        if first is None and is_wanted:
+            first = one
+        elif first is not None and not is_wanted:
+            before = one
+            break
+    if first is None:
         return TeamCourse(team_id, model_id, None, made[0])
-    first = places[0]
-    earlier = [n for n in range(first, len(made)) if n not in places]
-    before = made[earlier[0]] if earlier else None
-    return TeamCourse(team_id, model_id, made[first], before)
+    return TeamCourse(team_id, model_id, first, before)

@@ -156,9 +156,10 @@ def group_by_topic(
     """
     groups: list[list[int]] = []
     for at in range(len(questions)):
-        near = [group for group in groups if nearness[at][group[0]] >= least]
-        if near:
-            near[0].append(at)
+        for group in groups:
+            if nearness[at][group[0]] >= least:
+                group.append(at)
+                break
         else:
             groups.append([at])
     groups.sort(key=len, reverse=True)

@@ -254,16 +254,7 @@ class ServerReranker:
         """One score for each text, from `results` with `index` and `relevance_score` (or
         `score`).
         """
-        results = reply
-        if isinstance(reply, dict):
-            results = reply.get("results")
-        scores: dict[int, float] = {}
-        try:
-            for one in results or ():
-                value = float(one["relevance_score"] if "relevance_score" in one else one["score"])
-                scores[int(one["index"])] = value
-        except (TypeError, KeyError, ValueError) as error:
-            raise self._refuse_reply("answered in a form that is not known") from error
+        scores = self._read_scores(reply)
         if set(scores) != set(range(count)):
             raise self._refuse_reply(f"gave {len(scores):,} scores for {count:,} passages")
         if not all(map(math.isfinite, scores.values())):
@@ -272,6 +263,20 @@ class ServerReranker:
         if all(0 <= score <= 1 for score in in_order):
             return in_order
         return list(map(_sigmoid, in_order))
+
+    def _read_scores(self, reply: Any) -> dict[int, float]:
+        """The scores by the place of the passage, in either form that servers give them."""
+        results = reply
+        if isinstance(reply, dict):
+            results = reply.get("results")
+        scores: dict[int, float] = {}
+        try:
+            for one in results or ():
+                key = "relevance_score" if "relevance_score" in one else "score"
+                scores[int(one["index"])] = float(one[key])
+        except (TypeError, KeyError, ValueError) as error:
+            raise self._refuse_reply("answered in a form that is not known") from error
+        return scores
 
     def _refuse_reply(self, what: str) -> BadModelReply:
         return BadModelReply(

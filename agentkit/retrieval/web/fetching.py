@@ -257,6 +257,7 @@ def _choose_extension(path: PurePosixPath, media_type: str) -> str:
     if not path.name:
         return extension or ".html"
     named = path.suffix.lower()
-    if extension == ".html" and named not in (".html", ".htm"):
-        return extension
-    return "" if named in SUPPORTED else extension
+    is_unnamed_page = extension == ".html" and named not in (".html", ".htm")
+    if named in SUPPORTED and not is_unnamed_page:
+        return ""
+    return extension

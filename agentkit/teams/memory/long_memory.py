@@ -123,10 +123,9 @@ def _find_summary(task: Task, turns: int) -> tuple[int, Message | None, bool]:
     from agentkit.conversation.compression.shape import marked
 
     told = [(count, event) for count, event in task.shortened() if event.agent == NOTES]
-    written = [
-        (count, event.ok) for count, event in told if event.strategy == _strategies()[0].name
-    ]
-    rests = any(not ok and not grown(count, turns) for count, ok in written)
+    first = _strategies()[0].name
+    failed = [count for count, event in told if event.strategy == first and not event.ok]
+    rests = not all(grown(count, turns) for count in failed)
     for count, event in told:
         if event.ok and event.summary:
             covered = count_covered(count, event)

@@ -72,8 +72,10 @@ def seat(name: str, village: Village) -> str:
 
 def _find_partner(name: str, village: Village) -> str:
     """The other werewolf; empty when there is none."""
-    wolves = [one for one, role in village.roles.items() if role == "werewolf" and one != name]
-    return wolves[0] if wolves else ""
+    for one, role in village.roles.items():
+        if role == "werewolf" and one != name:
+            return one
+    return ""
 
 
 def night(village: Village) -> str:

@@ -202,9 +202,12 @@ def _show_more(chat_id: str) -> None:
 
 
 def _draw_stored(turn: Turn, rows: actions.Rows, again: Question | None, *, is_last: bool) -> None:
-    took = rows.took.get(turn.answer.id if turn.answer else "", stored.NOTHING)
-    marker = source.opened(turn.answer.id) if turn.answer else None
-    cited = find_first(turn.citations, lambda citation: citation["marker"] == marker)
+    answered = turn.answer
+    took, cited = stored.NOTHING, None
+    if answered:
+        took = rows.took.get(answered.id, stored.NOTHING)
+        marker = source.opened(answered.id)
+        cited = find_first(turn.citations, lambda citation: citation["marker"] == marker)
 
     def answer() -> None:
         _draw_unread(turn)
@@ -218,23 +221,26 @@ def _draw_stored(turn: Turn, rows: actions.Rows, again: Question | None, *, is_l
         cells.draw_again(turn.question, ran)
         _draw_result(turn)
         actions.draw_row(turn, rows, is_last=is_last)
-        if again and budgets.is_stopped(turn):
-            budgets.draw_raising(rows.chat.id, turn, again)
-        if (
-            again
-            and not cells.describe_again(turn.question)
-            and (turn.status != "complete" or turn.cut)
-        ):
-            _draw_again(again, turn)
+        if again:
+            _draw_ways_on(turn, rows, again)
 
     with (
         st.container()
     ):  # as a live turn has it, whose place it takes: else the text goes for a frame
         draw.draw_turn(turn, answer)
-    if turn.answer and cited:  # after its answer also for the keyboard; the style puts it beside it
-        nth = source.occurrence(turn.answer.id)
+    if answered and cited:  # after its answer also for the keyboard; the style puts it beside it
+        nth = source.occurrence(answered.id)
         doubted = doubts.of_marker(turn.checks, cited["marker"], nth)
-        source.draw_source(turn.answer.id, cited, turn.answer.content, doubted)
+        source.draw_source(answered.id, cited, answered.content, doubted)
+
+
+def _draw_ways_on(turn: Turn, rows: actions.Rows, again: Question) -> None:
+    """How an answer that is not whole is gone on with."""
+    if budgets.is_stopped(turn):
+        budgets.draw_raising(rows.chat.id, turn, again)
+    is_whole = turn.status == "complete" and not turn.cut
+    if not is_whole and not cells.describe_again(turn.question):
+        _draw_again(again, turn)
 
 
 def _draw_unread(turn: Turn) -> None:
@@ -475,7 +481,9 @@ def _can_go_on(chosen: Question, turn: Turn) -> bool:
     if turn.question is None:
         return False
     asked = state.find_team(Question.asked_by(turn.question, chosen.team_id).team_id)
-    if asked is None:
+    if asked is None or not asked.goes_on:
         return False
-    written = bool(turn.answer and turn.answer.content) or bool(turn.inner)
-    return written and asked.goes_on and state.workspace().model(chosen.model_id).is_language_model
+    is_begun = bool(turn.answer and turn.answer.content)
+    if not is_begun and not turn.inner:
+        return False
+    return state.workspace().model(chosen.model_id).is_language_model

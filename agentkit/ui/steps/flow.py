@@ -58,7 +58,8 @@ class Flow:
     def speakers(self) -> set[str]:
         """Who said something with a model of their own, and not only chose who speaks."""
         said = {sender for (sender, _), arrow in self.arrows.items() if not arrow.is_choice}
-        return {agent for agent, spent in self.spent.items() if agent in said and spent.answered}
+        answered = {agent for agent, spent in self.spent.items() if spent.answered}
+        return said & answered
 
     def _reply(self, event: ModelReplied) -> None:
         took = _of(event)
