@@ -215,10 +215,14 @@ class Run(Generic[T]):
 
         def listener(event: Event) -> None:
             within = _current.get()
-            if self.kept and within and within.kept and within not in (self, around):
+            is_anothers = within is not None and within.kept and within not in (self, around)
+            if self.kept and is_anothers:
                 return
             recorded = self._record(event)
-            if self._left or self._ended:  # a function that was left behind may still tell things
+            was_left = (
+                self._left or self._ended
+            )  # a function that was left behind may still tell things
+            if was_left:
                 return
             for hear in hearing:
                 hear(recorded)
@@ -371,12 +375,16 @@ def find_failure(run_id: str, owner: str) -> BaseException | None:
 def live(owner: str, *, kind: str | None = None, chat_id: str | None = None) -> list[Run[Any]]:
     """The owner's runs that go on, oldest first, optionally of one kind or chat."""
     with _registry_lock:
-        runs = [run for run in _registry.values() if run.owner == owner and not run.ended]
-    return [
-        run
-        for run in runs
-        if (kind is None or run.kind == kind) and (chat_id is None or run.chat_id == chat_id)
-    ]
+        known = list(_registry.values())
+    return [run for run in known if _is_live(run, owner, kind, chat_id)]
+
+
+def _is_live(run: Run[Any], owner: str, kind: str | None, chat_id: str | None) -> bool:
+    if run.ended or run.owner != owner:
+        return False
+    if kind is not None and run.kind != kind:
+        return False
+    return chat_id is None or run.chat_id == chat_id
 
 
 def current() -> Run[Any] | None:

@@ -323,7 +323,8 @@ class Ledger:
         """
         chat = self.chat(owner, chat_id)
         sql = "select id, parent_id from messages where chat_id = ?"
-        before = {row["id"]: row["parent_id"] for row in self.database.rows(sql, [chat_id])}
+        rows = self.database.rows(sql, [chat_id])
+        before = {row["id"]: row["parent_id"] for row in rows}
         if head_id and head_id not in before:
             raise NotFound(
                 f"There is no message {head_id!r} in chat {chat_id!r}; open the chat again to see"
@@ -334,8 +335,8 @@ class Ledger:
         while at is not None and at in before:
             branch.append(at)
             at = before.pop(at)
-        read = self._messages(list_missing(branch, known))
-        return [known.get(one) or read[one] for one in reversed(branch)]
+        read = {**known, **self._messages(list_missing(branch, known))}
+        return [read[one] for one in reversed(branch)]
 
     def _messages(self, ids: Sequence[str]) -> dict[str, StoredMessage]:
         if not ids:

@@ -46,7 +46,9 @@ class Tree:
 
     def below(self, message_id: str) -> list[Node]:
         """A message, if it is there, and all that follow it on any branch."""
-        found = [self.nodes[message_id]] if message_id in self.nodes else []
+        found = []
+        if message_id in self.nodes:
+            found = [self.nodes[message_id]]
         for node in found:  # grows meanwhile
             found += self._after.get(node.id, ())
         return found

@@ -102,7 +102,8 @@ def _draw_transcript(run_id: str, team_id: str, level: Level) -> None:
     members = _find_members(team_id)
     draw_flow(flow, run_id, members)
     so_far = stepping.choose_steps(run_id)
-    made = made if so_far is None else so_far
+    if so_far is not None:
+        made = so_far
     draw_transcript(made, View(run_id, level, members))
 
 
