@@ -13,7 +13,6 @@ from agentkit.errors import AgentkitError
 from agentkit.ledger.evaluations import results
 from agentkit.ledger.evaluations.courses import TeamCourse, find_courses
 from agentkit.ledger.evaluations.results import Evaluation
-from agentkit.retrieval.evaluation.measuring import measure
 from agentkit.retrieval.store.courses import Course
 from agentkit.retrieval.store.questions import Measurement
 from agentkit.runs import Run
@@ -52,6 +51,8 @@ class Measuring(TeamRuns):
         )
 
     def _measure(self, owner: str, course: Course) -> Measurement:
+        from agentkit.retrieval.evaluation.measuring import measure  # a search does without
+
         usual = self.library.options(owner, course.collection)
         return measure(self.library, owner, course.set_id, course.collection, usual)
 
