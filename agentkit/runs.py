@@ -29,6 +29,7 @@ from agentkit.events import (
     RunFinished,
     RunStarted,
     RunStopped,
+    WantedCall,
 )
 from agentkit.ledger import Keeper, LedgerWriter, RunKey
 from agentkit.messages import new_id
@@ -425,6 +426,7 @@ def ask_human(
     to: str = "",
     moment: Moment = "",
     tool: str = "",
+    wants: WantedCall | None = None,
 ) -> str:
     """Wait for a person's answer to the current run; `options` and what follows it as in
     HumanInputRequested.
@@ -439,7 +441,7 @@ def ask_human(
     if (recording := run.recording) and (known := recording.take_answer(agent, prompt, draft)):
         return _tell_again(*known)
     request = HumanInputRequested(
-        new_id(), agent, prompt, list(options), draft, language, to, moment, tool=tool
+        new_id(), agent, prompt, list(options), draft, language, to, moment, tool=tool, wants=wants
     )
     with run._asking, stopping.current().on_stop(run._wake):
         while not run._answers.empty():  # what woke up a question that nobody waits for any more
