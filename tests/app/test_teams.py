@@ -358,3 +358,15 @@ def test_a_hostile_name_is_drawn_as_it_is(workspace: ScriptableWorkspace) -> Non
     app, _ = open_form(document)
     [chart] = app.get("graphviz_chart")
     assert r"\"]; a -> b [label=\"" in chart.proto.spec
+
+
+def test_a_setting_that_nobody_reads_is_told_and_keeps_nobody_from_saving(
+    workspace: ScriptableWorkspace,
+) -> None:
+    draft = drafts.discussion()
+    draft["agents"][0] |= {"human_input_mode": "ALWAYS"}
+    app, team_id = open_form(draft)
+    app.session_state[f"team-{team_id}-more-agents-0"] = True
+    unfold(app, team_id, 0)
+    assert "Nobody reads this, as they work together now." in texts(app)
+    assert not app.button(key="save-team").disabled

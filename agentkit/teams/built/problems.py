@@ -14,21 +14,20 @@ from agentkit.errors import AgentkitError, ConfigError, WrongArgument
 from agentkit.teams.built.agents import AgentDocument, WrittenFunction
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
-    CitedAnswer,
     Dialogue,
-    FieldTable,
     Group,
     Plan,
     Queue,
     Queued,
     Research,
     RetrieveChat,
-    Single,
     Stage,
     TwoAgents,
     Werewolf,
 )
+from agentkit.teams.built.naming import list_names
 from agentkit.teams.built.offers.catalog import CATALOG
+from agentkit.teams.built.unread import TALKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ def _check_functions(functions: Sequence[WrittenFunction]) -> Iterator[Problem]:
 
 def _find_unknown_names(document: TeamDocument) -> Iterator[Problem]:
     known = {agent.name for agent in document.agents}
-    for place, name in _list_names(document):
+    for place, name in list_names(document):
         yield from _when(
             name not in known, place, f"there is no agent {name!r}; choose one of {_name(known)}"
         )
@@ -184,8 +183,18 @@ def _check_agent(
         )
 
 
+def _check_runners(document: TeamDocument) -> Iterator[Problem]:
+    """Who runs code has no model that could call tools."""
+    text = "it runs code and calls no tools; give them to another agent"
+    for number, agent in enumerate(document.agents, start=1):
+        calls = agent.tools or agent.documents or agent.own_tools
+        yield from _when(agent.code is not None and calls, f"agents[{number}].code", text)
+
+
 def _check_flow(document: TeamDocument) -> Iterator[Problem]:
     flow = document.flow
+    if isinstance(flow, TALKS):
+        yield from _check_runners(document)
     match flow:
         case TwoAgents():
             yield from _check_pair(flow, document)
@@ -343,7 +352,12 @@ def _check_stage(stage: Stage, place: str) -> Iterator[Problem]:
 
 def _has_model(document: TeamDocument, name: str) -> bool:
     """Whether an agent has a model; of one that is not there, that is said elsewhere."""
-    return all(agent.llm is not None for agent in document.agents if agent.name == name)
+    runs = isinstance(document.flow, TALKS)
+    return all(
+        agent.llm is not None and not (runs and agent.code)
+        for agent in document.agents
+        if agent.name == name
+    )
 
 
 def _name(names: Collection[str] | None) -> str:

@@ -11,6 +11,7 @@ from pydantic_core import ErrorDetails
 
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.problems import find_problems
+from agentkit.teams.built.unread import list_unread
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,8 @@ class Checked:
     document: TeamDocument | None
     problems: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """By place, such as `agents[1].name`."""
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """By place, what is said of a setting that nobody reads."""
 
     def within(self, place: str) -> Iterator[tuple[str, str]]:
         """What is wrong at a place and in its parts."""
@@ -49,6 +52,10 @@ _WORDS: Mapping[str, str] = {
     "dict_type": "this must be a JSON object: values by their names",
 }
 """What is said of the errors that a field can have, by their kinds."""
+_UNREAD = {
+    False: "Nobody reads this, as they work together now.",
+    True: "It takes no part, as they work together now.",
+}
 _OF_CODE = "it has letters, digits and _ only, and begins with a letter"
 """What is said of a name that stands in code, or in a reply."""
 
@@ -67,7 +74,8 @@ def check(
         return Checked(None, found)
     for problem in find_problems(document, models, tools):
         found.setdefault(problem.place, []).append(problem.text)
-    return Checked(document, found)
+    unread = {one.place: _UNREAD[one.takes_no_part] for one in list_unread(document)}
+    return Checked(document, found, unread)
 
 
 def _describe(error: ErrorDetails) -> str:

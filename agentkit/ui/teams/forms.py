@@ -293,6 +293,8 @@ def draw_field(field: Field) -> None:
 def _draw_problems(field: Field) -> None:
     for text in field.form.checked.problems.get(field.place, ()):
         st.caption(f":red[:material/error: {markdown.literal(text)}]")
+    if unread := field.form.checked.unread.get(field.place):
+        st.caption(f":material/info: {unread}")
 
 
 def _draw_offer(field: Field, offered: Mapping[str, str]) -> None:
