@@ -129,7 +129,9 @@ def without_keys(values: Mapping[str, Any], keys: Collection[str]) -> dict[str, 
 
 def mappings_in(values: object) -> list[Mapping[str, Any]]:
     """The dicts in a list; what else is in it is left out, and anything but a list has none."""
-    return list(filter(_is_mapping, values)) if isinstance(values, _LIST) else []
+    if isinstance(values, _LIST):
+        return list(filter(_is_mapping, values))
+    return []
 
 
 def _is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
@@ -157,7 +159,9 @@ def text_of(content: object) -> str:
 
 def _text_of_part(part: AnyMessage) -> str:
     kind = part.get("type", "?")
-    return str(part.get("text", "")) if kind == "text" else f"<{kind}>"
+    if kind == "text":
+        return str(part.get("text", ""))
+    return f"<{kind}>"
 
 
 def content_of(message: AnyMessage) -> Any:
@@ -183,7 +187,9 @@ def has_calls(message: object) -> bool:
 
 def field_of(message: object, key: str) -> Any:
     """What a message has by this name; it may be a dict, or an object of a model's client."""
-    return message.get(key) if isinstance(message, _MAPPING) else getattr(message, key, None)
+    if isinstance(message, _MAPPING):
+        return message.get(key)
+    return getattr(message, key, None)
 
 
 def tool_calls_of(message: AnyMessage) -> list[ToolCall]:
@@ -210,7 +216,9 @@ def functions_of(message: AnyMessage) -> list[FunctionCall]:
 
 
 def _as_function(value: object) -> FunctionCall | None:
-    return cast(FunctionCall, value) if isinstance(value, _MAPPING) else None
+    if isinstance(value, _MAPPING):
+        return cast(FunctionCall, value)
+    return None
 
 
 def call_fields(message: object) -> Calls:
@@ -284,7 +292,9 @@ def with_contents(message: Stored, change: Callable[[object], object]) -> Stored
     """The message with other contents of its results; a message without results stays as it is."""
     responses = tool_responses_of(message)
     if not responses:
-        return _with_content(message, change) if is_result(message) else message
+        if is_result(message):
+            return _with_content(message, change)
+        return message
     changed = [_with_content(each, change) for each in responses]
     made = with_responses(message, changed)
     if is_result(message):

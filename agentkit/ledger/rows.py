@@ -24,7 +24,6 @@ from agentkit.events import (
 )
 from agentkit.ledger import requests, run_documents
 from agentkit.ledger.finding import fold
-from agentkit.ledger.listing import CHATS
 from agentkit.ledger.requests import LastLists, Lists
 from agentkit.ledger.spending import Spending, SpentCall
 from agentkit.ledger.steps import keep_steps
@@ -243,7 +242,6 @@ def _add_message(database: Database, run: RunKey, event: MessageSent, at: dateti
         "update chats set head_id = ?, updated_at = ? where id = ? and owner = ?",
         [event.id, at, run.chat_id, run.owner],
     )
-    database.touch(CHATS)
 
 
 def _dump_thinking(thinking: Thinking | None) -> str | None:

@@ -207,7 +207,9 @@ def _to_text(result: Any) -> str:
 
 def _name_part(part: Any) -> str:
     size = len(getattr(part, "data", ""))
-    return f"[{part.type}, {size:,} characters of data left out]" if size else f"[{part.type}]"
+    if size:
+        return f"[{part.type}, {size:,} characters of data left out]"
+    return f"[{part.type}]"
 
 
 def _find_cause(error: BaseException) -> str:

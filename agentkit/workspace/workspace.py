@@ -313,7 +313,9 @@ class Workspace(DocumentRuns, Counting, Measuring):
         )
         attach = partial(intake.attach_again, self.library, chat, again)
         facts = {"missing": list(again.missing), "begun": text}
-        kernel = str(said.extra.get(resuming.KERNEL, "")) if question.repeat else None
+        kernel = None
+        if question.repeat:
+            kernel = str(said.extra.get(resuming.KERNEL, ""))
         return Asking(chat, asked, chosen, work, thread, attach, facts, kernel=kernel)
 
     def _answer(self, asking: Asking, model: Model, limits: tuple[Limit, Limit]) -> Run[Answer]:

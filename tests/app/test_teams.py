@@ -122,6 +122,7 @@ def test_every_field_can_be_set(workspace: ScriptableWorkspace, kind: str) -> No
         for place in list_places(part, row, path)
         if place[1].shape.kind not in ("fixed", "flow", "parts", "part")
         and not (part is TeamDocument and place[0][0] == "agents")
+        and place[0] != ("flow", "stages", 0, "counted")  # of a vote alone
     ]
     for path, _ in places:
         for end in range(len(path) + 1):
@@ -152,6 +153,15 @@ def test_every_field_can_be_set(workspace: ScriptableWorkspace, kind: str) -> No
             at = at[part]
         if known.shape.kind == "long text":
             assert at == "Other words", path
+
+
+def test_a_vote_has_other_fields_than_a_talk(workspace: ScriptableWorkspace) -> None:
+    app, team_id = open_form(drafts.discussion())
+    for place in (0, 1):
+        app.session_state[f"team-{team_id}-row-flow-stages-{place}"] = True
+    run(app)
+    labels = [one.label for one in (*app.text_input, *app.number_input)]
+    assert [labels.count(name) for name in ("Ends when", "Rounds", "Counted")] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("kind", TEMPLATES)

@@ -117,3 +117,18 @@ def _find(
 
 def _is_of(one: Evaluation, team_id: str, model_id: str) -> bool:
     return (one.began.team_id, one.began.model_id) == (team_id, model_id)
+def _find(made: Sequence[Evaluation], team_id: str, model_id: str) -> TeamCourse:
+    """Of evaluations of one team on one set and collection, newest first."""
+    wanted = (team_id, model_id)
+    first: Evaluation | None = None
+    before: Evaluation | None = None
+    for one in made:
+        is_wanted = (one.began.team_id, one.began.model_id) == wanted
+        if first is None and is_wanted:
+            first = one
+        elif first is not None and not is_wanted:
+            before = one
+            break
+    if first is None:
+        return TeamCourse(team_id, model_id, None, made[0])
+    return TeamCourse(team_id, model_id, first, before)

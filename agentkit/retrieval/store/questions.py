@@ -140,11 +140,9 @@ class Questions:
         """The set of that name; raises NotFound."""
         known = {one.name: one for one in self.sets(owner)}
         if name not in known:
-            there = (
-                f"there are: {', '.join(known)}."
-                if known
-                else "there are none yet. Make one in the retrieval lab."
-            )
+            there = "there are none yet. Make one in the retrieval lab."
+            if known:
+                there = f"there are: {', '.join(known)}."
             raise NotFound(f"There is no question set {name!r}; {there}")
         return known[name]
 

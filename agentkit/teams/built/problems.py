@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentkit.agents.retrieve_chat.prompts import fill_prompt
@@ -115,28 +115,38 @@ _NAMING: Mapping[type, Sequence[str]] = {
     FieldTable: ["planner", "reader"],
 }
 """The fields of flows that name one agent."""
+_LISTING: Mapping[type, Sequence[str]] = {
+    Group: ["agents"],
+    Werewolf: ["players"],
+    Dialogue: ["agents"],
+}
+"""Those that name several."""
+_QUEUING: Mapping[type, Sequence[str]] = {TwoAgents: ["nested"], Queue: ["chats"]}
+"""Those with chats, which name two agents each."""
 
 
 def _list_names(document: TeamDocument) -> Iterator[tuple[str, str]]:
     """The agents that the flow names, with where."""
     flow = document.flow
-    for field in _NAMING.get(type(flow), ()):
+    kind = type(flow)
+    for field in _NAMING.get(kind, ()):
         yield f"flow.{field}", getattr(flow, field)
-    match flow:
-        case TwoAgents():
-            yield from _name_queued("flow.nested", flow.nested)
-        case Group():
-            yield from (("flow.agents", name) for name in flow.agents)
-            for one in flow.transitions:
-                yield from (("flow.transitions", name) for name in (one.after, *one.speakers))
-        case Queue():
-            yield from _name_queued("flow.chats", flow.chats)
-        case Werewolf():
-            yield from (("flow.players", name) for name in flow.players)
-        case Dialogue():
-            yield from (("flow.agents", name) for name in flow.agents)
-            for stage in flow.stages:
-                yield from (("flow.stages", name) for name in stage.speakers)
+    for field in _LISTING.get(kind, ()):
+        yield from _name_each(f"flow.{field}", getattr(flow, field))
+    for field in _QUEUING.get(kind, ()):
+        yield from _name_queued(f"flow.{field}", getattr(flow, field))
+    if isinstance(flow, Group):
+        for one in flow.transitions:
+            yield "flow.transitions", one.after
+            yield from _name_each("flow.transitions", one.speakers)
+    if isinstance(flow, Dialogue):
+        for stage in flow.stages:
+            yield from _name_each("flow.stages", stage.speakers)
+
+
+def _name_each(place: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for name in names:
+        yield place, name
 
 
 def _name_queued(place: str, chats: list[Queued]) -> Iterator[tuple[str, str]]:
@@ -151,27 +161,27 @@ def _check_agent(
     models: Collection[str] | None,
     tools: Collection[str] | None,
 ) -> Iterator[Problem]:
-    chosen = agent.llm.model if agent.llm else ""
-    text = f"the model {chosen!r} is not connected; choose one of {_name(models)}"
+    if models is not None and agent.llm:
+        chosen = agent.llm.model
+        text = f"the model {chosen!r} is not connected; choose one of {_name(models)}"
+        yield from _when(chosen not in ("", *models), f"{place}.llm.model", text)
+    if tools is not None:
+        for number, use in enumerate(agent.tools, start=1):
+            text = f"there is no tool {use.name!r}; choose one of {_name(tools)}"
+            yield from _when(use.name not in tools, f"{place}.tools[{number}].name", text)
+    calls_tools = agent.tools or agent.documents
     yield from _when(
-        models is not None and chosen and chosen not in models, f"{place}.llm.model", text
-    )
-    for number, use in enumerate(agent.tools, start=1):
-        text = f"there is no tool {use.name!r}; choose one of {_name(tools)}"
-        is_missing = tools is not None and use.name not in tools
-        yield from _when(is_missing, f"{place}.tools[{number}].name", text)
-    yield from _when(
-        agent.llm is None and (agent.tools or agent.documents),
+        calls_tools and agent.llm is None,
         f"{place}.llm",
         "without a model it cannot call tools; choose a model",
     )
     compress = agent.compress_config
-    text = "nothing is shortened in mode TERMINATE, so no messages can be left"
-    yield from _when(
-        compress and compress.leave_last_n and compress.mode == "TERMINATE",
-        f"{place}.compress_config.leave_last_n",
-        text,
-    )
+    if compress and compress.mode == "TERMINATE":
+        yield from _when(
+            compress.leave_last_n,
+            f"{place}.compress_config.leave_last_n",
+            "nothing is shortened in mode TERMINATE, so no messages can be left",
+        )
 
 
 def _check_flow(document: TeamDocument) -> Iterator[Problem]:
@@ -319,16 +329,16 @@ def _check_dialogue(flow: Dialogue, document: TeamDocument) -> Iterator[Problem]
 
 
 def _check_stage(stage: Stage, place: str) -> Iterator[Problem]:
-    names = [one.name for one in stage.fields]
-    doubles = [name for name, count in Counter(names).items() if count > 1]
+    counts = Counter(one.name for one in stage.fields)
+    doubles = [name for name, count in counts.items() if count > 1]
     yield from _when(doubles, f"{place}.fields", f"{_name(doubles)} stands there twice")
     told = {one.name: one.type for one in stage.fields if one.told}
+    lacks_count = stage.kind == "vote" and stage.counted not in told
     text = "a vote needs a field that is counted, and that the program is told"
-    yield from _when(stage.kind == "vote" and stage.counted not in told, f"{place}.counted", text)
+    yield from _when(lacks_count, f"{place}.counted", text)
+    lacks_end = stage.ends_when and told.get(stage.ends_when) != "yes or no"
     text = "what ends a talk must be a yes-or-no field that the program is told"
-    yield from _when(
-        stage.ends_when and told.get(stage.ends_when) != "yes or no", f"{place}.ends_when", text
-    )
+    yield from _when(lacks_end, f"{place}.ends_when", text)
 
 
 def _has_model(document: TeamDocument, name: str) -> bool:

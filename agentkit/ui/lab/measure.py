@@ -47,7 +47,9 @@ def draw_measure(collection: Collection) -> None:
             " that answer it; then every change of the settings can be measured. Begin with one of"
             " these:"
         )
-    chosen = questions.draw_choice(known, collection) if known else None
+    chosen = None
+    if known:
+        chosen = questions.draw_choice(known, collection)
     new_sets.draw_adding(collection, first=not known)
     drafting.draw_drafting(collection, chosen)
     if chosen:
