@@ -38,14 +38,8 @@ class Measuring(TeamRuns):
     def measure_again(self, owner: str, courses: Sequence[Course]) -> Run[list[Measurement]]:
         """Measure these (one at least) as chats search now, one after the other, in one run."""
 
-        from agentkit.retrieval.evaluation.measuring import measure  # a search does not need it
-
-        def again(course: Course) -> Measurement:
-            usual = self.library.options(owner, course.collection)
-            return measure(self.library, owner, course.set_id, course.collection, usual)
-
         def work() -> list[Measurement]:
-            return [again(one) for one in courses]
+            return [self._measure(owner, one) for one in courses]
 
         return runs.start(
             work,
@@ -55,6 +49,12 @@ class Measuring(TeamRuns):
             ledger=self.ledger,
             size=sum(one.questions for one in courses),
         )
+
+    def _measure(self, owner: str, course: Course) -> Measurement:
+        from agentkit.retrieval.evaluation.measuring import measure  # a search does without
+
+        usual = self.library.options(owner, course.collection)
+        return measure(self.library, owner, course.set_id, course.collection, usual)
 
     def measure_due(self, owner: str, courses: Sequence[Course]) -> Run[list[Measurement]] | None:
         """Measure those again that are due and set to do so by themselves; None where there are

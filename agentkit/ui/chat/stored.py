@@ -51,7 +51,8 @@ def count_passages(turns: Sequence[Turn]) -> None:
 
 def has_found(turn: Turn) -> bool:
     """Whether any passage was found for a turn that was counted."""
-    return st.session_state[_FOUND][turn.run_id] > 0
+    known: dict[str, int] = st.session_state[_FOUND]
+    return known[turn.run_id] > 0
 
 
 def draw_steps(turn: Turn, took: Took, *, unfolded: bool) -> None:

@@ -84,12 +84,13 @@ def _follow(data: Any, parts: Sequence[str | int]) -> tuple[str | int, ...]:
     """
     left, at = list[str | int](), data
     for part in parts:
-        if not isinstance(at, list if isinstance(part, int) else Mapping):
+        is_item, is_key = isinstance(part, int), isinstance(part, str)
+        if not (is_item and isinstance(at, list)) and not (is_key and isinstance(at, Mapping)):
             break
         left.append(part)
         is_kind = left[:1] == ["flow"] and len(left) == 2  # nothing lies below it
         if not is_kind:
-            at = at[part] if isinstance(part, int) else at.get(part)
+            at = dict(enumerate(at) if is_item else at).get(part)
     return tuple(left)
 
 
