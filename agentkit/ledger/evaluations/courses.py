@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agentkit.core.given import find_first
 from agentkit.ledger.evaluations.differences import Differences, compare
 from agentkit.ledger.evaluations.results import Evaluation, find_team
 
@@ -98,22 +99,13 @@ def _find(
     """Of evaluations of one team on one set and collection, newest first; None where no whole one
     is among them.
     """
-    begun = [one for one in made if _is_of(one, team_id, model_id)]
+    wanted = (team_id, model_id)
+    begun = [one for one in made if (one.began.team_id, one.began.model_id) == wanted]
     whole = [one for one in made if one.state == "finished" and one.is_whole]
-    wanted = [place for place, one in enumerate(whole) if one in begun]
-    first = wanted[0] if wanted else 0
-    earlier = [whole[n] for n in range(first, len(whole)) if n not in wanted]
     if not whole:
         return None
-    return TeamCourse(
-        team_id,
-        model_id,
-        now=whole[first] if wanted else None,
-        before=earlier[0] if earlier else None,
-        is_begun=bool(begun),
-        is_accepted=any(one.run_id in accepted for one in begun),
-    )
-
-
-def _is_of(one: Evaluation, team_id: str, model_id: str) -> bool:
-    return (one.began.team_id, one.began.model_id) == (team_id, model_id)
+    now = find_first(whole, lambda one: one in begun)
+    after = whole.index(now) if now else 0
+    before = find_first(whole[after:], lambda one: one not in begun)
+    is_accepted = any(one.run_id in accepted for one in begun)
+    return TeamCourse(team_id, model_id, now, before, bool(begun), is_accepted)
