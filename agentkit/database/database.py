@@ -37,7 +37,9 @@ _BATCH = 65_536
 """Rows that are read at a time."""
 _REMEMBERED = 2_000
 """Results of the same tables that are remembered; of more, all are read again."""
-_CHANGING = re.compile(r"\s*(?:insert\s+into|update|delete\s+from)\s+\"?(\w+)", re.IGNORECASE)
+_CHANGING = re.compile(
+    r"\s*(?:with\b.*?\b)?(?:insert\s+into|update|delete\s+from)\s+\"?(\w+)", re.I | re.S
+)
 _COMPRESS = "set global zstd_min_string_length = 128"
 """Texts that are longer than that on average are compressed (DuckDB does so from 4,096 letters on):
 what was said stands in events, in messages and in what was sent to models.

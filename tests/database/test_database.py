@@ -264,6 +264,9 @@ def test_the_revision_of_a_series_rises_when_a_change_is_committed(database: Dat
         lambda database: database.insert("things", {"name": "b", "size": 2}),
         lambda database: database.execute("\n  UPDATE things set size = 2"),
         lambda database: database.execute("delete from things where name = 'a'"),
+        lambda database: database.execute(
+            "with more(name) as (values (?))\ninsert into things select name, 1 from more", ["b"]
+        ),
         lambda database: database.insert_arrow(
             "things", pa.table({"size": [1, 2], "name": ["c", "d"]})
         ),
@@ -285,7 +288,7 @@ def test_what_was_read_is_remembered_until_its_table_changes(
 
     before = remember()
     assert remember() is before
-    database.execute("select count(*) from things")
+    database.execute("with few as (from things) select count(*) from few")
     assert (remember() is before, len(read)) == (True, 1)
     with database.transaction():  # what others do not see yet is not remembered for them
         change(database)
