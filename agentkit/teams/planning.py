@@ -315,9 +315,6 @@ def _ask_before(task: Task, setup: Setup) -> Approve:
                 made = fill(decision.draft, {})
             if setup.policies.get(tool) == "first":
                 task.agreed.add(remembered)
-        if approval.may_repeat(None, tool, to_text(made)):
-            return made
-        return Refusal(NOT_REPEATED)
         if not approval.may_repeat(None, tool, to_text(made), setup.origins.get(tool)):
             return Refusal(NOT_REPEATED)
         return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentkit.agents.retrieve_chat.prompts import fill_prompt
@@ -101,57 +101,6 @@ def _find_unknown_names(document: TeamDocument) -> Iterator[Problem]:
         yield from _when(
             name not in known, place, f"there is no agent {name!r}; choose one of {_name(known)}"
         )
-
-
-_NAMING: Mapping[type, Sequence[str]] = {
-    Single: ["agent"],
-    TwoAgents: ["starts", "answers"],
-    Group: ["writer"],
-    RetrieveChat: ["assistant"],
-    Plan: ["planner", "solver"],
-    CitedAnswer: ["agent"],
-    Research: ["researcher", "writer"],
-    FieldTable: ["planner", "reader"],
-}
-"""The fields of flows that name one agent."""
-_LISTING: Mapping[type, Sequence[str]] = {
-    Group: ["agents"],
-    Werewolf: ["players"],
-    Dialogue: ["agents"],
-}
-"""Those that name several."""
-_QUEUING: Mapping[type, Sequence[str]] = {TwoAgents: ["nested"], Queue: ["chats"]}
-"""Those with chats, which name two agents each."""
-
-
-def _list_names(document: TeamDocument) -> Iterator[tuple[str, str]]:
-    """The agents that the flow names, with where."""
-    flow = document.flow
-    kind = type(flow)
-    for field in _NAMING.get(kind, ()):
-        yield f"flow.{field}", getattr(flow, field)
-    for field in _LISTING.get(kind, ()):
-        yield from _name_each(f"flow.{field}", getattr(flow, field))
-    for field in _QUEUING.get(kind, ()):
-        yield from _name_queued(f"flow.{field}", getattr(flow, field))
-    if isinstance(flow, Group):
-        for one in flow.transitions:
-            yield "flow.transitions", one.after
-            yield from _name_each("flow.transitions", one.speakers)
-    if isinstance(flow, Dialogue):
-        for stage in flow.stages:
-            yield from _name_each("flow.stages", stage.speakers)
-
-
-def _name_each(place: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    for name in names:
-        yield place, name
-
-
-def _name_queued(place: str, chats: list[Queued]) -> Iterator[tuple[str, str]]:
-    for number, chat in enumerate(chats, start=1):
-        yield f"{place}[{number}].sender", chat.sender
-        yield f"{place}[{number}].recipient", chat.recipient
 
 
 def _check_agent(
