@@ -191,19 +191,31 @@ class Approval:
                 tool=tool,
                 wants=wants,
             )
-            choice, rest = chosen(answer)
-            if choice == "approve_all" and not asked_before:
-                self._kinds.add(kind)
-            elif choice == "always" and tool and not asked_before:
-                self._allowed.add(tool)
-        if choice == "edit":
-            return Decision(True, rest, rest.strip() != draft.strip())
-        if choice in options and choice in AGREED:
-            return Decision(True, draft)
-        if isinstance(answer, runs.Unanswered):
-            return Decision(False, waited_s=answer.waited_s)
-        # whatever else was said is no consent
-        return Decision(False, reason=(rest if choice == "reject" else answer).strip())
+            if not asked_before:
+                self._remember(answer, kind, tool)
+        return _read_decision(answer, draft, options)
+
+    def _remember(self, answer: str, kind: str, tool: str) -> None:
+        """What was agreed to for more than this once."""
+        choice, _ = chosen(answer)
+        if choice == "approve_all":
+            self._kinds.add(kind)
+        elif choice == "always" and tool:
+            self._allowed.add(tool)
+
+
+def _read_decision(answer: str, draft: str, options: tuple[OptionKey, ...]) -> Decision:
+    """What an answer says; whatever is none of the options is no consent."""
+    choice, rest = chosen(answer)
+    if choice == "edit":
+        return Decision(True, rest, rest.strip() != draft.strip())
+    if choice in options and choice in AGREED:
+        return Decision(True, draft)
+    if isinstance(answer, runs.Unanswered):
+        return Decision(False, waited_s=answer.waited_s)
+    if choice == "reject":
+        return Decision(False, reason=rest.strip())
+    return Decision(False, reason=answer.strip())
 
 
 def _begins_from_finished() -> bool:
@@ -216,7 +228,9 @@ def describe_rejection(what: str, decision: Decision) -> str:
     if decision.waited_s is not None:
         within = f"no answer within {decision.waited_s:g} seconds"
         return f"{what} was not run: it needs the user's approval, and there was {within}."
-    because = f"They say: {decision.reason}" if decision.reason else "They gave no reason."
+    because = "They gave no reason."
+    if decision.reason:
+        because = f"They say: {decision.reason}"
     return f"The user rejected {what}; it was not run. {because}"
 
 

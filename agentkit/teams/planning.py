@@ -297,17 +297,23 @@ def _ask_before(task: Task, setup: Setup) -> Approve:
     approval = Approval(setup.planner, task.allowed, setup.planner)
     agreed = {name for name, policy in setup.policies.items() if policy == "never"}
 
+    def is_agreed(tool: str, remembered: str) -> bool:
+        if tool in agreed:
+            return True
+        return setup.policies.get(tool) == "first" and remembered in task.agreed
+
     def approve(tool: str, arguments: Arguments) -> Arguments | Refusal:
-        made, permit = arguments, setup.permits.get(tool, tool)
+        permit = setup.permits.get(tool, tool)
         remembered = name_agreement(setup.planner, permit)
-        is_first = setup.policies.get(tool) == "first"
-        if tool not in agreed and not (is_first and remembered in task.agreed):
+        made = arguments
+        if not is_agreed(tool, remembered):
             shown = arguments if isinstance(arguments, str) else to_text(arguments)
             decision = approval.of_call(None, tool, shown, permit, setup.origins.get(tool))
             if not decision.approved:
                 return Refusal(describe_rejection("this call", decision))
-            made = fill(decision.draft, {}) if decision.changed else arguments
-            if is_first:
+            if decision.changed:
+                made = fill(decision.draft, {})
+            if setup.policies.get(tool) == "first":
                 task.agreed.add(remembered)
         if not approval.may_repeat(None, tool, to_text(made), setup.origins.get(tool)):
             return Refusal(NOT_REPEATED)

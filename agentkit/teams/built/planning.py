@@ -49,7 +49,9 @@ def plan_first(flow: Plan, members: Members, task: Task, found: Findings) -> Ans
     if flow.reads_results and task.model.is_language_model:
         choice = planner.llm or ModelChoice()
         read_out = make_asker(members.model(choice), choice.to_parameters())
-    shelf = members.shelf(planner.documents) if planner.documents else None
+    shelf = None
+    if planner.documents:
+        shelf = members.shelf(planner.documents)
     material = Material(prompts, shelf, bool(shelf and shelf.finds_exact), read_out)
     uses = members.list_uses(planner)
     made = {name_call(use.name): members.tool(use, flow.planner) for use in uses}
