@@ -97,8 +97,12 @@ def _follow(data: Any, parts: Sequence[str | int]) -> tuple[str | int, ...]:
         left.append(part)
         is_kind = left[:1] == ["flow"] and len(left) == 2  # nothing lies below it
         if not is_kind:
-            at = at[part] if isinstance(part, int) else at.get(part)
+            at = _get(at, part)
     return tuple(left)
+
+
+def _get(at: Any, part: str | int) -> Any:
+    return at[part] if isinstance(part, int) else at.get(part)
 
 
 def find_place(parts: Sequence[str | int]) -> str:
