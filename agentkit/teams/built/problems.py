@@ -14,20 +14,22 @@ from agentkit.errors import AgentkitError, ConfigError, WrongArgument
 from agentkit.teams.built.agents import AgentDocument, WrittenFunction
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
+    TALKING,
+    CitedAnswer,
     Dialogue,
+    FieldTable,
     Group,
     Plan,
     Queue,
     Queued,
     Research,
     RetrieveChat,
+    Single,
     Stage,
     TwoAgents,
     Werewolf,
 )
-from agentkit.teams.built.naming import list_names
 from agentkit.teams.built.offers.catalog import CATALOG
-from agentkit.teams.built.unread import TALKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,47 @@ def _find_unknown_names(document: TeamDocument) -> Iterator[Problem]:
         )
 
 
+_NAMING: Mapping[type, Sequence[str]] = {
+    Single: ["agent"],
+    TwoAgents: ["starts", "answers"],
+    Group: ["writer"],
+    RetrieveChat: ["assistant"],
+    Plan: ["planner", "solver"],
+    CitedAnswer: ["agent"],
+    Research: ["researcher", "writer"],
+    FieldTable: ["planner", "reader"],
+}
+"""The fields of flows that name one agent."""
+
+
+def list_names(document: TeamDocument) -> Iterator[tuple[str, str]]:
+    """The agents that the flow names, with where."""
+    flow = document.flow
+    for field in _NAMING.get(type(flow), ()):
+        yield f"flow.{field}", getattr(flow, field)
+    match flow:
+        case TwoAgents():
+            yield from _name_queued("flow.nested", flow.nested)
+        case Group():
+            yield from (("flow.agents", name) for name in flow.agents)
+            for one in flow.transitions:
+                yield from (("flow.transitions", name) for name in (one.after, *one.speakers))
+        case Queue():
+            yield from _name_queued("flow.chats", flow.chats)
+        case Werewolf():
+            yield from (("flow.players", name) for name in flow.players)
+        case Dialogue():
+            yield from (("flow.agents", name) for name in flow.agents)
+            for stage in flow.stages:
+                yield from (("flow.stages", name) for name in stage.speakers)
+
+
+def _name_queued(place: str, chats: list[Queued]) -> Iterator[tuple[str, str]]:
+    for number, chat in enumerate(chats, start=1):
+        yield f"{place}[{number}].sender", chat.sender
+        yield f"{place}[{number}].recipient", chat.recipient
+
+
 def _check_agent(
     agent: AgentDocument,
     place: str,
@@ -142,7 +185,7 @@ def _check_runners(document: TeamDocument) -> Iterator[Problem]:
 
 def _check_flow(document: TeamDocument) -> Iterator[Problem]:
     flow = document.flow
-    if isinstance(flow, TALKS):
+    if isinstance(flow, TALKING):
         yield from _check_runners(document)
     match flow:
         case TwoAgents():
@@ -301,7 +344,7 @@ def _check_stage(stage: Stage, place: str) -> Iterator[Problem]:
 
 def _has_model(document: TeamDocument, name: str) -> bool:
     """Whether an agent has a model; of one that is not there, that is said elsewhere."""
-    runs = isinstance(document.flow, TALKS)
+    runs = isinstance(document.flow, TALKING)
     return all(
         agent.llm is not None and not (runs and agent.code)
         for agent in document.agents

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass, field
 
-from agentkit.core.tools import find_only, read_function
+from agentkit.core.tools import read_function
 from agentkit.errors import WrongArgument
 
 _LONGEST = 20_000
 """Characters that the code of a function may have."""
-_LIBRARIES = ("autogen", "agentkit", "pyautogen", "autogen_agentchat")
+_LIBRARIES = ("autogen", "agentkit", "pyautogen")
 """Whose imports only make agents."""
 
 
-@dataclass(frozen=True, slots=True)
-class Brought:
-    """A function, and the variables of the agents that may call it."""
+@dataclass(slots=True)
+class Offered:
+    """A function that a script lets agents call."""
 
-    name: str
-    code: str
-    callers: Sequence[str] = ()
+    callers: list[str] = field(default_factory=list)
+    """The variables of the agents."""
+    told: str = ""
+    """What models are told of it, where that stands beside it."""
 
 
 def find_fault(name: str, code: str) -> str:
@@ -36,130 +36,109 @@ def find_fault(name: str, code: str) -> str:
     return ""
 
 
-def read_skill(content: str) -> str:
-    """The name of the one function of a skill; empty where there are several, or none."""
-    return find_only(content)
-
-
-def list_offered(tree: ast.Module, source: str) -> Iterator[Brought]:
-    """The functions that a script lets its agents call, with all that they need of it."""
-    script = _Script(tree, source)
-    for name, callers in script.find_callers().items():
-        if name in script.functions:
-            yield Brought(name, script.write(name), callers)
-
-
-class _Script:
-    """What stands at the top of a script, by name."""
+class Script(ast.NodeVisitor):
+    """What stands at the top of a script: imports, functions, values, and what agents may call."""
 
     def __init__(self, tree: ast.Module, source: str) -> None:
-        self._tree, self._source = tree, source
-        self.functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
-        self._told: dict[str, str] = {}
+        self.functions: dict[str, ast.FunctionDef] = {}
+        self.offered: dict[str, Offered] = {}
+        self._source = source
+        self._imports: list[ast.stmt] = []
+        self._values: dict[str, ast.stmt] = {}
+        self.visit(tree)
 
-    def find_callers(self) -> dict[str, list[str]]:
-        """The functions that are offered, with the variables of the agents they are offered to."""
-        found: dict[str, list[str]] = {}
-        for name, caller, told in (*self._list_calls(), *self._list_decorated()):
-            self._told.setdefault(name, told)
-            found.setdefault(name, []).append(caller)
-        return found
+    def visit_Import(self, node: ast.Import) -> None:
+        """`import math`."""
+        self._keep_import(node, node.names[0].name)
 
-    def _list_calls(self) -> Iterator[tuple[str, str, str]]:
-        """`register_function(f, caller=a, ...)` and `a.register_for_llm(...)(f)`."""
-        for node in ast.walk(self._tree):
-            if not isinstance(node, ast.Call) or not node.args:
-                continue
-            function = _find_name(node.args[0])
-            if _find_name(node.func) == "register_function":
-                words = _list_words(node)
-                yield function, _find_name(words.get("caller")), _find_text(words)
-            elif isinstance(node.func, ast.Call) and (owner := _find_owner(node.func)):
-                yield function, owner, _find_text(_list_words(node.func))
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """`from math import pi`."""
+        self._keep_import(node, str(node.module))
 
-    def _list_decorated(self) -> Iterator[tuple[str, str, str]]:
-        """Functions below `@a.register_for_llm(...)`."""
-        for name, function in self.functions.items():
-            for mark in function.decorator_list:
-                if isinstance(mark, ast.Call) and (owner := _find_owner(mark)):
-                    yield name, owner, _find_text(_list_words(mark))
+    def _keep_import(self, node: ast.stmt, library: str) -> None:
+        if not library.startswith(_LIBRARIES):
+            self._imports.append(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """Its methods are no functions."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """A function, perhaps below `@agent.register_for_llm(...)`."""
+        self.functions[node.name] = node
+        for mark in node.decorator_list:
+            self._offer(node.name, mark)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        """A value that stands there as it is; what is computed stays behind."""
+        self.generic_visit(node)
+        with suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            ast.literal_eval(node.value)
+            self._values[ast.unparse(node.targets[0])] = node
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """`register_function(f, caller=agent)`, or `agent.register_for_llm(...)(f)`."""
+        self.generic_visit(node)
+        words = _Words(node)
+        match node.args:
+            case [ast.Name(id=function), *_]:
+                self._offer(function, node.func)
+                if ast.unparse(node.func).endswith("register_function"):
+                    self._add(function, words.read("caller"), words)
+
+    def _offer(self, function: str, mark: ast.expr) -> None:
+        match mark:
+            case ast.Call(func=ast.Attribute(attr="register_for_llm", value=ast.Name(id=agent))):
+                self._add(function, agent, _Words(mark))
+
+    def _add(self, function: str, agent: str, words: _Words) -> None:
+        offered = self.offered.setdefault(function, Offered())
+        offered.callers.append(agent)
+        offered.told = offered.told or words.read("description")
 
     def write(self, name: str) -> str:
-        """The function with the imports, values and other functions of the script that it names."""
-        parts = [part for part in self._tree.body if self._is_import(part)]
-        needed = self._find_needed(name)
-        parts += [part for part in self._tree.body if _find_defined(part) in needed]
-        texts = [self._write_part(part, name) for part in parts]
+        """The function with the imports, values and other functions of the script that it needs."""
+        needs = _Needs({**self._values, **self.functions})
+        needs.visit(ast.Name(name))
+        texts = [ast.unparse(one) for one in self._imports]
+        needed = sorted(needs.found, key=lambda part: part.lineno)
+        texts += [self._write_part(part) for part in needed]
         return "\n".join(texts) + "\n"
 
-    def _is_import(self, part: ast.stmt) -> bool:
-        if isinstance(part, ast.ImportFrom):
-            names = [str(part.module)]
-        elif isinstance(part, ast.Import):
-            names = [one.name for one in part.names]
-        else:
-            return False
-        return not any(name.startswith(_LIBRARIES) for name in names)
-
-    def _find_needed(self, name: str) -> set[str]:
-        """The names at the top of the script that it leads to."""
-        defined = {_find_defined(part): part for part in self._tree.body}
-        needed, left = set[str](), [name]
-        while left:
-            now = left.pop()
-            if now in needed or now not in defined:
-                continue
-            needed.add(now)
-            left += [one.id for one in ast.walk(defined[now]) if isinstance(one, ast.Name)]
-        return needed - {""}
-
-    def _write_part(self, part: ast.stmt, name: str) -> str:
-        if isinstance(part, ast.FunctionDef):
-            return self._write_function(part, told=self._told[name] if part.name == name else "")
-        return ast.get_source_segment(self._source, part) or ast.unparse(part)
-
-    def _write_function(self, function: ast.FunctionDef, told: str) -> str:
-        """Without what registers it, and with a docstring where it was told otherwise."""
-        if told and ast.get_docstring(function) is None:
-            body = [ast.Expr(ast.Constant(told)), *function.body]
-            fields = {**dict(ast.iter_fields(function)), "body": body, "decorator_list": []}
+    def _write_part(self, part: ast.stmt) -> str:
+        """As it is written; a function has a docstring where models are told of it otherwise."""
+        told = self.offered.get(getattr(part, "name", ""), Offered()).told
+        if isinstance(part, ast.FunctionDef) and told and not ast.get_docstring(part):
+            fields = dict(ast.iter_fields(part))
+            fields["decorator_list"] = []
+            fields["body"] = [ast.Expr(ast.Constant(told)), *part.body]
             return ast.unparse(ast.fix_missing_locations(ast.FunctionDef(**fields)))
-        return ast.get_source_segment(self._source, function) or ast.unparse(function)
+        return str(ast.get_source_segment(self._source, part))
 
 
-def _find_defined(part: ast.stmt) -> str:
-    """What a function, or a value that stands there as it is, is called; empty for all else."""
-    if isinstance(part, ast.FunctionDef):
-        return part.name
-    if isinstance(part, ast.Assign) and not _makes_something(part.value):
-        return _find_name(part.targets[0])
-    return ""
+class _Words(ast.NodeVisitor):
+    """The named arguments of a call that are texts or variables."""
+
+    def __init__(self, call: ast.Call) -> None:
+        self._nodes = {str(word.arg): word.value for word in call.keywords}
+
+    def read(self, name: str) -> str:
+        """The text, or the name of the variable; empty for anything else."""
+        match self._nodes.get(name):
+            case ast.Constant(value=str(text)) | ast.Name(id=text):
+                return text
+        return ""
 
 
-def _makes_something(node: ast.expr) -> bool:
-    """Whether it calls anything: agents are made so, and keys are read."""
-    return any(isinstance(one, ast.Call | ast.Subscript) for one in ast.walk(node))
+class _Needs(ast.NodeVisitor):
+    """What a name leads to: its own part of the script, and all that this names in turn."""
 
+    def __init__(self, defined: dict[str, ast.stmt]) -> None:
+        self.found: list[ast.stmt] = []
+        self._left = defined
 
-def _find_owner(call: ast.Call) -> str:
-    """The variable of the agent in `a.register_for_llm(...)`; empty for any other call."""
-    made = call.func
-    if isinstance(made, ast.Attribute) and made.attr == "register_for_llm":
-        return _find_name(made.value)
-    return ""
-
-
-def _find_name(node: ast.expr | None) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _list_words(call: ast.Call) -> Mapping[str, ast.expr]:
-    return {str(word.arg): word.value for word in call.keywords}
-
-
-def _find_text(words: Mapping[str, ast.expr]) -> str:
-    """What a model is told of the function, where it stands there as it is."""
-    node: Any = words.get("description")
-    return str(node.value) if isinstance(node, ast.Constant) else ""
+    def visit_Name(self, node: ast.Name) -> None:
+        """A part that was not seen before."""
+        part = self._left.pop(node.id, None)
+        if part is not None:
+            self.found.append(part)
+            self.generic_visit(part)

@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agentkit.core.given import pick_given
+from agentkit.core.given import pick, pick_given
 from agentkit.errors import ConfigError
 from agentkit.teams.built.agents import RetrieveConfig
 from agentkit.teams.built.document import describe_errors
-from agentkit.teams.built.importing.functions import list_offered
+from agentkit.teams.built.importing.functions import Script
 from agentkit.teams.built.importing.taken import SILENT, Imported, Taken
 
 LONGEST_SCRIPT = 200_000
@@ -77,11 +77,12 @@ class _Reader:
 
     def _take_functions(self) -> None:
         """Those that agents may call, and what they need."""
-        left = [one.name for one in self._tree.body if isinstance(one, ast.FunctionDef)]
-        for one in list_offered(self._tree, self._source):
-            callers = [self._names[name] for name in one.callers if name in self._names]
-            self._taken.bring(one.name, one.code, list(dict.fromkeys(callers)))
-            left = [name for name in left if f"def {name}(" not in one.code]
+        script = Script(self._tree, self._source)
+        left = dict.fromkeys(script.functions)
+        for name, offered in pick(script.offered, script.functions).items():
+            code, callers = script.write(name), pick(self._names, offered.callers)
+            self._taken.bring(name, code, list(callers.values()))
+            left = dict.fromkeys(one for one in left if f"def {one}(" not in code)
         if left:
             text = f"functions that no agent may call were not taken ({', '.join(left)[:200]})"
             self._taken.remark("script", text)

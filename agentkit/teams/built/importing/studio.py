@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
+from agentkit.core.tools import find_only
 from agentkit.errors import ConfigError
 from agentkit.teams.built.document import MOST_AGENTS, describe_errors
-from agentkit.teams.built.importing.functions import read_skill
 from agentkit.teams.built.importing.taken import OF_GROUP, Imported, Loose, Taken
 
 _OF_TYPE = {"userproxy": "UserProxyAgent", "assistant": "AssistantAgent"}
@@ -128,7 +128,7 @@ def _take_studio_agent(agent: _StudioAgent, taken: Taken) -> str:
 
 def _take_skill(skill: _Skill, owner: str, taken: Taken) -> None:
     """As a function of the team, where it is one."""
-    if function := read_skill(skill.content):
+    if function := find_only(skill.content):
         taken.bring(function, skill.content, [owner])
         return
     called = f"{skill.name}{skill.title}"[:60]
