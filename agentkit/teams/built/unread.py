@@ -15,7 +15,7 @@ from agentkit.teams.built.flows import (
     Research,
     Werewolf,
 )
-from agentkit.teams.built.problems import list_names
+from agentkit.teams.built.naming import list_names
 
 Fields = frozenset[str]
 ALWAYS = frozenset(["name", "role", "description"])

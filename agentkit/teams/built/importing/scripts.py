@@ -14,7 +14,7 @@ from agentkit.errors import ConfigError
 from agentkit.teams.built.agents import RetrieveConfig
 from agentkit.teams.built.document import describe_errors
 from agentkit.teams.built.importing.functions import Script
-from agentkit.teams.built.importing.taken import SILENT, Imported, Taken
+from agentkit.teams.built.importing.taken import MOST, SILENT, Imported, Taken
 
 LONGEST_SCRIPT = 200_000
 """Characters of a script."""
@@ -199,7 +199,7 @@ class _Reader:
 
     def _find_group(self, manager: _Made, starts: str) -> dict[str, Any]:
         node = manager.nodes.get("groupchat") or manager.nodes.get("agents")
-        chat = self._made.get(node.id) if isinstance(node, ast.Name) else None
+        chat = self._made.get(_name_of(node))
         if chat is None:
             raise ConfigError("The group of the script's GroupChatManager was not found.")
         names = self._list_named(chat.nodes.get("agents"))
@@ -211,17 +211,26 @@ class _Reader:
     def _find_opening(self) -> tuple[str, str, dict[str, Any]]:
         """Who begins the first chat with whom, by their variables, and its turns."""
         for node in ast.walk(self._tree):
-            if not isinstance(node, ast.Call) or _name_of(node.func) != "initiate_chat":
-                continue
-            words = {word.arg: word.value for word in node.keywords if word.arg}
-            recipient = words.get("recipient") or next(iter(node.args), None)
-            sender = node.func.value if isinstance(node.func, ast.Attribute) else None
-            turns = self._evaluate(words["max_turns"]) if "max_turns" in words else None
-            if "n_results" in words:
-                self._looked_up = pick_given({"n_results": self._evaluate(words["n_results"])})
-            most = {"max_turns": min(turns, 200)} if isinstance(turns, int) and turns > 0 else {}
-            return _name_of(sender), _name_of(recipient), most
+            if isinstance(node, ast.Call) and _name_of(node.func) == "initiate_chat":
+                return self._read_opening(node)
         return "", "", {}
+
+    def _read_opening(self, call: ast.Call) -> tuple[str, str, dict[str, Any]]:
+        words = {word.arg: word.value for word in call.keywords}
+        recipient = words.get("recipient")
+        if recipient is None and call.args:
+            recipient = call.args[0]
+        sender = ""
+        if isinstance(call.func, ast.Attribute):
+            sender = _name_of(call.func.value)
+        most: dict[str, Any] = {}
+        nothing = ast.Constant(None)
+        turns = self._evaluate(words.get("max_turns", nothing))
+        if isinstance(turns, int) and turns > 0:
+            most = {"max_turns": min(turns, MOST["max_turns"])}
+        hits = self._evaluate(words.get("n_results", nothing))
+        self._looked_up = pick_given({"n_results": hits})
+        return sender, _name_of(recipient), most
 
 
 def _name_of(node: ast.expr | None) -> str:

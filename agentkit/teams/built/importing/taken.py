@@ -44,7 +44,7 @@ OF_GROUP: Mapping[str, type] = {
 }
 """Arguments of groups that a document has under the same name."""
 _OF_MODEL = ("temperature", "max_tokens", "seed")
-_MOST = {"max_consecutive_auto_reply": 1_000, "max_round": 200, "max_turns": 200}
+MOST = {"max_consecutive_auto_reply": 1_000, "max_round": 200, "max_turns": 200}
 SILENT = (
     *("name", "llm_config", "code_execution_config", "agents", "messages", "groupchat"),
     *("retrieve_config", "allowed_or_disallowed_speaker_transitions"),
@@ -175,10 +175,11 @@ class Taken:
             return None
 
     def _limit(self, place: str, key: str, value: Any) -> Any:
-        if value <= _MOST[key] if key in _MOST else True:
+        most = MOST.get(key)
+        if most is None or value <= most:
             return value
-        self.remark(place, f"{key} is {_MOST[key]:,} at most here")
-        return _MOST[key]
+        self.remark(place, f"{key} is {most:,} at most here")
+        return most
 
     def _take_model(self, place: str, config: object) -> dict[str, Any] | None:
         """Parameters of a model; which one it was is told, its keys are left alone."""
