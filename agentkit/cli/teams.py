@@ -87,11 +87,14 @@ def load(
     into: Annotated[
         str, typer.Option("--team", help="Keep it as a new version of this team of yours.")
     ] = "",
+    workflow: Annotated[
+        int, typer.Option(min=1, help="Of a file with several workflows: which one.")
+    ] = 1,
 ) -> None:
     """Keep a team of a file among yours, as far as it fits, and tell what did not; nothing runs."""
     from agentkit.teams.built.importing import import_team
 
-    found = import_team(_read(file))
+    found = import_team(_read(file), workflow - 1)
     for remark in found.remarks:
         note(f"{remark.place}: {remark.text}.")
     if out is not None:

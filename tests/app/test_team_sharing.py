@@ -37,6 +37,17 @@ def test_a_script_is_imported_and_what_did_not_fit_is_told(kitchen: ScriptableWo
     assert [one["name"] for one in kept.document["agents"]] == ["solo"]
 
 
+def test_one_of_several_workflows_is_chosen(kitchen: ScriptableWorkspace) -> None:
+    ends = {"sender": {"type": "userproxy"}, "receiver": {"type": "assistant"}}
+    flows = [{"name": name, **ends} for name in ("First", "Second")]
+    app = open_page("teams")
+    give(app, "studio.json", json.dumps({"workflows": flows}).encode())
+    assert [one.value for one in app.title] == ["Teams"]
+    app.radio(key="team-workflow").set_value(1).run()
+    assert not app.exception
+    assert [one.value for one in app.title] == ["Second"]
+
+
 def test_what_was_exported_is_imported_as_it_was(kitchen: ScriptableWorkspace) -> None:
     whole = read_document(drafts.group()).to_json()
     app = open_page("teams")

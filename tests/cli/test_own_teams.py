@@ -52,6 +52,16 @@ def test_a_team_is_kept_found_and_taken_away(cli: Cli, tmp_path: Path) -> None:
     assert cli("team", "show", "group").json["name"] == "Group of three"
 
 
+def test_of_several_workflows_one_is_taken(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "studio.json"
+    ends = {"sender": {"type": "userproxy"}, "receiver": {"type": "assistant"}}
+    flows = [{"name": name, **ends} for name in ("First", "Second")]
+    file.write_text(json.dumps({"workflows": flows}))
+    told = cli("team", "import", file, "--workflow", "2").err
+    assert "First: this workflow is a team of its own; import it, too." in told
+    assert "Kept “Second”" in told
+
+
 def test_what_is_not_there_or_not_clear_is_told(cli: Cli, tmp_path: Path) -> None:
     file = write(tmp_path / "tea.json", "Tea readers")
     for _ in range(2):

@@ -310,3 +310,5 @@ Flow = Annotated[
     | Werewolf,
     Field(discriminator="kind"),
 ]
+TALKING = (Single, TwoAgents, Group, Queue, RetrieveChat)
+"""Those in which agents talk freely, and may run code."""

@@ -16,6 +16,7 @@ from agentkit.teams.built.agents import AgentDocument, WrittenFunction
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
     TEMPLATES,
+    TALKING,
     Dialogue,
     FieldTable,
     Group,
@@ -148,6 +149,8 @@ def _check_runners(document: TeamDocument) -> Iterator[Problem]:
 
 def _check_flow(document: TeamDocument) -> Iterator[Problem]:
     flow = document.flow
+    if isinstance(flow, TALKING):
+        yield from _check_runners(document)
     match flow:
         case TwoAgents():
             yield from _check_pair(flow, document)
@@ -325,7 +328,7 @@ def _check_stage(stage: Stage, place: str) -> Iterator[Problem]:
 
 def _has_model(document: TeamDocument, name: str) -> bool:
     """Whether an agent has a model; of one that is not there, that is said elsewhere."""
-    runs = isinstance(document.flow, TALKS)
+    runs = isinstance(document.flow, TALKING)
     return all(
         agent.llm is not None and not (runs and agent.code)
         for agent in document.agents

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,7 +75,7 @@ def check(
         return Checked(None, found)
     for problem in find_problems(document, models, tools):
         found.setdefault(problem.place, []).append(problem.text)
-    unread = {one.place: _UNREAD[one.takes_no_part] for one in list_unread(document)}
+    unread = {place: _UNREAD[place.endswith(".name")] for place in list_unread(document)}
     return Checked(document, found, unread)
 
 
@@ -90,24 +91,20 @@ def _follow(data: Any, parts: Sequence[str | int]) -> tuple[str | int, ...]:
     """The parts as far as they lead into the document: behind them stands which of several types
     the value has not.
     """
-    left, at = list[str | int](), data
-    for part in parts:
-        is_item, is_key = isinstance(part, int), isinstance(part, str)
-        if not (is_item and isinstance(at, list)) and not (is_key and isinstance(at, Mapping)):
-            break
-        left.append(part)
-        is_kind = left[:1] == ["flow"] and len(left) == 2  # nothing lies below it
-        if not is_kind:
-            at = dict(enumerate(at) if is_item else at).get(part)
+    way = list(parts)
+    if way[0] == "flow":
+        del way[1:2]  # which kind it is; nothing lies there
+    at, left = data, list[str | int]()
+    with suppress(LookupError, TypeError):
+        for part in way:
+            at = at[part]
+            left.append(part)
     return tuple(left)
 
 
 def find_place(parts: Sequence[str | int]) -> str:
-    """Such as `agents[2].llm.temperature`, numbered from 1; which kind of flow it is, is no part
-    of a place.
-    """
-    left = [*parts[:1], *parts[2:]] if parts[:1] == ("flow",) else list(parts)
+    """Such as `agents[2].llm.temperature`, numbered from 1."""
     place = ""
-    for part in left:
+    for part in parts:
         place += f"[{part + 1}]" if isinstance(part, int) else f".{part}"
     return place.removeprefix(".")

@@ -90,7 +90,7 @@ class Field:
     @property
     def place(self) -> str:
         """Where it is, as problems name it."""
-        return find_place(_numbered(self.path))
+        return find_place(self.path)
 
     def widget(self, read: Callable[[Any], Any] = lambda value: value) -> dict[str, Any]:
         """What all widgets are given: key, help, and who takes over what is typed."""
@@ -208,7 +208,7 @@ def _draw_row(field: Field, part: type[Part], place: int, title: str) -> None:
             _draw_moves(field, place, title, f"**{label}**")
             draw_part(form, part, path)
         return
-    wrong = len(list(form.checked.within(find_place(_numbered(path)))))
+    wrong = len(list(form.checked.within(find_place(path))))
     told = f"{label} · :red[{figures.count(wrong, 'problem')}]" if wrong else label
     if folded := _unfold(told, form.draft.spot("row", *path), "default"):
         with folded:
@@ -435,11 +435,6 @@ def _draw_nested(field: Field) -> None:
     if field.value is not None:
         with st.container(border=True, gap="small", key=field.form.draft.key("in", *field.path)):
             draw_part(field.form, part, field.path)
-
-
-def _numbered(path: Path) -> Path:
-    """As the check of the form names it: its kind follows `flow`."""
-    return ("flow", "", *path[1:]) if path[:1] == ("flow",) else path
 
 
 _DRAW: Mapping[Kind, Callable[[Field], None]] = {

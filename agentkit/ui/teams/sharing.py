@@ -11,7 +11,7 @@ import streamlit as st
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.mcp.servers import ToolServers
 from agentkit.teams.built.document import TeamDocument
-from agentkit.teams.built.importing import Remark, import_team
+from agentkit.teams.built.importing import Remark, import_team, list_teams
 from agentkit.teams.built.script import write_notebook, write_script
 from agentkit.ui.shared import state
 from agentkit.ui.teams import drafts
@@ -76,7 +76,10 @@ def draw_import() -> None:
     if given is None:
         return
     try:
-        found = import_team(given.getvalue())
+        wanted = _choose_workflow(list_teams(given.getvalue()))
+        if wanted is None:
+            return
+        found = import_team(given.getvalue(), wanted)
     except AgentkitError as error:
         st.error(markdown.literal(str(error)), icon=":material/error:")
         return
@@ -85,6 +88,20 @@ def draw_import() -> None:
     st.session_state[_REMARKS + draft_id] = found.remarks
     st.query_params.from_dict({"team": draft_id})
     st.rerun()
+
+
+def _choose_workflow(names: Sequence[str]) -> int | None:
+    """Which of several workflows is to be a team; None until one was chosen."""
+    if len(names) < 2:
+        return 0
+    wanted: int | None = st.radio(
+        f"The file has {len(names)} workflows; which is to be a team?",
+        range(len(names)),
+        None,
+        format_func=lambda number: markdown.literal(names[number]),
+        key="team-workflow",
+    )
+    return wanted
 
 
 def draw_remarks(draft_id: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agentkit.errors import ConfigError
 from agentkit.llm.calls.scripted import scripted_model
-from agentkit.teams.built.importing import Imported, import_team
+from agentkit.teams.built.importing import Imported, import_team, list_teams
 from agentkit.teams.built.problems import find_problems
 from agentkit.teams.built.team import build_team
 from tests.teams.built import drafts
@@ -110,7 +110,11 @@ def test_of_defaults_the_first_workflow_is_taken() -> None:
     flows = [{"name": name, "sender": USER, "receiver": assistant("a")} for name in ("A", "B")]
     found = import_team(json.dumps({"models": [], "agents": [], "workflows": flows}))
     assert found.document.name == "A"
-    assert "B: this workflow was not taken" in told(found)
+    assert "B: this workflow is a team of its own; import it, too" in told(found)
+    whole = json.dumps({"models": [], "workflows": flows})
+    assert list_teams(whole) == ["A", "B"]
+    assert import_team(whole, 1).document.name == "B"
+    assert list_teams(json.dumps(flows[0])) == list_teams("a = AssistantAgent('a')") == []
 
 
 SCRIPT = """
@@ -148,7 +152,7 @@ def test_a_script_with_two_agents() -> None:
     assert critic.temperature == 0.5
     assert find_problems(found.document) == []
     assert "critic: description is computed" in told(found)
-    assert "functions were not taken (tool)" in told(found)
+    assert "functions that no agent may call were not taken (tool)" in told(found)
     assert "is_termination_msg" not in told(found)
 
 

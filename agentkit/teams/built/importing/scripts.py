@@ -1,0 +1,240 @@
+"""Python scripts that make agents: read from their text, never run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from agentkit.core.given import pick, pick_given
+from agentkit.errors import ConfigError
+from agentkit.teams.built.agents import RetrieveConfig
+from agentkit.teams.built.document import describe_errors
+from agentkit.teams.built.importing.functions import Script
+from agentkit.teams.built.importing.taken import MOST, SILENT, Imported, Taken
+
+LONGEST_SCRIPT = 200_000
+"""Characters of a script."""
+_AGENTS = ("ConversableAgent", "AssistantAgent", "UserProxyAgent", "CompressibleAgent")
+_RETRIEVING = {"RetrieveAssistantAgent": "AssistantAgent"}
+"""Classes that are others by another name."""
+_PROXY = "RetrieveUserProxyAgent"
+_OF_RETRIEVAL = frozenset(
+    [
+        *("task", "context_max_tokens", "customized_prompt", "customized_answer_prefix"),
+        *("update_context", "distance_threshold"),
+    ]
+)
+"""Keys of `retrieve_config` that say something where passages come from a collection."""
+_NONE = ast.dump(ast.Constant(None))
+
+
+def import_script(text: str) -> Imported:
+    """The agents that a Python script makes with arguments that stand there as they are."""
+    if len(text) > LONGEST_SCRIPT:
+        raise ConfigError(
+            f"The script has {len(text):,} characters; more than {LONGEST_SCRIPT:,} are not read."
+        )
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ConfigError(f"The script cannot be read as Python: {error}.") from error
+    return _Reader(tree, text).read()
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What a script keeps in a variable."""
+
+    kind: str
+    given: Mapping[str, Any]
+    nodes: Mapping[str, ast.expr]
+
+
+class _Reader:
+    """Reads a script from top to bottom."""
+
+    def __init__(self, tree: ast.Module, source: str) -> None:
+        self._tree, self._source = tree, source
+        self._taken = Taken()
+        self._values: dict[str, Any] = {}
+        self._made: dict[str, _Made] = {}
+        self._names: dict[str, str] = {}
+        self._written: dict[str, ast.expr] = {}
+        self._looked_up: dict[str, Any] = {}
+
+    def read(self) -> Imported:
+        """The team; raises ConfigError for a script that makes no agents."""
+        for target, value in self._list_assigned():
+            self._take(target, value)
+        if not self._names:
+            raise ConfigError("The script makes no agents whose arguments stand there as they are.")
+        self._take_functions()
+        return self._taken.finish("Imported team", "Read from a script.", self._find_flow())
+
+    def _take_functions(self) -> None:
+        """Those that agents may call, and what they need."""
+        script = Script(self._tree, self._source)
+        left = dict.fromkeys(script.functions)
+        for name, offered in pick(script.offered, script.functions).items():
+            code, callers = script.write(name), pick(self._names, offered.callers)
+            self._taken.bring(name, code, list(callers.values()))
+            left = dict.fromkeys(one for one in left if f"def {one}(" not in code)
+        if left:
+            text = f"functions that no agent may call were not taken ({', '.join(left)[:200]})"
+            self._taken.remark("script", text)
+
+    def _list_assigned(self) -> Iterator[tuple[str, ast.expr]]:
+        for node in self._tree.body:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                yield node.targets[0].id, node.value
+
+    def _take(self, target: str, value: ast.expr) -> None:
+        if not isinstance(value, ast.Call):
+            self._values[target] = self._evaluate(value)
+            self._written[target] = value
+            return
+        written = _name_of(value.func)
+        kind = _RETRIEVING.get(written, written)
+        given, nodes = self._read_arguments(target, value)
+        self._made[target] = _Made(kind, given, nodes)
+        if kind in _AGENTS:
+            self._names[target] = self._taken.agent(kind, {"name": target, **given})
+        elif kind.endswith("Agent") and kind != _PROXY:
+            self._taken.remark(target, f"an agent of the kind {kind[:60]} was not taken")
+
+    def _read_arguments(
+        self, target: str, call: ast.Call
+    ) -> tuple[dict[str, Any], dict[str, ast.expr]]:
+        """What stands there as it is, and all of it as it is written."""
+        first = "name" if _name_of(call.func).endswith("Agent") else "agents"
+        nodes = dict(zip((first, "system_message"), call.args, strict=False))
+        nodes |= {str(word.arg): word.value for word in call.keywords}
+        values = {key: self._evaluate(node) for key, node in nodes.items()}
+        given = pick_given(values)
+        for key in nodes.keys() - given.keys() - set(SILENT):
+            self._note_computed(target, key, nodes[key])
+        if "llm_config" in nodes:
+            given.setdefault("llm_config", True)
+        return given, nodes
+
+    def _note_computed(self, target: str, key: str, node: ast.expr) -> None:
+        written = ast.dump(node)
+        if written == _NONE or (key == "is_termination_msg" and "TERMINATE" in written):
+            return
+        self._taken.remark(target, f"{key} is computed, so it was not taken")
+
+    def _evaluate(self, node: ast.expr) -> Any:
+        """The value that is written there, or that a variable was given; None for any other."""
+        if isinstance(node, ast.Name):
+            return self._values.get(node.id)
+        try:
+            return ast.literal_eval(node)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return None
+
+    def _find_flow(self) -> dict[str, Any]:
+        starts, answers, turns = self._find_opening()
+        managed = self._made.get(answers)
+        if managed is not None and managed.kind == "GroupChatManager":
+            return self._find_group(managed, self._names.get(starts, ""))
+        proxy = self._made.get(starts)
+        if proxy is not None and proxy.kind == _PROXY and answers in self._names:
+            return self._find_retrieval(proxy, answers)
+        if starts in self._names and answers in self._names:
+            pair = {"starts": self._names[starts], "answers": self._names[answers]}
+            return {"kind": "two_agents", **pair, **turns}
+        names = list(self._names.values())
+        self._taken.remark("script", "no chat is begun there, so its agents talk as they come")
+        first, last = names[0], names[-1]
+        alone = {"kind": "single", "agent": first}
+        by_count = {1: alone, 2: {"kind": "two_agents", "starts": first, "answers": last}}
+        return by_count.get(len(names)) or self._taken.group({}, names, "")
+
+    def _find_retrieval(self, proxy: _Made, answers: str) -> dict[str, Any]:
+        """RetrieveChat over the collection of the chat: nothing is read that the script names."""
+        node = proxy.nodes.get("retrieve_config")
+        items = node if isinstance(node, ast.Dict) else ast.Dict([], [])
+        pairs = zip(items.keys, items.values, strict=True)
+        written = {self._evaluate(key): value for key, value in pairs if key is not None}
+        values = {key: self._evaluate(value) for key, value in written.items()}
+        taken = {key: values[key] for key in _OF_RETRIEVAL if values.get(key) is not None}
+        if left := sorted(str(key) for key in written if key not in taken):
+            told = f"it looks into the chat's collection; not taken: {', '.join(left)[:200]}"
+            self._taken.remark("retrieve_config", told)
+        config = self._check_retrieval({**self._looked_up, **taken})
+        name = str(proxy.given.get("name") or "Documents")
+        assistant = self._names[answers]
+        pair = {"proxy": name, "assistant": assistant}
+        return {"kind": "retrieve_chat", **pair, "retrieve_config": config}
+
+    def _check_retrieval(self, taken: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return RetrieveConfig.model_validate(taken).model_dump()
+        except ValidationError as error:
+            self._taken.remark("retrieve_config", f"not taken: {describe_errors(error)}")
+            return {}
+
+    def _find_transitions(self, chat: _Made) -> list[dict[str, Any]]:
+        """Who may follow whom, where it stands there by the agents' variables."""
+        node = chat.nodes.get("allowed_or_disallowed_speaker_transitions")
+        if isinstance(node, ast.Name):
+            node = self._written.get(node.id)
+        if not isinstance(node, ast.Dict):
+            return []
+        pairs = zip(node.keys, node.values, strict=True)
+        return [
+            {"after": self._names[_name_of(after)], "speakers": self._list_named(speakers)}
+            for after, speakers in pairs
+            if _name_of(after) in self._names
+        ]
+
+    def _list_named(self, node: ast.expr | None) -> list[str]:
+        """The agents in a list of variables."""
+        elements = node.elts if isinstance(node, ast.List) else []
+        return [self._names[name] for name in map(_name_of, elements) if name in self._names]
+
+    def _find_group(self, manager: _Made, starts: str) -> dict[str, Any]:
+        node = manager.nodes.get("groupchat") or manager.nodes.get("agents")
+        chat = self._made.get(_name_of(node))
+        if chat is None:
+            raise ConfigError("The group of the script's GroupChatManager was not found.")
+        names = self._list_named(chat.nodes.get("agents"))
+        if not names:
+            raise ConfigError("The agents of the script's GroupChat do not stand there by name.")
+        flow = self._taken.group(chat.given, names, starts)
+        return {**flow, "transitions": self._find_transitions(chat)}
+
+    def _find_opening(self) -> tuple[str, str, dict[str, Any]]:
+        """Who begins the first chat with whom, by their variables, and its turns."""
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Call) and _name_of(node.func) == "initiate_chat":
+                return self._read_opening(node)
+        return "", "", {}
+
+    def _read_opening(self, call: ast.Call) -> tuple[str, str, dict[str, Any]]:
+        words = {word.arg: word.value for word in call.keywords}
+        recipient = words.get("recipient")
+        if recipient is None and call.args:
+            recipient = call.args[0]
+        sender = ""
+        if isinstance(call.func, ast.Attribute):
+            sender = _name_of(call.func.value)
+        most: dict[str, Any] = {}
+        nothing = ast.Constant(None)
+        turns = self._evaluate(words.get("max_turns", nothing))
+        if isinstance(turns, int) and turns > 0:
+            most = {"max_turns": min(turns, MOST["max_turns"])}
+        hits = self._evaluate(words.get("n_results", nothing))
+        self._looked_up = pick_given({"n_results": hits})
+        return sender, _name_of(recipient), most
+
+
+def _name_of(node: ast.expr | None) -> str:
+    """The last part of a dotted name; empty for anything else."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
