@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from agentkit.errors import AgentkitError
@@ -60,13 +61,19 @@ _READERS = {
 """What reads the fields that hold more than a plain value."""
 
 
-def _find_needed(kind: type[Any]) -> set[str]:
+@cache
+def _find_needed(kind: type[Any]) -> frozenset[str]:
     """Names of the fields without a default."""
     fields = dataclasses.fields(kind)
-    return {one.name for one in fields if one.default is one.default_factory}  # both are missing
+    needed = [one.name for one in fields if one.default is one.default_factory]  # both are missing
+    return frozenset(needed)
+
+
+@cache
+def _list_fields(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(one.name for one in dataclasses.fields(kind))
 
 
 def _pick_fields(kind: type[Any], data: dict[str, Any]) -> dict[str, Any]:
     """What of the data is a field of this kind."""
-    names = [one.name for one in dataclasses.fields(kind)]
-    return {name: data[name] for name in names if name in data}
+    return {name: data[name] for name in _list_fields(kind) if name in data}
