@@ -29,6 +29,7 @@ from agentkit.events import (
     RunFinished,
     RunStarted,
     RunStopped,
+    WantedCall,
 )
 from agentkit.ledger import Keeper, LedgerWriter, RunKey
 from agentkit.messages import new_id
@@ -37,6 +38,7 @@ from agentkit.options import Moment
 T = TypeVar("T")
 Hear = Callable[[Recorded], None]
 log = logging.getLogger(__name__)
+_ENDS = (RunFinished, RunFailed, RunStopped)
 _KEPT = 100  # ended runs that a page may still ask for
 
 
@@ -80,7 +82,7 @@ class Run(Generic[T]):
         self.answer_s: float | None = None
         """Seconds that a question waits for the person; None for as long as it takes."""
         self._stop = StopSignal()
-        self._left = False
+        self._left, self._has_told_end = False, False
         self.flush: Callable[[], None] = lambda: None
         """Stores now what has happened and waits to be stored; raises StoreError."""
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -214,13 +216,18 @@ class Run(Generic[T]):
 
         def listener(event: Event) -> None:
             within = _current.get()
-            if self.kept and within and within.kept and within not in (self, around):
+            is_anothers = within is not None and within.kept and within not in (self, around)
+            if self.kept and is_anothers:
                 return
             recorded = self._record(event)
-            if self._left or self._ended:  # a function that was left behind may still tell things
+            was_left = (
+                self._left or self._ended
+            )  # a function that was left behind may still tell things
+            if was_left:
                 return
             for hear in hearing:
                 hear(recorded)
+            self._has_told_end = within is self and isinstance(event, _ENDS)
 
         return listener
 
@@ -241,7 +248,8 @@ class Run(Generic[T]):
             except BaseException as error:  # noqa: BLE001
                 # The caller gets it from result(); a thread must not lose it.
                 self._error = error
-                _emit_end(error)
+                if not self._has_told_end:  # else somebody else could not hear of it
+                    _emit_end(error)
 
     @contextmanager
     def _around(self, hearing: Sequence[Hear]) -> Iterator[None]:
@@ -368,12 +376,16 @@ def find_failure(run_id: str, owner: str) -> BaseException | None:
 def live(owner: str, *, kind: str | None = None, chat_id: str | None = None) -> list[Run[Any]]:
     """The owner's runs that go on, oldest first, optionally of one kind or chat."""
     with _registry_lock:
-        runs = [run for run in _registry.values() if run.owner == owner and not run.ended]
-    return [
-        run
-        for run in runs
-        if (kind is None or run.kind == kind) and (chat_id is None or run.chat_id == chat_id)
-    ]
+        known = list(_registry.values())
+    return [run for run in known if _is_live(run, owner, kind, chat_id)]
+
+
+def _is_live(run: Run[Any], owner: str, kind: str | None, chat_id: str | None) -> bool:
+    if run.ended or run.owner != owner:
+        return False
+    if kind is not None and run.kind != kind:
+        return False
+    return chat_id is None or run.chat_id == chat_id
 
 
 def current() -> Run[Any] | None:
@@ -414,6 +426,7 @@ def ask_human(
     to: str = "",
     moment: Moment = "",
     tool: str = "",
+    wants: WantedCall | None = None,
 ) -> str:
     """Wait for a person's answer to the current run; `options` and what follows it as in
     HumanInputRequested.
@@ -428,7 +441,7 @@ def ask_human(
     if (recording := run.recording) and (known := recording.take_answer(agent, prompt, draft)):
         return _tell_again(*known)
     request = HumanInputRequested(
-        new_id(), agent, prompt, list(options), draft, language, to, moment, tool=tool
+        new_id(), agent, prompt, list(options), draft, language, to, moment, tool=tool, wants=wants
     )
     with run._asking, stopping.current().on_stop(run._wake):
         while not run._answers.empty():  # what woke up a question that nobody waits for any more

@@ -76,7 +76,9 @@ class Call:
         self._run.answer(text, request_id)
 
     def _work(self) -> None:
-        listeners = [self._tell] if self._heard and not self._method.starts_run else []
+        listeners = []
+        if self._heard and not self._method.starts_run:
+            listeners = [self._tell]
         try:
             with stopping.stoppable(self._signal), bus.listening(*listeners):
                 found = self._function(**self._arguments)

@@ -103,9 +103,9 @@ class _Log:
 
     def _add_call(self, event: ModelReplied) -> None:
         asked = self._asked.pop(event.call_id, None)
-        request = (
-            {**asked.request, "model": asked.model, "messages": asked.messages} if asked else {}
-        )
+        request = {}
+        if asked:
+            request = {**asked.request, "model": asked.model, "messages": asked.messages}
         self._add(
             "chat_completions",
             invocation_id=event.call_id,
@@ -168,7 +168,9 @@ def start(
     stop()
     if _State.log is not None:
         _State.log.connection.close()
-    database = str(named.get("dbname", "logs.db")) if lines is None else ":memory:"
+    database = ":memory:"
+    if lines is None:
+        database = str(named.get("dbname", "logs.db"))
     _State.log = _Log(database, lines, settings)
     _State.on = True
     return _State.log.session

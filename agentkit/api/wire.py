@@ -107,7 +107,8 @@ class Method:
         return {name: TypeAdapter(_wired(hint)) for name, hint in self._hints.items()}
 
     def _dumped(self, name: str, value: Any) -> Any:
-        value = list(value) if get_origin(self._hints[name]) is Iterable else value
+        if get_origin(self._hints[name]) is Iterable:
+            value = list(value)
         return _json(self._adapters[name], _absolute(value))
 
 
@@ -163,11 +164,12 @@ def _wired(hint: Any) -> Any:
     if hint is Recorded:
         return _Recorded
     origin, inner = get_origin(hint), get_args(hint)
+    wired = tuple(map(_wired, inner))
     if origin is Iterable:
-        return list[_wired(inner[0])]  # type: ignore[misc]  # a type made at run time
-    if inner and any(_wired(one) is not one for one in inner):
-        return origin[tuple(_wired(one) for one in inner)]
-    return hint
+        return list[wired[0]]  # type: ignore[valid-type]  # a type made at run time
+    if wired == inner:
+        return hint
+    return origin[wired]
 
 
 def _json(adapter: TypeAdapter[Any], value: object) -> Any:

@@ -33,6 +33,7 @@ from agentkit.events import (
 )
 from agentkit.options import Effort, InputMode
 from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED, EndReason
+from agentkit.retrieval import StoredDocument
 
 if TYPE_CHECKING:
     from agentkit.ledger.queries import Totals
@@ -251,17 +252,17 @@ def _find_scope(workspace: Workspace, collections: list[str], names: list[str] |
 
     if not names:
         return Scope()
-    owner = workspace.settings.owner
-    there = [
-        one for collection in collections for one in workspace.library.documents(owner, collection)
-    ]
-    missing = set(names) - {one.name for one in there}
+    there: list[StoredDocument] = []
+    for collection in collections:
+        there += workspace.library.documents(workspace.settings.owner, collection)
+    named = [one for one in there if one.name in names]
+    missing = set(names) - {one.name for one in named}
     if missing:
         raise NotFound(
             f"There is no document {', '.join(map(repr, sorted(missing)))} in"
             f" {', '.join(collections)}; `python -m agentkit search` shows what they are called."
         )
-    return Scope(document_ids=[one.id for one in there if one.name in names])
+    return Scope(document_ids=[one.id for one in named])
 
 
 class _Following:
@@ -466,7 +467,9 @@ def _find_words_before(text: str, at: int) -> str:
 
 def _describe_thinking(thinking: Thinking) -> str:
     """What stands for the thinking, which may be far longer than the answer; `--json` has it."""
-    duration = "" if thinking.seconds is None else f" for {thinking.seconds:.1f} s"
+    duration = ""
+    if thinking.seconds is not None:
+        duration = f" for {thinking.seconds:.1f} s"
     about = "about " if thinking.estimated else ""
     return f"Thought{duration} ({about}{thinking.tokens:,} tokens)."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -72,17 +73,23 @@ def evaluate(
         raise typer.BadParameter("give either DIR or --set", context)
     if directory is not None and collection is not None:
         raise typer.BadParameter("--collection goes with --set", context)
-    found = (
-        _measure_set(context, set_name, collection, mode)
-        if set_name
-        else _measure_folder(context, directory, mode, as_json)
-    )
+    if set_name:
+        found = _measure_set(context, set_name, collection, mode)
+    else:
+        found = _measure_folder(context, directory, mode, as_json)
     if as_json:
         put_json(found)
         return
+    _put_measured(found)
+
+
+def _put_measured(found: Mapping[str, Any]) -> None:
+    """The figures for people, and how they differ from those before."""
     for name, figure in found.items():
-        if isinstance(figure, (int, float)):
-            put(f"{name:<15}{figure:,}" if isinstance(figure, int) else f"{name:<15}{figure:.4f}")
+        if isinstance(figure, int):
+            put(f"{name:<15}{figure:,}")
+        elif isinstance(figure, float):
+            put(f"{name:<15}{figure:.4f}")
     if against := found.get("against"):
         put("Against the measurement before, from " + against["measured_at"][:16])
         for name in _AGAINST:
@@ -130,7 +137,8 @@ def _measure_set(
         chosen = library.questions.named(owner, set_name)
         asked = choose_collection(workspace, collection or chosen.collection or None)
         options = library.options(owner, asked)
-        options = dataclasses.replace(options, mode=mode) if mode else options
+        if mode:
+            options = dataclasses.replace(options, mode=mode)
         if options.mode != "lexical":
             workspace.warm()  # the times are those of questions, not of loading the model
         history = library.questions.history(owner, chosen.id)

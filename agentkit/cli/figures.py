@@ -123,19 +123,26 @@ def usage(
             workspace.figures.write_calls(chosen, csv)
         if parquet:
             workspace.figures.write_calls(chosen, parquet, "parquet")
-    empty = _NARROWED_TO_NOTHING if first or last or any(named.values()) or owner else _NO_CALL
     if show:
         return
+    empty = _NO_CALL
+    if any((first, last, owner, *named.values())):
+        empty = _NARROWED_TO_NOTHING
     if within:
         tables.put_groups(by, within, groups, as_json=as_json, empty=empty)
     elif as_json:
         put_json(found.to_json())
     elif found.rows:
-        cells = starmap(_to_cells, map(attrgetter("title", "totals"), found.rows))
-        put_table([by, *_USAGE], [*cells, _to_cells("total", found.totals)], numbers=_USAGE)
-        note(_describe_times(found.sums))
+        _put_sums(found, by)
     else:
         note(empty)
+
+
+def _put_sums(found: Found, by: By) -> None:
+    """A line for each group, and one for all."""
+    cells = starmap(_to_cells, map(attrgetter("title", "totals"), found.rows))
+    put_table([by, *_USAGE], [*cells, _to_cells("total", found.totals)], numbers=_USAGE)
+    note(_describe_times(found.sums))
 
 
 def _find_within(

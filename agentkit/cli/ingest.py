@@ -98,10 +98,10 @@ def _is_url(path: str) -> bool:
 
 def _summarize(ends: list[DocumentDone], collection: str) -> str:
     counts = Counter(map(_name_outcome, ends))
-    chunks = sum(end.chunks for end in ends if end.status == "indexed")
-    ended = (each for each in _SUMMED_UP if counts[each])
+    indexed = [end.chunks for end in ends if end.status == "indexed"]
+    ended = [each for each in _SUMMED_UP if counts[each]]
     outcomes = ", ".join(f"{counts[one]:,} {one}" for one in ended)
-    return f"{collection}: {outcomes} ({count(chunks, 'new chunk')})."
+    return f"{collection}: {outcomes} ({count(sum(indexed), 'new chunk')})."
 
 
 def _name_outcome(end: DocumentDone) -> str:
@@ -171,6 +171,8 @@ class Bar:
 
 
 def _describe_size(done: DocumentDone) -> str:
-    same = f"same content as {done.same_as}; " if done.same_as else ""
+    same = ""
+    if done.same_as:
+        same = f"same content as {done.same_as}; "
     sizes = f"{count(done.chunks, 'chunk')}, {count(done.tokens, 'token')}"
     return f"{same}{sizes}, {done.seconds:.1f} s"

@@ -141,12 +141,10 @@ def _place(ported: Ported, pieces: Sequence[_Piece]) -> Ported:
 
 def _port_cell(source: str, bound: dict[str, str]) -> Ported:
     """What becomes of a cell; lines with imports that stay although they may be meant are found."""
-    if not any(each in source for each in (*MODELS, *bound)):
+    known = [each for each in (*MODELS, *bound) if each in source]
+    if not known:
         return Ported([], [])
-    hidden = [
-        Finding(source.count("\n", 0, at.start()) + 1, "an import in a magic stays as it is")
-        for at in _MENTIONED.finditer(source)
-    ]
+    hidden = _find_hidden(source)
     if _is_other_language(source):
         return Ported([], hidden)
     with suppress(SyntaxError):
@@ -155,13 +153,24 @@ def _port_cell(source: str, bound: dict[str, str]) -> Ported:
     try:
         ported = port_source(python, bound)
     except SyntaxError as error:
+        if not hidden:
+            return Ported([], [])
         told = f"no Python ({error.msg}); it stays as it is"
-        return Ported([], [Finding(error.lineno or 1, told)] if hidden else [])
+        return Ported([], [Finding(error.lineno or 1, told)])
     seen = set(map(attrgetter("line"), ported.findings))
     blank = compress(count(1), map(_BLANK.fullmatch, python.split("\n")))
     of_magics = frozenset(blank) - seen
     in_magics = [found for found in hidden if found.line in of_magics]
     return Ported(ported.edits, [*ported.findings, *in_magics])
+
+
+def _find_hidden(source: str) -> list[Finding]:
+    """Imports in magics, which are no Python."""
+    hidden: list[Finding] = []
+    for at in _MENTIONED.finditer(source):
+        line = source.count("\n", 0, at.start()) + 1
+        hidden.append(Finding(line, "an import in a magic stays as it is"))
+    return hidden
 
 
 def _is_other_language(source: str) -> bool:

@@ -150,7 +150,9 @@ def _find_media_type(library: Library, owner: str, collection: str, name: str) -
     if "/" in name:
         return name.lower()
     known = library.media_types(owner, collection)
-    there = f"the collection has {', '.join(known)}" if known else "the collection is empty"
+    there = "the collection is empty"
+    if known:
+        there = f"the collection has {', '.join(known)}"
     raise ConfigError(
         f"There is no kind of file {name!r}; give an ending such as pdf, or a media type ({there})."
     )

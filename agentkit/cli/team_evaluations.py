@@ -51,7 +51,9 @@ def evaluate_team(
     _check_given(team, set_name, go_on)
     with open_workspace(context) as workspace:
         owner = workspace.settings.owner
-        before = workspace.evaluations.one(owner, beside) if beside else None
+        before = None
+        if beside:
+            before = workspace.evaluations.one(owner, beside)
         if go_on:
             run = workspace.resume_evaluation(owner, go_on)
         else:

@@ -110,11 +110,9 @@ class _Live:
         self._mark = uuid.uuid4().hex
         self._sockets = tempfile.mkdtemp(prefix="agentkit-kernel-")
         self._stop = stopping.current()
-        options = (
-            {"transport": "ipc", "ip": os.path.join(self._sockets, "kernel")}
-            if os.name == "posix"
-            else {}
-        )
+        options = {}
+        if os.name == "posix":
+            options = {"transport": "ipc", "ip": os.path.join(self._sockets, "kernel")}
         connection = os.path.join(self._sockets, "connection.json")
         self._manager = AsyncKernelManager(kernel_name=name, connection_file=connection, **options)
         self._loop = asyncio.new_event_loop()

@@ -191,7 +191,8 @@ def execute_code(
     finally:
         if filename is None:
             file.unlink(missing_ok=True)
-    if exit_code == TIMEOUT_EXIT_CODE and logs.endswith(TIMEOUT_MSG):
+    ran_out_of_time = exit_code == TIMEOUT_EXIT_CODE and logs.endswith(TIMEOUT_MSG)
+    if ran_out_of_time:
         return 1, logs.lstrip("\n"), image
     return exit_code, logs, image
 

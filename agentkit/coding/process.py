@@ -66,7 +66,9 @@ class CappedOutput:
         """
         tail = b"".join(self._tail)[-self._half :]
         cut = self._size - len(self._head) - len(tail)
-        note = f"\n[... {cut:,} bytes of output left out ...]\n".encode() if cut else b""
+        note = b""
+        if cut:
+            note = f"\n[... {cut:,} bytes of output left out ...]\n".encode()
         text = (bytes(self._head) + note + tail).decode("utf-8", errors="replace")
         return text.replace("\r\n", "\n").replace("\r", "\n")
 

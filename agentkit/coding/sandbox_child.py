@@ -35,7 +35,8 @@ def main() -> None:
     for name, value in limits:
         kind = getattr(resource, f"RLIMIT_{name}")
         hard = resource.getrlimit(kind)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        if hard != resource.RLIM_INFINITY:
+            value = min(value, hard)
         for process in (_FIRST, 0):
             resource.prlimit(process, kind, (value, value))
     if user >= 0:  # root is exempt from the limit of processes

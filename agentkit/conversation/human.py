@@ -91,7 +91,8 @@ class Human:
         who = getattr(sender, "name", "the sender")
         full = self.counters[sender] >= self.limits[sender]
         final = self._is_final(message, full)
-        if self.input_mode != "ALWAYS" and not full and not final:
+        goes_on = not full and not final
+        if goes_on and self.input_mode != "ALWAYS":
             return ""
         end = EndReason("replies", agent.name, self.limits[sender])
         if final:
@@ -104,7 +105,8 @@ class Human:
         if reply:
             return reply
         # Where nobody answers, they might go on for ever.
-        if final or (full and isinstance(reply, runs.Unanswered)):
+        is_unanswered = full and isinstance(reply, runs.Unanswered)
+        if final or is_unanswered:
             self.reasons[sender] = end
             return END
         return reply

@@ -178,11 +178,12 @@ class ReplyTable:
         # Of a pair that is registered by both faces, an async chat asks the async one.
         async_functions = filter(is_async, map(_function_of, self.entries))
         paired = set(map(core_of, async_functions)) - {None}
-        return [
-            entry
-            for entry in entries
-            if is_async(entry["reply_func"]) or core_of(entry["reply_func"]) not in paired
-        ]
+        selected = []
+        for entry in entries:
+            function = entry["reply_func"]
+            if is_async(function) or core_of(function) not in paired:
+                selected.append(entry)
+        return selected
 
 
 def _function_of(entry: Entry) -> ReplyFunction:

@@ -391,9 +391,12 @@ def _way(exact: bool) -> str:
 def _describe_difference(then: Messages, now: Messages, at: int) -> str:
     if not then and not now:
         return "its messages are the same, but not the tools or the parameters"
-    if not then or not now:
-        return f"there are {'more' if now else 'fewer'} messages than {at}"
-    old, new = (json.dumps(one[0], ensure_ascii=False, default=str) for one in (then, now))
+    if not then:
+        return f"there are more messages than {at}"
+    if not now:
+        return f"there are fewer messages than {at}"
+    old = json.dumps(then[0], ensure_ascii=False, default=str)
+    new = json.dumps(now[0], ensure_ascii=False, default=str)
     start = _count_alike(old, new)
     cut = slice(max(0, start - _SHOWN // 2), start + _SHOWN)
     return f"message {at + 1} was «…{old[cut]}…» and is «…{new[cut]}…»"

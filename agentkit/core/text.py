@@ -111,11 +111,15 @@ class _Widths:
         start = text.rfind("\n", 0, at) + 1
         line = text[start:at].strip()
         after = text[at + 1 : text.index("\n", at + 1)].strip()
-        if not (line and after) or _ITEM.match(text, at + 1):
+        if not line or not after:
             return True
-        if line.endswith((":", ";", "|")) or " | " in f"{line}\n{after}":
+        is_row = " | " in f"{line}\n{after}"
+        is_listed = line.endswith((":", ";", "|")) or _ITEM.match(text, at + 1)
+        if is_row or is_listed:
             return True
-        return not after[0].islower() and len(line) < 0.6 * self._measure(start)
+        if after[0].islower():
+            return False
+        return len(line) < 0.6 * self._measure(start)
 
     def _measure(self, at: int) -> int:
         """Length of the longest line of the paragraph around `at`; each paragraph is measured

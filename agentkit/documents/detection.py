@@ -52,7 +52,10 @@ def detect(data: bytes, name: str) -> str:
     promises a format that the bytes are not.
     """
     ending = PurePath(name).suffix.lower()
-    if b"%PDF-" in data[:1_024] and (data.startswith(b"%PDF-") or not is_text(data)):
+    is_pdf = data.startswith(b"%PDF-")
+    if b"%PDF-" in data[:1_024]:
+        is_pdf = is_pdf or not is_text(data)
+    if is_pdf:
         return ".pdf"
     if data.startswith(b"{\\rtf"):
         return ".rtf"
@@ -101,27 +104,40 @@ def _explain_ole(data: bytes, name: str, ending: str) -> EncryptedDocument | Unk
 
 
 def _detect_package(data: bytes, name: str, ending: str) -> str:
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = archive.namelist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError):
-        if ending in _BINARY:
-            return ending  # its reader says what is broken
-        raise DamagedDocument(f"{name} is a damaged archive. Download it again.") from None
+    members = _list_members(data, name, ending)
+    if members is None:
+        return ending  # its reader says what is broken
     listed = "\n".join(("", *members))
-    if found := next((ending for sign, ending in _PACKAGES if sign in listed), ""):
-        return found
-    if _ODF_TEXT in data[:200] or (ending == ".odt" and "content.xml" in members):
+    for sign, found in _PACKAGES:
+        if sign in listed:
+            return found
+    is_writer = ending == ".odt" and "content.xml" in members
+    if is_writer or _ODF_TEXT in data[:200]:
         return ".odt"
     if ending in _BINARY:
         raise DamagedDocument(
             f"{name} is no {ending[1:].upper()} file, but some other archive. {_RENAME}"
         )
-    if b"opendocument" in data[:200] or "xl/workbook.bin" in members:
+    is_office = b"opendocument" in data[:200] or "xl/workbook.bin" in members
+    if is_office:
         raise UnknownFormat(
             f"{name}: this office format is not read. Save it as .docx, .xlsx, .pptx or PDF."
         )
     raise UnknownFormat(f"{name} {_ARCHIVE}")
+
+
+def _list_members(data: bytes, name: str, ending: str) -> list[str] | None:
+    """The files of an archive; None for one that is damaged and has a reader that says so.
+
+    Raises DamagedDocument for any other that is damaged.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return archive.namelist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        if ending in _BINARY:
+            return None
+        raise DamagedDocument(f"{name} is a damaged archive. Download it again.") from None
 
 
 def _refuse_foreign(data: bytes, name: str) -> None:

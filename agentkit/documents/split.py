@@ -234,7 +234,9 @@ class _Group:
                 begin = start
             if self._is_heading(start, end) and self._fits(begin, end):
                 continue
-            middle = end if begin == start else self._find_last_fit(begin, start, end)
+            middle = end
+            if begin != start:
+                middle = self._find_last_fit(begin, start, end)
             yield begin, middle
             if middle < end:
                 yield middle, end

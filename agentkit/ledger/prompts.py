@@ -58,10 +58,8 @@ def fill(text: str, values: Mapping[str, str]) -> str:
     default. Raises WrongArgument naming the variables that have neither.
     """
     given = {name: value for name, value in values.items() if value.strip()}
-    defaults = {one.name: one.default for one in find_variables(text)}
-    missing = [
-        name for name, default in defaults.items() if not given.get(name) and default is None
-    ]
+    filled = {one.name: given.get(one.name, one.default) for one in find_variables(text)}
+    missing = [name for name, value in filled.items() if value is None]
     if missing:
         raise WrongArgument(f"Nothing is given for {', '.join(missing)}; fill in each variable.")
 
@@ -69,7 +67,7 @@ def fill(text: str, values: Mapping[str, str]) -> str:
         name = match[1].strip()
         if not name:
             return match[0]
-        return given.get(name) or defaults[name] or ""
+        return filled[name] or ""
 
     return _VARIABLE.sub(fill_in, text)
 

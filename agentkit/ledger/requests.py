@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from agentkit.database import Database, Row
 from agentkit.events import ModelCalled
+from agentkit.messages import without_keys
 
 T = TypeVar("T")
 Key = tuple[str, str, str]
@@ -121,11 +122,10 @@ def keep(
     hashes = [_add_part(message, parts) for message in event.messages]
     frame, tools = _add_frame_and_tools(event.request, parts)
 
-    first = hashes[0] if hashes else ""
+    first = next(iter(hashes), "")
     same_start, same_agent = (scope, event.agent, first), (scope, event.agent, "")
     base = lists.get(same_start) or lists.get(same_agent) or _NOTHING_LISTED
-    new = {one: body for one, body in parts.items() if one not in base.kept}
-    _store_parts(database, scope, new)
+    _store_parts(database, scope, without_keys(parts, base.kept))
 
     if base.way >= max(_LONGEST_WAY, len(hashes)):
         base = _NOTHING_LISTED
@@ -190,7 +190,9 @@ def forget(database: Database, scope: str) -> None:
 def forget_runs(database: Database, chat_id: str, run_ids: Collection[str]) -> None:
     """Remove what requests of these runs of a chat alone had, within a transaction."""
     chat_runs = database.rows("select id from runs where chat_id = ? limit 1", [chat_id])
-    sent = _read_lists(database, chat_runs[0]["id"]) if chat_runs else {}
+    sent = {}
+    if chat_runs:
+        sent = _read_lists(database, chat_runs[0]["id"])
     kept = [place for place in sent if place[0] not in run_ids]
     lists: dict[Place, list[str]] = {_NO_BASE: []}
     needed: set[str] = set()

@@ -181,13 +181,15 @@ def _put_in_tree(spans: Sequence[Span], given: Mapping[int, str]) -> Within:
     within: dict[int, list[Span]] = {}
     around = [root]
     for span in others:
-        while len(around) > 1 and around[-1].end < span.start - TOLERANCE_S:
+        begins = span.start - TOLERANCE_S
+        while len(around) > 1 and around[-1].end < begins:
             around.pop()
         holder = _find_holder(around, span, given) or root
         lane = span.lane or holder.lane
         placed = replace(span, parent=holder.seq, depth=holder.depth + 1, lane=lane)
         within.setdefault(holder.seq, []).append(placed)
-        if placed.kind in _HOLDS and placed.seconds > 0:
+        may_hold = placed.kind in _HOLDS and placed.seconds > 0
+        if may_hold:
             around.append(placed)
     for inside in within.values():
         inside.sort(key=_order)
@@ -233,10 +235,12 @@ def _holds(outer: Span, inner: Span) -> bool:
     """
     is_of_plan = inner.kind == "step" and outer.kind in ("tool", "code")
     is_like = outer.kind == inner.kind or is_of_plan
-    if is_like and (outer.kind != "tool" or outer.lane == inner.lane):
+    is_same_lane = outer.kind != "tool" or outer.lane == inner.lane
+    if is_like and is_same_lane:
         return False
-    begins = outer.start - TOLERANCE_S <= inner.start
-    return begins and inner.end <= outer.end + TOLERANCE_S
+    begins_within = outer.start - TOLERANCE_S <= inner.start
+    ends_within = inner.end <= outer.end + TOLERANCE_S
+    return begins_within and ends_within
 
 
 def _walk(root: Span, within: Within) -> Iterator[Span]:

@@ -228,7 +228,8 @@ def _read_code_began(reader: _Reader, one: Recorded, event: events.CodeBegan) ->
 
 def _read_code_ran(reader: _Reader, one: Recorded, event: events.CodeRan) -> None:
     status = _ok(event.exit_code == 0)
-    status = "stopped" if event.stopped else status
+    if event.stopped:
+        status = "stopped"
     span = Span(one.seq, "code", event.language, event.agent, one.at, one.at, status)
     if event.cell is None:
         reader.whole(one, event.seconds, span)

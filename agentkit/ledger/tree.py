@@ -46,7 +46,9 @@ class Tree:
 
     def below(self, message_id: str) -> list[Node]:
         """A message, if it is there, and all that follow it on any branch."""
-        found = [self.nodes[message_id]] if message_id in self.nodes else []
+        found = []
+        if message_id in self.nodes:
+            found = [self.nodes[message_id]]
         for node in found:  # grows meanwhile
             found += self._after.get(node.id, ())
         return found
@@ -89,8 +91,7 @@ def read_stamp(ledger: Ledger, chat_id: str) -> tuple[int, datetime | None]:
     when the last one came.
     """
     sql = "select count(*) as messages, max(created_at) as latest from messages where chat_id = ?"
-    row = ledger.database.row(sql, [chat_id])
-    assert row is not None  # an aggregate without groups always gives one row
+    row = ledger.database.remembered.rows(("messages",), sql, [chat_id])[0]
     return row["messages"], row["latest"]
 
 

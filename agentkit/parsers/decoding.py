@@ -55,7 +55,9 @@ def decode(text: str, span: Span) -> Any:
         at = span[0] + error.pos
         problem = f"{error.msg} at {place(text, at)}, near {text[at : at + 40]!r}"
     except (ValueError, RecursionError) as error:
-        problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        problem = "it is nested too deeply"
+        if not isinstance(error, RecursionError):
+            problem = str(error)
     raise JsonParsingError(
         f"The JSON that begins at {place(text, span[0])} cannot be read: {problem}. Reply with"
         f" valid JSON. The reply: {excerpt(text)}",

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from agentkit.core import bus, stopping
+from agentkit.core.given import to_list
 from agentkit.database import Database
 from agentkit.documents import DocumentText, Jail, Limits
 from agentkit.errors import ConfigError, NotFound
@@ -354,7 +355,7 @@ class Library:
         tells as `fallback`;
         unless it `falls_back`, ModelUnreachable or RateLimited is raised then.
         """
-        names = list(dict.fromkeys([collection] if isinstance(collection, str) else collection))
+        names = list(dict.fromkeys(to_list(collection, str)))
         searched = [self._look_up(owner, name) for name in names]
         if not searched:
             raise ConfigError("No collection is named to be searched; name at least one.")
@@ -490,11 +491,10 @@ class Library:
             self._stages.pop(event.document_id, None)
 
     def _make_source(self, document: StoredDocument) -> Source:
-        path = Path(document.source)
         if not document.sha256 and document.source.lower().startswith(("http://", "https://")):
             return source_at(document.source, self.settings)
+        path = Path(document.source)
         if not (path.is_absolute() and path.is_file()):
-            path = self.originals.path(
-                self.store.pending_content(document.id) or document.sha256 or "none"
-            )
+            pending = self.store.pending_content(document.id)
+            path = self.originals.path(pending or document.sha256 or "none")
         return Source(document.name, path, document.source)

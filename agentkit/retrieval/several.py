@@ -51,13 +51,14 @@ def retrieve_each(
     if len(groups) == 1:
         return library.retrieve(owner, groups[0], query, scope=scope)
     places = [_open_place(library, owner, names, scope or Scope()) for names in groups]
-    found = [place.search.look(utf8(query), place.options, place.label) for place in places]
-    lists = [
-        [replace(hit, collection=place.collection) for hit in hits]
-        for place, (hits, _) in zip(places, found, strict=True)
-    ]
+    lists: list[list[Hit]] = []
+    looks = []
+    for place in places:
+        hits, told = place.search.look(utf8(query), place.options, place.label)
+        lists.append([replace(hit, collection=place.collection) for hit in hits])
+        looks.append(told)
     fused = fuse_by_rank(lists, max(place.options.top_k for place in places))
-    bus.emit(_join([told for _, told in found], fused))
+    bus.emit(_join(looks, fused))
     return fused
 
 

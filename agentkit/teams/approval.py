@@ -13,8 +13,9 @@ from typing import Any, Protocol
 
 from agentkit import runs
 from agentkit.core import replay
-from agentkit.core.tools import allowed_as, effects_of, parse_arguments
+from agentkit.core.tools import Origin, allowed_as, effects_of, origin_of, parse_arguments
 from agentkit.errors import WrongArgument
+from agentkit.events import WantedCall
 from agentkit.options import OptionKey, chosen
 
 OF_CODE: tuple[OptionKey, ...] = ("approve", "approve_all", "edit", "reject")
@@ -60,19 +61,26 @@ class Decision:
 class Approval:
     """Asks on behalf of one agent, and remembers what needs no question any more."""
 
-    def __init__(self, agent: str, allowed: Allowed) -> None:
+    def __init__(self, agent: str, allowed: Allowed, wanted_by: str = "") -> None:
+        """`wanted_by`: the agent that wants the calls, where it is one only."""
         self.agent = agent
+        self._wanted_by = wanted_by
         self._allowed = allowed
         self._asking = threading.Lock()
         self._kinds: set[str] = set()
 
     def of_call(
-        self, tool: Callable[..., object] | None, name: str, arguments: str, permit: str = ""
+        self,
+        tool: Callable[..., object] | None,
+        name: str,
+        arguments: str,
+        permit: str = "",
+        origin: Origin | None = None,
     ) -> Decision:
         """What becomes of a call of the tool, arguments as JSON or a text; raises Stopped.
 
-        `permit`: under which name a permission for always counts; else the tool says it, or its
-        name is it.
+        `permit`: under which name a permission for always counts, and `origin`: what people are
+        told of it; else the tool says both, or its name is it.
         """
         if tool is not None and effects_of(tool) == "none":
             return Decision(True, arguments)
@@ -89,9 +97,16 @@ class Approval:
             OF_TOOLS,
             permit or allowed_as(tool, name),
             was_done=was_done,
+            wants=self._tell_wanted(origin or origin_of(tool, name)),
         )
 
-    def may_repeat(self, tool: Callable[..., object] | None, name: str, arguments: str) -> bool:
+    def may_repeat(
+        self,
+        tool: Callable[..., object] | None,
+        name: str,
+        arguments: str,
+        origin: Origin | None = None,
+    ) -> bool:
         """Whether a call may be made, though it had begun when the run broke off with which this
         one goes on, and nobody knows whether it was done. Raises Stopped.
         """
@@ -104,15 +119,33 @@ class Approval:
             return True
         language = "json" if _is_object(arguments) else "text"
         answer = runs.ask_human(
-            self.agent, prompt, options=OF_REPEATS, draft=arguments, language=language
+            self.agent,
+            prompt,
+            options=OF_REPEATS,
+            draft=arguments,
+            language=language,
+            wants=self._tell_wanted(origin or origin_of(tool, name), again=True),
         )
         return chosen(answer)[0] == "approve"
 
-    def of_code(self, prompt: str, code: str, language: str, tool: str = "") -> Decision:
-        """What becomes of the code, which may be what a tool is given; raises Stopped."""
+    def of_code(
+        self, prompt: str, code: str, language: str, tool: str = "", name: str = ""
+    ) -> Decision:
+        """What becomes of the code, which may be what the tool of that name is given; raises
+        Stopped.
+        """
         recording = replay.current()
         was_done = recording is not None and recording.has_code(self.agent, language, code)
-        return self._decide("code", prompt, code, language, OF_CODE, tool, was_done=was_done)
+        wants = self._tell_wanted(Origin(name)) if name else None
+        return self._decide(
+            "code", prompt, code, language, OF_CODE, tool, was_done=was_done, wants=wants
+        )
+
+    def _tell_wanted(self, origin: Origin, *, again: bool = False) -> WantedCall | None:
+        """Who wants to call what; None where it is not known who."""
+        if not self._wanted_by:
+            return None
+        return WantedCall(self._wanted_by, origin.tool, origin.server, again)
 
     def _was_asked(self, prompt: str, draft: str) -> bool:
         """Whether the finished run that this one begins from asked the same."""
@@ -143,27 +176,46 @@ class Approval:
         tool: str = "",
         *,
         was_done: bool = False,
+        wants: WantedCall | None = None,
     ) -> Decision:
         with self._asking:  # what is answered for one of several at once may answer for the others
             asked_before = self._was_asked(prompt, draft)
             if not asked_before and self._may_pass(kind, tool, was_done=was_done):
                 return Decision(True, draft)
             answer = runs.ask_human(
-                self.agent, prompt, options=options, draft=draft, language=language, tool=tool
+                self.agent,
+                prompt,
+                options=options,
+                draft=draft,
+                language=language,
+                tool=tool,
+                wants=wants,
             )
-            choice, rest = chosen(answer)
-            if choice == "approve_all" and not asked_before:
-                self._kinds.add(kind)
-            elif choice == "always" and tool and not asked_before:
-                self._allowed.add(tool)
-        if choice == "edit":
-            return Decision(True, rest, rest.strip() != draft.strip())
-        if choice in options and choice in AGREED:
-            return Decision(True, draft)
-        if isinstance(answer, runs.Unanswered):
-            return Decision(False, waited_s=answer.waited_s)
-        # whatever else was said is no consent
-        return Decision(False, reason=(rest if choice == "reject" else answer).strip())
+            if not asked_before:
+                self._remember(answer, kind, tool)
+        return _read_decision(answer, draft, options)
+
+    def _remember(self, answer: str, kind: str, tool: str) -> None:
+        """What was agreed to for more than this once."""
+        choice, _ = chosen(answer)
+        if choice == "approve_all":
+            self._kinds.add(kind)
+        elif choice == "always" and tool:
+            self._allowed.add(tool)
+
+
+def _read_decision(answer: str, draft: str, options: tuple[OptionKey, ...]) -> Decision:
+    """What an answer says; whatever is none of the options is no consent."""
+    choice, rest = chosen(answer)
+    if choice == "edit":
+        return Decision(True, rest, rest.strip() != draft.strip())
+    if choice in options and choice in AGREED:
+        return Decision(True, draft)
+    if isinstance(answer, runs.Unanswered):
+        return Decision(False, waited_s=answer.waited_s)
+    if choice == "reject":
+        return Decision(False, reason=rest.strip())
+    return Decision(False, reason=answer.strip())
 
 
 def _begins_from_finished() -> bool:
@@ -176,7 +228,9 @@ def describe_rejection(what: str, decision: Decision) -> str:
     if decision.waited_s is not None:
         within = f"no answer within {decision.waited_s:g} seconds"
         return f"{what} was not run: it needs the user's approval, and there was {within}."
-    because = f"They say: {decision.reason}" if decision.reason else "They gave no reason."
+    because = "They gave no reason."
+    if decision.reason:
+        because = f"They say: {decision.reason}"
     return f"The user rejected {what}; it was not run. {because}"
 
 
@@ -200,12 +254,19 @@ class Unasked(Approval):
     """For scripts, whose person has read what they run: everything is agreed to."""
 
     def of_call(
-        self, tool: Callable[..., object] | None, name: str, arguments: str, permit: str = ""
+        self,
+        tool: Callable[..., object] | None,
+        name: str,
+        arguments: str,
+        permit: str = "",
+        origin: Origin | None = None,
     ) -> Decision:
         """The call as it is."""
         return Decision(True, arguments)
 
-    def of_code(self, prompt: str, code: str, language: str, tool: str = "") -> Decision:
+    def of_code(
+        self, prompt: str, code: str, language: str, tool: str = "", name: str = ""
+    ) -> Decision:
         """The code as it is."""
         return Decision(True, code)
 

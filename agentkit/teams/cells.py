@@ -233,7 +233,9 @@ def describe_variables(variables: Sequence[dict[str, Any]]) -> str:
     """
     described = [_describe_variable(**one) for one in drop_modules(variables)]
     words = list(filter(_DESCRIBED.fullmatch, described))
-    rest = [f"and {len(words) - _LISTED} more"] if len(words) > _LISTED else []
+    rest = []
+    if len(words) > _LISTED:
+        rest = [f"and {len(words) - _LISTED} more"]
     return ", ".join([*words[:_LISTED], *rest]) or "nothing"
 
 

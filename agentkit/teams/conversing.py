@@ -114,7 +114,8 @@ def converse(
     try:
         end = _talk(task, begin, heard)
     except Stopped as stopped:
-        if heard.writing == speaker and stopped.partial.strip():
+        was_writing = heard.writing == speaker and stopped.partial.strip()
+        if was_writing:
             heard.text = stopped.partial
         if not heard.text:
             raise
@@ -123,11 +124,10 @@ def converse(
     if heard.text:
         return _conclude(task, heard, findings, end, notes)
     told = _select_told(end)
-    if findings.hits:
-        return answer_from(task, findings.hits, speaker, told, heard.results)
-    if heard.refused:
+    if heard.refused and not findings.hits:
         raise LimitReached(f"{in_words(heard.refused)} {speaker} wrote no answer before.")
-    if heard.results or end.kind in _USED_UP:
+    has_found = findings.hits or heard.results
+    if has_found or end.kind in _USED_UP:
         return answer_from(task, findings.hits, speaker, told, heard.results)
     raise explain_no_answer(speaker, told)
 

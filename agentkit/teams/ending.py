@@ -31,11 +31,15 @@ def _begin(text: str) -> int | None:
     no chat.
     """
     last = _LAST_WORD.match(text[::-1])
-    word = last[1][::-1] if last else ""
-    if last is None or word.upper() != _WORD:
+    if last is None:
         return None
-    if last.end() == len(text) or text[-1 - last.end()] == "\n":
-        return len(text) - last.end()
+    word = last[1][::-1]
+    if word.upper() != _WORD:
+        return None
+    begins = len(text) - last.end()
+    is_own_line = begins == 0 or text[begins - 1] == "\n"
+    if is_own_line:
+        return begins
     if word == _WORD:
         return len(text[: len(text) - last.end(1)].rstrip(_DRESS))
     return None

@@ -54,12 +54,11 @@ def _read_file(path: Path) -> Sequence[Tool]:
 @lru_cache(maxsize=32)
 def _load_file(path: Path, changed: int) -> Sequence[Tool]:
     module = _import_file(path)
-    named = [
-        value
-        for name, value in vars(module).items()
-        if not name.startswith("_") and inspect.isfunction(value)
-    ]
-    made = [function for function in named if function.__module__ == module.__name__]
+    made = []
+    for name, value in vars(module).items():
+        is_public = inspect.isfunction(value) and not name.startswith("_")
+        if is_public and value.__module__ == module.__name__:
+            made.append(value)
     if not made:
         raise ConfigError(f"AGENTKIT_TOOLS: {path} has no public function; define at least one.")
     for function in made:

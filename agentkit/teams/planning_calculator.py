@@ -41,19 +41,27 @@ def calculate(
     Raises WrongArgument for everything that is no arithmetic, or too large.
     """
     text = " ".join(expression.translate(_SIGNS).split())
-    if not text or len(text) > _LONGEST:
+    if len(text) not in range(1, _LONGEST + 1):
         raise _refusal(expression, f"write 1 to {_LONGEST} characters")
     try:
         return _format(_compute(ast.parse(text, mode="eval").body))
-    except tuple(_PROBLEMS) as error:
-        problem = next(told for kind, told in _PROBLEMS.items() if isinstance(error, kind))
-        raise _refusal(expression, problem) from error
-    except (_Wrong, ValueError, TypeError) as error:
-        raise _refusal(expression, str(error)) from error
+    except _EXPECTED as error:
+        raise _refusal(expression, _explain(error)) from error
+
+
+def _explain(error: Exception) -> str:
+    """What went wrong in parsing or computing."""
+    for kind, told in _PROBLEMS.items():
+        if isinstance(error, kind):
+            return told
+    return str(error)
 
 
 class _Wrong(Exception):
     """What is wrong with a part, in words."""
+
+
+_EXPECTED: tuple[type[Exception], ...] = (_Wrong, ValueError, TypeError, *_PROBLEMS)
 
 
 def _compute(node: ast.expr) -> Number:

@@ -144,7 +144,9 @@ class Runner(ConversableAgent):
                 "role": "function",
                 "content": describe_rejection("this call", decision),
             }
-        changed = {"arguments": decision.draft} if decision.changed else {}
+        changed = {}
+        if decision.changed:
+            changed = {"arguments": decision.draft}
         made = {**func_call, **changed}
         tool, told = self._function_map.get(name), to_text(made.get("arguments"))
         if not self._approval.may_repeat(tool, name, told):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from agentkit.core.given import pick_kind
 from agentkit.errors import ConfigError, NotFound
-from agentkit.events import MessageSent
+from agentkit.events import Event, MessageSent
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.retrieval import Library, Source, StoredDocument
 from agentkit.teams import Question, Team
@@ -37,12 +38,14 @@ def find_earlier(library: Library, said: StoredMessage, chat: Chat, own: str) ->
     name = known.get(str(said.extra.get("collection_id")), chat.collection)
     question = replace(Question.asked_by(said, chat.team), collection=name)
     if also_ids := said.extra.get("also_ids"):  # under their names of today, without those gone
-        question = replace(question, also=tuple(known[one] for one in also_ids if one in known))
+        also = [known[one] for one in also_ids if one in known]
+        question = replace(question, also=tuple(also))
     there = _find_documents(library, owner, name if question.keep_attachments else own)
     files, unread, missing = [], [], []
     for file in question.attachments:
         found = there.get(file.origin)
-        if found and found.status == "indexed":
+        is_in = found is not None and found.status == "indexed"
+        if is_in:
             continue
         if file.path.is_file():
             files.append(file)
@@ -64,14 +67,23 @@ def _find_documents(library: Library, owner: str, collection: str) -> dict[str, 
 
 def find_begun(ledger: Ledger, owner: str, question: StoredMessage) -> Begun:
     """What there is of the answer to a question; raises ConfigError when nobody could go on."""
-    events = [one.event for one in queries.events(ledger, owner, question.run_id or "")]
-    said = [one for one in events if isinstance(one, MessageSent) and one.role == "assistant"]
-    answers = [one.content for one in said if not one.extra.get("inner")]
-    text = drop_broken_word(answers[-1] if answers else "")
+    recorded = queries.events(ledger, owner, question.run_id or "")
+    events = [one.event for one in recorded]
+    text = drop_broken_word(_read_last_answer(events))
     found = Begun(text, find_talk(events), find_passages(events))
-    if not (found.text or found.said):
-        raise ConfigError("Nothing of that answer had been written; ask the question again.")
-    return found
+    if found.text or found.said:
+        return found
+    raise ConfigError("Nothing of that answer had been written; ask the question again.")
+
+
+def _read_last_answer(events: Sequence[Event]) -> str:
+    """What was said last to the person; empty where nothing was."""
+    answer = ""
+    for said in pick_kind(events, MessageSent):
+        is_answer = said.role == "assistant" and not said.extra.get("inner")
+        if is_answer:
+            answer = said.content
+    return answer
 
 
 def find_writer(

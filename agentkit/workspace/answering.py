@@ -15,10 +15,11 @@ from collections.abc import (
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from agentkit.core import bus
-from agentkit.core.given import list_missing, pick_kind
+from agentkit.core.given import find_first, list_missing, pick_kind
 from agentkit.documents import DocumentText
 from agentkit.errors import LimitReached, ReplayDiffers, Stopped, explain
 from agentkit.events import Compressed, LimitTold, MessageSent, MessageStatus, ParameterRefused
@@ -138,12 +139,16 @@ def list_documents(library: Library, owner: str, name: str) -> list[Readable]:
 
 def estimate_look_up(library: Library, collection: Searched, question: Question) -> int:
     """About how many tokens a look-up in the collection gives, where the person is to see that."""
-    if question.planning is None or not question.planning.seen_first:
+    planning = question.planning
+    is_seen = planning is not None and planning.seen_first
+    if not is_seen:
         return LOOK_UP_TOKENS
     owner, name = collection.owner, collection.name
-    listed = library.versions.listed(owner, name)
-    cut = next((one.version.max_tokens for one in listed if one.version.active), 0)
-    return cut * library.options(owner, name).top_k or LOOK_UP_TOKENS
+    versions = [one.version for one in library.versions.listed(owner, name)]
+    active = find_first(versions, attrgetter("active"))
+    if active is None:
+        return LOOK_UP_TOKENS
+    return active.max_tokens * library.options(owner, name).top_k or LOOK_UP_TOKENS
 
 
 def work_on(
@@ -262,18 +267,25 @@ def find_work(
     inner: list[Said] = []
     for said in thread:
         if not is_turn(said):
-            if said.extra.get("inner") and not said.extra.get("silent"):
-                inner.append(Said(said.sender, said.role, said.content, call_fields(said.extra)))
+            inner += _read_inner(said)
             continue
         place += 1
-        asked = said.role == "user"
-        if not asked and inner and team_id.partition(":")[0] == kind:
+        if said.role == "user":
+            inner, team_id = [], str(said.extra.get("team_id", ""))
+            continue
+        if inner and team_id.partition(":")[0] == kind:
             work = known.get(said.id) or _make_work(place - 1, inner, said)
             found.append(work)
             known[said.id] = work
-        inner = []
-        team_id = str(said.extra.get("team_id", "")) if asked else ""
+        inner, team_id = [], ""
     return found
+
+
+def _read_inner(said: StoredMessage) -> list[Said]:
+    """What an agent said to others aloud; nothing of any other message."""
+    if not said.extra.get("inner") or said.extra.get("silent"):
+        return []
+    return [Said(said.sender, said.role, said.content, call_fields(said.extra))]
 
 
 def _make_work(place: int, inner: Sequence[Said], answer: StoredMessage) -> Work:
@@ -283,8 +295,11 @@ def _make_work(place: int, inner: Sequence[Said], answer: StoredMessage) -> Work
 
 def find_places(thread: Sequence[StoredMessage], ids: Collection[str]) -> frozenset[int]:
     """Where the messages of these ids stand among the turns."""
-    turns = [turn for turn in thread if is_turn(turn)]
-    return frozenset(place for place, turn in enumerate(turns) if turn.id in ids)
+    places = set()
+    for place, turn in enumerate(filter(is_turn, thread)):
+        if turn.id in ids:
+            places.add(place)
+    return frozenset(places)
 
 
 def make_wishes(
@@ -294,12 +309,14 @@ def make_wishes(
     again.
     """
     asked = task.asked
-    runs = {turn.run_id: None for turn in thread if turn.run_id}
+    runs = [turn.run_id for turn in thread if turn.run_id]
     known: set[tuple[str, str]] = set()
-    if asked.parameters != NOTHING or asked.team_id.startswith(PREFIX):
-        told = [event for _, event in queries.told(ledger, owner, list(runs), ParameterRefused)]
+    is_checked = asked.parameters != NOTHING or asked.team_id.startswith(PREFIX)
+    if is_checked:
+        recorded = queries.told(ledger, owner, list(dict.fromkeys(runs)), ParameterRefused)
+        told = [event for _, event in recorded]
         known = recall_refusals(told, task.model)
-        known |= {(one.model_id, one.parameter) for one in told}
+        known.update((one.model_id, one.parameter) for one in told)
     return Wishes(frozenset(agents), asked.instructions, asked.parameters, known)
 
 

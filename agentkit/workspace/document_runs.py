@@ -64,14 +64,16 @@ class DocumentRuns:
     def retry(self, owner: str, document_ids: Sequence[str]) -> Run[list[DocumentDone]]:
         """Take documents in once more that failed or were stopped."""
         ids = list(document_ids)
-        title = "1 document once more" if len(ids) == 1 else f"{len(ids)} documents once more"
+        title = "1 document once more"
+        if len(ids) != 1:
+            title = f"{len(ids)} documents once more"
         return self._intake(title, owner, len(ids), lambda: self.library.retry(owner, ids))
 
     def ingest_samples(self, owner: str) -> Run[list[DocumentDone]]:
         """Take in the sample documents that ship with the project."""
-        sources = (
-            sources_from_paths([self.settings.samples]) if self.settings.samples.is_dir() else []
-        )
+        sources = []
+        if self.settings.samples.is_dir():
+            sources = sources_from_paths([self.settings.samples])
         if not sources:
             raise ConfigError(
                 f"There are no sample documents in {self.settings.samples}; install from the"

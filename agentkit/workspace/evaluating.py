@@ -248,7 +248,9 @@ def _ask(workspace: Place, owner: str, setting: Setting, number: int, known: Kno
         return
     question = Question(known.text, setting.collection, setting.team.id, setting.model_id)
     tried = QuestionTried(number, known.text, dict(known.expected))
-    begun = setting.before.begun.get(number, "") if setting.before else ""
+    begun = ""
+    if setting.before:
+        begun = setting.before.begun.get(number, "")
     taken_up = take_up(workspace.ledger, owner, begun)
     terms = _TERMS if taken_up is None else _go_on(taken_up)
     try:

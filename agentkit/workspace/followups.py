@@ -81,9 +81,13 @@ def draft(workspace: Workspace, chat_id: str, model: Model, asked: str, answer: 
 
 def read_questions(reply: str) -> list[str]:
     """The questions of a reply, one a line, without the marks of a list."""
-    lines = [" ".join(_MARK.sub("", line).split()) for line in reply.splitlines()]
-    asked = [line for line in lines if "?" in line or "？" in line]
-    return [line for line in dict.fromkeys(asked) if len(line) <= _LONGEST_QUESTION][:MOST]
+    questions: dict[str, None] = {}
+    for line in reply.splitlines():
+        text = " ".join(_MARK.sub("", line).split())
+        asks = "?" in text or "？" in text
+        if asks and len(text) <= _LONGEST_QUESTION:
+            questions[text] = None
+    return list(questions)[:MOST]
 
 
 def _read_headings(library: Library, owner: str, document_id: str) -> list[tuple[str, str]]:

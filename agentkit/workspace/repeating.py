@@ -124,8 +124,12 @@ def ask_again(finished: Finished, repeat: Repeat) -> Question:
 def _complete(finished: Finished, repeat: Repeat) -> Repeat:
     """With what an earlier run that this one begins from had changed itself."""
     earlier, calls = finished.question.repeat, finished.calls
-    name = calls[0].model if calls else ""
-    made = replace(repeat, model_name=(earlier and earlier.model_name) or name)
+    name = ""
+    if calls:
+        name = calls[0].model
+    if earlier and earlier.model_name:
+        name = earlier.model_name
+    made = replace(repeat, model_name=name)
     if repeat.instructions is not None:
         return replace(made, agent=calls[repeat.from_step - 1].agent)
     if earlier is None or repeat.label:

@@ -105,9 +105,13 @@ def is_waiting(ledger: Ledger, run: RunKey) -> bool:
         events = _read(ledger, run).events
     except AgentkitError:
         return False
-    asked = [event.request_id for event in events if isinstance(event, HumanInputRequested)]
-    answered = {event.request_id for event in events if isinstance(event, HumanAnswered)}
-    return any(request not in answered for request in asked)
+    waiting: set[str] = set()
+    for event in events:
+        if isinstance(event, HumanInputRequested):
+            waiting.add(event.request_id)
+        elif isinstance(event, HumanAnswered):
+            waiting.discard(event.request_id)
+    return bool(waiting)
 
 
 def is_second_time(ledger: Ledger, run: RunKey) -> bool:

@@ -56,12 +56,13 @@ def find_unfinished(
     """
     found = evaluations.one(owner, run_id)
     known = queries.run_state(ledger, owner, run_id)
-    resumed = [run.id for run in runs.live(owner, kind=KIND) if run.resumes == run_id]
-    if resumed or known.state == "continued":
+    resumed = [run.resumes for run in runs.live(owner, kind=KIND)]
+    if run_id in resumed or known.state == "continued":
         raise ConfigError(f"The evaluation {run_id} is gone on with already.")
     if found.is_whole:
         raise ConfigError(f"All questions of the evaluation {run_id} were asked.")
-    if known.state == "running" and not runs.find_error(run_id, owner):
+    goes_on = known.state == "running" and not runs.find_error(run_id, owner)
+    if goes_on:
         raise ConfigError(f"The evaluation {run_id} goes on still.")
     return Unfinished(known.key, found)
 

@@ -63,7 +63,9 @@ class AgentBase(ConversableAgent):
         **kwargs: Any,
     ) -> None:
         if llm_config is None:
-            llm_config = find_llm_config(model_config_name) if model_config_name else False
+            llm_config = False
+            if model_config_name:
+                llm_config = find_llm_config(model_config_name)
         prompt = coalesce(sys_prompt, "")
         kwargs = {"human_input_mode": "NEVER", "system_message": prompt, **kwargs}
         super().__init__(name, llm_config=llm_config, **kwargs)

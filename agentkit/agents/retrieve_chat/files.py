@@ -65,7 +65,9 @@ def get_files_from_dir(
     and addresses that are named are taken as they are. Raises WrongArgument (a ValueError) for a
     path that does not exist, FetchFailed for an address.
     """
-    given = [dir_path] if isinstance(dir_path, str | Path) else dir_path
+    given = dir_path
+    if isinstance(dir_path, str | Path):
+        given = [dir_path]
     if not isinstance(given, Iterable):
         raise WrongType(
             f"docs_path must be a path, an address or a list of these, not {given!r:.200}."

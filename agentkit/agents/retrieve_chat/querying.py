@@ -106,10 +106,12 @@ def query(
             **options,
         )
         kept = [list(islice(filter(fits, row), n_results)) for row in found]
+        if not search_string:
+            return kept
         # A database that cannot look for the string itself is asked for more until enough of its
         # documents contain it.
-        lacking = (few for few, row in zip(kept, found, strict=True) if len(row) >= asked)
-        if not search_string or all(len(few) == n_results for few in lacking):
+        lacking = [few for few, row in zip(kept, found, strict=True) if len(row) >= asked]
+        if all(len(few) == n_results for few in lacking):
             return kept
         asked *= 4
 

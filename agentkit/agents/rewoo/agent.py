@@ -134,7 +134,9 @@ class ReWOOAgent(ConversableAgent):
             return await self._generate_oai_reply(mode, messages, sender, config)
         asked = show_chat(messages, text_of(self.system_message))
         work = ReWOO(client, executor, **self._settings)
-        options = {} if self.client_cache is None else {"cache": self.client_cache}
+        options = {}
+        if self.client_cache is not None:
+            options = {"cache": self.client_cache}
         self.last_return = await mode.block(work.answer, asked, **options)
         return True, self.last_return.response
 

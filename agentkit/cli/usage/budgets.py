@@ -139,4 +139,6 @@ def _to_cells(row: dict[str, Any]) -> list[str]:
 
 
 def _tell_amount(unit: str, value: float) -> str:
-    return dollars(value) if unit == "dollars" else count(round(value), "token")
+    if unit == "dollars":
+        return dollars(value)
+    return count(round(value), "token")

@@ -127,13 +127,16 @@ def reprice(
     from agentkit.ledger.queries import CallFilter
 
     first, last = find_days(zone or find_local_zone(), None, since, until)
+    made: Repricing | None = None
     with open_workspace(context) as workspace:
         calls = CallFilter(workspace.settings.owner, first, last)
         changes = workspace.find_price_changes(calls)
-        made = workspace.price_anew(calls) if apply and changes else None
+        if apply and changes:
+            made = workspace.price_anew(calls)
     if as_json:
+        told = [dataclasses.asdict(one) for one in changes]
         whole = dataclasses.asdict(made) if made else None
-        put_json({"changes": [dataclasses.asdict(one) for one in changes], "made": whole})
+        put_json({"changes": told, "made": whole})
         return
     _put_changes(changes, made)
 

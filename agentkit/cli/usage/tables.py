@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentkit.cli.output import dollars, note, put, put_json, put_table
+from agentkit.core.given import list_missing
 
 if TYPE_CHECKING:
     from agentkit.ledger.figures import GroupSums
@@ -61,8 +62,9 @@ def _put_rows(rows: Sequence[Mapping[str, Any]]) -> None:
     if not rows:
         put("nothing\n")
         return
-    names = [name for name in dict.fromkeys([*rows[-1], *rows[0]]) if name not in _LEFT_OUT]
-    numbers = [name for name in names if isinstance(rows[0].get(name), int | float)]
+    first, last = rows[0], rows[-1]
+    names = list_missing(dict.fromkeys([*last, *first]), _LEFT_OUT)
+    numbers = [name for name in names if isinstance(first.get(name), int | float)]
     cells = [[_tell(name, row.get(name)) for name in names] for row in rows]
     put_table(names, cells, numbers)
     put("")
@@ -100,7 +102,7 @@ def put_groups(
 def _to_cells(group: GroupSums) -> list[str]:
     sums = group.sums
     about = "~" if sums.estimated else ""
-    times = [sums.p50_s, sums.p95_s, sums.p99_s]
+    is_known = sums.cost is not None or sums.unpriced
     return [
         group.first or "(none)",
         group.second or "(none)",
@@ -108,7 +110,15 @@ def _to_cells(group: GroupSums) -> list[str]:
         f"{sums.failed:,}",
         f"{about}{sums.prompt_tokens:,}",
         f"{about}{sums.completion_tokens:,}",
-        "" if sums.cost is None and not sums.unpriced else dollars(sums.cost),
+        dollars(sums.cost) if is_known else "",
         f"{sums.unpriced:,}",
-        *["" if value is None else f"{value:.2f}" for value in times],
+        _to_seconds(sums.p50_s),
+        _to_seconds(sums.p95_s),
+        _to_seconds(sums.p99_s),
     ]
+
+
+def _to_seconds(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.2f}"

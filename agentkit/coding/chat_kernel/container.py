@@ -203,4 +203,6 @@ def _prepare(folder: Path) -> str:
         raise ExecutionError(
             f"a kernel cannot work in {str(folder)!r}: {error.strerror}."
         ) from error
-    return f"{os.getuid()}:{os.getgid()}" if user is None else f"{user}:{user}"
+    if user is None:
+        return f"{os.getuid()}:{os.getgid()}"
+    return f"{user}:{user}"

@@ -209,12 +209,14 @@ class RunningKernel(ABC):
             raise Gone(reason)
         self._pending += piece
         self._taken += len(piece)
-        if self._taken > _CELL_BYTES or len(self._pending) > _LINE_BYTES:
+        is_flood = self._taken > _CELL_BYTES or len(self._pending) > _LINE_BYTES
+        if is_flood:
             self.end()
             raise Gone("flooded")
         *lines, rest = self._pending.split(b"\n")
         self._pending = bytearray(rest)
-        return [line for text in lines if (line := _read_line(text)) is not None]
+        read = map(_read_line, lines)
+        return [line for line in read if line is not None]
 
     def _send(self, request: dict[str, object]) -> None:
         """Ask the client, which waits for it; raises Gone when it does not take it."""

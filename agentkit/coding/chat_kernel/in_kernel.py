@@ -33,6 +33,12 @@ EXACT = 2**53
 """From here on JavaScript does not know whole numbers exactly."""
 MISSING = ("NaT", "<NA>")
 """How values that are missing say so."""
+_UNITS: dict[Any, str] = {
+    str: "characters",
+    (bytes, bytearray): "bytes",
+    (list, tuple, dict, set, frozenset): "items",
+}
+"""What the length of a value counts, by its class."""
 
 
 def main() -> None:
@@ -161,7 +167,9 @@ def make_table(thing: object, limits: dict[str, int]) -> dict[str, object] | Non
     pandas: Any = sys.modules.get("pandas")
     if pandas is None or not isinstance(thing, pandas.DataFrame | pandas.Series):
         return None
-    frame: Any = thing if isinstance(thing, pandas.DataFrame) else thing.to_frame()
+    frame: Any = thing
+    if not isinstance(thing, pandas.DataFrame):
+        frame = thing.to_frame()
     part = frame.iloc[: limits["rows"], : limits["columns"]]
     names = [_write_name(name, limits["cell"]) for name in part.columns]
     columns = [part.iloc[:, at] for at in range(part.shape[1])]
@@ -236,11 +244,9 @@ def describe_size(value: object) -> str:
     shape = getattr(value, "shape", None)
     if isinstance(shape, tuple):
         return " × ".join(f"{length:,}" for length in shape if isinstance(length, int))
-    if isinstance(value, str | bytes | bytearray):
-        unit = "characters" if isinstance(value, str) else "bytes"
-        return f"{len(value):,} {unit}"
-    if isinstance(value, list | tuple | dict | set | frozenset):
-        return f"{len(value):,} items"
+    for kinds, unit in _UNITS.items():
+        if isinstance(value, kinds):
+            return f"{len(value):,} {unit}"
     return ""
 
 

@@ -123,7 +123,9 @@ def is_available(in_container: bool | None = None) -> Availability:
 
 
 def _choose_container(in_container: bool | None) -> bool:
-    return not bubblewrap_works() if in_container is None else in_container
+    if in_container is None:
+        return not bubblewrap_works()
+    return in_container
 
 
 def _is_container_available() -> Availability:

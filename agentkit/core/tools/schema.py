@@ -154,7 +154,9 @@ def _share_definitions(schema: Schema, definitions: dict[str, Schema], parameter
     own: dict[str, Schema] = _tidy(schema.pop("$defs", {}), {})
     known = map(definitions.get, own, own.values())
     clash = any(map(ne, known, own.values()))
-    names = {name: f"{parameter}_{name}" for name in own} if clash else {}
+    names = {}
+    if clash:
+        names = {name: f"{parameter}_{name}" for name in own}
     tidied_own = map(_tidy, own.values(), repeat(names))
     definitions.update(zip(map(names.get, own, own), tidied_own, strict=True))
     tidied: Schema = _tidy(schema, names)

@@ -124,7 +124,8 @@ def _parse(code: str) -> ast.Module:
 def _find_function(module: ast.Module, name: str) -> ast.FunctionDef:
     found: ast.stmt | None = None
     for one in module.body:
-        found = one if getattr(one, "name", "") == name else found
+        if getattr(one, "name", "") == name:
+            found = one
     if isinstance(found, ast.FunctionDef):
         return found
     told = f"There is no `def {name}(...)` in the code, at its left edge; it may not be async."

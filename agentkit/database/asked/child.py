@@ -152,7 +152,9 @@ def _as_text(name: str, kind: str) -> str:
     if kind == "VARCHAR":
         return f"regexp_replace({column}, {_STARTS}, '''\\0') as {column}"
     is_nested = any(one in kind for one in _NESTED) and not kind.startswith("TIMESTAMP")
-    return f"cast({column} as varchar) as {column}" if is_nested else column
+    if is_nested:
+        return f"cast({column} as varchar) as {column}"
+    return column
 
 
 Batches = Iterator[pyarrow.RecordBatch]

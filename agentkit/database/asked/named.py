@@ -6,6 +6,7 @@ What is not known to be plain counts as naming everything: too much is read then
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 Node = Mapping[str, Any]
@@ -37,15 +38,22 @@ def find_named(nodes: Sequence[Node], tables: Mapping[str, Sequence[str]]) -> se
     """All words of the tree of a statement in small letters, the names of its columns among them;
     None when it may read columns that it does not name, or names one that none of `tables` has.
     """
-    if not all(_is_plain(node) for node in nodes):
+    if not all(map(_is_plain, nodes)):
         return None
-    rows = {*tables, *_aliases(node for node in nodes if "table_name" in node)}
-    columns = {one.lower() for names in tables.values() for one in names}
-    known = {*columns, *_aliases(nodes)} - rows
-    read = [str(node["column_names"][-1]).lower() for node in nodes if "column_names" in node]
-    if not known.issuperset(read):
-        return None
-    return {word.lower() for node in nodes for word in _words(node)}
+    tabular = [node for node in nodes if "table_name" in node]
+    rows = {*tables, *_aliases(tabular)}
+    columns: set[str] = set()
+    for names in tables.values():
+        columns.update(map(str.lower, names))
+    known = columns.union(_aliases(nodes)) - rows
+    for node in nodes:
+        if "column_names" not in node:
+            continue
+        read = str(node["column_names"][-1]).lower()
+        if read not in known:
+            return None
+    words = chain.from_iterable(map(_words, nodes))
+    return set(map(str.lower, words))
 
 
 def _aliases(nodes: Iterable[Node]) -> set[str]:
@@ -54,11 +62,17 @@ def _aliases(nodes: Iterable[Node]) -> set[str]:
 
 def _is_plain(node: Node) -> bool:
     """Whether what stands there reads only columns whose names stand there too."""
-    kinds = [node.get(key) for key in _SOURCE_KEYS]
-    sources = {one["type"] for one in kinds if isinstance(one, Mapping) and "class" not in one}
-    renames, natural = node.get("column_name_alias"), node.get("ref_type") == "NATURAL"
-    is_known = node.get("class", "CONSTANT") in _PLAIN
-    return is_known and sources <= {*_SOURCES, *_QUERIES} and not renames and not natural
+    if node.get("class", "CONSTANT") not in _PLAIN:
+        return False
+    if node.get("column_name_alias") or node.get("ref_type") == "NATURAL":
+        return False
+    for key in _SOURCE_KEYS:
+        source = node.get(key)
+        if not isinstance(source, Mapping) or "class" in source:
+            continue
+        if source["type"] not in (*_SOURCES, *_QUERIES):
+            return False
+    return True
 
 
 def _words(node: Node) -> Iterator[str]:

@@ -114,7 +114,9 @@ def _named_in(node: _Node) -> list[Any]:
 
 def _table_of(node: _Node) -> str:
     """The table that is read there; empty where none is."""
-    return str(node["table_name"]).lower() if node.get("type") == "BASE_TABLE" else ""
+    if node.get("type") == "BASE_TABLE":
+        return str(node["table_name"]).lower()
+    return ""
 
 
 def _check_kind(node: _Node, known: Collection[str], tables: Collection[str]) -> None:

@@ -183,7 +183,9 @@ def _find_begin(budget: Budget, moment: datetime) -> datetime:
     """When the period of a moment began."""
     zone = ZoneInfo(budget.zone)
     there = moment.replace(tzinfo=UTC).astimezone(zone).date()
-    first = there.replace(day=1) if budget.scope == "month" else there
+    first = there
+    if budget.scope == "month":
+        first = there.replace(day=1)
     return datetime.combine(first, time(), zone).astimezone(UTC).replace(tzinfo=None)
 
 

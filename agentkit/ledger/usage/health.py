@@ -114,7 +114,9 @@ def _documents(calls: CallFilter, stale_before: datetime) -> tuple[str, list[Any
             left join used u on u.document_id = d.id
             where c.owner = ? and not c.hidden and d.status = 'indexed' and {within}
             window same as (partition by d.sha256))"""
-    chosen: object = list(calls.collections) if calls.collections else True
+    chosen: object = True
+    if calls.collections:
+        chosen = list(calls.collections)
     return sql, [*values, stale_before, calls.owner, chosen]
 
 
@@ -154,9 +156,10 @@ def group_by_topic(
     """
     groups: list[list[int]] = []
     for at in range(len(questions)):
-        near = [group for group in groups if nearness[at][group[0]] >= least]
-        if near:
-            near[0].append(at)
+        for group in groups:
+            if nearness[at][group[0]] >= least:
+                group.append(at)
+                break
         else:
             groups.append([at])
     groups.sort(key=len, reverse=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
+from agentkit.core.given import list_missing
 from agentkit.ledger.queries import ANSWERED, COMPLETION, COST, PROMPT, CallFilter
 from agentkit.ledger.store import Ledger, utc_now
 from agentkit.ledger.usage.local import local_hour, local_step
@@ -241,11 +242,13 @@ def name_chats(ledger: Ledger, chat_ids: list[str]) -> dict[str, str]:
 def known_values(ledger: Ledger, calls: CallFilter) -> dict[str, list[str]]:
     """The models, agents, teams and so on that occur in the calls, sorted."""
     where, values = calls.where()
-    listed = ", ".join(
-        f"list(distinct {KEYS[by]}) as {by}" for by in KEYS if by not in ("chat", "run")
-    )
+    keys = list_missing(KEYS, ("chat", "run"))
+    listed = ", ".join(f"list(distinct {KEYS[by]}) as {by}" for by in keys)
     row = ledger.database.row(f"select {listed} from llm_calls c where {where}", values)
-    return {name: sorted(found or []) for name, found in (row or {}).items()}
+    known: dict[str, list[str]] = {}
+    for name, found in (row or {}).items():
+        known[name] = sorted(found or ())
+    return known
 
 
 def _sums(calls: CallFilter, times: Times) -> str:

@@ -159,7 +159,9 @@ class OpenAIClient:
         """
         sender = self._make_sender("")
         address = self.base_url.removesuffix("/v1") + path
-        headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
+        headers = {}
+        if self._api_key:
+            headers = {"Authorization": f"Bearer {self._api_key}"}
         method = "GET" if asked is None else "POST"
         with (
             self._guard(sender) as line,

@@ -116,7 +116,9 @@ class Wishes:
 
     def find_of(self, agent: str) -> dict[str, Any]:
         """The parameters with which this agent asks where the server has them."""
-        shared = self.parameters.to_request() if agent in self.agents else {}
+        shared = {}
+        if agent in self.agents:
+            shared = self.parameters.to_request()
         return {**shared, **self.own.get(agent, {})}
 
 

@@ -175,7 +175,9 @@ def _make_model(config: Mapping[str, Any]) -> Model:
 
 def _openai_model(config: Mapping[str, Any]) -> Model:
     kind = (_read_text(config, "api_type") or "openai").lower()
-    variable = f"{kind.upper()}_API_KEY" if kind in ADDRESSES else "OPENAI_API_KEY"
+    variable = "OPENAI_API_KEY"
+    if kind in ADDRESSES:
+        variable = f"{kind.upper()}_API_KEY"
     name, api_key = _read_text(config, "model"), _read_text(config, "api_key", variable)
     base_url = _read_text(config, "base_url") or _find_address(kind)
     if not base_url:

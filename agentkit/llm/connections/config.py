@@ -279,8 +279,10 @@ def _check_owner(connection: Connection, known: Iterable[Connection]) -> None:
     if not connection.api_key:
         return
     owners = [one for one in known if one.api_key == connection.api_key]
-    servers = map(attrgetter("base_url"), owners)
-    if owners and not any(map(partial(_same_server, connection.base_url), servers)):
+    for owner in owners:
+        if _same_server(connection.base_url, owner.base_url):
+            return
+    if owners:
         raise _foreign_key(owners[0], connection.base_url)
 
 

@@ -87,12 +87,12 @@ def _continues(asking: Unit, unit: Unit) -> bool:
 
 def _add_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
     """The whole list if the unit introduces it, or is one of its items and a list is asked for."""
-    if not best.is_listed:
-        return []
-    if best.shape == "item" and question.kind not in _WANTS_LIST:
+    is_wanted = best.shape != "item" or question.kind in _WANTS_LIST
+    if not best.is_listed or not is_wanted:
         return []
 
-    listed = [unit for unit in units if unit.group == best.group and not unit.asks]
+    of_list = [unit for unit in units if unit.group == best.group]
+    listed = [unit for unit in of_list if not unit.asks]
     shapes = Counter(map(attrgetter("shape"), listed))
     if shapes["item"] < 2:
         return []

@@ -175,12 +175,14 @@ def _read_jpeg(data: bytes) -> Size:
     at = 2
     while True:
         marker, length = struct.unpack_from(">HH", data, at)
-        if 0xFFC0 <= marker <= 0xFFCF and marker not in _NO_FRAMES:
+        if marker in _FRAMES:
             height, width = struct.unpack_from(">HH", data, at + 5)
             return width, height
         if marker < 0xFF00 or length < 2:
             return _NO_SIZE
-        at += 1 if marker == 0xFFFF else 2 + length
+        at += 1
+        if marker != 0xFFFF:
+            at += 1 + length
 
 
 def _read_unknown(data: bytes) -> Size:
@@ -203,7 +205,7 @@ def _read_extended_webp(data: bytes) -> Size:
 
 
 _NO_SIZE: Size = (0, 0)
-_NO_FRAMES = (0xFFC4, 0xFFC8, 0xFFCC)
+_FRAMES = frozenset(range(0xFFC0, 0xFFD0)) - {0xFFC4, 0xFFC8, 0xFFCC}
 """Segments of a JPEG that are numbered like frames."""
 _READERS: list[tuple[re.Pattern[bytes], Callable[[bytes], Size]]] = [
     (re.compile(rb"\x89PNG\r\n\x1a\n"), _read_png),

@@ -205,7 +205,9 @@ class ServerReranker:
     def _ask(self, body: Mapping[str, object]) -> Any:
         import httpx2
 
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        headers = {}
+        if self._key:
+            headers = {"Authorization": f"Bearer {self._key}"}
         try:
             with connections.line(self._url, connect_s=CONNECT_S, silence_s=SILENCE_S) as line:
                 answer = line.http.post(self._url, json=body, headers=headers)
@@ -228,7 +230,8 @@ class ServerReranker:
 
     def _translate_status(self, answer: httpx2.Response) -> ModelError:
         said = " ".join(answer.text.split())[:200]
-        said = said.replace(self._key, "***") if len(self._key) >= 4 else said
+        if len(self._key) >= 4:
+            said = said.replace(self._key, "***")
         status = f"{answer.status_code}: {said}" if said else str(answer.status_code)
         if answer.status_code in (401, 403):
             return ModelAuthFailed(
@@ -251,14 +254,7 @@ class ServerReranker:
         """One score for each text, from `results` with `index` and `relevance_score` (or
         `score`).
         """
-        results = reply.get("results") if isinstance(reply, dict) else reply
-        scores: dict[int, float] = {}
-        try:
-            for one in results or ():
-                value = float(one["relevance_score"] if "relevance_score" in one else one["score"])
-                scores[int(one["index"])] = value
-        except (TypeError, KeyError, ValueError) as error:
-            raise self._refuse_reply("answered in a form that is not known") from error
+        scores = self._read_scores(reply)
         if set(scores) != set(range(count)):
             raise self._refuse_reply(f"gave {len(scores):,} scores for {count:,} passages")
         if not all(map(math.isfinite, scores.values())):
@@ -267,6 +263,20 @@ class ServerReranker:
         if all(0 <= score <= 1 for score in in_order):
             return in_order
         return list(map(_sigmoid, in_order))
+
+    def _read_scores(self, reply: Any) -> dict[int, float]:
+        """The scores by the place of the passage, in either form that servers give them."""
+        results = reply
+        if isinstance(reply, dict):
+            results = reply.get("results")
+        scores: dict[int, float] = {}
+        try:
+            for one in results or ():
+                key = "relevance_score" if "relevance_score" in one else "score"
+                scores[int(one["index"])] = float(one[key])
+        except (TypeError, KeyError, ValueError) as error:
+            raise self._refuse_reply("answered in a form that is not known") from error
+        return scores
 
     def _refuse_reply(self, what: str) -> BadModelReply:
         return BadModelReply(

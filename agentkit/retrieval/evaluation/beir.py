@@ -258,9 +258,11 @@ def _find_loaded(library: Library, owner: str, name: str) -> set[str]:
     collection that no load has made.
     """
     documents = library.documents(owner, name)
-    if not documents or not all(one.source.startswith(_SOURCE) for one in documents):
+    ours = [one for one in documents if one.source.startswith(_SOURCE)]
+    is_ours = len(ours) == len(documents) > 0
+    if not is_ours:
         raise ConfigError(f"There is a collection {name!r} already; choose another name.")
-    return {one.name for one in documents if one.status == "indexed"}
+    return {one.name for one in ours if one.status == "indexed"}
 
 
 def take_in(

@@ -126,17 +126,19 @@ def scores(ranking: Sequence[str], relevant: Mapping[str, int]) -> dict[str, flo
     A grade is the gain, as in trec_eval, and is discounted by the logarithm of the rank plus one.
     """
     gains = [max(0, relevant.get(document, 0)) for document in ranking]
-    grades = sorted((grade for grade in relevant.values() if grade > 0), reverse=True)
-    recalls = {
-        f"recall_{depth}": sum(gain > 0 for gain in gains[:depth]) / len(grades)
-        for depth in _RECALLS
-    }
-    reciprocal_ranks = (1 / place for place, gain in enumerate(gains[:10], start=1) if gain > 0)
-    return {
-        "ndcg_10": _discount_gains(gains[:10]) / _discount_gains(grades[:10]),
-        **recalls,
-        "mrr_10": next(reciprocal_ranks, 0.0),
-    }
+    grades = [grade for grade in relevant.values() if grade > 0]
+    grades.sort(reverse=True)
+    best = _discount_gains(grades[:10])
+    found = {"ndcg_10": _discount_gains(gains[:10]) / best}
+    for depth in _RECALLS:
+        hits = sum(gain > 0 for gain in gains[:depth])
+        found[f"recall_{depth}"] = hits / len(grades)
+    found["mrr_10"] = 0.0
+    for place, gain in enumerate(gains[:10], start=1):
+        if gain > 0:
+            found["mrr_10"] = 1 / place
+            break
+    return found
 
 
 def _discount_gains(gains: Iterable[int]) -> float:

@@ -151,7 +151,9 @@ class CollectionIndex:
 
     def passages(self, ids: Sequence[int]) -> dict[int, IndexRow]:
         """What hits show of the chunks, of those that are there."""
-        found = {} if self._abandoned.is_set() else self._passages.get(ids)
+        found = {}
+        if not self._abandoned.is_set():
+            found = self._passages.get(ids)
         missing = list_missing(ids, found)  # they were just removed, or added
         if missing:
             return found | self._chunks.passages(self.version, missing)

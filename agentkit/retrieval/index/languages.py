@@ -160,15 +160,17 @@ def languages_of(chunks: Sequence[str]) -> list[str]:
     A chunk that is plainly English or German is that; the others are in the language of the
     document.
     """
-    found = [_plain_language(text) for text in chunks]
+    found = list(map(_plain_language, chunks))
     if all(found):
         return found
     whole = _identify(_take_sample(chunks))
     may_be_either = whole in ("", "english", "german")
     for place, text in enumerate(chunks):
-        if not found[place] and may_be_either:
-            found[place] = language(text)
-        found[place] = found[place] or whole
+        if found[place]:
+            continue
+        found[place] = whole
+        if may_be_either:
+            found[place] = language(text) or whole
     return found
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from agentkit import private
+from agentkit.core.given import list_missing
 from agentkit.retrieval.index.languages import STEMMED, language, languages_of
 from agentkit.retrieval.index.terms import (
     analyzer,
@@ -249,12 +250,13 @@ class LexicalIndex:
         words = list(dict.fromkeys(analyzer().analyze(drop_unspaced(text))))[:_MOST_WORDS]
         spoken = self._guess_language(text, words)
         content = analyzer(spoken or "english", stop=True)
-        words = [word for word in words if content.analyze(word)] or words
+        meaningful = [word for word in words if content.analyze(word)]
         # An English question is not after German compounds, and looking for parts takes longer than
         # looking for words.
         compounds = "german" in self._languages and spoken in ("", "german")
-        found = [self._choices(word, compounds) for word in words]
-        found += [[("stems", pair)] for pair in query_pairs(text)[:_MOST_WORDS]]
+        found = [self._choices(word, compounds) for word in meaningful or words]
+        pairs = query_pairs(text)[:_MOST_WORDS]
+        found += [[("stems", pair)] for pair in pairs]
         return list(filter(None, found))
 
     def _guess_language(self, text: str, words: Sequence[str]) -> str:
@@ -262,14 +264,19 @@ class LexicalIndex:
         empty if unclear.
         """
         found = language(text)
-        others = [one for one in self._languages if one != "german"]
+        others = list_missing(self._languages, ("german",))
         if not others:
             return found
         asked = " ".join(words)
         candidates = (found or "english", *others)
-        with_content = [len(analyzer(one, stop=True).analyze(asked)) for one in candidates]
-        least = candidates[with_content.index(min(with_content))]
-        return found if least == "english" else least
+
+        def count_content(spoken: str) -> int:
+            return len(analyzer(spoken, stop=True).analyze(asked))
+
+        least = min(candidates, key=count_content)
+        if least == "english":
+            return found
+        return least
 
     def _choices(self, word: str, compounds: bool) -> list[Term]:
         """The terms of a word in every language that chunks have."""

@@ -332,7 +332,8 @@ def _groups(
                 case DocumentDone():
                     yield [], [item]
                 case Ready():
-                    started = started if group else time.perf_counter()
+                    if not group:
+                        started = time.perf_counter()
                     group.append(item)
             nothing_waits = item is None
             if group and (nothing_waits or _is_full(group, pace, started)):

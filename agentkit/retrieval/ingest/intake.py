@@ -279,9 +279,9 @@ class Intake:
             document = _new_row(self._version, source, sha256, size)
             if known is None:
                 new.append(_admitted(document, source, twins, updates=False))
-            else:
-                document = replace(document, id=known.id, created_at=known.created_at)
-                again.append(_admitted(document, source, twins, updates=known.chunks > 0))
+                continue
+            document = replace(document, id=known.id, created_at=known.created_at)
+            again.append(_admitted(document, source, twins, updates=known.chunks > 0))
         return self._register(new, again)
 
     def _register(self, new: list[_Admitted], again: list[_Admitted]) -> list[_Admitted]:

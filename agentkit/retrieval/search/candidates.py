@@ -194,10 +194,11 @@ def _match_words(part: Part, query: str, depth: int) -> tuple[list[int], list[fl
         return part.index.matching(query, depth, part.allowed.tolist())
 
     for more in _MORE:
-        ids, scores = part.index.matching(query, more * depth)
-        inside = _rows_among(part.allowed, ids)
-        if len(ids) < more * depth or len(inside) >= depth:
-            rows = inside[:depth]
+        wanted = more * depth
+        ids, scores = part.index.matching(query, wanted)
+        rows = _rows_among(part.allowed, ids)[:depth]
+        found_all = len(ids) < wanted
+        if found_all or len(rows) == depth:
             return [ids[row] for row in rows], [scores[row] for row in rows]
     return part.index.matching(query, depth, part.allowed.tolist())
 

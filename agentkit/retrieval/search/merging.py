@@ -128,11 +128,12 @@ def collapse(found: Sequence[Passage], alike: np.ndarray, least: float) -> list[
     texts = [" ".join(one.text.casefold().split()) for one in found]
     kinds = {text: kind for kind, text in enumerate(texts)}
     kind = np.array([kinds[text] for text in texts])
+    is_same = (alike >= least) | (kind[:, None] == kind)
+    pairs = np.argwhere(np.tril(is_same, -1)).tolist()
     stay = dict.fromkeys(range(len(found)))
-    for worse, better in np.argwhere(
-        np.tril((alike >= least) | (kind[:, None] == kind), -1)
-    ).tolist():
-        if worse in stay and better in stay and same_content(texts[worse], texts[better]):
+    for worse, better in pairs:
+        both_stay = worse in stay and better in stay
+        if both_stay and same_content(texts[worse], texts[better]):
             del stay[worse]
             _note_twin(found[better], found[worse])
     return list(stay)
@@ -148,10 +149,15 @@ def same_content(one: str, two: str) -> bool:
 def _say_the_same(one: Sequence[str], two: Sequence[str]) -> bool:
     if one == two:
         return True
-    if [word for word in one if _is_decisive(word)] != [word for word in two if _is_decisive(word)]:
+    if _list_decisive(one) != _list_decisive(two):
         return False
     first, second = set(one), set(two)
     return len(first & second) >= _SAME_WORDS * len(first | second)
+
+
+def _list_decisive(words: Sequence[str]) -> list[str]:
+    """The words that tell one text from another that is nearly the same."""
+    return [word for word in words if _is_decisive(word)]
 
 
 def _is_decisive(word: str) -> bool:

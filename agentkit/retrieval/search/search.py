@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 from agentkit.core import bus, stopping
@@ -146,7 +147,9 @@ class Search:
         sources: list[Candidates] = []
         for name, same in group(parts, lambda part: part.version.embedder).items():
             try:
-                embedder = None if options.mode == "lexical" else self._find_embedder(same)
+                embedder = None
+                if options.mode != "lexical":
+                    embedder = self._find_embedder(same)
                 sources.append(Candidates(same, self._timings, query, embedder))
             # These may pass; what is set up wrongly does not.
             except (ModelUnreachable, RateLimited) as error:
@@ -210,11 +213,16 @@ class Search:
         """
         # What is shown of a chunk is looked up only for those that are given, and for variety some
         # to choose from.
-        reach = options.top_k * (_CHOICE if options.diversity > 0 else 1)
+        # What is shown of a chunk is looked up only for those that are given, and for variety some
+        # to choose from.
+        reach = options.top_k
+        if options.diversity > 0:
+            reach *= _CHOICE
         while True:
-            found = [Passage.of(one, row) for one, row in self._read_rows(ranked[:reach])]
-            passages = self._choose(found, options)
-            if len(passages) >= options.top_k or reach >= len(ranked):
+            rows = self._read_rows(ranked[:reach])
+            passages = self._choose(list(starmap(Passage.of, rows)), options)
+            has_enough = len(passages) >= options.top_k or reach >= len(ranked)
+            if has_enough:
                 self._left_out["duplicate"] = sum(passage.twins for passage in passages)
                 return passages
             reach *= 2
@@ -287,8 +295,14 @@ class Search:
         with self._timings.of("passages"):
             unknown = [one for one in candidates if one.id not in self._rows]
             for part, found in group(unknown, lambda one: one.part).items():
-                self._rows |= part.index.passages([one.id for one in found])
-            return [(one, self._rows[one.id]) for one in candidates if one.id in self._rows]
+                ids = [one.id for one in found]
+                self._rows |= part.index.passages(ids)
+        read = []
+        for one in candidates:
+            row = self._rows.get(one.id)
+            if row is not None:
+                read.append((one, row))
+        return read
 
 
 def _rank_candidates(

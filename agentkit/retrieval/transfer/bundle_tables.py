@@ -168,18 +168,19 @@ def _check_footer(
 ) -> None:
     """Raise ConfigError unless it is one of ours, and nothing in it would be read twice."""
     all_groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+    counts = [group.num_rows for group in all_groups]
     sizes: list[int] = []
     for group in all_groups:
         columns = map(group.column, range(group.num_columns))
         sizes += [column.total_compressed_size for column in columns]
 
-    largest = max((group.num_rows for group in all_groups), default=0)
-    ours = str(footer.created_by).startswith(_WRITER)
-    if not ours or min(sizes, default=0) < 0 or largest > _MOST_ROWS:
+    is_ours = str(footer.created_by).startswith(_WRITER)
+    has_our_sizes = min(sizes, default=0) >= 0 and max(counts, default=0) <= _MOST_ROWS
+    if not is_ours or not has_our_sizes:
         raise bundle.refuse(f"{name} was written by another program.")
     if sum(sizes) > bundle.size(name):
         raise bundle.refuse(f"the columns in {name} overlap.")
-    if sum(group.num_rows for group in all_groups) != rows:
+    if sum(counts) != rows:
         raise bundle.refuse("it does not have the documents and chunks that it says it has.")
 
 

@@ -70,7 +70,9 @@ def _inflate(blocks: Iterator[bytes]) -> Iterator[bytes]:
     packed = source.read(_BLOCK)
     if not packed:
         return
-    bits = zlib.MAX_WBITS if _in_zlib_frame(packed) else -zlib.MAX_WBITS
+    bits = -zlib.MAX_WBITS
+    if _in_zlib_frame(packed):
+        bits = zlib.MAX_WBITS
     unpacker = zlib.decompressobj(bits)
     try:
         while packed and not unpacker.eof:
@@ -81,7 +83,8 @@ def _inflate(blocks: Iterator[bytes]) -> Iterator[bytes]:
         raise NotWhole(f"its deflate data is damaged: {error}") from error
     if not unpacker.eof:
         raise NotWhole("the end of the deflate data is missing")
-    if unpacker.unused_data or packed:
+    rest = unpacker.unused_data + packed
+    if rest:
         raise NotWhole("something follows the end of the deflate data")
 
 

@@ -155,7 +155,8 @@ def _find_proxy(parts: SplitResult, settings: Settings) -> str:
     host = parts.netloc.rpartition("@")[2]
     if not proxy or urllib.request.proxy_bypass(host):
         return ""
-    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    if "://" not in proxy:
+        proxy = f"http://{proxy}"
     shown = without_login(proxy)
     if not settings.allow_private_urls:
         raise FetchFailed(
@@ -256,6 +257,7 @@ def _choose_extension(path: PurePosixPath, media_type: str) -> str:
     if not path.name:
         return extension or ".html"
     named = path.suffix.lower()
-    if extension == ".html" and named not in (".html", ".htm"):
-        return extension
-    return "" if named in SUPPORTED else extension
+    is_unnamed_page = extension == ".html" and named not in (".html", ".htm")
+    if named in SUPPORTED and not is_unnamed_page:
+        return ""
+    return extension

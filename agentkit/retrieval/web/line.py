@@ -131,7 +131,9 @@ class Line(httpcore2.NetworkBackend):
     def _connect(self, address: Address, tries: int) -> socket.socket:
         """Connect to the address, within its share of the time that is left for so many tries."""
         left_s = max(_SHORTEST_TRY_S, self._deadline - time.monotonic())
-        timeout_s = left_s if tries == 1 else min(left_s / tries, _LONGEST_TRY_S)
+        timeout_s = left_s
+        if tries != 1:
+            timeout_s = min(left_s / tries, _LONGEST_TRY_S)
         family, kind, protocol, _, place = address
         made = socket.socket(family, kind, protocol)
         try:

@@ -97,8 +97,11 @@ class _Table:
 
     def _talk(self, stage: Stage, speakers: Sequence[str], parser: ParserBase) -> None:
         for _ in range(stage.rounds):
-            told = [self._hear(name, parser) for name in speakers]
-            if stage.ends_when and all(one.get(stage.ends_when) is True for one in told):
+            answers = []
+            for name in speakers:
+                told = self._hear(name, parser)
+                answers.append(told.get(stage.ends_when) is True)
+            if stage.ends_when and all(answers):
                 return
 
     def _vote(self, stage: Stage, speakers: Sequence[str], parser: ParserBase) -> str:
@@ -139,7 +142,9 @@ def build_parser(fields: Sequence[ReplyField], form: str) -> ParserBase:
 def list_names(fields: Sequence[ReplyField], where: str) -> Any:
     """The fields that go there: one by itself as its value, none as False."""
     names = [one.name for one in fields if getattr(one, where)]
-    return names[0] if len(names) == 1 and where == "heard" else names or False
+    if len(names) == 1 and where == "heard":
+        return names[0]
+    return names or False
 
 
 def to_schema(field: ReplyField) -> dict[str, Any]:
@@ -158,9 +163,9 @@ def describe_votes(votes: Mapping[str, str]) -> str:
     """The result in a line, and who voted for what as a table."""
     counts = Counter(" ".join(vote.split()) for vote in votes.values())
     most = max(counts.values())
-    first = [vote for vote, count in counts.items() if count == most]
-    result = f"**{first[0]}** ({most} of {len(votes)} votes)"
+    first = [f"**{vote}**" for vote, count in counts.items() if count == most]
+    result = f"{first[0]} ({most} of {len(votes)} votes)"
     if len(first) > 1:
-        result = f"A draw between {', '.join(f'**{vote}**' for vote in first)} ({most} votes each)"
+        result = f"A draw between {', '.join(first)} ({most} votes each)"
     rows = [f"| {name} | {vote} |" for name, vote in votes.items()]
     return "\n".join([result, "", "| Agent | Vote |", "| --- | --- |", *rows])

@@ -168,10 +168,11 @@ class _Taken:
         return copied
 
     def _limit(self, place: str, key: str, value: Any) -> Any:
-        if value <= _MOST[key] if key in _MOST else True:
+        most = _MOST.get(key)
+        if most is None or value <= most:
             return value
-        self.remark(place, f"{key} is {_MOST[key]:,} at most here")
-        return _MOST[key]
+        self.remark(place, f"{key} is {most:,} at most here")
+        return most
 
     def _take_model(self, place: str, config: object) -> dict[str, Any] | None:
         """Parameters of a model; which one it was is told, its keys are left alone."""
@@ -432,13 +433,14 @@ class _Reader:
 
     def _find_group(self, manager: _Made, starts: str) -> dict[str, Any]:
         node = manager.nodes.get("groupchat") or manager.nodes.get("agents")
-        chat = self._made.get(node.id) if isinstance(node, ast.Name) else None
+        chat = self._made.get(_name_of(node))
         if chat is None:
             raise ConfigError("The group of the script's GroupChatManager was not found.")
         listed = chat.nodes.get("agents")
-        elements = listed.elts if isinstance(listed, ast.List) else []
-        written = [one.id for one in elements if isinstance(one, ast.Name)]
-        names = [self._names[name] for name in written if name in self._names]
+        names: list[str] = []
+        if isinstance(listed, ast.List):
+            written = map(_name_of, listed.elts)
+            names = [self._names[name] for name in written if name in self._names]
         if not names:
             raise ConfigError("The agents of the script's GroupChat do not stand there by name.")
         return self._taken.group(chat.given, names, starts)
@@ -446,15 +448,23 @@ class _Reader:
     def _find_opening(self) -> tuple[str, str, dict[str, Any]]:
         """Who begins the first chat with whom, by their variables, and its turns."""
         for node in ast.walk(self._tree):
-            if not isinstance(node, ast.Call) or _name_of(node.func) != "initiate_chat":
-                continue
-            words = {word.arg: word.value for word in node.keywords if word.arg}
-            recipient = words.get("recipient") or next(iter(node.args), None)
-            sender = node.func.value if isinstance(node.func, ast.Attribute) else None
-            turns = self._evaluate(words["max_turns"]) if "max_turns" in words else None
-            most = {"max_turns": min(turns, 200)} if isinstance(turns, int) and turns > 0 else {}
-            return _name_of(sender), _name_of(recipient), most
+            if isinstance(node, ast.Call) and _name_of(node.func) == "initiate_chat":
+                return self._read_opening(node)
         return "", "", {}
+
+    def _read_opening(self, call: ast.Call) -> tuple[str, str, dict[str, Any]]:
+        words = {word.arg: word.value for word in call.keywords}
+        recipient = words.get("recipient")
+        if recipient is None and call.args:
+            recipient = call.args[0]
+        sender = ""
+        if isinstance(call.func, ast.Attribute):
+            sender = _name_of(call.func.value)
+        most: dict[str, Any] = {}
+        turns = self._evaluate(words.get("max_turns", ast.Constant(None)))
+        if isinstance(turns, int) and turns > 0:
+            most = {"max_turns": min(turns, _MOST["max_turns"])}
+        return sender, _name_of(recipient), most
 
 
 def _name_of(node: ast.expr | None) -> str:

@@ -10,6 +10,7 @@ from agentkit.agents.dialog.agents import DictDialogAgent
 from agentkit.conversation import ConversableAgent, compression
 from agentkit.conversation.compression.shape import Messages
 from agentkit.core import bus
+from agentkit.core.given import list_missing
 from agentkit.events import Noted
 from agentkit.llm.model import Model
 from agentkit.messages import AnyMessage, has_calls, text_of
@@ -102,18 +103,21 @@ class Members:
             self.shelf(known.documents).offer(caller, executor)
         for use in self.list_uses(known):
             if tool := self.tool(use, executor.name):
-                asking = Asking(executor.name, self._task.allowed, use.approval, self._task.agreed)
+                allowed, agreed = self._task.allowed, self._task.agreed
+                asking = Asking(executor.name, name, allowed, use.approval, agreed)
                 offer_tool(use.name, guard(tool, asking), caller, executor)
 
     def list_uses(self, known: AgentDocument) -> list[ToolUse]:
         """What an agent may call: the named tools, then the person's own where it may."""
-        there = (SEARCH, FIND) if known.documents else ()  # the documents bring them
+        there: tuple[str, ...] = ()
+        if known.documents:
+            there = (SEARCH, FIND)  # the documents bring them
         uses = [use for use in known.tools if use.name not in there]
-        if not known.own_tools:
-            return uses
-        own = [tool.__name__ for tool in self._task.tools]
-        named = {use.name for use in known.tools}
-        return [*uses, *(ToolUse(name=name) for name in own if name not in named)]
+        if known.own_tools:
+            own = [tool.__name__ for tool in self._task.tools]
+            unnamed = list_missing(own, [use.name for use in known.tools])
+            uses += [ToolUse(name=name) for name in unnamed]
+        return uses
 
     def close(self) -> None:
         """Let go of the places where code ran."""
@@ -132,7 +136,9 @@ class Members:
 
     def model(self, choice: ModelChoice) -> Model:
         """The model that speaks for an agent; raises NotFound for one that is not connected."""
-        return self._task.model_of(choice.model) if choice.model else self._task.model
+        if choice.model:
+            return self._task.model_of(choice.model)
+        return self._task.model
 
     def llm_config(self, choice: ModelChoice) -> dict[str, Any]:
         """For the model that speaks for an agent; raises NotFound for one that is not connected."""

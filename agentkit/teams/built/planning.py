@@ -10,7 +10,7 @@ from agentkit.agents.rewoo import FunctionAction
 from agentkit.agents.rewoo.executor import Action
 from agentkit.agents.rewoo.prompts import SOLVER_PROMPT_CN, SOLVER_PROMPT_EN
 from agentkit.core.given import pick_filled, pick_given
-from agentkit.core.tools import allowed_as
+from agentkit.core.tools import allowed_as, origin_of
 from agentkit.errors import Stopped
 from agentkit.llm.compatible.wrapper import OpenAIWrapper
 from agentkit.messages import Message
@@ -49,7 +49,9 @@ def plan_first(flow: Plan, members: Members, task: Task, found: Findings) -> Ans
     if flow.reads_results and task.model.is_language_model:
         choice = planner.llm or ModelChoice()
         read_out = make_asker(members.model(choice), choice.to_parameters())
-    shelf = members.shelf(planner.documents) if planner.documents else None
+    shelf = None
+    if planner.documents:
+        shelf = members.shelf(planner.documents)
     material = Material(prompts, shelf, bool(shelf and shelf.finds_exact), read_out)
     uses = members.list_uses(planner)
     made = {name_call(use.name): members.tool(use, flow.planner) for use in uses}
@@ -61,6 +63,7 @@ def plan_first(flow: Plan, members: Members, task: Task, found: Findings) -> Ans
         **to_settings(flow),
         policies={name_call(use.name): use.approval for use in uses},
         permits={name: allowed_as(tool, name) for name, tool in tools.items()},
+        origins={name: origin_of(tool, name) for name, tool in tools.items()},
         models=_find_models(flow, members),
     )
     return planning.carry_out(task, found, setup)

@@ -14,21 +14,20 @@ from agentkit.errors import AgentkitError, ConfigError, WrongArgument
 from agentkit.teams.built.agents import AgentDocument, WrittenFunction
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
-    CitedAnswer,
     Dialogue,
-    FieldTable,
     Group,
     Plan,
     Queue,
     Queued,
     Research,
     RetrieveChat,
-    Single,
     Stage,
     TwoAgents,
     Werewolf,
 )
+from agentkit.teams.built.naming import list_names
 from agentkit.teams.built.offers.catalog import CATALOG
+from agentkit.teams.built.unread import TALKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,51 +97,10 @@ def _check_functions(functions: Sequence[WrittenFunction]) -> Iterator[Problem]:
 
 def _find_unknown_names(document: TeamDocument) -> Iterator[Problem]:
     known = {agent.name for agent in document.agents}
-    for place, name in _list_names(document):
+    for place, name in list_names(document):
         yield from _when(
             name not in known, place, f"there is no agent {name!r}; choose one of {_name(known)}"
         )
-
-
-_NAMING: Mapping[type, Sequence[str]] = {
-    Single: ["agent"],
-    TwoAgents: ["starts", "answers"],
-    Group: ["writer"],
-    RetrieveChat: ["assistant"],
-    Plan: ["planner", "solver"],
-    CitedAnswer: ["agent"],
-    Research: ["researcher", "writer"],
-    FieldTable: ["planner", "reader"],
-}
-"""The fields of flows that name one agent."""
-
-
-def _list_names(document: TeamDocument) -> Iterator[tuple[str, str]]:
-    """The agents that the flow names, with where."""
-    flow = document.flow
-    for field in _NAMING.get(type(flow), ()):
-        yield f"flow.{field}", getattr(flow, field)
-    match flow:
-        case TwoAgents():
-            yield from _name_queued("flow.nested", flow.nested)
-        case Group():
-            yield from (("flow.agents", name) for name in flow.agents)
-            for one in flow.transitions:
-                yield from (("flow.transitions", name) for name in (one.after, *one.speakers))
-        case Queue():
-            yield from _name_queued("flow.chats", flow.chats)
-        case Werewolf():
-            yield from (("flow.players", name) for name in flow.players)
-        case Dialogue():
-            yield from (("flow.agents", name) for name in flow.agents)
-            for stage in flow.stages:
-                yield from (("flow.stages", name) for name in stage.speakers)
-
-
-def _name_queued(place: str, chats: list[Queued]) -> Iterator[tuple[str, str]]:
-    for number, chat in enumerate(chats, start=1):
-        yield f"{place}[{number}].sender", chat.sender
-        yield f"{place}[{number}].recipient", chat.recipient
 
 
 def _check_agent(
@@ -151,31 +109,41 @@ def _check_agent(
     models: Collection[str] | None,
     tools: Collection[str] | None,
 ) -> Iterator[Problem]:
-    chosen = agent.llm.model if agent.llm else ""
-    text = f"the model {chosen!r} is not connected; choose one of {_name(models)}"
+    if models is not None and agent.llm:
+        chosen = agent.llm.model
+        text = f"the model {chosen!r} is not connected; choose one of {_name(models)}"
+        yield from _when(chosen not in ("", *models), f"{place}.llm.model", text)
+    if tools is not None:
+        for number, use in enumerate(agent.tools, start=1):
+            text = f"there is no tool {use.name!r}; choose one of {_name(tools)}"
+            yield from _when(use.name not in tools, f"{place}.tools[{number}].name", text)
+    calls_tools = agent.tools or agent.documents
     yield from _when(
-        models is not None and chosen and chosen not in models, f"{place}.llm.model", text
-    )
-    for number, use in enumerate(agent.tools, start=1):
-        text = f"there is no tool {use.name!r}; choose one of {_name(tools)}"
-        is_missing = tools is not None and use.name not in tools
-        yield from _when(is_missing, f"{place}.tools[{number}].name", text)
-    yield from _when(
-        agent.llm is None and (agent.tools or agent.documents),
+        calls_tools and agent.llm is None,
         f"{place}.llm",
         "without a model it cannot call tools; choose a model",
     )
     compress = agent.compress_config
-    text = "nothing is shortened in mode TERMINATE, so no messages can be left"
-    yield from _when(
-        compress and compress.leave_last_n and compress.mode == "TERMINATE",
-        f"{place}.compress_config.leave_last_n",
-        text,
-    )
+    if compress and compress.mode == "TERMINATE":
+        yield from _when(
+            compress.leave_last_n,
+            f"{place}.compress_config.leave_last_n",
+            "nothing is shortened in mode TERMINATE, so no messages can be left",
+        )
+
+
+def _check_runners(document: TeamDocument) -> Iterator[Problem]:
+    """Who runs code has no model that could call tools."""
+    text = "it runs code and calls no tools; give them to another agent"
+    for number, agent in enumerate(document.agents, start=1):
+        calls = agent.tools or agent.documents or agent.own_tools
+        yield from _when(agent.code is not None and calls, f"agents[{number}].code", text)
 
 
 def _check_flow(document: TeamDocument) -> Iterator[Problem]:
     flow = document.flow
+    if isinstance(flow, TALKS):
+        yield from _check_runners(document)
     match flow:
         case TwoAgents():
             yield from _check_pair(flow, document)
@@ -319,21 +287,26 @@ def _check_dialogue(flow: Dialogue, document: TeamDocument) -> Iterator[Problem]
 
 
 def _check_stage(stage: Stage, place: str) -> Iterator[Problem]:
-    names = [one.name for one in stage.fields]
-    doubles = [name for name, count in Counter(names).items() if count > 1]
+    counts = Counter(one.name for one in stage.fields)
+    doubles = [name for name, count in counts.items() if count > 1]
     yield from _when(doubles, f"{place}.fields", f"{_name(doubles)} stands there twice")
     told = {one.name: one.type for one in stage.fields if one.told}
+    lacks_count = stage.kind == "vote" and stage.counted not in told
     text = "a vote needs a field that is counted, and that the program is told"
-    yield from _when(stage.kind == "vote" and stage.counted not in told, f"{place}.counted", text)
+    yield from _when(lacks_count, f"{place}.counted", text)
+    lacks_end = stage.ends_when and told.get(stage.ends_when) != "yes or no"
     text = "what ends a talk must be a yes-or-no field that the program is told"
-    yield from _when(
-        stage.ends_when and told.get(stage.ends_when) != "yes or no", f"{place}.ends_when", text
-    )
+    yield from _when(lacks_end, f"{place}.ends_when", text)
 
 
 def _has_model(document: TeamDocument, name: str) -> bool:
     """Whether an agent has a model; of one that is not there, that is said elsewhere."""
-    return all(agent.llm is not None for agent in document.agents if agent.name == name)
+    runs = isinstance(document.flow, TALKS)
+    return all(
+        agent.llm is not None and not (runs and agent.code)
+        for agent in document.agents
+        if agent.name == name
+    )
 
 
 def _name(names: Collection[str] | None) -> str:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from agentkit.core.given import list_missing
 from agentkit.mcp.servers import ToolServer
 from agentkit.teams.built.agents import AgentDocument, Code, CompressConfig, ModelChoice
 from agentkit.teams.built.dialogue import HOST, list_names, to_schema
@@ -152,14 +153,15 @@ class _Script:
     def _offer(self, caller: str, executor: str) -> Iterator[str]:
         """What the agent may call; `executor` is a variable."""
         agent, variable = self._document.agent(caller), self._names[caller]
+        brought: tuple[str, ...] = ()
         if agent.documents:
             shelf = "found" if agent.documents.exact else "found.without_exact()"
             yield f"{shelf}.offer({variable}, {executor})"
-        for use in agent.tools:
-            if not (agent.documents and use.name in (SEARCH, FIND)):
-                yield f"offer_tool({use.name!r}, tools[{use.name!r}], {variable}, {executor})"
+            brought = (SEARCH, FIND)
+        named = [use.name for use in agent.tools]
+        for name in list_missing(named, brought):
+            yield f"offer_tool({name!r}, tools[{name!r}], {variable}, {executor})"
         if agent.own_tools:
-            named = [use.name for use in agent.tools]
             yield f"for tool in [tool for tool in own if tool.__name__ not in {named!r}]:"
             told = f"caller={variable}, executor={executor}, description=getdoc(tool)"
             yield f"    register_function(tool, {told})"
@@ -312,9 +314,13 @@ class _Script:
     def _play_stage(self, stage: Stage, number: int) -> Iterator[str]:
         yield f"\n# {' '.join(stage.name.split())}"
         yield f"parser_{number} = {_write_parser(stage)}"
-        speakers = self._list(stage.speakers) if stage.speakers else "everybody"
+        speakers = "everybody"
+        if stage.speakers:
+            speakers = self._list(stage.speakers)
         yield f"speakers = {speakers}"
-        opening = f", Msg({HOST!r}, {stage.opening!r}, 'assistant')" if stage.opening else ""
+        opening = ""
+        if stage.opening:
+            opening = f", Msg({HOST!r}, {stage.opening!r}, 'assistant')"
         yield f"with msghub(speakers{opening}):"
         if stage.kind == "vote":
             yield "    votes = {}"
@@ -336,7 +342,9 @@ class _Script:
 
 def _write_method(flow: Group) -> str:
     method = repr(flow.speaker_selection_method)
-    return f"choose_speaker({method}, True)" if flow.reads_results else method
+    if flow.reads_results:
+        return f"choose_speaker({method}, True)"
+    return method
 
 
 def _begin(starts: str, answers: str, max_turns: int | None) -> Iterator[str]:

@@ -277,10 +277,12 @@ def to_retrieve_config(config: RetrieveConfig, model: str) -> dict[str, Any]:
     """AutoGen's dict; a key that is empty here has its default there."""
     given = config.model_dump(exclude={"n_results"})
     given["model"] = config.model or model
-    given["vector_db"] = None if config.vector_db == "collection" else config.vector_db
-    optional = ("customized_prompt", "docs_path", "custom_text_types", "db_config")
-    left_out = {key for key in optional if not given[key]}
-    return {key: value for key, value in given.items() if key not in left_out}
+    if config.vector_db == "collection":
+        given["vector_db"] = None
+    for key in ("customized_prompt", "docs_path", "custom_text_types", "db_config"):
+        if not given[key]:
+            del given[key]
+    return given
 
 
 class CollectionProxy(RetrieveUserProxyAgent):

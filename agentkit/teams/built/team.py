@@ -84,7 +84,10 @@ def build_team(document: TeamDocument, team_id: str) -> Team:
 
 def _list_parameters(document: TeamDocument) -> dict[str, dict[str, Any]]:
     """With what each agent's model is asked, by the agent's name."""
-    given = {agent.name: agent.llm.to_parameters() for agent in document.agents if agent.llm}
+    given: dict[str, dict[str, Any]] = {}
+    for agent in document.agents:
+        if agent.llm:
+            given[agent.name] = agent.llm.to_parameters()
     flow = document.flow
     if isinstance(flow, Plan) and flow.planner in given:
         given[READER] = given[flow.planner]

@@ -125,16 +125,14 @@ class _Request:
         """
         parsed = MarkdownJsonDictParser().parse(response.text or "").parsed
         claims = read_claims(self.schema, parsed, self.style)
-        for each in self.schema.fields:
-            value = claims[each.name].value
-            wrong = "" if value is None else each.misfit(value)
+        present = [each for each in self.schema.fields if claims[each.name].value is not None]
+        for each in present:
+            wrong = each.misfit(claims[each.name].value)
             if wrong:
                 claims[each.name] = Claim()
                 self.remarks.append(Remark(each.name, f"{each.name}: {wrong}, so it was left out"))
-        misfits = find_misfits(self.schema, claims)
-        self.remarks += [
-            Remark(name, f"{name or 'the row'}: {wrong}") for name, wrong in misfits.items()
-        ]
+        for name, wrong in find_misfits(self.schema, claims).items():
+            self.remarks.append(Remark(name, f"{name or 'the row'}: {wrong}"))
         return {name: claim.to_json() for name, claim in claims.items()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby, pairwise
+from itertools import groupby, pairwise
 
 from agentkit.teams.extraction.names import split_words
 from agentkit.teams.extraction.values import MONTH
@@ -64,9 +64,11 @@ def find_pairs(text: str) -> list[Pair]:
     for is_table, group in groupby(lines, _is_row):
         if is_table:
             pairs += _read_table(text, list(group))
-        else:
-            pairs += chain.from_iterable(_read_line(text, line) for line in group)
-    return [pair for pair in pairs if len(pair.label) in range(1, _WORDS_OF_LABEL + 1)]
+            continue
+        for line in group:
+            pairs += _read_line(text, line)
+    lengths = range(1, _WORDS_OF_LABEL + 1)
+    return [pair for pair in pairs if len(pair.label) in lengths]
 
 
 @dataclass(slots=True)
@@ -156,15 +158,16 @@ def _read_table(text: str, lines: Sequence[_Line]) -> Iterator[Pair]:
     """Rows of two cells are a label and a value; in wider tables the first row labels the
     columns.
     """
-    rows = [
-        _split_cells(text, line.start, line.end) for line in lines if not _RULE.fullmatch(line.text)
-    ]
+    filled_lines = [line for line in lines if not _RULE.fullmatch(line.text)]
+    rows = [_split_cells(text, line.start, line.end) for line in filled_lines]
+    if not rows:
+        return
     for row in rows:
         filled = list(filter(_is_filled, row))
         if len(filled) == 2 and row[0] == filled[0]:
             label, value = filled
             yield _make_pair(text, label, value, label[0])
-    header, *others = rows or [[]]
+    header, *others = rows
     if len(header) > 2 or len(rows) == 2:
         yield from _read_columns(text, header, others)
 

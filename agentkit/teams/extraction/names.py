@@ -118,9 +118,11 @@ class FieldName:
         core = select_core(label)
         if core in self._cores or self._is_exact_with_unit(label):
             return Match(EXACT)
-        if self.core < core and core - self.core <= self._allowed:
+        is_extended = self.core < core and core - self.core <= self._allowed
+        if is_extended:
             return Match(NEAR)
-        if core in self._phrases or (len(core) > 1 and _join(label) in self._described):
+        is_described = len(core) > 1 and _join(label) in self._described
+        if is_described or core in self._phrases:
             return Match(DESCRIBED)
         if words < self._full:
             return Match(NEAR, self._full - words)

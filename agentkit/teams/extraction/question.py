@@ -136,9 +136,9 @@ def _read_list(question: str) -> Schema | None:
     is_speech = "?" in question or not _SPEECH.isdisjoint(words)
     is_long = max(map(len, names)) > _LONGEST_NAME
     is_list = len(names) > 1 or _TYPED.search(question)
-    if is_list and not is_long and not is_speech:
-        return schema
-    return None
+    if is_speech or is_long or not is_list:
+        return None
+    return schema
 
 
 def _ask_planner(question: str, model: Model) -> Schema | None:

@@ -148,16 +148,22 @@ class Table:
         return [*columns, PROBLEMS]
 
     def _row(self, row: Row) -> dict[str, Any]:
-        cells = {name: row.cell(name) for name in self.schema.names}
-        sources = {name: cell.source for name, cell in cells.items()}
+        values: dict[str, Any] = {}
+        citations: dict[str, Any] = {}
+        unverified: list[str] = []
+        for name in self.schema.names:
+            cell = row.cell(name)
+            values[name] = cell.value
+            if cell.source is not None:
+                citations[name] = cell.source.to_json()
+            elif cell.unverified:
+                unverified.append(name)
         return {
             "document": row.document,
             "document_id": row.document_id,
-            "values": {name: cell.value for name, cell in cells.items()},
-            "citations": {
-                name: source.to_json() for name, source in sources.items() if source is not None
-            },
-            UNVERIFIED: [name for name, cell in cells.items() if cell.unverified],
+            "values": values,
+            "citations": citations,
+            UNVERIFIED: unverified,
             "problems": list(row.problems),
             "error": row.error,
         }

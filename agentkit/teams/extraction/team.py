@@ -20,7 +20,7 @@ from agentkit.teams.extraction.question import AGENT as PLANNER
 from agentkit.teams.extraction.question import HOW, find_schema
 from agentkit.teams.extraction.quoting import Quotation
 from agentkit.teams.extraction.table import Cell, Table, format_value
-from agentkit.teams.task import Answer, Task, Team
+from agentkit.teams.task import Answer, Readable, Task, Team
 
 ROWS = 30
 """Rows that the answer shows; all of them travel with the message under `table`."""
@@ -49,7 +49,9 @@ def work(task: Task) -> Answer:
 
 def carry_out(task: Task, setup: Setup) -> Answer:
     """`work`, as it is set up."""
-    documents = task.documents() if task.documents else ()
+    documents: Sequence[Readable] = ()
+    if task.documents:
+        documents = task.documents()
     schema = find_schema(setup.fields or task.question, setup.planner or task.model)
     if schema is None:
         return _say(task, f"The question names no fields. {HOW}")

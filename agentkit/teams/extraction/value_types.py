@@ -146,9 +146,13 @@ class NumberType(ValueType):
         numbers = find_numbers(quote, style)
         if not numbers:
             return _FIGURE.search(quote) is not None
-        figures = [number.value for number in numbers]
-        figures += [number.value / 100 for number in numbers if number.unit == "%"]
-        return any(math.isclose(abs(each), abs(value), abs_tol=1e-9) for each in figures)
+        for number in numbers:
+            figures = [number.value]
+            if number.unit == "%":
+                figures.append(number.value / 100)
+            if any(math.isclose(abs(each), abs(value), abs_tol=1e-9) for each in figures):
+                return True
+        return False
 
 
 class IntegerType(NumberType):

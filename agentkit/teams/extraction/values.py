@@ -152,7 +152,9 @@ def find_dates(text: str, style: Style) -> list[Found]:
 
 def find_numbers(text: str, style: Style) -> list[Found]:
     """All numbers that are neither part of a name, a version or a date, nor an end of a range."""
-    in_dates = {place for found in _DATE.finditer(text) for place in range(*found.span())}
+    in_dates: set[int] = set()
+    for found in _DATE.finditer(text):
+        in_dates.update(range(*found.span()))
     numbers: list[Found] = []
     range_end = -1
     for found in _NUMBER.finditer(text):
@@ -160,8 +162,11 @@ def find_numbers(text: str, style: Style) -> list[Found]:
             continue
         ends_range = found.start() < range_end
         begins_range = _RANGE.match(text, found.end("digits"))
-        range_end = begins_range.end() if begins_range else -1
-        if begins_range is None and not ends_range:
+        if begins_range:
+            range_end = begins_range.end()
+            continue
+        range_end = -1
+        if not ends_range:
             numbers += _parse_number(found, style)
     return numbers
 

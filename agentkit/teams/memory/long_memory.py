@@ -69,7 +69,9 @@ def _recall(task: Task, turns: list[Message]) -> list[Message]:
     if not task.model.is_language_model:
         return turns[-_NEWEST:]
     covered, summary, rests = _find_summary(task, len(turns))
-    shown = [turns[0], summary, *turns[covered:]] if summary else turns
+    shown = turns
+    if summary:
+        shown = [turns[0], summary, *turns[covered:]]
     made = _shorten(task, shown, _strategies()[rests:])
     told = set(map(id, made))
     back = [turns[place] for place in sorted(task.whole) if id(turns[place]) not in told]
@@ -121,10 +123,9 @@ def _find_summary(task: Task, turns: int) -> tuple[int, Message | None, bool]:
     from agentkit.conversation.compression.shape import marked
 
     told = [(count, event) for count, event in task.shortened() if event.agent == NOTES]
-    written = [
-        (count, event.ok) for count, event in told if event.strategy == _strategies()[0].name
-    ]
-    rests = any(not ok and not grown(count, turns) for count, ok in written)
+    first = _strategies()[0].name
+    failed = [count for count, event in told if event.strategy == first and not event.ok]
+    rests = not all(grown(count, turns) for count in failed)
     for count, event in told:
         if event.ok and event.summary:
             covered = count_covered(count, event)

@@ -130,7 +130,8 @@ def renumber(work: Work, new: Mapping[int, int]) -> list[Said]:
         content = _change_markers(without_ending(one.content), new)
         if is_result({"role": one.role}):
             content = _shorten_result(one.content, cited)
-            cited = cited if content != cited else ""
+            if content == cited:
+                cited = ""
         words.append(Said(one.sender, one.role, content, one.calls))
     return words
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from agentkit.agents.dialog import AgentBase, DictDialogAgent, Msg, msghub
 from agentkit.conversation import announcing
+from agentkit.core.given import list_missing
 from agentkit.core.io import is_quiet, quietly
 from agentkit.errors import WrongArgument
 from agentkit.parsers import ModelResponse
@@ -231,10 +232,12 @@ def _phase(village: Village, phase: Phase) -> dict[str, Any]:
 
 def _configs(llm_config: Mapping[str, Any], village: Village) -> dict[str, dict[str, Any]]:
     """One configuration for each player; raises WrongArgument when only some have one."""
-    named = [name for name in village.roles if name in llm_config]
-    if named and len(named) < len(village.roles):
-        missing = ", ".join(name for name in village.roles if name not in llm_config)
-        raise WrongArgument(
-            f"llm_config: it has none for {missing}; give one for every player, or one for all."
-        )
-    return {name: dict(llm_config[name] if named else llm_config) for name in village.roles}
+    missing = list_missing(village.roles, llm_config)
+    if not missing:
+        return {name: dict(llm_config[name]) for name in village.roles}
+    if len(missing) == len(village.roles):
+        return {name: dict(llm_config) for name in village.roles}
+    raise WrongArgument(
+        f"llm_config: it has none for {', '.join(missing)}; give one for every player, or one for"
+        " all."
+    )

@@ -253,8 +253,11 @@ def _find_name(text: str, players: Sequence[str]) -> str:
     found = [name for name in players if _name_pattern(name).fullmatch(text)]
     if not found and _NUMBER.fullmatch(text):
         number = int(re.sub(r"\D", "", text))
-        found = [name for name in players if re.search(rf"(?<!\d)0*{number}\Z", name)]
-    return found[0] if len(found) == 1 else ""
+        ends = re.compile(rf"(?<!\d)0*{number}\Z")
+        found = [name for name in players if ends.search(name)]
+    if len(found) == 1:
+        return found[0]
+    return ""
 
 
 def _name_pattern(name: str) -> re.Pattern[str]:

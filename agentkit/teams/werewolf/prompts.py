@@ -72,8 +72,10 @@ def seat(name: str, village: Village) -> str:
 
 def _find_partner(name: str, village: Village) -> str:
     """The other werewolf; empty when there is none."""
-    wolves = [one for one, role in village.roles.items() if role == "werewolf" and one != name]
-    return wolves[0] if wolves else ""
+    for one, role in village.roles.items():
+        if role == "werewolf" and one != name:
+            return one
+    return ""
 
 
 def night(village: Village) -> str:
@@ -135,7 +137,9 @@ def report_role(player: str, role: Role) -> str:
 
 def morning(village: Village, died: Sequence[str]) -> str:
     """To all that live, when the night is over."""
-    what = f"{_names(died)} died in the night" if died else "Nobody died in the night"
+    what = "Nobody died in the night"
+    if died:
+        what = f"{_names(died)} died in the night"
     return f"Day {village.day} begins. {what}. Alive: {_names(village.alive)}."
 
 
@@ -158,7 +162,9 @@ def report_vote(ballot: Ballot) -> str:
         f"{voter} {f'for {choice}' if choice else 'abstained'}"
         for voter, choice in ballot.votes.items()
     )
-    end = f"{ballot.chosen} has the most and leaves the game" if ballot.chosen else "Nobody leaves"
+    end = "Nobody leaves"
+    if ballot.chosen:
+        end = f"{ballot.chosen} has the most and leaves the game"
     return f"The votes: {votes}. {end}."
 
 

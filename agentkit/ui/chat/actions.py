@@ -276,4 +276,6 @@ def _draw_took(turn: Turn, rows: Rows) -> None:
 
 def _compare(turn: Turn, took: stored.Took) -> str:
     """What the answer was expected to take, and took."""
-    return forecast.compare(turn.question.extra, took.whole) if turn.question else ""
+    if turn.question:
+        return forecast.compare(turn.question.extra, took.whole)
+    return ""

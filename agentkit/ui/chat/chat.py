@@ -56,7 +56,9 @@ def current_chat() -> Chat | None:
     there.
     """
     chat_id = st.query_params.get("chat")
-    return state.workspace().ledger.chat(state.owner(), chat_id) if chat_id else None
+    if chat_id:
+        return state.workspace().ledger.chat(state.owner(), chat_id)
+    return None
 
 
 def live_run(chat: Chat) -> Run[Any] | None:
@@ -121,7 +123,9 @@ def _read_thread(chat: Chat, run: Run[Any] | None) -> list[StoredMessage]:
     asks = next(_messages(run), None) if run else None
     if asks is None:
         return ledger.thread(owner, chat.id)
-    return ledger.thread(owner, chat.id, asks.parent_id) if asks.parent_id else []
+    if asks.parent_id:
+        return ledger.thread(owner, chat.id, asks.parent_id)
+    return []
 
 
 def _find_team(chat: Chat, run: Run[Any]) -> Team:
@@ -178,7 +182,9 @@ def speak(chat: Chat | None, run: Run[Any] | None) -> None:
     """Tell a screen reader what goes on in the chat, and the answer once it is there."""
     request = run.waiting_for if run else None
     doing = "Answering" if run else ""
-    state_now = f"{wording.DOING['asks']}: {requests.in_plain(request)}" if request else doing
+    state_now = doing
+    if request:
+        state_now = f"{wording.DOING['asks']}: {requests.in_plain(request)}"
     chat_id = chat.id if chat else ""
     components.spoken(
         chat_id, state_now, "The answer has ended.", begun=composer.has_begun(chat_id)
@@ -196,9 +202,12 @@ def _show_more(chat_id: str) -> None:
 
 
 def _draw_stored(turn: Turn, rows: actions.Rows, again: Question | None, *, is_last: bool) -> None:
-    took = rows.took.get(turn.answer.id if turn.answer else "", stored.NOTHING)
-    marker = source.opened(turn.answer.id) if turn.answer else None
-    cited = find_first(turn.citations, lambda citation: citation["marker"] == marker)
+    answered = turn.answer
+    took, cited = stored.NOTHING, None
+    if answered:
+        took = rows.took.get(answered.id, stored.NOTHING)
+        marker = source.opened(answered.id)
+        cited = find_first(turn.citations, lambda citation: citation["marker"] == marker)
 
     def answer() -> None:
         _draw_unread(turn)
@@ -212,23 +221,26 @@ def _draw_stored(turn: Turn, rows: actions.Rows, again: Question | None, *, is_l
         cells.draw_again(turn.question, ran)
         _draw_result(turn)
         actions.draw_row(turn, rows, is_last=is_last)
-        if again and budgets.is_stopped(turn):
-            budgets.draw_raising(rows.chat.id, turn, again)
-        if (
-            again
-            and not cells.describe_again(turn.question)
-            and (turn.status != "complete" or turn.cut)
-        ):
-            _draw_again(again, turn)
+        if again:
+            _draw_ways_on(turn, rows, again)
 
     with (
         st.container()
     ):  # as a live turn has it, whose place it takes: else the text goes for a frame
         draw.draw_turn(turn, answer)
-    if turn.answer and cited:  # after its answer also for the keyboard; the style puts it beside it
-        nth = source.occurrence(turn.answer.id)
+    if answered and cited:  # after its answer also for the keyboard; the style puts it beside it
+        nth = source.occurrence(answered.id)
         doubted = doubts.of_marker(turn.checks, cited["marker"], nth)
-        source.draw_source(turn.answer.id, cited, turn.answer.content, doubted)
+        source.draw_source(answered.id, cited, answered.content, doubted)
+
+
+def _draw_ways_on(turn: Turn, rows: actions.Rows, again: Question) -> None:
+    """How an answer that is not whole is gone on with."""
+    if budgets.is_stopped(turn):
+        budgets.draw_raising(rows.chat.id, turn, again)
+    is_whole = turn.status == "complete" and not turn.cut
+    if not is_whole and not cells.describe_again(turn.question):
+        _draw_again(again, turn)
 
 
 def _draw_unread(turn: Turn) -> None:
@@ -275,7 +287,9 @@ def _draw_status(turn: Turn) -> None:
             kept = _KEPT if written else "Nothing had been written yet."
             st.caption(f":material/stop_circle: Stopped. {kept}")
         case "failed" if turn.answer:
-            what = f"The answer broke off. {_KEPT}" if written else "No answer."
+            what = "No answer."
+            if written:
+                what = f"The answer broke off. {_KEPT}"
             why = markdown.literal(wording.without_names(turn.answer.extra.get("error", "")))
             st.error(f"{what} {why}", icon=":material/error:")
             if turn.answer.extra.get("error_type") in _SETTINGS_HELP:
@@ -287,9 +301,9 @@ def _draw_status(turn: Turn) -> None:
         case "interrupted" if error := runs.find_error(turn.run_id, state.owner()):
             st.error(markdown.literal(f"No answer. {error}"), icon=":material/error:")
         case "interrupted":
-            when = (
-                f"in the middle of this answer. {_KEPT}" if written else "before this was answered."
-            )
+            when = "before this was answered."
+            if written:
+                when = f"in the middle of this answer. {_KEPT}"
             st.warning(f"The app was closed {when}", icon=":material/warning:")
 
 
@@ -362,13 +376,17 @@ def _note(stored: Any) -> tuple[str, str]:
 def _ended(extra: Mapping[str, Any]) -> str:
     """Why the agents' chat ended; older versions stored it in words."""
     end = end_from_json(extra.get("end"))
-    return wording.ended(end) if end else str(extra.get("ended") or "")
+    if end:
+        return wording.ended(end)
+    return str(extra.get("ended") or "")
 
 
 def _draw_no_evidence(turn: Turn) -> None:
     """Says why there was nothing to answer from, when every search came back empty; an answer alone
     may not tell.
     """
+    if stored.has_found(turn):
+        return
     searches = queries.searches(state.workspace().ledger, state.owner(), turn.run_id)
     if not searches or any(search.hits for search in searches):
         return
@@ -401,7 +419,9 @@ def _searched(turn: Turn) -> str:
     """The name that the collection which the question was asked of has now; empty when it is gone,
     or not known.
     """
-    wanted = turn.question.extra.get("collection_id") if turn.question else None
+    wanted = None
+    if turn.question:
+        wanted = turn.question.extra.get("collection_id")
     known = state.workspace().library.collections(state.owner())
     return next((one.name for one in known if one.id == wanted), "")
 
@@ -463,7 +483,9 @@ def _can_go_on(chosen: Question, turn: Turn) -> bool:
     if turn.question is None:
         return False
     asked = state.find_team(Question.asked_by(turn.question, chosen.team_id).team_id)
-    if asked is None:
+    if asked is None or not asked.goes_on:
         return False
-    written = bool(turn.answer and turn.answer.content) or bool(turn.inner)
-    return written and asked.goes_on and state.workspace().model(chosen.model_id).is_language_model
+    is_begun = bool(turn.answer and turn.answer.content)
+    if not is_begun and not turn.inner:
+        return False
+    return state.workspace().model(chosen.model_id).is_language_model

@@ -30,8 +30,10 @@ def places(checks: Sequence[dict[str, Any]]) -> set[tuple[int, int]]:
 
 def wholly_doubtful(checks: Sequence[dict[str, Any]]) -> set[int]:
     """Numbers of the markers that are doubtful wherever they stand."""
-    doubtful = {int(one["marker"]) for one in checks if _is_doubtful(one)}
-    return doubtful - {int(one["marker"]) for one in checks if not _is_doubtful(one)}
+    verdicts: dict[bool, set[int]] = {True: set(), False: set()}
+    for one in checks:
+        verdicts[_is_doubtful(one)].add(int(one["marker"]))
+    return verdicts[True] - verdicts[False]
 
 
 def of_marker(
@@ -42,10 +44,10 @@ def of_marker(
     With `nth`, only what is so where it stands for the `nth` time, from 0.
     """
     mine = [one for one in checks if one["marker"] == marker]
-    if nth is not None and nth < len(mine):
-        mine = [mine[nth]]
-    doubtful = [one for one in mine if one["verdict"] == "doubtful"]
-    return list(dict.fromkeys(f"The passage {_reason(one)}." for one in doubtful))
+    if nth is not None:
+        mine = mine[nth : nth + 1] or mine
+    told = [f"The passage {_reason(one)}." for one in mine if _is_doubtful(one)]
+    return list(dict.fromkeys(told))
 
 
 def draw_legend(checks: Sequence[dict[str, Any]]) -> None:

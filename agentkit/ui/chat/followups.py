@@ -32,12 +32,18 @@ def draw_followups(chat: Chat, turn: Turn) -> None:
     """What may be asked after the last turn of a chat, unless that is switched off."""
     workspace = state.workspace()
     way = workspace.settings.followups
-    if way == "off" or turn.answer is None or turn.question is None or turn.status != "complete":
+    answer, question = turn.answer, turn.question
+    if way == "off" or turn.status != "complete":
         return
-    if way == "model" and (model := _find_model(workspace, chat)):
+    if answer is None or question is None:
+        return
+    model = None
+    if way == "model":
+        model = _find_model(workspace, chat)
+    if model:
         _draw_drafted(chat, turn, model)
     else:
-        _draw_chips(chat, turn.answer.id, from_headings(turn.run_id, turn.question.content))
+        _draw_chips(chat, answer.id, from_headings(turn.run_id, question.content))
 
 
 def to_question(heading: str) -> str:

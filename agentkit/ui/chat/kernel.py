@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from agentkit.coding.chat_kernel.pool import shared_pool
+from agentkit.core.given import list_missing
 from agentkit.errors import AgentkitError
 from agentkit.events import CodeRan
 from agentkit.ledger import Chat
@@ -36,11 +37,17 @@ def cells_of(turns: Sequence[Turn]) -> list[CodeRan]:
     it does: they are looked up once in a session.
     """
     known: dict[tuple[str, str], list[CodeRan]] = st.session_state.setdefault(_CELLS, {})
-    if unknown := [turn for turn in turns if (turn.run_id, turn.status) not in known]:
-        run_ids = [turn.run_id for turn in unknown]
+    keys = [(turn.run_id, turn.status) for turn in turns]
+    unknown = list_missing(keys, known)
+    if unknown:
+        run_ids = [run_id for run_id, _ in unknown]
         found = kernels.find_cells(state.workspace().ledger, state.owner(), run_ids)
-        known |= {(turn.run_id, turn.status): found[turn.run_id] for turn in unknown}
-    return [ran for turn in turns for ran in known[turn.run_id, turn.status]]
+        for key in unknown:
+            known[key] = found[key[0]]
+    cells: list[CodeRan] = []
+    for key in keys:
+        cells += known[key]
+    return cells
 
 
 def draw_kernel(chat: Chat, turns: Sequence[Turn]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import streamlit as st
 
 from agentkit import runs
+from agentkit.core.given import pick_kind
 from agentkit.events import DocumentProgress, HumanInputRequested, MessageSent
 from agentkit.runs import Run
 from agentkit.teams import Team
@@ -117,7 +118,8 @@ def _draw_live(
     """The one part of the page that looks again and again; at the end the page is drawn once with
     what is stored.
     """
-    if run.ended or requests.in_words(run) != asked or _seconds() != every:
+    is_new = requests.in_words(run) != asked or _seconds() != every
+    if run.ended or is_new:
         st.rerun()
     requests.tell_of_others(run)
     following = _follow(run, at_work)
@@ -146,9 +148,12 @@ def _draw_source(run: Run[Any], at_work: Team) -> None:
 
 def _draw_progress(run: Run[Any], turn: Turn, following: Following, at_work: Team) -> None:
     request = run.waiting_for  # looked at once: the run goes on meanwhile
-    label, level = "Stopping" if run.stopping else _doing(turn), choices.level()
+    label, level = _doing(turn), choices.level()
+    if run.stopping:
+        label = "Stopping"
     unfolded = len(at_work.agents) > 1
-    if level != "answer":
+    has_transcript = level != "answer"
+    if has_transcript:
         icon = ":material/pending:" if request else "spinner"
         # By its key it stays as the person left it, whatever its label says by then.
         key = f"live-{run.id}"
@@ -159,16 +164,16 @@ def _draw_progress(run: Run[Any], turn: Turn, following: Following, at_work: Tea
         draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
     cells.draw_results(turn.steps, run.id)
     _draw_text(turn, run.message_id)
-    is_shown = unfolded and level != "answer"  # what was said last stands in the transcript
+    is_shown = unfolded and has_transcript  # what was said last stands in the transcript
     told: list[str] = []
     if request:
         _draw_said_last(turn, whole=not request.draft, above=level if is_shown else None)
         requests.draw_question(run, request)
-    elif unfolded or level == "answer":
+    elif unfolded or not has_transcript:
         told = [label]  # above it is out of sight by then, or there is none
     with st.container(horizontal=True, vertical_alignment="center"):
         _draw_foot(run, [*told, *_tell(run, following, at_work)])
-        if level != "answer" and not at_work.keeps_secrets:
+        if has_transcript and not at_work.keeps_secrets:
             draw_flow(following.flow, run.id, at_work.agents)
 
 
@@ -226,11 +231,17 @@ def _draw_said_last(turn: Turn, *, whole: bool, above: Level | None) -> None:
     """What the person has to know to answer: what was said last, unless all of it stands above, at
     that level.
     """
-    said = next((step for step in reversed(turn.steps) if isinstance(step, MessageSent)), None)
-    if said is None or (above and (not whole or is_whole(said, above))):
+    said = pick_kind(turn.steps, MessageSent)
+    if not said:
         return
-    if whole or excerpt(said):
-        draw.draw(said, "everything" if whole else "calls")
+    last = said[-1]
+    if not whole:
+        if not above and excerpt(last):
+            draw.draw(last, "calls")
+        return
+    stands_above = above is not None and is_whole(last, above)
+    if not stands_above:
+        draw.draw(last, "everything")
 
 
 def _doing(turn: Turn) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from agentkit import runs
+from agentkit.core.given import pick_filled
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.ledger import Chat, FoundMessage, StoredMessage
 from agentkit.ledger.finding import LONGEST, read_terms
@@ -75,7 +76,9 @@ def find(words: str) -> dict[str, object]:
 def find_in(chat_id: str, words: str) -> dict[str, object]:
     """The same in one chat alone."""
     messages = state.workspace().ledger.find_messages(state.owner(), words, chat_id, _MESSAGES)
-    told = _describe(words, len(messages), 0) if words.strip() else ""
+    told = ""
+    if words.strip():
+        told = _describe(words, len(messages), 0)
     return _pack({"Messages": list(map(_to_message, messages))}, told)
 
 
@@ -115,10 +118,11 @@ def _pack(groups: Mapping[str, list[dict[str, object]]], told: str) -> dict[str,
 def _go(chat_id: str, message_id: str, words: str) -> None:
     if message_id:
         _prepare(chat_id, message_id, words)
+    chat = chat_id or None
     if state.is_on("Chat"):
-        open_chat(chat_id or None)
-    address.remember(chat_id or None)
-    st.session_state[_TO] = {"chat": chat_id} if chat_id else {}
+        open_chat(chat)
+    address.remember(chat)
+    st.session_state[_TO] = pick_filled({"chat": chat_id})
 
 
 def _prepare(chat_id: str, message_id: str, words: str) -> None:

@@ -49,6 +49,12 @@ def count_passages(turns: Sequence[Turn]) -> None:
         known |= queries.passages(state.workspace().ledger, state.owner(), unknown)
 
 
+def has_found(turn: Turn) -> bool:
+    """Whether any passage was found for a turn that was counted."""
+    known: dict[str, int] = st.session_state[_FOUND]
+    return known[turn.run_id] > 0
+
+
 def draw_steps(turn: Turn, took: Took, *, unfolded: bool) -> None:
     """What was done; `unfolded` where the work of those who had finished is all there is."""
     level = choices.level()
@@ -97,7 +103,8 @@ def _draw_transcript(run_id: str, team_id: str, level: Level) -> None:
     members = _find_members(team_id)
     draw_flow(flow, run_id, members)
     so_far = stepping.choose_steps(run_id)
-    made = made if so_far is None else so_far
+    if so_far is not None:
+        made = so_far
     draw_transcript(made, View(run_id, level, members))
 
 

@@ -73,9 +73,9 @@ def _draw_suggestions(known: Mapping[str, int], ingesting: bool) -> None:
     if there is None or (ingesting and there.name == SAMPLES):  # what answers may still be missing
         return
     asked = list_starters(there)
-    name = (
-        "the sample documents" if there.name == SAMPLES else f"**{markdown.literal(there.name)}**"
-    )
+    name = "the sample documents"
+    if there.name != SAMPLES:
+        name = f"**{markdown.literal(there.name)}**"
     examples = f"Ask {name}, for example:"
     alone = f"Ask {name} below. Every answer cites its sources; open one to see its place."
     st.markdown(examples if asked else alone)
@@ -154,7 +154,9 @@ def _save(there: Collection, text: str) -> str:
 def _read_own(there: Collection) -> list[str]:
     """The questions that the person set for a collection."""
     every = kept.get(None, "starters")
-    found = every.get(there.id, []) if isinstance(every, dict) else []
+    found = []
+    if isinstance(every, dict):
+        found = every.get(there.id, [])
     return [str(one) for one in found]
 
 
@@ -178,5 +180,7 @@ def _from_headings(collection_id: str, name: str, chunks: int) -> list[str]:
 @st.cache_data(show_spinner=False)
 def suggested_questions(path: Path) -> list[str]:
     """The questions that the samples' list marks as suggested."""
-    listed = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    listed = []
+    if path.is_file():
+        listed = json.loads(path.read_text(encoding="utf-8"))
     return [entry["question"] for entry in listed if entry.get("suggested")]

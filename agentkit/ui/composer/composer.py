@@ -50,25 +50,27 @@ def send(question: Question, way: address.Way | None = None) -> None:
     to show.
     """
     chat_id, way = question.chat_id, way or address.way()
+    owner, workspace = state.owner(), state.workspace()
     kept.put(chat_id, "not_asked", None)
-    if chat_id and runs.live(state.owner(), chat_id=chat_id):
+    if chat_id and runs.live(owner, chat_id=chat_id):
         _wait(question)
         return
     try:
         if not question.again and question.collection not in choices.collections():
-            state.workspace().library.create_collection(state.owner(), question.collection)
-        run = state.workspace().ask(state.owner(), question)
+            workspace.library.create_collection(owner, question.collection)
+        run = workspace.ask(owner, question)
     except AgentkitError as error:
         kept.put(chat_id, "not_asked", {**question.to_json(), "problem": str(error)})
         return
     if question.again:  # the answer that was cut short is gone on with, and so is what waits for it
         _hold(chat_id, held=False)
-    if run.chat_id:
-        if chat_id is None:
-            narrowing.follow(run.chat_id)
-            choices.follow(run.chat_id)
-            way.begun = run.chat_id
-        way.go_to(run.chat_id)
+    if not run.chat_id:
+        return
+    if chat_id is None:
+        narrowing.follow(run.chat_id)
+        choices.follow(run.chat_id)
+        way.begun = run.chat_id
+    way.go_to(run.chat_id)
 
 
 def ask(chat: Chat | None, text: str) -> None:
@@ -98,16 +100,19 @@ def send_queued(chat: Chat) -> None:
 
     When the person stopped that answer, or the app was closed in the middle of it, they say when.
     """
-    if not _queue(chat.id) or runs.live(state.owner(), chat_id=chat.id):
+    owner = state.owner()
+    is_free = not runs.live(owner, chat_id=chat.id)
+    if not _queue(chat.id) or not is_free:
         return
     _forget_heard(chat.id)
     waiting = [one for one in _queue(chat.id) if not one.get("held")]
     if not waiting:
         return
-    if queries.last_state(state.workspace().ledger, state.owner(), chat.id) in _CUT_SHORT:
+    last = queries.last_state(state.workspace().ledger, owner, chat.id)
+    if last in _CUT_SHORT:
         _hold(chat.id, held=True)
-    else:
-        _ask_now(chat.id, waiting[0])
+        return
+    _ask_now(chat.id, waiting[0])
 
 
 def draw_pending(chat_id: str | None) -> None:
@@ -423,6 +428,9 @@ def _change_queue(
     """Change each question that waits, None to drop it."""
     while True:  # until no other tab has changed them meanwhile
         before = _queue(chat_id)
-        after = [made for one in before if (made := change(one)) is not None]
-        if after == before or kept.exchange(chat_id, "queue", before, after or None):
+        made = [change(one) for one in before]
+        after = [one for one in made if one is not None]
+        if after == before:
+            return
+        if kept.exchange(chat_id, "queue", before, after or None):
             return

@@ -5,10 +5,11 @@ summary, and the way to bring a turn back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from agentkit.core.given import join_filled
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.ledger.bill.forecasts import Forecast
 from agentkit.llm.model import Model
@@ -51,11 +52,14 @@ def draw_meter(chat: Chat | None, now: Question) -> None:
     """
     if not state.workspace().model(now.model_id).is_language_model:
         return
-    found = _measure(chat, now.model_id) if chat else None
-    expected = forecast.read(now, chat.head_id if chat else None)
-    shown = pictures.describe(now)
-    parts = filter(None, (_in_short(found) if found else "", shown, _expect(expected)))
-    label = " · ".join(parts) or "Forecast not known yet"
+    found, head_id = None, None
+    if chat:
+        found, head_id = _measure(chat, now.model_id), chat.head_id
+    expected = forecast.read(now, head_id)
+    parts = [pictures.describe(now), _expect(expected)]
+    if found:
+        parts.insert(0, _in_short(found))
+    label = join_filled(" · ", parts) or "Forecast not known yet"
     with st.popover(label, icon=":material/data_usage:", type="tertiary", key="context"):
         if found:
             _draw_window(found)
@@ -112,20 +116,21 @@ def _read_context(
     """What the latest answer of this branch took; None before the first one of a language model."""
     from agentkit.teams.memory.long_memory import NOTES, count_covered
 
-    turns = [said for said in thread if is_turn(said)]
+    turns = list(filter(is_turn, thread))
     if not turns or not model.is_language_model:
         return None
     tokens = queries.longest_request(ledger, owner, turns[-1].run_id or "", NOTES)
     if not tokens:
         return None
     answer, _ = count_text(turns[-1].content, model.name)
-    window = window_of(model)
+    plain = Context(tokens, answer, window_of(model))
     for count, event in find_shortenings(ledger, owner, thread, set()):
-        if event.agent == NOTES and event.ok and event.summary:
+        is_of_memory = event.agent == NOTES and event.ok
+        if is_of_memory and event.summary:
             covered = tuple(turns[1 : count_covered(count, event)])
             saved = event.tokens_before - event.tokens_after
-            return Context(tokens, answer, window, covered, event.summary, saved)
-    return Context(tokens, answer, window)
+            return replace(plain, covered=covered, summary=event.summary, saved=saved)
+    return plain
 
 
 def _in_short(found: Context) -> str:
@@ -184,7 +189,8 @@ def _bring_back(chat_id: str, covered: Sequence[StoredMessage]) -> None:
     chosen, ids = set(st.session_state["whole-choice"]), []
     follows = False
     for said in covered:
-        follows = said.id in chosen if said.role == "user" else follows
+        if said.role == "user":
+            follows = said.id in chosen
         if follows:
             ids.append(said.id)
     kept.put(chat_id, "whole", ids or None)

@@ -35,7 +35,9 @@ def follow(chat: Chat | None, there: Mapping[str, int]) -> None:
     """
     given = _in_address()
     is_opened = bool(given) and given != st.session_state.get(_WRITTEN)
-    wrong = _take_over(given, there) if chat is None and is_opened else []
+    wrong = []
+    if chat is None and is_opened:
+        wrong = _take_over(given, there)
     if wrong:
         st.toast(
             f"Left out of this link, as it makes no sense here: {', '.join(wrong)}.",
@@ -86,7 +88,9 @@ def _take(
             if gone := list_missing(texts, there):
                 raise WrongArgument(f"There is no collection {gone[0]!r}.")
             return replace(found, also=tuple(dict.fromkeys(texts)))
-    value: Any = text if name == "reasoning_effort" else settings.read_value(name, text)
+    value: Any = text
+    if name != "reasoning_effort":
+        value = settings.read_value(name, text)
     return replace(found, parameters=replace(found.parameters, **{name: value}))
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
 import streamlit as st
 
@@ -108,15 +109,19 @@ def _offer(collections: Sequence[str]) -> dict[str, str]:
     """The names of documents by their ids: all, or those that contain a part that is typed."""
     library, owner = state.workspace().library, state.owner()
     there = [one for one in library.collections(owner) if one.name in collections]
+    count = sum(one.documents for one in there)
     part = ""
-    if sum(one.documents for one in there) > _LISTED:
+    if count > _LISTED:
         part = st.text_input(
             "A part of the name", key="mention-part", placeholder="Whose name contains …"
         ).strip()
         if not part:
             return {}
-    found = [one for each in there for one in library.documents(owner, each.name, part)]
-    return {one.id: one.name for one in found[:_LISTED]}
+    found: dict[str, str] = {}
+    for each in there:
+        documents = library.documents(owner, each.name, part)
+        found |= {one.id: one.name for one in documents}
+    return dict(islice(found.items(), _LISTED))
 
 
 def _find_name(document_id: str) -> str:

@@ -109,7 +109,12 @@ def draw_question(run: Run[Any], request: HumanInputRequested) -> None:
 def in_plain(request: HumanInputRequested) -> str:
     """What is asked, for a screen reader."""
     to = wording.called(request.to)
-    return _ASKS[request.moment][0].format(to=to, prompt=request.prompt)
+    return _ASKS[request.moment][0].format(to=to, prompt=_to_plain(request))
+
+
+def _to_plain(request: HumanInputRequested) -> str:
+    asked = wording.of_request(request)
+    return f"{wording.asker(request)}: {asked}" if request.wants else asked
 
 
 def answer(run: Run[Any], request: HumanInputRequested, text: str) -> bool:
@@ -162,8 +167,8 @@ def _ask_words(request: HumanInputRequested) -> str:
     to = markdown.literal(wording.called(request.to))
     who = ""
     if request.agent:
-        who = f"**{markdown.literal(request.agent)}** asks: "
-    prompt = markdown.prose(request.prompt)
+        who = f"**{markdown.literal(wording.asker(request))}** asks: "
+    prompt = markdown.prose(wording.of_request(request))
     return _ASKS[request.moment][1].format(to=to, who=who, prompt=prompt)
 
 
@@ -183,7 +188,9 @@ def _draw_ways_out(run: Run[Any], request: HumanInputRequested) -> None:
 
 def _draw_deadline(request: HumanInputRequested, until: float) -> None:
     moment = datetime.fromtimestamp(until, UTC).replace(tzinfo=None)
-    then = "it is rejected" if request.draft else _THEN[request.moment]
+    then = "it is rejected"
+    if not request.draft:
+        then = _THEN[request.moment]
     if request.language == PLAN:
         then = "nothing of it is run"
     st.caption(f":material/hourglass_top: Waits until {times.clock(moment)}; then {then}.")
@@ -203,17 +210,22 @@ def _draw_approval(run: Run[Any], request: HumanInputRequested) -> None:
 def _draw_options(run: Run[Any], request: HumanInputRequested) -> None:
     with st.container(horizontal=True, gap="small"):
         for number, option in enumerate(request.options):
-            key = key_of(option) if request.draft else ""
-            opens = key if key in ("edit", "reject") else None
-            st.button(
-                markdown.literal(wording.of_option(option)),
-                key=_key(f"option-{number}", request),
-                type="primary" if number == 0 and request.draft else "secondary",
-                icon=ICONS.get(key),
-                help=HELP.get(key),
-                on_click=_open if opens else _give,
-                args=(request, opens) if opens else (run, request, option),
-            )
+            _draw_option(run, request, number, option)
+
+
+def _draw_option(run: Run[Any], request: HumanInputRequested, number: int, option: str) -> None:
+    """A button that gives an answer, or opens the field for one."""
+    looks: dict[str, Any] = {"type": "secondary"}
+    gives: dict[str, Any] = {"on_click": _give, "args": (run, request, option)}
+    if request.draft:
+        key = key_of(option)
+        looks |= {"icon": ICONS.get(key), "help": HELP.get(key)}
+        if number == 0:
+            looks["type"] = "primary"
+        if key in ("edit", "reject"):
+            gives = {"on_click": _open, "args": (request, key)}
+    label = markdown.literal(wording.of_option(option))
+    st.button(label, key=_key(f"option-{number}", request), **looks, **gives)
 
 
 def _draw_edit(run: Run[Any], request: HumanInputRequested) -> None:

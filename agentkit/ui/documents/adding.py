@@ -64,11 +64,9 @@ def _draw_uploader(collection: str, label: str, *, folder: bool) -> None:
         label, accept_multiple_files="directory" if folder else True, max_upload_size=limit, key=key
     )
     st.caption(f"Up to {limit:,} MB a file: {_KINDS}. Scanned pages need text recognition first.")
-    text = (
-        f"Add {figures.count(len(given), 'document')} to {markdown.literal(collection)}"
-        if given
-        else "Choose documents first"
-    )
+    text = "Choose documents first"
+    if given:
+        text = f"Add {figures.count(len(given), 'document')} to {markdown.literal(collection)}"
     st.button(
         text,
         key=f"add-{kind}",

@@ -53,11 +53,9 @@ def draw_document(document: StoredDocument) -> None:
 def _draw_chunks(document: StoredDocument) -> None:
     pages = ceil(document.chunks / PER_PAGE)
     place = st.container(gap="small")
-    page = (
-        st.pagination(pages, key=f"chunk-page-{document.id}", max_visible_pages=7)
-        if pages > 1
-        else 1
-    )
+    page = 1
+    if pages > 1:
+        page = st.pagination(pages, key=f"chunk-page-{document.id}", max_visible_pages=7)
     with place:
         for chunk in state.workspace().library.chunks(
             state.owner(), document.id, (page - 1) * PER_PAGE, PER_PAGE

@@ -71,27 +71,27 @@ def _draw_filters(collection: Collection) -> tuple[Documents, Documents]:
         )
         if wanted := _draw_tag_filter(collection):
             everything = [one for one in everything if wanted.intersection(one.tags)]
-        sizes = {
-            name: sum(fits(one.status) for one in everything) for name, fits in _GROUPS.items()
-        }
-        # An option that has no documents left stays while it is chosen, so that the choice does not
-        # jump.
-        names = [
-            name
-            for name, size in sizes.items()
-            if size or name in ("All", st.session_state.get("document-status"))
-        ]
-        group = st.segmented_control(
-            "Status",
-            names,
-            default="All",
-            required=True,
-            wrap=True,
-            key="document-status",
-            format_func=lambda name: f"{name} ({figures.count(sizes[name])})",
-        )
-    fits = _GROUPS[group or "All"]
+        fits = _GROUPS[_choose_status([one.status for one in everything])]
     return [one for one in everything if fits(one.status)], everything
+
+
+def _choose_status(statuses: Sequence[str]) -> str:
+    """Which documents are shown, by their status; how many there are of each stands beside it."""
+    sizes = {name: sum(map(fits, statuses)) for name, fits in _GROUPS.items()}
+    # An option that has no documents left stays while it is chosen, so that the choice does not
+    # jump.
+    always = ("All", st.session_state.get("document-status"))
+    names = [name for name, size in sizes.items() if size or name in always]
+    chosen = st.segmented_control(
+        "Status",
+        names,
+        default="All",
+        required=True,
+        wrap=True,
+        key="document-status",
+        format_func=lambda name: f"{name} ({figures.count(sizes[name])})",
+    )
+    return chosen or "All"
 
 
 def _draw_tag_filter(collection: Collection) -> set[str]:
@@ -272,11 +272,11 @@ def _tag(collection: Collection, chosen: Documents) -> None:
             accept_new_options=True,
             placeholder="Choose tags, or type new ones",
         )
-        remove = (
-            st.multiselect("Remove", there, key="tags-to-remove", placeholder="Choose tags")
-            if there
-            else []
-        )
+        remove = []
+        if there:
+            remove = st.multiselect(
+                "Remove", there, key="tags-to-remove", placeholder="Choose tags"
+            )
         saved = st.form_submit_button("Save", type="primary", key="save-tags")
     if saved:
         try:

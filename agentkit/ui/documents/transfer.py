@@ -41,10 +41,16 @@ def draw_transfers() -> None:
     """
     for run in runs.live(state.owner(), kind=_KIND):
         _watched().setdefault(run.id, False)
-    known = [found for run_id in _watched() if (found := _run_of(run_id))]
-    for run in filter(lambda run: run.ended, known):
-        _draw_end(run)
-    if live := [run.id for run in known if not run.ended]:
+    live: list[str] = []
+    for run_id in list(_watched()):
+        watched = _run_of(run_id)
+        if watched is None:
+            continue
+        if watched.ended:
+            _draw_end(watched)
+        else:
+            live.append(run_id)
+    if live:
         _draw_live(live)
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from html import escape
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -162,9 +163,11 @@ def _read_formula(state: StateInline, silent: bool) -> bool:
 def _link_markers(state: StateCore) -> None:
     """In text, and never in code or in addresses."""
     for token in state.tokens:
-        if token.type == "inline":
-            children = token.children or []
-            token.children = [part for child in children for part in _split(child, state.env)]
+        if token.type != "inline":
+            continue
+        children = token.children or []
+        parts = [_split(child, state.env) for child in children]
+        token.children = list(chain.from_iterable(parts))
 
 
 def _split(token: Token, env: Any) -> Iterator[Token]:

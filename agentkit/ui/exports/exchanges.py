@@ -52,16 +52,24 @@ def list_exchanges(file: ChatFile) -> list[Exchange]:
     for said in _find_branch(file):
         if said.extra.get("inner"):
             continue
-        if said.role == "user" or not found:
-            found.append(Exchange(said.content if said.role == "user" else "", said.created_at))
-            found[-1].shown = [
-                _read_picture(one, file) for one in _list(said.extra.get("pictures"))
-            ]
-        if said.role != "user":
-            _put_answer(found[-1], said)
-            found[-1].took = took.get(said.id, "")
-        found[-1].results = results.get(said.run_id or "", found[-1].results)
+        is_question = said.role == "user"
+        if is_question or not found:
+            found.append(_begin_exchange(said, file))
+        last = found[-1]
+        if not is_question:
+            _put_answer(last, said)
+            last.took = took.get(said.id, "")
+        last.results = results.get(said.run_id or "", last.results)
     return found
+
+
+def _begin_exchange(said: MessagePart, file: ChatFile) -> Exchange:
+    """What begins with a question; with an answer only where its question is not there."""
+    begun = Exchange("", said.created_at)
+    if said.role == "user":
+        begun.question = said.content
+    begun.shown = [_read_picture(one, file) for one in _list(said.extra.get("pictures"))]
+    return begun
 
 
 def describe_chat(file: ChatFile) -> str:
@@ -150,14 +158,21 @@ def _describe_calls(made: Sequence[CallPart]) -> str:
     """What an answer took: models, tokens, seconds, and what it cost as far as that is known."""
     if not made:
         return ""
-    models = dict.fromkeys(call.model for call in made if call.purpose == "chat")
-    prompt = sum(one.input_tokens + one.cache_read_tokens + one.cache_write_tokens for one in made)
-    written = sum(one.output_tokens + one.reasoning_tokens for one in made)
-    paid = sum(one.cost or 0.0 for one in made)
+    prompt = written = 0
+    seconds = paid = 0.0
+    models: dict[str, None] = {}
+    for call in made:
+        prompt += call.input_tokens + call.cache_read_tokens + call.cache_write_tokens
+        written += call.output_tokens + call.reasoning_tokens
+        seconds += call.seconds
+        paid += call.cost or 0.0
+        if call.purpose == "chat":
+            models[call.model] = None
     parts = [
         ", ".join(models),
         f"{figures.count(prompt)} tokens in, {figures.count(written)} out",
-        figures.seconds(sum(one.seconds for one in made)),
-        figures.dollars(paid) if paid else "",
+        figures.seconds(seconds),
     ]
+    if paid:
+        parts.append(figures.dollars(paid))
     return join_filled(" · ", parts)

@@ -50,7 +50,9 @@ class Cut:
 
 def described(version: IndexVersion | Cut) -> str:
     """What it is made with, in Markdown: `MODEL, up to 200 tokens, overlap 20`."""
-    overlap = f"overlap {figures.count(version.overlap)}" if version.overlap else "no overlap"
+    overlap = "no overlap"
+    if version.overlap:
+        overlap = f"overlap {figures.count(version.overlap)}"
     return (
         f"{markdown.literal(version.embedder)}, up to {figures.count(version.max_tokens, 'token')}"
         f" in a chunk, {overlap}"
@@ -170,17 +172,17 @@ def _draw_preview(document: StoredDocument, version: IndexVersion, cut: Cut) -> 
 def _first(chunks: int) -> str:
     """What the shown chunks are of all."""
     if chunks <= _SHOWN:
-        return "The only chunk" if chunks == 1 else f"All {chunks:,} chunks"
+        if chunks == 1:
+            return "The only chunk"
+        return f"All {chunks:,} chunks"
     return f"The first {_SHOWN:,} of {chunks:,} chunks"
 
 
 def _draw_sizes(now: Sequence[int], then: Sequence[int], most: int) -> None:
     more = len(then) - len(now)
-    change = (
-        f"{figures.count(abs(more))} {'more' if more > 0 else 'fewer'} than now"
-        if more
-        else "as many as now"
-    )
+    change = "as many as now"
+    if more:
+        change = f"{figures.count(abs(more))} {'more' if more > 0 else 'fewer'} than now"
     st.metric(
         "Chunks of this document",
         figures.count(len(then)),

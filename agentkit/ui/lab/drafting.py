@@ -188,7 +188,9 @@ def _draw_drafts(collection: Collection, chosen: QuestionSet | None, found: Draf
         },
     )
     kept = read_kept(edited)
-    into = f"in {markdown.literal(chosen.name)}" if chosen else "in a new set"
+    into = "in a new set"
+    if chosen:
+        into = f"in {markdown.literal(chosen.name)}"
     st.button(
         f"Keep {figures.count(len(kept), 'question')} {into}",
         key="keep-drafts",

@@ -68,18 +68,34 @@ def draw_found(
     longest = max((len(one.hits) for one in found), default=0)
     if len(found) == 2 and longest:
         st.caption(_overlap(*found))
-    lists = st.columns(2, gap="large") if len(columns) == 2 else [st.container()]
-    pages = ceil(longest / PER_PAGE)
-    first = (st.pagination(pages, key="hits-page") - 1) * PER_PAGE if pages > 1 else 0
+    lists: Sequence[DeltaGenerator] = [st.container()]
+    if len(columns) == 2:
+        lists = st.columns(2, gap="large")
+    first = _choose_first(longest)
     for one in found:
-        others = next((other.hits for other in found if other is not one), None)
+        beside = [other.hits for other in found if other is not one]
         with lists["AB".index(one.side.letter)]:
-            if others is not None:
-                st.caption(f"**{one.side.letter}** · {lab.MODE_NAMES[one.side.options.mode]}")
-            for hit in one.hits[first : first + PER_PAGE]:
-                _draw_hit(marking, one.side, hit, others)
-            if one.hits:
-                _draw_table(one)
+            _draw_list(marking, one, first, *beside)
+
+
+def _choose_first(longest: int) -> int:
+    """The place of the first hit that is shown, where there are several pages of them."""
+    pages = ceil(longest / PER_PAGE)
+    if pages <= 1:
+        return 0
+    return (st.pagination(pages, key="hits-page") - 1) * PER_PAGE
+
+
+def _draw_list(
+    marking: Marking, one: Found, first: int, others: Sequence[Hit] | None = None
+) -> None:
+    """A page of what one side found, and all of it as a table."""
+    if others is not None:
+        st.caption(f"**{one.side.letter}** · {lab.MODE_NAMES[one.side.options.mode]}")
+    for hit in one.hits[first : first + PER_PAGE]:
+        _draw_hit(marking, one.side, hit, others)
+    if one.hits:
+        _draw_table(one)
 
 
 def _draw_summary(found: Found, scope: Scope) -> None:
@@ -112,19 +128,25 @@ def _draw_summary(found: Found, scope: Scope) -> None:
 
 def _advice(found: Found, scope: Scope) -> str:
     """Why nothing may have been found, and what to loosen."""
-    options, ways, as_wanted = found.side.options, [], not found.event.fallback
-    if options.min_score and (as_wanted or options.reranker):
+    options = found.side.options
+    is_judged = options.reranker or not found.event.fallback
+    ways: list[str] = []
+    if options.min_score and is_judged:
         ways.append(f"lower “Weak below” from {options.min_score:g}")
     if scope != Scope():
         ways.append("clear the filters")
     if options.mode == "lexical":
         ways.append("search by meaning, too")
-    return f"Nothing was found. {lab.advice(ways or ['ask in other words'])}"
+    if not ways:
+        ways = ["ask in other words"]
+    return f"Nothing was found. {lab.advice(ways)}"
 
 
 def _draw_hit(marking: Marking, side: Side, hit: Hit, others: Sequence[Hit] | None) -> None:
     with st.container(border=True, gap="xsmall", key=f"hit-{side.letter}-{hit.rank}"):
-        moved = f" {_moved(shift(hit, others))}" if others is not None else ""
+        moved = ""
+        if others is not None:
+            moved = f" {_moved(shift(hit, others))}"
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(
                 f"**{hit.rank}** · **{markdown.literal(describe_source(replace(hit, heading='')))}"
@@ -245,7 +267,9 @@ def _moved(ranks: int | None) -> str:
         return ":primary-badge[new]"
     if not ranks:
         return ":gray-badge[same rank]"
-    return f":primary-badge[▲ {ranks:,}]" if ranks > 0 else f":gray-badge[▼ {-ranks:,}]"
+    if ranks > 0:
+        return f":primary-badge[▲ {ranks:,}]"
+    return f":gray-badge[▼ {-ranks:,}]"
 
 
 # Words of the query
@@ -254,8 +278,13 @@ def _moved(ranks: int | None) -> str:
 def mark_words(text: str, query: str) -> list[Part]:
     """The text in parts, with the words marked that the query has, too, whatever their endings."""
     wanted = set(stems(query)) or set(words(query))
-    pairs = {pair for word in _WORD.findall(query) if word >= _UNSPACED for pair in _pairs(word)}
-    marked = [span for match in _WORD.finditer(text) for span in _spans(match, wanted, pairs)]
+    pairs: set[str] = set()
+    for word in _WORD.findall(query):
+        if word >= _UNSPACED:
+            pairs.update(_pairs(word))
+    marked: list[tuple[int, int]] = []
+    for match in _WORD.finditer(text):
+        marked += _spans(match, wanted, pairs)
     return _parts(text, marked)
 
 
@@ -270,11 +299,15 @@ def _spans(match: re.Match[str], wanted: set[str], pairs: set[str]) -> list[tupl
             for n, character in enumerate(word)
             if not pairs.isdisjoint((character, word[n : n + 2], word[max(0, n - 1) : n + 1]))
         ]
-    return [match.span()] if wanted.intersection(stems(word) or words(word)) else []
+    if wanted.intersection(stems(word) or words(word)):
+        return [match.span()]
+    return []
 
 
 def _pairs(word: str) -> list[str]:
-    return [word[n : n + 2] for n in range(len(word) - 1)] if len(word) > 1 else [word]
+    if len(word) > 1:
+        return [word[n : n + 2] for n in range(len(word) - 1)]
+    return [word]
 
 
 def _parts(text: str, spans: Sequence[tuple[int, int]]) -> list[Part]:

@@ -133,11 +133,9 @@ def _how(index: IndexFigures) -> str:
         return (
             f"Search: {figures.count(index.vectors, 'vector')} compared one by one, which is exact"
         )
-    measured = (
-        f"recall {index.recall:.3f}, measured on {figures.count(index.sample)} queries"
-        if index.sample
-        else "recall not measured"
-    )
+    measured = "recall not measured"
+    if index.sample:
+        measured = f"recall {index.recall:.3f}, measured on {figures.count(index.sample)} queries"
     return f"Search: an hnsw graph, {measured}, ef {figures.count(index.ef)}"
 
 
@@ -249,11 +247,11 @@ def _draw_dialog() -> None:
 
 @st.dialog("Use this version?", on_dismiss=dialogs.close)
 def _use(status: VersionStatus) -> None:
-    first = (
-        f"{figures.count(status.missing, 'document')} still missing in it will be built first. "
-        if status.missing
-        else ""
-    )
+    first = ""
+    if status.missing:
+        first = (
+            f"{figures.count(status.missing, 'document')} still missing in it will be built first. "
+        )
     st.markdown(
         f"**{described(status.version)}**\n\n{first}Then chats, agents and the command line answer"
         " from it. The one that answers now stays beside it, so that you can go back; nothing has"

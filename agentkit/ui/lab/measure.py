@@ -47,14 +47,16 @@ def draw_measure(collection: Collection) -> None:
             " that answer it; then every change of the settings can be measured. Begin with one of"
             " these:"
         )
-    chosen = questions.draw_choice(known, collection) if known else None
+    chosen = None
+    if known:
+        chosen = questions.draw_choice(known, collection)
     new_sets.draw_adding(collection, first=not known)
     drafting.draw_drafting(collection, chosen)
     if chosen:
+        watch.draw_notices(collection.name, in_lab=True)
         questions.draw_editor(collection, chosen)
         _draw_trials(collection, chosen)
         _draw_ends()
-        watch.draw_notices(collection.name, shows_progress=False)
         results.draw_results(chosen)
 
 

@@ -167,7 +167,9 @@ def _load(key: str) -> None:
             raise ConfigError(
                 "There is no data set yet; give the path of a folder, or upload a .zip."
             )
-        given = uploads.to_disk([uploaded], workspace.settings)[0] if uploaded else None
+        given = None
+        if uploaded:
+            given = uploads.to_disk([uploaded], workspace.settings)[0]
         source, called = (given.path, Path(given.name)) if given else (Path(path), Path(path))
         name = st.session_state["dataset-name"].strip() or (
             called.name if source.is_dir() else called.stem

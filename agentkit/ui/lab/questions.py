@@ -140,7 +140,9 @@ def draw_editor(collection: Collection, chosen: QuestionSet) -> None:
             _draw_exports(chosen, questions)
     if questions and (unknown := unknown_documents(library, owner, collection.name, questions)):
         some = ", ".join(markdown.literal(name) for name in unknown[:_NAMED])
-        more = f" and {figures.count(len(unknown) - _NAMED)} more" if len(unknown) > _NAMED else ""
+        more = ""
+        if len(unknown) > _NAMED:
+            more = f" and {figures.count(len(unknown) - _NAMED)} more"
         st.warning(
             f"{figures.count(len(unknown), 'expected document')} not in"
             f" {markdown.literal(collection.name)}: {some}{more}. They count as not found; correct"
@@ -236,18 +238,17 @@ def questions_of(frame: pandas.DataFrame) -> list[Question]:
     row.
     """
     found: list[Question] = []
-    for number, (text, expected) in enumerate(
-        zip(frame.question, frame.expected, strict=True), start=1
-    ):
-        asked = text if isinstance(text, str) else ""  # a cell that nobody filled is None or NaN
-        names = (
-            []
-            if expected is None or isinstance(expected, float)
-            else [str(name) for name in expected]
-        )
-        if asked.strip() or names:
-            try:
-                found.append(question_of(asked, names))
-            except ConfigError as error:
-                raise ConfigError(f"Row {number:,}: {error}") from error
+    cells = zip(frame.question, frame.expected, strict=True)
+    for number, (text, expected) in enumerate(cells, start=1):
+        # A cell that nobody filled is None or NaN.
+        asked = text if isinstance(text, str) else ""
+        names: list[str] = []
+        if expected is not None and not isinstance(expected, float):
+            names = list(map(str, expected))
+        if not asked.strip() and not names:
+            continue
+        try:
+            found.append(question_of(asked, names))
+        except ConfigError as error:
+            raise ConfigError(f"Row {number:,}: {error}") from error
     return found

@@ -119,16 +119,18 @@ def _draw_figures(
     """The figures; a change that may be chance has no colour and no arrow."""
     with st.grid(6, min_column_width=130, gap="small"):
         for name in _SHOWN:
-            change = f"{other.figures[name] - base.figures[name]:+.3f}" if base else None
+            change = None
+            if base:
+                change = f"{other.figures[name] - base.figures[name]:+.3f}"
             arrow: Literal["auto", "off"] = "off"
             colour: Literal["normal", "off"] = "off"
             if worth.is_beyond_chance(found, name):
                 arrow, colour = "auto", "normal"
             value, about = f"{other.figures[name]:.3f}", _ABOUT[name]
             st.metric(NAMES[name], value, change, delta_color=colour, delta_arrow=arrow, help=about)
-        slower = (
-            f"{(other.figures['p50_s'] - base.figures['p50_s']) * 1_000:+,.0f} ms" if base else None
-        )
+        slower = None
+        if base:
+            slower = f"{(other.figures['p50_s'] - base.figures['p50_s']) * 1_000:+,.0f} ms"
         about = "Median time of a search with these settings."
         st.metric(
             "Median time",
@@ -226,7 +228,8 @@ def _draw_questions(chosen: QuestionSet, base: Measurement | None, other: Measur
             show = st.segmented_control(
                 "Show", names, default="all", required=True, key="by-question-show", wrap=True
             )
-            frame = frame if show == "all" else frame[frame["Change"] == show]
+            if show != "all":
+                frame = frame[frame["Change"] == show]
         st.dataframe(
             frame,
             hide_index=True,
@@ -300,7 +303,9 @@ def _change(before: QuestionResult, after: QuestionResult) -> str:
         (round(one.ndcg_10, 9), -(one.best_rank if one.best_rank is not None else float("inf")))
         for one in (before, after)
     )
-    return "same" if new == old else "better" if new > old else "worse"
+    if new == old:
+        return "same"
+    return "better" if new > old else "worse"
 
 
 def _versions(collections: set[str]) -> dict[str, str]:

@@ -123,7 +123,9 @@ def _key_fields(connection: Connection) -> tuple[str, bool]:
     key = st.text_input(
         "Key", key="connection-key", type="password", autocomplete="off", help=about
     )
-    forget = st.checkbox("Remove the key that is set") if connection.api_key else False
+    forget = False
+    if connection.api_key:
+        forget = st.checkbox("Remove the key that is set")
     return key.strip(), forget
 
 

@@ -81,15 +81,15 @@ def _draw_waiting(name: str, address: str, run: Run[Probe]) -> None:
 def draw_probe(result: Probe) -> None:
     """Each step of a test with its time and what came of it, word for word; then the sizes."""
     for step in result.steps:
-        icon = ":material/check_circle:" if step.ok else ":material/error:"
         name, detail = markdown.literal(step.name), markdown.literal(step.detail)
         text = f"**{name}**, {figures.seconds(step.seconds)}: {detail}"
         if step.ok:
-            st.success(text, icon=icon)
+            st.success(text, icon=":material/check_circle:")
         else:
-            st.error(text, icon=icon)
+            st.error(text, icon=":material/error:")
     for model, found in result.contexts.items():
-        if found.is_less or (found.cuts and found.tokens is None):
+        is_unknown = found.cuts and found.tokens is None
+        if found.is_less or is_unknown:
             text = f"**{markdown.literal(model)}**: {markdown.literal(context_in_words(found))}"
             st.warning(text, icon=":material/content_cut:")
     if result.models:

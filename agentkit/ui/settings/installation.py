@@ -168,7 +168,9 @@ def draw_spans() -> None:
         )
         return
     st.markdown(f"Finished runs go to **{markdown.literal(without_login(status.endpoint))}**")
-    last = times.written(status.last_sent) if status.last_sent else "nothing so far"
+    last = "nothing so far"
+    if status.last_sent:
+        last = times.written(status.last_sent)
     st.caption(f"Last sent: {last} · {figures.count(status.waiting, 'run')} waiting")
     if status.problem:
         st.error(markdown.literal(status.problem), icon=":material/error:")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import streamlit as st
@@ -75,6 +76,10 @@ LIMITS = {
 _DIALOG = "Limit"
 _GROUPED = re.compile(r"\d{1,3}([,\u202f\u00a0 _]\d{3})+(\.\d+)?")
 _BETWEEN = re.compile(r"[,\u202f\u00a0 _]")
+_Form = tuple[re.Pattern[str], str, Callable[[str], float]]
+_WHOLES: _Form = (re.compile(r"[0-9]{1,15}"), "a whole number", int)
+_FRACTIONS: _Form = (re.compile(r"[0-9]{1,15}(\.[0-9]{1,10})?"), "a number", float)
+"""How a number is written, what it is called, and how it is read."""
 
 
 def draw_limits() -> None:
@@ -170,7 +175,9 @@ def _change(name: str, limit: Limit) -> None:
     if not (saved or reset):
         return
     try:
-        chosen = None if reset else entered(text, limit, may_be_empty=default is None)
+        chosen = None
+        if not reset:
+            chosen = entered(text, limit, may_be_empty=default is None)
         state.workspace().adopt(choose(settings, name, chosen))
     except ValueError as problem:
         st.error(markdown.literal(str(problem)), icon=":material/error:")
@@ -188,11 +195,13 @@ def entered(text: str, limit: Limit, *, may_be_empty: bool) -> float | None:
         return None
     if _GROUPED.fullmatch(plain):
         plain = _BETWEEN.sub("", plain)
-    kind = "a whole number" if limit.whole else "a number"
+    form, kind, read = _FRACTIONS
+    if limit.whole:
+        form, kind, read = _WHOLES
+    if form.fullmatch(plain) and float(plain):
+        return read(plain)
     wanted = f"{limit.title}: enter {kind} above 0, such as {limit.example}"
-    form = r"[0-9]{1,15}" if limit.whole else r"[0-9]{1,15}(\.[0-9]{1,10})?"
-    if not re.fullmatch(form, plain) or not float(plain):
-        empty = ", or nothing for no limit" if may_be_empty else ""
-        shown = f"{text.strip():.40}" or "nothing"
-        raise ValueError(f"{wanted}{empty}; {shown!r} is none.")
-    return int(plain) if limit.whole else float(plain)
+    if may_be_empty:
+        wanted += ", or nothing for no limit"
+    shown = f"{text.strip():.40}" or "nothing"
+    raise ValueError(f"{wanted}; {shown!r} is none.")

@@ -85,7 +85,8 @@ def _histogram(
     import pandas as pd
 
     tips = [_tip("from", "Tokens from"), _tip("to", "to"), _tip("chunks", "Chunks", ",")]
-    tips = [_tip("cut", "Cut"), *tips] if len(sizes) > 1 else tips
+    if len(sizes) > 1:
+        tips = [_tip("cut", "Cut"), *tips]
     high = alt.Y("chunks:Q", title="Chunks", axis=alt.Axis(tickMinStep=1, format="~s"))
     rows = pd.DataFrame(bins(sizes, step))
     chart: altair.Chart = alt.Chart(rows, title=title).mark_bar()

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from agentkit.core.given import join_filled
+from agentkit.core.given import join_filled, pick, pick_filled
 from agentkit.documents.readers import FORMATS
 from agentkit.errors import NotFound
 from agentkit.retrieval import Collection
@@ -65,10 +65,13 @@ def _read_address(key: str) -> None:
 
 
 def _write_address(key: str) -> None:
-    for name, value in ((name, filled(key).get(name)) for name in _CLEARED):
-        if value:
-            texts = [str(one) for one in value] if isinstance(value, list) else str(value)
-            st.query_params[name] = texts
+    given = filled(key)
+    for name in _CLEARED:
+        value = given.get(name)
+        if isinstance(value, list):
+            st.query_params[name] = list(map(str, value))
+        elif value:
+            st.query_params[name] = str(value)
         elif name in st.query_params:
             del st.query_params[name]
     st.session_state[_WRITTEN] = _in_address()
@@ -86,7 +89,9 @@ def _read(name: str, values: Sequence[str]) -> object:
     if name == "part":
         return text
     if name in ("first", "last"):
-        page = int(text[:9]) if text.isascii() and text.isdecimal() else 0
+        page = 0
+        if text.isascii() and text.isdecimal():
+            page = int(text[:9])
         return page or None
     try:
         return date.fromisoformat(text).isoformat()
@@ -125,13 +130,14 @@ def filled(key: str) -> dict[str, Any]:
 
 def check_filled(given: object) -> dict[str, Any]:
     """What of it `fill` can take, as `filled` gives it; what makes no sense is left out."""
-    fields = given if isinstance(given, Mapping) else {}
-    texts = {
-        name: [*map(str, value)] if isinstance(value, list) else [str(value)]
-        for name, value in fields.items()
-        if name in _CLEARED
-    }
-    return {name: value for name, text in texts.items() if text and (value := _read(name, text))}
+    if not isinstance(given, Mapping):
+        return {}
+    read: dict[str, Any] = {}
+    for name, value in pick(given, _CLEARED).items():
+        texts = list(map(str, value)) if isinstance(value, list) else [str(value)]
+        if texts:
+            read[name] = _read(name, texts)
+    return pick_filled(read)
 
 
 def fill(key: str, given: Mapping[str, Any]) -> None:

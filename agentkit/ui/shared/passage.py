@@ -77,7 +77,8 @@ def leaning(answer: str, marker: int, nth: int | None = None) -> str:
     for match in _MARKER.finditer(answer):
         piece = answer[at : match.start()]
         pieces.append(piece)
-        last = length + len(piece.rstrip()) if piece.strip() else last
+        if piece.strip():
+            last = length + len(piece.rstrip())
         length += len(piece)
         at = match.end()
         places += [last] * _WORD.findall(match.group()).count(str(marker))

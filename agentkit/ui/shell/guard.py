@@ -134,15 +134,25 @@ def is_here(address: tuple[str, int | None] | None) -> bool:
 
 def is_allowed(host: str, names: Sequence[str]) -> bool:
     """Whether the Host header (name, perhaps with a port) is one of the names."""
+    name = _read_name(host)
+    if not name:
+        return False
+    for pattern in names:
+        plain = pattern.strip().lower().rstrip(".").strip("[]")
+        if plain in ("*", name):
+            return True
+        if plain.startswith("*.") and name.endswith(plain[1:]):
+            return True
+    return False
+
+
+def _read_name(host: str) -> str:
+    """The name in a `Host` header, without its port; empty for what is none."""
     try:
         parts = urlsplit(f"//{host}")
-        name, _ = (parts.hostname or "").rstrip("."), parts.port
+        _ = parts.port  # raises for one that is no number
     except ValueError:
-        return False
-    if not name or parts.netloc != host or "@" in host:
-        return False
-    patterns = [pattern.strip().lower().rstrip(".").strip("[]") for pattern in names]
-    return any(
-        pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:]))
-        for pattern in patterns
-    )
+        return ""
+    if parts.netloc != host or "@" in host:
+        return ""
+    return (parts.hostname or "").rstrip(".")

@@ -4,7 +4,7 @@ came for, which stands above the answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -121,12 +121,15 @@ def draw_results(steps: Iterable[Step], key: str) -> None:
     files of cells, but of those that failed; and what went beyond the limits.
     """
     every = pick_kind(steps, CellRun)
-    cells = [run for run in every if run.cell.status != "error"]
-    shown = [(run, one) for run in cells for one in run.cell.outputs if one["kind"] in _SHOWN]
     if not every:
         return
+    cells = [run for run in every if run.cell.status != "error"]
+    shown: list[tuple[CellRun, Told]] = []
+    for run in cells:
+        shown += _list_outputs(run, _SHOWN)
     with st.container(key=f"results-{key}"):
-        if earlier := shown[:-_LATEST]:
+        earlier = shown[:-_LATEST]
+        if earlier:
             label = figures.count(len(earlier), "earlier result")
             folded = st.expander(label, type="compact", key=f"earlier-{key}", on_change="rerun")
             if folded.open:
@@ -135,6 +138,11 @@ def draw_results(steps: Iterable[Step], key: str) -> None:
         _draw_each(shown[-_LATEST:], key, len(earlier))
         _draw_files(cells, key)
         _draw_excess(every)
+
+
+def _list_outputs(run: CellRun, kinds: Collection[str]) -> list[tuple[CellRun, Told]]:
+    """The outputs of these kinds, each with its cell."""
+    return [(run, one) for one in run.cell.outputs if one["kind"] in kinds]
 
 
 def describe_again(question: Said | None) -> str:
@@ -258,8 +266,9 @@ _DRAW = {
 def _draw_excess(cells: Iterable[CellRun]) -> None:
     """What did not go as code wanted it."""
     for run in cells:
-        _draw_each([(run, one) for one in run.cell.outputs if one["kind"] == "left_out"], "")
-        if "MemoryError" in (one.get("name") for one in run.cell.outputs):
+        _draw_each(_list_outputs(run, ("left_out",)), "")
+        names = [one.get("name") for one in run.cell.outputs]
+        if "MemoryError" in names:
             st.warning(FULL, icon=":material/memory:")
         if reason := run.cell.ended:
             told = f"The kernel ended, and with it all variables: {_why(reason)}."

@@ -49,16 +49,19 @@ class Message(Kind[MessageSent]):
     def enter(self, event: MessageSent, seq: int, steps: Steps) -> None:
         """Show it, unless it only hands on a result, or repeats the question or the answer."""
         text = without_ending(event.content)
-        if not event.extra.get("inner"):
+        is_inner = event.extra.get("inner")
+        if not is_inner:
             steps.repeat(text)
         hands_on = event.role == "tool" or event.sender == steps.did or _is_copy(event, steps)
         steps.did = ""
-        if hands_on or text in steps.outer or event.extra.get("silent"):
+        is_seen = text in steps.outer or event.extra.get("silent")
+        if hands_on or is_seen:
             return
-        if steps.live and event.sender == steps.writer and is_ending(event.content):
+        is_writers = steps.live and event.sender == steps.writer
+        if is_writers and is_ending(event.content):
             steps.held = event
-        else:
-            steps.put(event.id, event)
+            return
+        steps.put(event.id, event)
 
     def draw(self, step: MessageSent, level: Level) -> None:
         """Its words; a night or a day of a game as a heading above what happens in it."""
@@ -176,7 +179,8 @@ class Question(Kind[Asked]):
         """Both."""
         if step.request.moment:
             return _part_line(step)
-        who, prompt = markdown.literal(step.request.agent), markdown.prose(step.request.prompt)
+        who = markdown.literal(wording.asker(step.request))
+        prompt = markdown.prose(wording.of_request(step.request))
         question = f":material/contact_support: {who} asked: {prompt}"
         if step.answered is None:
             return question
@@ -229,7 +233,8 @@ def _said(request: HumanInputRequested, answer: str) -> str:
     decided = wording.of_option(choice)
     if request.draft:
         decided = wording.DECIDED.get(choice, choice)
-        rest = "" if choice == "edit" else rest
+        if choice == "edit":
+            rest = ""
     return f"{decided}: {rest}" if rest else decided
 
 

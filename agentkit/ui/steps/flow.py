@@ -58,7 +58,8 @@ class Flow:
     def speakers(self) -> set[str]:
         """Who said something with a model of their own, and not only chose who speaks."""
         said = {sender for (sender, _), arrow in self.arrows.items() if not arrow.is_choice}
-        return {agent for agent, spent in self.spent.items() if agent in said and spent.answered}
+        answered = {agent for agent, spent in self.spent.items() if spent.answered}
+        return said & answered
 
     def _reply(self, event: ModelReplied) -> None:
         took = _of(event)
@@ -156,7 +157,9 @@ def picture(flow: Flow, members: Sequence[str], *, dark: bool) -> str:
     names = dict.fromkeys(name for pair in flow.arrows for name in pair)
 
     def node(name: str) -> str:
-        colour = colours[voices.find_colour(name, members)] if name != _PERSON else ink
+        colour = ink
+        if name != _PERSON:
+            colour = colours[voices.find_colour(name, members)]
         return f'{_quote(name)} [label={_quote(wording.called(name))}, color="{colour}"];'
 
     edges = [

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import chain
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -147,15 +148,28 @@ def _sources(events: Iterable[Event]) -> dict[int, dict[str, Any]]:
     numbered: dict[int, tuple[object, ...]] = {}
     for event in events:
         if isinstance(event, Retrieved):
-            searches.append([hit for hit in event.hits if hit.keys() >= _CITED])
+            citable = [hit for hit in event.hits if hit.keys() >= _CITED]
+            searches.append(citable)
         elif isinstance(event, ToolReturned):
-            numbered |= {int(gave["marker"]): _span(gave) for gave in event.passages}
+            for gave in event.passages:
+                numbered[int(gave["marker"])] = _span(gave)
     if numbered:
-        known = {_span(hit): hit for hits in searches for hit in hits}
-        found = [(n, known[span]) for n, span in numbered.items() if span in known]
+        found = _find_numbered(searches, numbered)
+    elif len(searches) == 1:
+        found = dict(enumerate(searches[0], start=1))
     else:
-        found = list(enumerate(searches[0], start=1)) if len(searches) == 1 else []
-    return {n: {**hit, "marker": n} for n, hit in found}
+        found = {}
+    return {n: {**hit, "marker": n} for n, hit in found.items()}
+
+
+def _find_numbered(
+    searches: Sequence[Sequence[dict[str, Any]]], numbered: Mapping[int, tuple[object, ...]]
+) -> dict[int, dict[str, Any]]:
+    """The hits that tools gave a number, by it."""
+    known: dict[tuple[object, ...], dict[str, Any]] = {}
+    for hit in chain.from_iterable(searches):
+        known[_span(hit)] = hit
+    return {n: known[span] for n, span in numbered.items() if span in known}
 
 
 def _span(passage: Mapping[str, Any]) -> tuple[object, ...]:

@@ -25,6 +25,7 @@ from agentkit.ui.text import figures, markdown
 from agentkit.ui.text.listing import draw_text
 
 _FOR_PROGRAMS = ("{", "[", "<", "```json")
+_WORDS_OF_CONSTANTS = ((None, "nothing"), (True, "yes"), (False, "no"))
 """How replies begin that a parser reads."""
 
 
@@ -227,7 +228,9 @@ def thought(thinking: Thinking) -> str:
     """How long a model thought, and how much."""
     about = "about " if thinking.estimated else ""
     tokens = f"{about}{figures.count(thinking.tokens, 'token')}"
-    how_long = "" if thinking.seconds is None else f" for {figures.seconds(thinking.seconds)}"
+    how_long = ""
+    if thinking.seconds is not None:
+        how_long = f" for {figures.seconds(thinking.seconds)}"
     return f"Thought{how_long} · {tokens}"
 
 
@@ -248,29 +251,34 @@ def _draw_fields(parsed: ReplyParsed) -> None:
     """What an agent keeps to itself, or tells only the program: fields that the others do not
     hear.
     """
-    fields = parsed.fields if isinstance(parsed.fields, dict) else {}
-    words = {name: _in_words(value) for name, value in fields.items()}
-    heard = parsed.content
-    unheard = {name: text for name, text in words.items() if text.strip() and text != heard}
-    if unheard:
-        with st.container(gap=None):
-            who = markdown.literal(parsed.agent)
-            st.caption(f":material/psychology: **{who}**, unheard by the others")
-            for name, text in unheard.items():
-                st.markdown(f"{markdown.literal(name)}: {markdown.literal(text)}")
+    fields = parsed.fields
+    if not isinstance(fields, dict):
+        return
+    unheard: dict[str, str] = {}
+    for name, value in fields.items():
+        text = _in_words(value)
+        if text.strip() and text != parsed.content:
+            unheard[name] = text
+    if not unheard:
+        return
+    with st.container(gap=None):
+        who = markdown.literal(parsed.agent)
+        st.caption(f":material/psychology: **{who}**, unheard by the others")
+        for name, text in unheard.items():
+            st.markdown(f"{markdown.literal(name)}: {markdown.literal(text)}")
 
 
 def _in_words(value: object) -> str:
     """A value of a reply in one line, without the signs of JSON."""
-    match value:
-        case None:
-            return "nothing"
-        case bool():
-            return "yes" if value else "no"
-        case dict():
-            given = {name: inner for name, inner in value.items() if inner not in ("", None)}
-            return ", ".join(f"{name}: {_in_words(inner)}" for name, inner in given.items())
-        case list():
-            return "; ".join(map(_in_words, value))
-        case _:
-            return str(value)
+    if isinstance(value, dict):
+        told = []
+        for name, inner in value.items():
+            if inner not in ("", None):
+                told.append(f"{name}: {_in_words(inner)}")
+        return ", ".join(told)
+    if isinstance(value, list):
+        return "; ".join(map(_in_words, value))
+    for constant, word in _WORDS_OF_CONSTANTS:
+        if value is constant:
+            return word
+    return str(value)

@@ -143,11 +143,18 @@ def _draw_step(planned: Planned, step: dict[str, Any], key: str) -> None:
     with st.expander(label, type="compact", icon=_ICONS[state], key=key):
         st.code(f"{step['tool']}[{step['arguments']}]", language=None, wrap_lines=True)
         if done:
-            if step["needs"] and len(done.arguments) <= _SHOWN:
-                st.caption(f"With the evidence: {markdown.literal(done.arguments)}")
-            st.caption("Evidence" if done.ok else "Why it failed")
-            shown = done.evidence if done.ok else done.error or done.evidence
-            draw_result(shown, planned.found.get(done.label, ()))
+            _draw_done(planned, done, with_evidence=bool(step["needs"]))
+
+
+def _draw_done(planned: Planned, done: StepDone, *, with_evidence: bool) -> None:
+    """What came of a step."""
+    if with_evidence and len(done.arguments) <= _SHOWN:
+        st.caption(f"With the evidence: {markdown.literal(done.arguments)}")
+    title, shown = "Evidence", done.evidence
+    if not done.ok:
+        title, shown = "Why it failed", done.error or done.evidence
+    st.caption(title)
+    draw_result(shown, planned.found.get(done.label, ()))
 
 
 def _told(state: str, done: StepDone | None, missing: list[str]) -> str:

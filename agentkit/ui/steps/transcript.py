@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, filterfalse, takewhile
+from itertools import filterfalse
 from operator import attrgetter
 
 import streamlit as st
 
+from agentkit.core.given import pick_kind
 from agentkit.events import MessageSent
 from agentkit.ui.steps import again, voices, wording
 from agentkit.ui.steps.chat import draw_message, phase_of
@@ -114,7 +115,7 @@ def draw_transcript(steps: Sequence[Step], view: View) -> None:
             st.button(
                 label, f"{key}-more", icon=icon, type="tertiary", on_click=_show_more, args=(key,)
             )
-        if not end:
+        if view.live and not end:
             st.caption("Nothing was done yet.")
         whole = _find_whole(end, _WHOLE[view.live])
         for bubble in end:
@@ -127,10 +128,17 @@ def _show_more(key: str) -> None:
 
 def _find_whole(bubbles: Sequence[Bubble], characters: int) -> set[str]:
     """The last messages, as many as have so many characters in all."""
-    said = [part for bubble in bubbles for part in bubble.parts if isinstance(part, MessageSent)]
-    lengths = accumulate(len(message.content) for message in reversed(said))
-    fitting = takewhile(characters.__ge__, lengths)
-    return {message.id for message, _ in zip(reversed(said), fitting, strict=False)}
+    said: list[MessageSent] = []
+    for bubble in bubbles:
+        said += pick_kind(bubble.parts, MessageSent)
+    found: set[str] = set()
+    room = characters
+    for message in reversed(said):
+        room -= len(message.content)
+        if room < 0:
+            break
+        found.add(message.id)
+    return found
 
 
 def _draw_bubble(bubble: Bubble, view: View, whole: Collection[str]) -> None:

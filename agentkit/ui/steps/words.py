@@ -67,5 +67,6 @@ def lately(text: str) -> tuple[int, str]:
         return 0, text
     start = (len(text) - LIVE) // _STEP * _STEP + _STEP
     line = text.find("\n", start, start + _STEP)
-    start = line + 1 if line >= 0 else start
+    if line >= 0:
+        start = line + 1
     return start, text[start:]

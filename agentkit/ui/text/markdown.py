@@ -156,12 +156,14 @@ def finished(text: str) -> tuple[str, str]:
     text = _normal(text)
     if len(text) > _FORMATTED:
         return "", text
+    fenced: set[int] = set()
+    for kind, start, end in _blocks(text):
+        if kind == "fence":
+            fenced.update(range(start, end))
     lines = text.split("\n")
-    fenced = {
-        line for kind, start, end in _blocks(text) if kind == "fence" for line in range(start, end)
-    }
     for cut in range(len(lines) - 2, 0, -1):
-        if not lines[cut].strip() and cut not in fenced:
+        is_empty = not lines[cut].strip()
+        if is_empty and cut not in fenced:
             return "\n".join(lines[:cut]).rstrip(), "\n".join(lines[cut + 1 :])
     return "", text
 
@@ -172,15 +174,20 @@ def beginning(text: str, characters: int, lines: int) -> str:
     It is not cut in the middle of a word, and ends with dots, but for within code.
     """
     text = _normal(text)
-    if len(text) <= characters * 1.3 and text.count("\n") <= lines * 1.3:
+    is_short = len(text) <= characters * 1.3 and text.count("\n") <= lines * 1.3
+    if is_short:
         return text
     shown = "\n".join(text.split("\n")[:lines])
     if len(shown) > characters:
-        start, word, _ = shown[:characters].rpartition(" ")
-        shown = start if word else shown[:characters]
-    last = next(reversed(_blocks(shown)), ("", 0, 0))
-    in_code = last[0] == "fence" and last[2] == shown.count("\n") + 1
-    return shown if in_code else f"{shown.rstrip()} …"
+        shown = shown[:characters]
+        start, word, _ = shown.rpartition(" ")
+        if word:
+            shown = start
+    kind, _, end = next(reversed(_blocks(shown)), ("", 0, 0))
+    in_code = kind == "fence" and end == shown.count("\n") + 1
+    if in_code:
+        return shown
+    return f"{shown.rstrip()} …"
 
 
 def _in_parts(text: str, show: Show) -> str:
@@ -300,12 +307,14 @@ def _formulas(text: str, start: int, end: int) -> Iterator[_Formula]:
     for sign, closing in zip(signs, _closings(signs), strict=True):
         if closing is None or sign.start() < at:
             continue
-        if sign[0] == "$" and not _INLINE.match(text, sign.start()):
+        is_lone = sign[0] == "$" and not _INLINE.match(text, sign.start())
+        if is_lone:
             continue
         inside, at = text[sign.end() : closing.start()].strip(), closing.end()
-        if "$" not in inside and is_formula(inside):
-            display = sign[0] in ("$$", "\\[")
-            yield _Formula(sign.start(), at, inside, display)
+        if "$" in inside or not is_formula(inside):
+            continue
+        display = sign[0] in ("$$", "\\[")
+        yield _Formula(sign.start(), at, inside, display)
 
 
 def _closings(signs: Sequence[re.Match[str]]) -> list[re.Match[str] | None]:

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from agentkit.coding.chat_kernel.outputs import Chart, read_chart
@@ -45,6 +46,7 @@ class Remark:
     text: str
 
 
+_UNKEPT_CHART = Remark("Chart: it is not kept.")
 Result = Picture | Table | Remark
 
 
@@ -81,11 +83,15 @@ def read_results(ran: Mapping[str, Any], kept: Mapping[str, str]) -> Iterator[Re
     if cell.get("status") == "error":
         return
     for one in cell.get("outputs", ()):
-        if make := _MAKERS.get(one.get("kind")):
+        make = _MAKERS.get(one.get("kind"))
+        if make:
             yield make(one, str(ran.get("code", "")), kept)
-    if files := cell.get("files"):
-        names = ", ".join(f"{one['name']} ({figures.size(int(one['bytes']))})" for one in files)
-        yield Remark(f"Files: {names}")
+    named = []
+    for file in cell.get("files") or ():
+        size = figures.size(int(file["bytes"]))
+        named.append(f"{file['name']} ({size})")
+    if named:
+        yield Remark(f"Files: {', '.join(named)}")
 
 
 def _to_picture(one: Mapping[str, Any], code: str, kept: Mapping[str, str]) -> Result:
@@ -106,11 +112,13 @@ def _to_table(one: Mapping[str, Any], _: str, kept: Mapping[str, str]) -> Result
 
 def _to_values(one: Mapping[str, Any], _: str, kept: Mapping[str, str]) -> Result:
     content = _read_content(one, kept)
-    if content is None or not isinstance(read_chart(content["spec"]), Chart):
-        return Remark("Chart: it is not kept.")
+    if content is None:
+        return _UNKEPT_CHART
     spec = content["spec"]
+    if not isinstance(read_chart(spec), Chart):
+        return _UNKEPT_CHART
     values = _find_values(spec)
-    columns = list(dict.fromkeys(name for value in values for name in value))
+    columns = list(dict.fromkeys(chain.from_iterable(values)))
     rows = [[value.get(name) for name in columns] for value in values]
     return _make_table(describe_chart(spec), columns, rows)
 

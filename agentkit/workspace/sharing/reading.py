@@ -110,11 +110,10 @@ def _describe(error: ValidationError, name: str) -> str:
 def _find_problem(file: ChatFile) -> str:
     """Why the parts do not belong together; empty when they do."""
     ids = [one.id for one in file.messages]
-    doubled = (
-        _find_double(ids)
-        or _find_double(run.id for run in file.runs)
-        or _find_double((call.id, call.attempt) for call in file.calls)
-    )
+    runs = [run.id for run in file.runs]
+    calls = [(call.id, call.attempt) for call in file.calls]
+    doubles = (_find_double(ids), _find_double(runs), _find_double(calls))
+    doubled = next(filter(None, doubles), None)
     if doubled:
         return f"the id {doubled} is there twice"
     return next(filter(None, _find_problems(file, set(ids))), "")
@@ -191,9 +190,11 @@ def _check_run(run: RunPart, chat_id: str) -> str:
     for event in run.events:
         if event.kind in KINDS and not _fits(event.kind, event.data):
             return f"the event {event.seq} of the run {run.id} is no {event.kind}"
+        chats = {event.data.get("chat_id", "")}
         cell = event.data.get("cell")
-        of_cell = cell.get("chat_id", "") if isinstance(cell, dict) else ""
-        if {event.data.get("chat_id", ""), of_cell} - {"", chat_id}:
+        if isinstance(cell, dict):
+            chats.add(cell.get("chat_id", ""))
+        if not chats <= {"", chat_id}:
             return f"the event {event.seq} of the run {run.id} names another chat"
     return ""
 
@@ -226,14 +227,13 @@ def _check_requests(file: ChatFile) -> str:
     for key, body in file.requests.items():
         if not is_hash_of(key, body):
             return f"the part {key} of a request is not what its name says"
-    told = [
-        ((run.id, event.seq), event.data["sent"])
-        for run in file.runs
-        for event in run.events
-        if event.data.get("sent") is not None
-    ]
+    sent: dict[tuple[str, int], _Sent] = {}
     try:
-        sent = {place: _sent().validate_python(one) for place, one in told}
+        for run in file.runs:
+            for event in run.events:
+                told = event.data.get("sent")
+                if told is not None:
+                    sent[run.id, event.seq] = _sent().validate_python(told)
     except ValidationError:
         return "a request to a model cannot be read"
     return _measure_lists(sent)

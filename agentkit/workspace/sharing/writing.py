@@ -72,16 +72,16 @@ def without_paths(value: Any) -> Any:
     Whoever asks a question once more takes in what lies at its files' paths: what others wrote
     must not choose them.
     """
-    if isinstance(value, dict):
-        inner = {name: without_paths(one) for name, one in value.items()}
-        if {"name", "path", "origin"} <= inner.keys():
-            inner["path"] = ""
-        if "files" in inner and "choice" not in inner and "cell" not in inner:
-            inner["files"] = _without_old_paths(inner["files"])
-        return inner
     if isinstance(value, list):
         return [without_paths(one) for one in value]
-    return value
+    if not isinstance(value, dict):
+        return value
+    inner = {name: without_paths(one) for name, one in value.items()}
+    if inner.keys() >= {"name", "path", "origin"}:
+        inner["path"] = ""
+    if "files" in inner and inner.keys().isdisjoint(("choice", "cell")):
+        inner["files"] = _without_old_paths(inner["files"])
+    return inner
 
 
 def _without_old_paths(files: Any) -> Any:

@@ -52,7 +52,9 @@ def _to_rows(frame: pandas.DataFrame) -> Rows:
 def _tell_time(value: object) -> object:
     import pandas
 
-    return f"{value.isoformat()}Z" if isinstance(value, pandas.Timestamp) else value
+    if isinstance(value, pandas.Timestamp):
+        return f"{value.isoformat()}Z"
+    return value
 
 
 def _read_buckets(ledger: Ledger, calls: CallFilter) -> Rows:

@@ -72,12 +72,12 @@ class Neighbours:
         self._index.refresh()
         if self._index.is_far:
             self.save()
-        allowed = (
-            None
-            if condition == EVERYTHING
-            else self.collection.tables.numbers(self.collection, condition)
-        )
-        query = _unit(vector[None])[0] if self.collection.metric == "cosine" else vector
+        allowed = None
+        if condition != EVERYTHING:
+            allowed = self.collection.tables.numbers(self.collection, condition)
+        query = vector
+        if self.collection.metric == "cosine":
+            query = _unit(vector[None])[0]
         numbers, distances = self._index.search(query, k, allowed)
         return dict(zip(numbers.tolist(), distances.tolist(), strict=True))
 

@@ -52,7 +52,9 @@ def list_names(documents: Sequence[Readable], name: str) -> str:
     """Which documents there are, for a model to choose from."""
     if not documents:
         return "There are no documents."
-    before = f"There is no document {name!r}. " if name.strip() else ""
+    before = ""
+    if name.strip():
+        before = f"There is no document {name!r}. "
     names = "\n".join(f"- {one.name}" for one in documents[:_NAMED])
     more = len(documents) - _NAMED
     rest = f"\nand {more:,} more" if more > 0 else ""

@@ -114,7 +114,9 @@ def _name_columns(header: list[str], width: int) -> list[str]:
     seen: set[str] = set()
     for place, cell in enumerate(_fit(header, width), start=1):
         name = " ".join((cell or "").split())[:60] or f"column {place}"
-        unique = name if name.casefold() not in seen else f"{name} {place}"
+        unique = name
+        if name.casefold() in seen:
+            unique = f"{name} {place}"
         seen.add(unique.casefold())
         names.append(unique)
     return names
