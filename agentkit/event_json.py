@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from agentkit.errors import AgentkitError
@@ -32,7 +31,7 @@ def from_json(data: dict[str, Any]) -> Event:
     if kind is None:
         return _read_unknown(name, data)
     values = _pick_fields(kind, data)
-    if not _find_needed(kind) <= values.keys():
+    if not _NEEDED[kind] <= values.keys():
         return _read_unknown(name, data)
 
     for field_name, read in _READERS.items():
@@ -62,7 +61,6 @@ _READERS = {
 """What reads the fields that hold more than a plain value."""
 
 
-@cache
 def _find_needed(kind: type[Any]) -> frozenset[str]:
     """Names of the fields without a default."""
     fields = dataclasses.fields(kind)
@@ -70,11 +68,10 @@ def _find_needed(kind: type[Any]) -> frozenset[str]:
     return frozenset(needed)
 
 
-@cache
-def _list_fields(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(one.name for one in dataclasses.fields(kind))
+_NEEDED = {kind: _find_needed(kind) for kind in KINDS.values()}
 
 
 def _pick_fields(kind: type[Any], data: dict[str, Any]) -> dict[str, Any]:
     """What of the data is a field of this kind."""
-    return {name: data[name] for name in _list_fields(kind) if name in data}
+    known = kind.__dataclass_fields__  # `dataclasses.fields` would go through them for each event
+    return {name: data[name] for name in known if name in data}
