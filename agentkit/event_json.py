@@ -31,7 +31,7 @@ def from_json(data: dict[str, Any]) -> Event:
     if kind is None:
         return _read_unknown(name, data)
     values = _pick_fields(kind, data)
-    if not _find_needed(kind) <= values.keys():
+    if not _NEEDED[kind] <= values.keys():
         return _read_unknown(name, data)
 
     for field_name, read in _READERS.items():
@@ -61,13 +61,17 @@ _READERS = {
 """What reads the fields that hold more than a plain value."""
 
 
-def _find_needed(kind: type[Any]) -> set[str]:
+def _find_needed(kind: type[Any]) -> frozenset[str]:
     """Names of the fields without a default."""
     fields = dataclasses.fields(kind)
-    return {one.name for one in fields if one.default is one.default_factory}  # both are missing
+    needed = [one.name for one in fields if one.default is one.default_factory]  # both are missing
+    return frozenset(needed)
+
+
+_NEEDED = {kind: _find_needed(kind) for kind in KINDS.values()}
 
 
 def _pick_fields(kind: type[Any], data: dict[str, Any]) -> dict[str, Any]:
     """What of the data is a field of this kind."""
-    names = [one.name for one in dataclasses.fields(kind)]
-    return {name: data[name] for name in names if name in data}
+    known = kind.__dataclass_fields__  # `dataclasses.fields` would go through them for each event
+    return {name: data[name] for name in known if name in data}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -164,7 +164,11 @@ def arrange(spans: Sequence[Span], given: Mapping[int, str]) -> tuple[Span, ...]
     """
     within = _put_in_tree(spans, given)
     critical = _find_critical(spans[0], within)
-    return tuple(replace(span, critical=span.seq in critical) for span in _walk(spans[0], within))
+    return tuple(_mark(span, critical) for span in _walk(spans[0], within))
+
+
+def _mark(span: Span, critical: Set[int]) -> Span:
+    return replace(span, critical=True) if span.seq in critical else span
 
 
 Within = Mapping[int, Sequence[Span]]

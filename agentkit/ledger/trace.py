@@ -88,18 +88,21 @@ class _Reader:
         return [self._make_root(first, spans), *spans]
 
     def begin(self, key: str, span: Span) -> None:
-        """A span that will end."""
-        self.spans[key] = replace(span, status="open", seqs=(span.seq,))
+        """A span that will end: it is open."""
+        self.spans[key] = span
 
-    def end_of(self, key: str, one: Recorded, seconds: float, missing: Span) -> Span:
-        """The span that this event ends; where its beginning is not there, `missing`, which began
-        so many seconds before.
+    def end_of(
+        self, key: str, one: Recorded, seconds: float, missing: Span, status: SpanStatus
+    ) -> Span:
+        """The span that this event ends so; where its beginning is not there, `missing`, which
+        began so many seconds before.
         """
         known = self.spans.get(key)
         if known is None:
             self.problems.append(Problem("no begin", one.seq, missing.name))
             known = replace(missing, start=one.at - max(seconds, 0.0), seqs=())
-        ended = replace(known, end=max(known.start, one.at), seqs=(*known.seqs, one.seq))
+        end, seqs = max(known.start, one.at), (*known.seqs, one.seq)
+        ended = replace(known, end=end, seqs=seqs, status=status)
         self.spans[key] = ended
         return ended
 
@@ -174,12 +177,11 @@ def _read_called(reader: _Reader, one: Recorded, event: events.ModelCalled) -> N
 
 def _read_replied(reader: _Reader, one: Recorded, event: ModelReplied) -> None:
     key = f"call {event.call_id}"
-    ended = reader.end_of(key, one, event.seconds, _of_call(one, event))
+    ended = reader.end_of(key, one, event.seconds, _of_call(one, event), event.status)
     cost = 0.0 if event.cost is None and on_this_machine(event.provider) else event.cost
     is_unpriced = cost is None and event.usage.total > 0
     reader.spans[key] = replace(
         ended,
-        status=event.status,
         prompt_tokens=ended.prompt_tokens + event.usage.prompt,
         completion_tokens=ended.completion_tokens + event.usage.completion,
         cost=_add(ended.cost, cost),
@@ -190,7 +192,12 @@ def _read_replied(reader: _Reader, one: Recorded, event: ModelReplied) -> None:
 
 def _of_call(one: Recorded, event: events.ModelCalled | ModelReplied) -> Span:
     kind: SpanKind = "model" if event.purpose in ("chat", "test") else "embedding"
-    return Span(one.seq, kind, event.model, event.agent, one.at, one.at, key=event.call_id)
+    return _begin(one, kind, event.model, event.agent, event.call_id)
+
+
+def _begin(one: Recorded, kind: SpanKind, name: str, lane: str, key: str) -> Span:
+    """A span that begins with this event."""
+    return Span(one.seq, kind, name, lane, one.at, one.at, "open", key=key, seqs=(one.seq,))
 
 
 def _add(one: float | None, other: float | None) -> float | None:
@@ -206,17 +213,16 @@ def _read_tool_called(reader: _Reader, one: Recorded, event: events.ToolCalled) 
 
 
 def _read_tool_returned(reader: _Reader, one: Recorded, event: events.ToolReturned) -> None:
-    key = f"tool {event.call_id}"
-    ended = reader.end_of(key, one, event.seconds, _of_tool(one, event))
-    reader.spans[key] = replace(ended, status=_ok(event.ok))
+    missing = _of_tool(one, event)
+    reader.end_of(f"tool {event.call_id}", one, event.seconds, missing, _ok(event.ok))
 
 
 def _of_tool(one: Recorded, event: events.ToolCalled | events.ToolReturned) -> Span:
-    return Span(one.seq, "tool", event.name, event.agent, one.at, one.at, key=event.call_id)
+    return _begin(one, "tool", event.name, event.agent, event.call_id)
 
 
 def _read_code_began(reader: _Reader, one: Recorded, event: events.CodeBegan) -> None:
-    span = Span(one.seq, "code", event.language, event.agent, one.at, one.at, key=event.cell_id)
+    span = _begin(one, "code", event.language, event.agent, event.cell_id)
     reader.begin(f"cell {event.cell_id}", span)
 
 
@@ -228,9 +234,8 @@ def _read_code_ran(reader: _Reader, one: Recorded, event: events.CodeRan) -> Non
     if event.cell is None:
         reader.whole(one, event.seconds, span)
         return
-    key = f"cell {event.cell.id}"
-    ended = reader.end_of(key, one, event.seconds, replace(span, key=event.cell.id))
-    reader.spans[key] = replace(ended, status=status)
+    missing = replace(span, key=event.cell.id)
+    reader.end_of(f"cell {event.cell.id}", one, event.seconds, missing, status)
 
 
 def _read_search(reader: _Reader, one: Recorded, event: events.Retrieved) -> None:
@@ -267,7 +272,7 @@ def _read_step(reader: _Reader, one: Recorded, event: events.StepDone) -> None:
 
 def _read_asked(reader: _Reader, one: Recorded, event: events.HumanInputRequested) -> None:
     first, _, _ = event.prompt.strip().partition("\n")
-    span = Span(one.seq, "wait", first, event.agent, one.at, one.at, key=event.request_id)
+    span = _begin(one, "wait", first, event.agent, event.request_id)
     reader.begin(f"asked {event.request_id}", span)
 
 
@@ -277,10 +282,9 @@ def _read_answered(reader: _Reader, one: Recorded, event: events.HumanAnswered) 
     if not event.request_id:
         reader.whole(one, 0.0, span)
         return
-    key = f"asked {event.request_id}"
+    key, status = f"asked {event.request_id}", _ok(event.waited_s is None)
     missing = replace(span, kind="wait", key=event.request_id)
-    ended = reader.end_of(key, one, event.waited_s or 0.0, missing)
-    reader.spans[key] = replace(ended, status=_ok(event.waited_s is None))
+    reader.end_of(key, one, event.waited_s or 0.0, missing, status)
 
 
 def _read_point(

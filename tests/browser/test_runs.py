@@ -106,7 +106,7 @@ def test_three_clicks_lead_from_an_answer_to_what_was_not_given_and_why(
     assert asked == []
 
 
-def test_two_clicks_lead_from_a_dear_day_to_the_request_that_cost_it(
+def test_a_dear_day_on_the_usage_page_leads_to_the_request_that_cost_it(
     filled: tuple[App, str], page: Page
 ) -> None:
     app, _ = filled
@@ -115,7 +115,8 @@ def test_two_clicks_lead_from_a_dear_day_to_the_request_that_cost_it(
     expect(runs.get_by_role("row")).to_have_count(4)  # with the head
     driver.settled(page)
     assert violations(page, "all runs") == []
-    page.goto(f"{app.url}/runs?from=2023-11-14&to=2023-11-15&sort=dearest")
+    _open_dear_day(page, app)
+    expect(page).to_have_url(re.compile(r"/runs\?from=2023-11-14&to=2023-11-14$"))
     expect(runs.get_by_role("row")).to_have_count(2)
     runs.get_by_role("link").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Ferries discussed at length")
@@ -128,7 +129,23 @@ def test_two_clicks_lead_from_a_dear_day_to_the_request_that_cost_it(
     _scroll(page)
     page.get_by_role("button", name="All runs").click()
     expect(runs.get_by_role("row")).to_have_count(2)
-    expect(page).to_have_url(re.compile(r"/runs\?from=2023-11-14&to=2023-11-15&sort=dearest$"))
+    expect(page).to_have_url(re.compile(r"/runs\?from=2023-11-14&to=2023-11-14$"))
+
+
+def _open_dear_day(page: Page, app: App) -> None:
+    """From the bar of a month that stands out to the runs of its day."""
+    page.goto(f"{app.url}/usage?from=2023-11-01&to=2023-11-30")
+    chart = page.get_by_test_id("stVegaLiteChart").first
+    bar = chart.locator("path[aria-roledescription='bar'][aria-label*='label: 14 Nov']").first
+    expect(bar).to_be_attached()
+    driver.settled(page)
+    place = bar.bounding_box()
+    assert place is not None
+    page.mouse.click(place["x"] + place["width"] / 2, place["y"] + 4)
+    expect(page.locator(".st-key-usage-chosen")).to_contain_text("14 Nov 2023")
+    driver.settled(page)
+    page.get_by_role("tab", name="Calls").click()
+    page.get_by_role("link", name="The runs behind these").click()
 
 
 def _scroll(page: Page) -> None:

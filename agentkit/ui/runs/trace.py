@@ -28,7 +28,8 @@ from agentkit.ui.text import figures, markdown, times
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-_KEPT, _MOST_KEPT = "traces-read", 2
+_MOST_KEPT = 4
+"""Traces of ended runs that stay in memory, for all sessions together."""
 _PROBLEMS = 8
 _LEAST_SHARE = 100  # less of the run's time than this part of it is not told
 _GOING_ON = ("running", "waiting")
@@ -109,16 +110,23 @@ def _find_chosen(trace: Trace) -> Span | None:
 
 def _read_trace(run: RunTotals) -> Trace:
     """The spans of a run; those of one that has ended do not change, and the last ones are kept."""
-    known: dict[str, Trace] = st.session_state.setdefault(_KEPT, {})
-    if run.id in known:
-        return known[run.id]
+    if run.state in _GOING_ON:
+        return _build_trace(run.id)
+    folder = str(state.workspace().settings.data)
+    return _keep_trace(folder, state.owner(), run.id, run.state, run.seconds)
+
+
+@st.cache_resource(max_entries=_MOST_KEPT, show_spinner=False)
+def _keep_trace(folder: str, owner: str, run_id: str, ended: str, seconds: float | None) -> Trace:
+    """The spans of a run that ended so: one that is looked into again, in another tab or after a
+    reload, is there at once.
+    """
+    return _build_trace(run_id)
+
+
+def _build_trace(run_id: str) -> Trace:
     ledger, owner = state.workspace().ledger, state.owner()
-    trace = build_trace(queries.events(ledger, owner, run.id, with_requests=False))
-    if run.state not in _GOING_ON:
-        known[run.id] = trace
-        for old in list(known)[:-_MOST_KEPT]:
-            del known[old]
-    return trace
+    return build_trace(queries.events(ledger, owner, run_id, with_requests=False))
 
 
 # The head

@@ -4,6 +4,7 @@ expected.
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 import threading
@@ -167,5 +168,6 @@ def _warm() -> None:
         workspace.remove_discarded()
         state.drawn.wait(FIRST_PAGE_S)
         workspace.warm()
+        gc.freeze()  # what is loaded now stays: looking through it again stops all pages for long
     except AgentkitError as error:  # the pages show it; the log has it for whoever runs the server
         log.error("%s", error)

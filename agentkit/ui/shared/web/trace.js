@@ -1,5 +1,5 @@
 // A run as a tree with its waterfall: only the rows in sight are in the page, however many there are.
-const ROW = 28, TALL = 50, NARROW = 480, BEYOND = 14, MOST_PARTS = 400;
+const ROW = 28, TALL = 50, NARROW = 480, BEYOND = 8, MOST_PARTS = 400;
 const [SEQ, DEPTH, KIND, NAME, LANE, START, SECONDS, STATUS, TOLD, CRITICAL, INSIDE, FOUND] = Array(12).keys();
 
 const add = (parent, tag, name, text) => {
@@ -47,17 +47,18 @@ function drawLanes(box, data, known, changed) {
         strip.setAttribute("viewBox", `0 0 ${MOST_PARTS} 1`);
         strip.setAttribute("preserveAspectRatio", "none");
         strip.setAttribute("aria-hidden", "true");
-        let end = -1;
+        let end = -1, parts = "";
         for (const row of data.rows) {
             if (row[LANE] !== lane || row[INSIDE]) continue;
             const from = Math.max(end, Math.floor(row[START] / total * MOST_PARTS));
             const to = Math.min(MOST_PARTS, Math.max(from + 1, Math.ceil((row[START] + row[SECONDS]) / total * MOST_PARTS)));
             if (from >= MOST_PARTS || to <= end) continue;
-            const part = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-            for (const [key, value] of Object.entries({ x: from, y: 0, width: to - from, height: 1 })) part.setAttribute(key, value);
-            strip.append(part);
+            parts += `M${from} 0H${to}V1H${from}Z`;
             end = to;
         }
+        const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+        path.setAttribute("d", parts);
+        strip.append(path);
         button.append(strip);
         button.onclick = () => {
             known.lane = known.lane === lane ? null : lane;
@@ -75,21 +76,22 @@ function makeRow() {
         tree, fold: add(tree, "i"), who: add(tree, "span", "who"), kind: add(tree, "b"), name: add(tree, "em"),
         bar: add(time, "div", "bar"), told: add(time, "span"),
     };
+    made.written = {};
     return made;
 }
 
 function writeRow(made, data, known, place, nth, size, height) {
     const row = data.rows[place], total = data.seconds || 1, { tree, fold, who, kind, name, bar, told } = made.parts;
-    made.id = `step-${row[SEQ]}`;
-    made.className = ["row", row[STATUS] === "failed" && "failed", row[STATUS] === "open" && "unended", row[CRITICAL] && "critical",
+    const className = ["row", row[STATUS] === "failed" && "failed", row[STATUS] === "open" && "unended", row[CRITICAL] && "critical",
         row[FOUND] && "found", row[SEQ] === data.open && "open", place === known.active && "active"].filter(Boolean).join(" ");
-    made.style.cssText = `transform:translateY(${nth * height}px);height:${height}px`;
-    made.dataset.lane = row[LANE] < 0 ? "" : row[LANE] % 8;
     const agent = row[LANE] >= 0 ? data.lanes[row[LANE]] : "";
     const label = [row[KIND], row[NAME], agent, row[TOLD], row[CRITICAL] ? "on the critical path" : ""].filter(Boolean).join(", ");
-    const facts = { "aria-label": label, "aria-level": row[DEPTH] + 1, "aria-posinset": nth + 1, "aria-setsize": size,
-        "aria-selected": row[SEQ] === data.open };
-    for (const [key, value] of Object.entries(facts)) made.setAttribute(key, value);
+    const facts = { id: `step-${row[SEQ]}`, class: className, style: `transform:translateY(${nth * height}px);height:${height}px`,
+        "data-lane": row[LANE] < 0 ? "" : row[LANE] % 8, "aria-label": label, "aria-level": row[DEPTH] + 1, "aria-posinset": nth + 1,
+        "aria-setsize": size, "aria-selected": row[SEQ] === data.open };
+    for (const [key, value] of Object.entries(facts)) {  // most of a row is as in the one that it was
+        if (made.written[key] !== value) made.setAttribute(key, made.written[key] = value);
+    }
     const closed = known.closed.has(row[SEQ]);
     if (row[INSIDE]) made.setAttribute("aria-expanded", !closed);
     else made.removeAttribute("aria-expanded");
@@ -135,7 +137,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
         }
         spare.forEach((made) => made.remove());
         if (!anew) return;
-        all.style.height = `${places.length * row}px`;
         steps.setAttribute("aria-activedescendant", `step-${data.rows[known.active]?.[SEQ]}`);
     };
     const show = () => {  // the active row is brought into sight
@@ -144,10 +145,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
         if (top < steps.scrollTop) steps.scrollTop = top;
         else if (top + row > steps.scrollTop + steps.clientHeight) steps.scrollTop = top + row - steps.clientHeight;
     };
-    const changed = () => {
+    const size = () => { all.style.height = `${places.length * height()}px`; };
+    const arrange = () => {
         places = shown(data, known);
         if (!places.includes(known.active)) known.active = places[0] ?? 0;
         drawLanes(root.querySelector(".lanes"), data, known, changed);
+        size();
+    };
+    const changed = () => {
+        arrange();
         draw();
     };
     const fold = (place, closing) => {
@@ -191,15 +197,18 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (data.open !== null && data.open !== known.opened) known.active = Math.max(0, data.rows.findIndex((row) => row[SEQ] === data.open));
     const isNew = data.open !== known.opened;
     known.opened = data.open;
+    const isNarrow = () => root.clientWidth > 0 && root.clientWidth < NARROW;
     const fit = () => {
-        root.classList.toggle("narrow", root.clientWidth > 0 && root.clientWidth < NARROW);
-        draw();
+        const other = root.classList.contains("narrow") !== isNarrow();
+        root.classList.toggle("narrow", isNarrow());
+        if (other) size();
+        draw(other);
     };
-    changed();
-    fit();
+    root.classList.toggle("narrow", isNarrow());
+    arrange();
+    if (isNew) show();
+    draw();
     if (isNew) {
-        show();
-        draw();
         const detail = document.querySelector(".st-key-step");  // below the steps, on a narrow page
         if (before && data.open !== null && root.classList.contains("narrow")) detail?.scrollIntoView({ behavior: "smooth" });
     }
