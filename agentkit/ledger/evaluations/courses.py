@@ -75,9 +75,14 @@ def find_courses(
     for one in history:
         began = one.began
         team = find_team(began.team_id)
-        if team in newest and one.state == "finished" and one.is_whole:
+        is_done = one.state == "finished" and one.is_whole
+        if is_done and team in newest:
             groups.setdefault((team, began.set_id, began.collection), []).append(one)
-    return [_find(made, newest[key[0]], model_id) for key, made in groups.items()]
+    courses = []
+    for (team, _, _), made in groups.items():
+        course = _find(made, newest[team], model_id)
+        courses.append(course)
+    return courses
 
 
 def _find(made: Sequence[Evaluation], team_id: str, model_id: str) -> TeamCourse:
