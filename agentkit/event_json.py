@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agentkit.errors import AgentkitError
-from agentkit.events import KINDS, Cell, Event, Fallback, Thinking, Unknown, Usage
+from agentkit.events import KINDS, Cell, Event, Fallback, Thinking, Unknown, Usage, WantedCall
 from agentkit.reasons import end_from_json
 
 
@@ -55,6 +55,7 @@ _READERS = {
     "thinking": _read_as(Thinking),
     "fallback": _read_as(Fallback),
     "cell": _read_as(Cell),
+    "wants": _read_as(WantedCall),
     "end": end_from_json,
 }
 """What reads the fields that hold more than a plain value."""

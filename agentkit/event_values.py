@@ -49,6 +49,19 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class WantedCall:
+    """A call of a tool that waits for a person's consent: who wants it, and whose tool it is."""
+
+    agent: str
+    tool: str
+    """By the name that its maker gave it."""
+    server: str = ""
+    """Name of the MCP server that has it; empty for what runs here."""
+    again: bool = False
+    """Whether it had begun in a run that broke off, and nobody knows whether it was done."""
+
+
+@dataclass(frozen=True, slots=True)
 class Thinking:
     """What a reasoning model thought before its answer; part of no answer and no prompt."""
 

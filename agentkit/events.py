@@ -22,6 +22,7 @@ from agentkit.event_values import ReplyEnd as ReplyEnd
 from agentkit.event_values import Stage as Stage
 from agentkit.event_values import Thinking as Thinking
 from agentkit.event_values import Usage as Usage
+from agentkit.event_values import WantedCall as WantedCall
 from agentkit.options import Moment
 from agentkit.reasons import EndReason
 
@@ -394,6 +395,8 @@ class HumanInputRequested:
     """When it is given up, in seconds since 1970 (UTC); None where it waits for any time."""
     tool: str = ""
     """Of a call of a tool: under which name a permission for it counts."""
+    wants: WantedCall | None = None
+    """Of a call of a tool, where it is known who wants it."""
 
 
 @dataclass(frozen=True, slots=True)

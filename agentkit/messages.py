@@ -129,9 +129,7 @@ def without_keys(values: Mapping[str, Any], keys: Collection[str]) -> dict[str, 
 
 def mappings_in(values: object) -> list[Mapping[str, Any]]:
     """The dicts in a list; what else is in it is left out, and anything but a list has none."""
-    if isinstance(values, _LIST):
-        return list(filter(_is_mapping, values))
-    return []
+    return list(filter(_is_mapping, values)) if isinstance(values, _LIST) else []
 
 
 def _is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
@@ -159,9 +157,7 @@ def text_of(content: object) -> str:
 
 def _text_of_part(part: AnyMessage) -> str:
     kind = part.get("type", "?")
-    if kind == "text":
-        return str(part.get("text", ""))
-    return f"<{kind}>"
+    return str(part.get("text", "")) if kind == "text" else f"<{kind}>"
 
 
 def content_of(message: AnyMessage) -> Any:
@@ -187,9 +183,7 @@ def has_calls(message: object) -> bool:
 
 def field_of(message: object, key: str) -> Any:
     """What a message has by this name; it may be a dict, or an object of a model's client."""
-    if isinstance(message, _MAPPING):
-        return message.get(key)
-    return getattr(message, key, None)
+    return message.get(key) if isinstance(message, _MAPPING) else getattr(message, key, None)
 
 
 def tool_calls_of(message: AnyMessage) -> list[ToolCall]:
@@ -216,9 +210,7 @@ def functions_of(message: AnyMessage) -> list[FunctionCall]:
 
 
 def _as_function(value: object) -> FunctionCall | None:
-    if isinstance(value, _MAPPING):
-        return cast(FunctionCall, value)
-    return None
+    return cast(FunctionCall, value) if isinstance(value, _MAPPING) else None
 
 
 def call_fields(message: object) -> Calls:
@@ -292,9 +284,7 @@ def with_contents(message: Stored, change: Callable[[object], object]) -> Stored
     """The message with other contents of its results; a message without results stays as it is."""
     responses = tool_responses_of(message)
     if not responses:
-        if is_result(message):
-            return _with_content(message, change)
-        return message
+        return _with_content(message, change) if is_result(message) else message
     changed = [_with_content(each, change) for each in responses]
     made = with_responses(message, changed)
     if is_result(message):

@@ -29,6 +29,7 @@ from agentkit.events import (
     RunFinished,
     RunStarted,
     RunStopped,
+    WantedCall,
 )
 from agentkit.ledger import Keeper, LedgerWriter, RunKey
 from agentkit.messages import new_id
@@ -37,6 +38,7 @@ from agentkit.options import Moment
 T = TypeVar("T")
 Hear = Callable[[Recorded], None]
 log = logging.getLogger(__name__)
+_ENDS = (RunFinished, RunFailed, RunStopped)
 _KEPT = 100  # ended runs that a page may still ask for
 
 
@@ -80,7 +82,7 @@ class Run(Generic[T]):
         self.answer_s: float | None = None
         """Seconds that a question waits for the person; None for as long as it takes."""
         self._stop = StopSignal()
-        self._left = False
+        self._left, self._has_told_end = False, False
         self.flush: Callable[[], None] = lambda: None
         """Stores now what has happened and waits to be stored; raises StoreError."""
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -224,6 +226,7 @@ class Run(Generic[T]):
                 return
             for hear in hearing:
                 hear(recorded)
+            self._has_told_end = within is self and isinstance(event, _ENDS)
 
         return listener
 
@@ -244,7 +247,8 @@ class Run(Generic[T]):
             except BaseException as error:  # noqa: BLE001
                 # The caller gets it from result(); a thread must not lose it.
                 self._error = error
-                _emit_end(error)
+                if not self._has_told_end:  # else somebody else could not hear of it
+                    _emit_end(error)
 
     @contextmanager
     def _around(self, hearing: Sequence[Hear]) -> Iterator[None]:
@@ -421,6 +425,7 @@ def ask_human(
     to: str = "",
     moment: Moment = "",
     tool: str = "",
+    wants: WantedCall | None = None,
 ) -> str:
     """Wait for a person's answer to the current run; `options` and what follows it as in
     HumanInputRequested.
@@ -435,7 +440,7 @@ def ask_human(
     if (recording := run.recording) and (known := recording.take_answer(agent, prompt, draft)):
         return _tell_again(*known)
     request = HumanInputRequested(
-        new_id(), agent, prompt, list(options), draft, language, to, moment, tool=tool
+        new_id(), agent, prompt, list(options), draft, language, to, moment, tool=tool, wants=wants
     )
     with run._asking, stopping.current().on_stop(run._wake):
         while not run._answers.empty():  # what woke up a question that nobody waits for any more

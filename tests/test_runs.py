@@ -382,6 +382,38 @@ def test_a_ledger_that_fails_fails_the_run_and_nothing_hangs(
     )
 
 
+@pytest.mark.parametrize("kind", [RunStarted, ModelReplied, MessageSent, RunFinished, object])
+def test_a_listener_that_raises_is_told_and_the_ledger_has_all_the_same(
+    ledger: Ledger, owner: str, kind: type[object]
+) -> None:
+    chat = ledger.create_chat(owner, "t", "answer", "offline", "Documents")
+
+    def work() -> str:
+        bus.emit(ModelReplied(new_id(), "Assistant", "server", "small", cost=0.5))
+        bus.emit(MessageSent(new_id(), None, "Assistant", "user", "assistant", "hello"))
+        return "hello"
+
+    def listen(event: Event) -> None:
+        if isinstance(event, kind):
+            raise RuntimeError("this listener is broken")
+
+    with bus.listening(listen):
+        run = runs.start(work, kind="chat", owner=owner, chat_id=chat.id, ledger=ledger)
+    with pytest.raises(RuntimeError, match="this listener is broken"):
+        run.result()
+    order = ["RunStarted", "ModelReplied", "MessageSent", "RunFinished"]
+    told = order[: order.index(kind.__name__) + 1] if kind is not object else order[:1]
+    stored = [type(one.event).__name__ for one in queries.events(ledger, owner, run.id)]
+    if kind is RunFinished:
+        assert stored == told
+        assert queries.run_state(ledger, owner, run.id).state == "finished"
+    else:
+        assert stored == [*told, "RunFailed"]
+        assert queries.run_state(ledger, owner, run.id).state == "failed"
+    paid = queries.totals(ledger, queries.CallFilter(owner)).cost
+    assert paid == (0.5 if "ModelReplied" in told else None)
+
+
 def test_many_runs_at_a_time_keep_apart(ledger: Ledger, owner: str) -> None:
     def worker(number: int) -> Callable[[], int]:
         def work() -> int:

@@ -30,6 +30,7 @@ from agentkit.cli import (
     teams,
     transfer,
 )
+from agentkit.cli.mcp import commands as mcp
 from agentkit.cli.output import note, put_json, tolerate_any_character
 from agentkit.cli.store import Opener, make_workspace
 from agentkit.cli.usage import budgets, prices
@@ -61,6 +62,7 @@ app.command("import")(chats.load)
 app.add_typer(transfer.app, name="collection")
 teams.app.command("eval")(team_evaluations.evaluate_team)
 app.add_typer(teams.app, name="team")
+app.add_typer(mcp.app, name="mcp")
 app.command()(port.port)
 app.command()(doctor.doctor)
 

@@ -6,7 +6,7 @@ import sys
 from functools import partial
 
 from agentkit.cli.output import count, note, plain
-from agentkit.cli.words import MOMENTS, OPTIONS
+from agentkit.cli.words import MOMENTS, OPTIONS, describe_wanted
 from agentkit.core.unseen import reveal
 from agentkit.events import HumanInputRequested
 from agentkit.options import END, PLAN, key_of
@@ -17,6 +17,8 @@ def ask_person(request: HumanInputRequested) -> str | None:
     of input).
     """
     asked = f"{request.agent} asks: {request.prompt}"
+    if request.wants:
+        asked = describe_wanted(request.wants)
     if request.moment:
         asked = MOMENTS[request.moment].format(to=request.to, end=END)
     note(f"\n{asked}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from agentkit.events import ReplyEnd
+from agentkit.events import ReplyEnd, WantedCall
 from agentkit.llm.calls.limits import name_limit
 from agentkit.options import Moment
 from agentkit.reasons import EndKind, EndReason
@@ -41,6 +41,7 @@ MOMENTS: dict[Moment, str] = {
     "close": "{to} is done. Say what is still missing or wrong, or press Enter to end here.",
 }
 """What is asked of a person who takes part."""
+_AGAIN = "\n  It had begun when the app was closed, and it is not known whether it was done."
 _ENDS: dict[EndKind, str] = {
     "replies": "the limit of {limit} steps was reached",
     "turns": "the limit of {limit} turns was reached",
@@ -75,3 +76,10 @@ def describe_end(end: EndReason) -> str:
         scope=end.scope,
         what=f"the model {end.model}" if end.model else "earlier calls",
     )
+
+
+def describe_wanted(wants: WantedCall) -> str:
+    """Who asks to use which tool, as a question."""
+    server = f" of the MCP server {wants.server}" if wants.server else ""
+    asked = f"{wants.agent} asks: May I use {wants.tool}{server}?"
+    return f"{asked}{_AGAIN}" if wants.again else asked

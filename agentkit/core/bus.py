@@ -17,9 +17,18 @@ _everywhere: list[Listener] = []
 def emit(event: Event) -> None:
     """Tell every listener of this context, in the order in which they began to listen; then those
     everywhere.
+
+    All hear it, also when one of them raises an error: what happened is stored all the same. The
+    first error is raised when they have heard it.
     """
+    errors: list[Exception] = []
     for listener in (*_listeners.get(), *_everywhere):
-        listener(event)
+        try:
+            listener(event)
+        except Exception as error:  # noqa: BLE001 (it is raised below)
+            errors.append(error)
+    if errors:
+        raise errors[0]
 
 
 def heard() -> bool:

@@ -7,11 +7,13 @@ block ends.
 
 from __future__ import annotations
 
+import re
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
@@ -33,6 +35,11 @@ T = TypeVar("T")
 _IN_MEMORY = Path(":memory:")
 _BATCH = 65_536
 """Rows that are read at a time."""
+_REMEMBERED = 2_000
+"""Results of the same tables that are remembered; of more, all are read again."""
+_CHANGING = re.compile(
+    r"\s*(?:with\b.*?\b)?(?:insert\s+into|update|delete\s+from)\s+\"?(\w+)", re.I | re.S
+)
 _COMPRESS = "set global zstd_min_string_length = 128"
 """Texts that are longer than that on average are compressed (DuckDB does so from 4,096 letters on):
 what was said stands in events, in messages and in what was sent to models.
@@ -66,6 +73,7 @@ class Database:
         """Whether a step has changed the file since the backup."""
         self.changes = 0
         """A number that rises with every transaction that is committed."""
+        self.remembered = Remembered(self)
         self._open()
         self.execute(
             "create table if not exists migrations"
@@ -76,6 +84,7 @@ class Database:
         """Run a statement that returns nothing."""
         with self._translate_errors():
             self._cursor().execute(sql, _storable(values))
+        self._note_change(_find_changed(sql))
         if not self.in_transaction:  # the log is written when it ends
             self._close_log()
             self.changes += 1
@@ -104,6 +113,7 @@ class Database:
                     cursor.unregister("incoming_rows")
                 raise
             cursor.unregister("incoming_rows")
+        self._note_change(table)
 
     def rows(self, sql: str, values: Values = ()) -> list[Row]:
         """All result rows as dicts."""
@@ -211,11 +221,18 @@ class Database:
         self._local.touched.add(series)
 
     def revision(self, series: str) -> int:
-        """A number that rises with every change to the series.
+        """A number that rises with every change to the series, or to the table of that name.
 
         What was read after asking for it is good until it rises.
         """
         return self._revisions[series]
+
+    def _note_change(self, table: str) -> None:
+        """Let the table's revision rise once its change is committed."""
+        if self.in_transaction:
+            self._local.touched.add(table)
+        else:
+            self._revisions[table] += 1
 
     def migrate(self, series: str, steps: Sequence[Migration]) -> None:
         """Run those of the numbered steps (the first is 1) that this file has not seen yet.
@@ -328,6 +345,45 @@ class Database:
             f"{self.path} could not be changed for this version of agentkit ({error}). It is as it "
             f"was before, and a copy of it lies in {backup}; go on with the version used so far."
         ) from error
+
+
+class Remembered:
+    """What was read of tables, until one of them changes: each page of each person needs the
+    same.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._kept: dict[tuple[str, ...], tuple[int, dict[Hashable, Any]]] = {}
+
+    def read(self, tables: Sequence[str], key: Hashable, read: Callable[[], T]) -> T:
+        """What `read` gives, or gave for this key since one of these tables was changed.
+
+        All who ask are given the same: it must not be changed.
+        """
+        if self._database.in_transaction:  # which may yet be taken back
+            return read()
+        of = tuple(tables)
+        revision = sum(map(self._database.revision, of))
+        kept = self._kept.get(of)
+        if kept is None or kept[0] != revision or len(kept[1]) >= _REMEMBERED:
+            kept = self._kept[of] = (revision, {})
+        known = kept[1]
+        if key not in known:
+            known[key] = read()
+        found: T = known[key]
+        return found
+
+    def rows(self, tables: Sequence[str], sql: str, values: Values = ()) -> list[Row]:
+        """All result rows of a statement that reads these tables and no others."""
+        read = partial(self._database.rows, sql, values)
+        return self.read(tables, (sql, repr(values)), read)
+
+
+def _find_changed(sql: str) -> str:
+    """The table that a statement changes; empty for one that changes none."""
+    found = _CHANGING.match(sql)
+    return found[1].lower() if found else ""
 
 
 def _roll_back(cursor: duckdb.DuckDBPyConnection) -> None:

@@ -50,8 +50,11 @@ def rate(
 
 def find_ratings(ledger: Ledger, owner: str, message_ids: Sequence[str]) -> dict[str, Rating]:
     """What the owner thinks of these messages, by their ids, but for those without a rating."""
+    if not message_ids:
+        return {}
     sql = f"{_ALL} and list_contains(?, message_id)"
-    rows = ledger.database.rows(sql, [owner, list(message_ids)])
+    values = [owner, list(message_ids)]
+    rows = ledger.database.remembered.rows(("feedback",), sql, values)
     return {row["message_id"]: _read(row) for row in rows}
 
 

@@ -5,7 +5,7 @@ others.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -87,15 +87,15 @@ class KeptTeams:
             sql = """select * from built_teams where owner = ? and deleted_at is null and id = ?
                 and version = ?"""
             values = [owner, team_id, version]
-        row = self.database.row(sql, values)
-        if row is None:
+        found = self._remember(sql, values)
+        if not found:
             raise NotFound(f"There is no team {team_id!r}; it may have been deleted.")
-        return _to_team(row)
+        return _to_team(found[0])
 
     def newest(self, owner: str) -> list[KeptTeam]:
         """The newest version of each team, by name."""
-        rows = self.database.rows(f"{_NEWEST} order by lower(name), id", [owner])
-        return [_to_team(row) for row in rows]
+        sql = f"{_NEWEST} order by lower(name), id"
+        return [_to_team(row) for row in self._remember(sql, [owner])]
 
     def versions(self, owner: str, team_id: str) -> list[KeptTeam]:
         """All versions of a team, newest first; raises NotFound."""
@@ -114,6 +114,9 @@ class KeptTeams:
     def restore(self, owner: str, team_id: str) -> None:
         """Bring a deleted team back."""
         self._mark(owner, team_id, None)
+
+    def _remember(self, sql: str, values: Sequence[object]) -> list[Row]:
+        return self.database.remembered.rows(("built_teams",), sql, values)
 
     def _mark(self, owner: str, team_id: str, deleted_at: datetime | None) -> None:
         with self.database.transaction():

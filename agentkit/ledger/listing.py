@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from agentkit.database import Database, Row
 from agentkit.errors import WrongArgument
@@ -12,9 +12,6 @@ from agentkit.ledger.finding import FOLDED_MESSAGE, FOLDED_TITLE, has_terms, rea
 
 Shelf = Literal["open", "archived", "deleted"]
 """Where a chat is listed."""
-T = TypeVar("T")
-CHATS = "chats"
-"""The series of changes to what is listed."""
 LONGEST_FOLDER = 60
 _WHICH: dict[Shelf, str] = {
     "open": "deleted_at is null and not coalesce(archived, false)",
@@ -24,27 +21,6 @@ _WHICH: dict[Shelf, str] = {
 _PLAIN = """c.id, c.owner, c.title, c.team, c.model, c.collection, c.head_id, c.created_at,
     c.updated_at, coalesce(c.folder, '') as folder, coalesce(c.pinned, false) as pinned,
     coalesce(c.archived, false) as archived, c.deleted_at"""
-
-
-class Listed:
-    """What was read of the list, until the list changes: each page of each person needs it."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._kept: tuple[int, dict[tuple[object, ...], Any]] = (-1, {})
-
-    def read(self, key: tuple[object, ...], read: Callable[[], T]) -> T:
-        """What `read` gives, or gave for this key since the last change."""
-        if self._database.in_transaction:  # others do not see that yet
-            return read()
-        revision = self._database.revision(CHATS)
-        if self._kept[0] != revision:
-            self._kept = (revision, {})
-        known = self._kept[1]
-        if key not in known:
-            known[key] = read()
-        found: T = known[key]
-        return found
 
 
 def find_chat(database: Database, owner: str, chat_id: str, *, deleted: bool) -> Row | None:
@@ -153,7 +129,6 @@ def _set(
                 f"update chats set {assignments} where owner = ? and list_contains(?, id)",
                 [*changes.values(), owner, known],
             )
-            database.touch(CHATS)
     return known
 
 

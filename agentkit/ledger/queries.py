@@ -175,7 +175,13 @@ def of_runs(ledger: Ledger, owner: str, run_ids: Sequence[str]) -> dict[str, Tot
 def _sum_by(column: str, ledger: Ledger, owner: str, ids: Sequence[str]) -> dict[str, Totals]:
     which = f"c.owner = ? and list_contains(?, c.{column})"
     sql = f"select c.{column} as key, {_SUMS} from llm_calls c where {which} group by all"
-    return {row.pop("key"): Totals(**row) for row in ledger.database.rows(sql, [owner, list(ids)])}
+    return {row.pop("key"): Totals(**row) for row in _read_sums(ledger, sql, owner, ids)}
+
+
+def _read_sums(ledger: Ledger, sql: str, owner: str, ids: Sequence[str]) -> list[Row]:
+    """Sums of the calls of messages or runs, looked up once until there is another call."""
+    found = ledger.database.remembered.rows(("llm_calls",), sql, [owner, list(ids)]) if ids else []
+    return [dict(row) for row in found]
 
 
 def of_agents(
@@ -188,7 +194,7 @@ def of_agents(
     sql = f"""select c.message_id as message, c.agent as agent, {_SUMS} from llm_calls c
         where {which} group by c.message_id, c.agent order by min(c.finished_at)"""
     found: dict[str, dict[str, Totals]] = {}
-    for row in ledger.database.rows(sql, [owner, list(message_ids)]):
+    for row in _read_sums(ledger, sql, owner, message_ids):
         message, agent = row.pop("message"), row.pop("agent")
         found.setdefault(message, {})[agent] = Totals(**row)
     return found
@@ -309,12 +315,9 @@ def run_state(ledger: Ledger, owner: str, run_id: str) -> RunState:
 
 def waiting_runs(ledger: Ledger, owner: str, chat_id: str = "") -> list[str]:
     """The ids of the runs, of one chat or of all, that wait for a person without a process."""
-    rows = ledger.database.rows(
-        """select id from runs where owner = ? and state = 'waiting'
-        and (? = '' or chat_id = ?) order by started_at""",
-        [owner, chat_id, chat_id],
-    )
-    return [row["id"] for row in rows]
+    sql = "select id, chat_id from runs where owner = ? and state = 'waiting' order by started_at"
+    waiting = ledger.database.remembered.rows(("runs",), sql, [owner])
+    return [row["id"] for row in waiting if chat_id in ("", row["chat_id"])]
 
 
 def find_resumed(ledger: Ledger, owner: str, run_id: str) -> str:

@@ -24,7 +24,6 @@ from agentkit.events import (
 )
 from agentkit.ledger import requests, run_documents
 from agentkit.ledger.finding import fold
-from agentkit.ledger.listing import CHATS
 from agentkit.ledger.requests import LastLists, Lists
 from agentkit.ledger.spending import Spending, SpentCall
 from agentkit.ledger.steps import keep_steps
@@ -52,6 +51,8 @@ class Written:
     lists: Lists = field(default_factory=Lists)
     begun: set[str] = field(default_factory=set)
     """Calls of whose replies there are pieces."""
+    asked: dict[str, Row] = field(default_factory=dict)
+    """Of runs that go on, what their calls were made for."""
 
 
 def insert(
@@ -71,7 +72,7 @@ def insert(
     with written.spending.storing(_find_calls(run, new)), database.transaction():
         _insert_events(database, run, new, lists)
         for one in new:
-            _insert_what_follows(database, run, one, written.begun)
+            _insert_what_follows(database, run, one, written)
             run_documents.keep_documents(database, run.id, one.event)
         keep_steps(database, run.id, new)
     if not database.in_transaction:  # else what is around it may still fail
@@ -97,7 +98,7 @@ def insert_call(database: Database, owner: str, recorded: Recorded, spending: Sp
         raise WrongArgument(f"A {type(recorded.event).__name__} is no model call that ended.")
     run = RunKey("", owner)
     with spending.storing(_find_calls(run, [recorded])), database.transaction():
-        _add_call(database, run, recorded.event, _time(recorded))
+        _add_call(database, run, recorded.event, _time(recorded), _find_asked(database, run))
 
 
 def _find_calls(run: RunKey, recorded: Sequence[Recorded]) -> list[SpentCall]:
@@ -149,9 +150,9 @@ def _time(recorded: Recorded) -> datetime:
 
 
 def _insert_what_follows(
-    database: Database, run: RunKey, recorded: Recorded, begun: set[str]
+    database: Database, run: RunKey, recorded: Recorded, written: Written
 ) -> None:
-    at = _time(recorded)
+    at, begun = _time(recorded), written.begun
     match recorded.event:
         case TokenDelta() as text:
             _add_text(database, run, recorded.seq, text, at)
@@ -163,12 +164,15 @@ def _insert_what_follows(
         case ModelReplied(replayed=True):
             pass  # its row is there, and becomes this run's with the rest
         case ModelReplied() as replied:
-            _add_call(database, run, replied, at)
+            if run.id not in written.asked:
+                written.asked[run.id] = _find_asked(database, run)
+            _add_call(database, run, replied, at, written.asked[run.id])
             if replied.call_id in begun:  # the reply has all of its text
                 _remove_text(database, run, replied.call_id)
                 begun.discard(replied.call_id)
         case RunFinished() | RunFailed() | RunStopped() as end:
             _close_run(database, run, end, at)
+            written.asked.pop(run.id, None)
         case _:
             pass
 
@@ -243,7 +247,6 @@ def _add_message(database: Database, run: RunKey, event: MessageSent, at: dateti
         "update chats set head_id = ?, updated_at = ? where id = ? and owner = ?",
         [event.id, at, run.chat_id, run.owner],
     )
-    database.touch(CHATS)
 
 
 def _dump_thinking(thinking: Thinking | None) -> str | None:
@@ -252,7 +255,9 @@ def _dump_thinking(thinking: Thinking | None) -> str | None:
     return None
 
 
-def _add_call(database: Database, run: RunKey, event: ModelReplied, at: datetime) -> None:
+def _add_call(
+    database: Database, run: RunKey, event: ModelReplied, at: datetime, asked: Row
+) -> None:
     usage = event.usage
     database.insert(
         "llm_calls",
@@ -282,7 +287,7 @@ def _add_call(database: Database, run: RunKey, event: ModelReplied, at: datetime
             "finished_at": at,
             "raw_usage": json.dumps(event.raw_usage, ensure_ascii=False),
             "retry_in_s": event.retry_in_s,
-            **_find_asked(database, run),
+            **asked,
         },
     )
 

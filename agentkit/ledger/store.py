@@ -15,7 +15,7 @@ from agentkit.errors import NotFound
 from agentkit.events import Recorded, Thinking, TokenDelta
 from agentkit.ledger import finding, listing, requests, rows, run_documents
 from agentkit.ledger.finding import FoundMessage
-from agentkit.ledger.listing import CHATS, Shelf
+from agentkit.ledger.listing import Shelf
 from agentkit.ledger.requests import Request
 from agentkit.ledger.rows import RunKey
 from agentkit.ledger.schema import MIGRATIONS
@@ -69,10 +69,9 @@ class Ledger:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._settings: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {}
+        self._remember = database.remembered.read
         self.spending = Spending(database)
         self._written = rows.Written(self.spending)
-        self._listed = listing.Listed(database)
         database.migrate("ledger", MIGRATIONS)
 
     def create_chat(self, owner: str, title: str, team: str, model: str, collection: str) -> Chat:
@@ -83,12 +82,12 @@ class Ledger:
             self.database.insert(
                 "chats", {name: getattr(chat, name) for name in Chat.__dataclass_fields__}
             )
-            self.database.touch(CHATS)
         return chat
 
     def chat(self, owner: str, chat_id: str, *, deleted: bool = False) -> Chat:
         """The chat; raises NotFound. With `deleted` also one that was deleted a while ago."""
-        row = listing.find_chat(self.database, owner, chat_id, deleted=deleted)
+        find = partial(listing.find_chat, self.database, owner, chat_id, deleted=deleted)
+        row = self._remember(_CHATS, ("chat", owner, chat_id, deleted), find)
         if row is None:
             raise NotFound(
                 f"There is no chat {chat_id!r}; it may have been deleted. Open another from the"
@@ -111,8 +110,9 @@ class Ledger:
         all of them, in any order, without regard to capitals and accents; quotes keep a phrase
         together.
         """
-        rows = listing.search_chats(self.database, owner, search, limit, offset, in_title=in_title)
-        return [Chat(**row) for row in rows]
+        asked = owner, search, limit, offset
+        find = partial(listing.search_chats, self.database, *asked, in_title=in_title)
+        return [Chat(**row) for row in self._remember(_SAID, ("found", *asked, in_title), find)]
 
     def count_chats(self, owner: str, search: str = "") -> int:
         """How many chats `chats` would list without a limit."""
@@ -129,19 +129,17 @@ class Ledger:
             rows = listing.read_shelf(self.database, owner, shelf, folder, limit)
             return [Chat(**row) for row in rows]
 
-        return list(self._listed.read((owner, shelf, folder, limit), read))
+        return list(self._remember(_CHATS, ("shelf", owner, shelf, folder, limit), read))
 
     def count_shelf(self, owner: str, shelf: Shelf = "open", folder: str = "") -> int:
         """How many chats `shelf` would give without a limit."""
-        return self._listed.read(
-            (owner, shelf, folder),
-            lambda: listing.count_shelf(self.database, owner, shelf, folder),
-        )
+        count = partial(listing.count_shelf, self.database, owner, shelf, folder)
+        return self._remember(_CHATS, ("count", owner, shelf, folder), count)
 
     def folders(self, owner: str) -> list[str]:
         """The folders that have chats which are not archived, by name."""
         read = partial(listing.list_folders, self.database, owner)
-        return list(self._listed.read((owner,), read))
+        return list(self._remember(_CHATS, ("folders", owner), read))
 
     def arrange_chats(
         self,
@@ -223,7 +221,6 @@ class Ledger:
                     f"update chats set {assignments} where owner = ? and id = ?",
                     [*changes.values(), owner, chat_id],
                 )
-                self.database.touch(CHATS)
         return self.chat(owner, chat_id)
 
     def settings(self, owner: str, chat_id: str) -> dict[str, Any]:
@@ -231,16 +228,13 @@ class Ledger:
 
         They are for whoever shows the chat, such as what its next question is narrowed to.
         """
-        revision, key = self.database.revision(_SETTINGS), (owner, chat_id)
-        kept, values = self._settings.get(key, (-1, {}))
-        if kept != revision:
-            rows = self.database.rows(
-                "select name, value from chat_settings where owner = ? and chat_id = ?",
-                [owner, chat_id],
-            )
-            values = {row["name"]: json.loads(row["value"]) for row in rows}
-            self._settings[key] = (revision, values)
-        return dict(values)
+        sql = "select name, value from chat_settings where owner = ? and chat_id = ?"
+
+        def read() -> dict[str, Any]:
+            rows = self.database.rows(sql, [owner, chat_id])
+            return {row["name"]: json.loads(row["value"]) for row in rows}
+
+        return dict(self._remember(_SETTINGS, (owner, chat_id), read))
 
     def set(self, owner: str, chat_id: str, name: str, value: object) -> None:
         """Set a value in a chat, None to remove it; raises NotFound."""
@@ -280,7 +274,6 @@ class Ledger:
                     "value": json.dumps(value, ensure_ascii=False),
                 },
             )
-        self.database.touch(_SETTINGS)
 
     def delete_chat(self, owner: str, chat_id: str) -> None:
         """Remove the chat with its messages and events; its model calls stay, since they were paid
@@ -309,8 +302,6 @@ class Ledger:
             self.database.execute(
                 "delete from chat_settings where owner = ? and chat_id = ?", [owner, chat_id]
             )
-            self.database.touch(_SETTINGS)
-            self.database.touch(CHATS)
             self.database.execute("delete from chats where owner = ? and id = ?", [owner, chat_id])
 
     def forget_requests(self, chat_id: str) -> None:
@@ -321,7 +312,8 @@ class Ledger:
         """The branch that ends at `head_id` (default: the chat's head), first message first; raises
         NotFound.
         """
-        return self.read_thread(owner, chat_id, head_id, {})
+        read = partial(self.read_thread, owner, chat_id, head_id, {})
+        return list(self._remember(_SAID, ("thread", owner, chat_id, head_id), read))
 
     def read_thread(
         self, owner: str, chat_id: str, head_id: str | None, known: Mapping[str, StoredMessage]
@@ -469,5 +461,6 @@ def _message(row: Row) -> StoredMessage:
     return StoredMessage(**{**row, "extra": json.loads(row["extra"]), "thinking": thinking})
 
 
-_SETTINGS = "chat settings"
+_CHATS, _SAID, _SETTINGS = ("chats",), ("chats", "messages"), ("chat_settings",)
+"""What is read of these tables is remembered until one of them changes."""
 _MESSAGES = "select * exclude (folded) from messages where chat_id = ?"

@@ -92,8 +92,7 @@ def read_stamp(ledger: Ledger, chat_id: str) -> tuple[int, datetime | None]:
     when the last one came.
     """
     sql = "select count(*) as messages, max(created_at) as latest from messages where chat_id = ?"
-    row = ledger.database.row(sql, [chat_id])
-    assert row is not None  # an aggregate without groups always gives one row
+    row = ledger.database.remembered.rows(("messages",), sql, [chat_id])[0]
     return row["messages"], row["latest"]
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from agentkit.database import Database, Row
 from agentkit.ledger import requests, run_documents
-from agentkit.ledger.listing import CHATS
 from agentkit.ledger.store import Chat, Ledger
 
 _AT_ONCE = 200  # rows of one statement
@@ -90,7 +89,6 @@ def store_whole(ledger: Ledger, whole: WholeChat) -> None:
         database.insert("chats", {name: getattr(chat, name) for name in Chat.__dataclass_fields__})
         for name, value in whole.settings.items():
             ledger.set(chat.owner, chat.id, name, value)
-        database.touch(CHATS)
         _insert(database, "messages", whole.messages, {"chat_id": chat.id})
         _insert(database, "runs", whole.runs, owned)
         run_documents.keep_stored(database, whole.events)

@@ -76,15 +76,18 @@ class Connection:
     def close(self) -> None:
         """End the program, or the talk with the server."""
         if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._ending.set)
+            with contextlib.suppress(RuntimeError):  # it is just ending by itself
+                self._loop.call_soon_threadsafe(self._ending.set)
             self._thread.join(CLOSE_S)
         self._kept.cleanup()
 
     def _ask(self, asked: Coroutine[Any, Any, T], told: str) -> T:
-        if not self._thread.is_alive():
+        try:
+            begun = asyncio.run_coroutine_threadsafe(asked, self._loop)
+        except RuntimeError:  # the loop is closed, as the thread ends
             asked.close()
-            raise self._explain("has ended")
-        return self._wait(asyncio.run_coroutine_threadsafe(asked, self._loop), self._call_s, told)
+            raise self._explain("has ended") from None
+        return self._wait(begun, self._call_s, told)
 
     def _wait(self, future: concurrent.futures.Future[T], seconds: float, told: str) -> T:
         """The result, looked for until the time is over, or the run is stopped."""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentkit.core.tools import Effects, make_tool
+from agentkit.core.tools import Effects, Origin, make_tool
 from agentkit.errors import NotFound, ToolServerError
 from agentkit.mcp.connecting import Connection, ToolFailed, start
 from agentkit.mcp.servers import AllowedTool, Marked, ServerList, ToolServer, ToolServers
@@ -58,6 +58,7 @@ class ServedTools:
             call,
             effects=_EFFECTS[tool.marked],
             allowed_as=f"{server.name}/{tool.name} ({tool.listed.digest[:12]})",
+            origin=Origin(tool.name, server.name),
         )
 
     def _call(self, server: ToolServer, tool: AllowedTool, given: dict[str, Any]) -> str:

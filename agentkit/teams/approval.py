@@ -13,8 +13,9 @@ from typing import Any, Protocol
 
 from agentkit import runs
 from agentkit.core import replay
-from agentkit.core.tools import allowed_as, effects_of, parse_arguments
+from agentkit.core.tools import Origin, allowed_as, effects_of, origin_of, parse_arguments
 from agentkit.errors import WrongArgument
+from agentkit.events import WantedCall
 from agentkit.options import OptionKey, chosen
 
 OF_CODE: tuple[OptionKey, ...] = ("approve", "approve_all", "edit", "reject")
@@ -60,19 +61,26 @@ class Decision:
 class Approval:
     """Asks on behalf of one agent, and remembers what needs no question any more."""
 
-    def __init__(self, agent: str, allowed: Allowed) -> None:
+    def __init__(self, agent: str, allowed: Allowed, wanted_by: str = "") -> None:
+        """`wanted_by`: the agent that wants the calls, where it is one only."""
         self.agent = agent
+        self._wanted_by = wanted_by
         self._allowed = allowed
         self._asking = threading.Lock()
         self._kinds: set[str] = set()
 
     def of_call(
-        self, tool: Callable[..., object] | None, name: str, arguments: str, permit: str = ""
+        self,
+        tool: Callable[..., object] | None,
+        name: str,
+        arguments: str,
+        permit: str = "",
+        origin: Origin | None = None,
     ) -> Decision:
         """What becomes of a call of the tool, arguments as JSON or a text; raises Stopped.
 
-        `permit`: under which name a permission for always counts; else the tool says it, or its
-        name is it.
+        `permit`: under which name a permission for always counts, and `origin`: what people are
+        told of it; else the tool says both, or its name is it.
         """
         if tool is not None and effects_of(tool) == "none":
             return Decision(True, arguments)
@@ -89,9 +97,16 @@ class Approval:
             OF_TOOLS,
             permit or allowed_as(tool, name),
             was_done=was_done,
+            wants=self._tell_wanted(origin or origin_of(tool, name)),
         )
 
-    def may_repeat(self, tool: Callable[..., object] | None, name: str, arguments: str) -> bool:
+    def may_repeat(
+        self,
+        tool: Callable[..., object] | None,
+        name: str,
+        arguments: str,
+        origin: Origin | None = None,
+    ) -> bool:
         """Whether a call may be made, though it had begun when the run broke off with which this
         one goes on, and nobody knows whether it was done. Raises Stopped.
         """
@@ -106,16 +121,34 @@ class Approval:
             return True
         language = "json" if _is_object(arguments) else "text"
         answer = runs.ask_human(
-            self.agent, prompt, options=OF_REPEATS, draft=arguments, language=language
+            self.agent,
+            prompt,
+            options=OF_REPEATS,
+            draft=arguments,
+            language=language,
+            wants=self._tell_wanted(origin or origin_of(tool, name), again=True),
         )
         choice, _ = chosen(answer)
         return choice == "approve"
 
-    def of_code(self, prompt: str, code: str, language: str, tool: str = "") -> Decision:
-        """What becomes of the code, which may be what a tool is given; raises Stopped."""
+    def of_code(
+        self, prompt: str, code: str, language: str, tool: str = "", name: str = ""
+    ) -> Decision:
+        """What becomes of the code, which may be what the tool of that name is given; raises
+        Stopped.
+        """
         recording = replay.current()
         was_done = recording is not None and recording.has_code(self.agent, language, code)
-        return self._decide("code", prompt, code, language, OF_CODE, tool, was_done=was_done)
+        wants = self._tell_wanted(Origin(name)) if name else None
+        return self._decide(
+            "code", prompt, code, language, OF_CODE, tool, was_done=was_done, wants=wants
+        )
+
+    def _tell_wanted(self, origin: Origin, *, again: bool = False) -> WantedCall | None:
+        """Who wants to call what; None where it is not known who."""
+        if not self._wanted_by:
+            return None
+        return WantedCall(self._wanted_by, origin.tool, origin.server, again)
 
     def _was_asked(self, prompt: str, draft: str) -> bool:
         """Whether the finished run that this one begins from asked the same."""
@@ -146,13 +179,20 @@ class Approval:
         tool: str = "",
         *,
         was_done: bool = False,
+        wants: WantedCall | None = None,
     ) -> Decision:
         with self._asking:  # what is answered for one of several at once may answer for the others
             asked_before = self._was_asked(prompt, draft)
             if not asked_before and self._may_pass(kind, tool, was_done=was_done):
                 return Decision(True, draft)
             answer = runs.ask_human(
-                self.agent, prompt, options=options, draft=draft, language=language, tool=tool
+                self.agent,
+                prompt,
+                options=options,
+                draft=draft,
+                language=language,
+                tool=tool,
+                wants=wants,
             )
             if not asked_before:
                 self._remember(answer, kind, tool)
@@ -217,12 +257,19 @@ class Unasked(Approval):
     """For scripts, whose person has read what they run: everything is agreed to."""
 
     def of_call(
-        self, tool: Callable[..., object] | None, name: str, arguments: str, permit: str = ""
+        self,
+        tool: Callable[..., object] | None,
+        name: str,
+        arguments: str,
+        permit: str = "",
+        origin: Origin | None = None,
     ) -> Decision:
         """The call as it is."""
         return Decision(True, arguments)
 
-    def of_code(self, prompt: str, code: str, language: str, tool: str = "") -> Decision:
+    def of_code(
+        self, prompt: str, code: str, language: str, tool: str = "", name: str = ""
+    ) -> Decision:
         """The code as it is."""
         return Decision(True, code)
 

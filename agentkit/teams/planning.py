@@ -27,7 +27,7 @@ from agentkit.agents.rewoo.inputs import Arguments
 from agentkit.agents.rewoo.mistakes import Mistake
 from agentkit.agents.rewoo.plan import fill
 from agentkit.core import bus
-from agentkit.core.tools import effects, to_text
+from agentkit.core.tools import Origin, effects, to_text
 from agentkit.errors import AgentkitError, ResponseParsingError, Stopped
 from agentkit.events import Noted, PlanMade, ReplyEnd, Thinking
 from agentkit.llm.calls.client import call
@@ -78,6 +78,8 @@ class Setup:
     """When the person is asked about a tool, by its name: never, first, or always."""
     permits: Mapping[str, str] = field(default_factory=dict)
     """Under which name a permission for a tool counts, by its name, where it is another one."""
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    """What people are told of a tool, by its name."""
     models: Mapping[str, tuple[Model, dict[str, Any]]] = field(default_factory=dict)
     """Models with their parameters by the name of who speaks; others speak with the task's."""
 
@@ -292,7 +294,7 @@ def _solve(task: Task, found: Findings, executor: ActionExecutor, setup: Setup) 
 
 def _ask_before(task: Task, setup: Setup) -> Approve:
     """Ask the person about a step's call before it is made, as often as the tool's policy says."""
-    approval = Approval(setup.planner, task.allowed)
+    approval = Approval(setup.planner, task.allowed, setup.planner)
     agreed = {name for name, policy in setup.policies.items() if policy == "never"}
 
     def is_agreed(tool: str, remembered: str) -> bool:
@@ -306,16 +308,16 @@ def _ask_before(task: Task, setup: Setup) -> Approve:
         made = arguments
         if not is_agreed(tool, remembered):
             shown = arguments if isinstance(arguments, str) else to_text(arguments)
-            decision = approval.of_call(None, tool, shown, permit)
+            decision = approval.of_call(None, tool, shown, permit, setup.origins.get(tool))
             if not decision.approved:
                 return Refusal(describe_rejection("this call", decision))
             if decision.changed:
                 made = fill(decision.draft, {})
             if setup.policies.get(tool) == "first":
                 task.agreed.add(remembered)
-        if approval.may_repeat(None, tool, to_text(made)):
-            return made
-        return Refusal(NOT_REPEATED)
+        if not approval.may_repeat(None, tool, to_text(made), setup.origins.get(tool)):
+            return Refusal(NOT_REPEATED)
+        return made
 
     return approve
 

@@ -75,7 +75,6 @@ from agentkit.workspace.measuring import Measuring
 from agentkit.workspace.otlp import SpanSender
 from agentkit.workspace.sessions import Sessions
 from agentkit.workspace.sharing.sharing import Sharing
-from agentkit.workspace.team_runs import TeamRuns
 
 DEFAULT_COLLECTION = "Documents"
 TITLE = 60
@@ -83,7 +82,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Workspace(DocumentRuns, TeamRuns, Counting, Measuring):
+class Workspace(DocumentRuns, Counting, Measuring):
     """Open one per process and share it; close it at the end."""
 
     def __init__(self, settings: Settings, embedder: Embedder | None = None) -> None:

@@ -76,7 +76,7 @@ class ScriptableWorkspace(Workspace):
 
     def model(self, model_id: str = "") -> Model:
         known = {model.id: model for model in self.added}
-        return known.get(model_id) or super().model(model_id)
+        return known.get(model_id or next(iter(known), "")) or super().model(model_id)
 
     def wait_on(self, owner: str, chat_id: str = "") -> list[Run[Answer]]:
         self.looked_at()

@@ -122,6 +122,7 @@ def test_every_field_can_be_set(workspace: ScriptableWorkspace, kind: str) -> No
         for place in list_places(part, row, path)
         if place[1].shape.kind not in ("fixed", "flow", "parts", "part")
         and not (part is TeamDocument and place[0][0] == "agents")
+        and place[0] != ("flow", "stages", 0, "counted")  # of a vote alone
     ]
     for path, _ in places:
         for end in range(len(path) + 1):
@@ -152,6 +153,15 @@ def test_every_field_can_be_set(workspace: ScriptableWorkspace, kind: str) -> No
             at = at[part]
         if known.shape.kind == "long text":
             assert at == "Other words", path
+
+
+def test_a_vote_has_other_fields_than_a_talk(workspace: ScriptableWorkspace) -> None:
+    app, team_id = open_form(drafts.discussion())
+    for place in (0, 1):
+        app.session_state[f"team-{team_id}-row-flow-stages-{place}"] = True
+    run(app)
+    labels = [one.label for one in (*app.text_input, *app.number_input)]
+    assert [labels.count(name) for name in ("Ends when", "Rounds", "Counted")] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("kind", TEMPLATES)
@@ -348,3 +358,15 @@ def test_a_hostile_name_is_drawn_as_it_is(workspace: ScriptableWorkspace) -> Non
     app, _ = open_form(document)
     [chart] = app.get("graphviz_chart")
     assert r"\"]; a -> b [label=\"" in chart.proto.spec
+
+
+def test_a_setting_that_nobody_reads_is_told_and_keeps_nobody_from_saving(
+    workspace: ScriptableWorkspace,
+) -> None:
+    draft = drafts.discussion()
+    draft["agents"][0] |= {"human_input_mode": "ALWAYS"}
+    app, team_id = open_form(draft)
+    app.session_state[f"team-{team_id}-more-agents-0"] = True
+    unfold(app, team_id, 0)
+    assert "Nobody reads this, as they work together now." in texts(app)
+    assert not app.button(key="save-team").disabled

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pandas
@@ -16,15 +17,18 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
+from agentkit.cli.figures import sum_up
 from agentkit.events import RunFailed, Usage
 from agentkit.ledger.export import table_file
 from agentkit.ledger.queries import CallFilter
+from agentkit.ledger.store import utc_now
 from agentkit.ledger.usage import sums
 from agentkit.ui.shared import downloads
 from agentkit.ui.text import figures
 from agentkit.ui.usage.report import Asked, write_report
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page
+from tests.bench import month
 from tests.ledger.conftest import call, record
 
 
@@ -76,6 +80,11 @@ def test_files_report_and_sql_have_the_same_totals(used: ScriptableWorkspace, fo
     assert page.calls == len(calls) == total(groups, "calls") == asked["calls"] == 9
     assert page.cost == total(calls, "cost") == total(groups, "cost") == asked["cost"]
     assert page.prompt_tokens == total(groups, "prompt_tokens") == asked["tokens"]
+    command = sum_up(used.figures, CallFilter(OWNER), "model", "UTC").totals
+    assert (command.calls, command.cost, command.failed) == (page.calls, page.cost, page.failed)
+    shown = {one.label: one.value for one in app.metric}
+    assert shown["Calls"] == figures.count(command.calls)
+    assert shown["Known cost"] == figures.dollars(command.cost or 0)
     report = fetch(app, "usage-report").decode()
     told = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", report))
     assert told["Calls"] == figures.count(page.calls)
@@ -102,11 +111,27 @@ def test_a_report_of_one_call_and_of_none(workspace: ScriptableWorkspace) -> Non
     assert "<dd>$0.50" in write_report(workspace.ledger, asked)
 
 
-@pytest.mark.parametrize(("tab", "name"), [("Bill", "bill"), ("Speed", "speed")])
-def test_each_table_can_be_taken_away(used: ScriptableWorkspace, tab: str, name: str) -> None:
-    app = open_page("usage", tab=tab)
-    tables = [read(fetch(app, f"{name}-{form}"), form) for form in ("arrow", "parquet")]
-    assert len(tables[0]) == len(tables[1]) > 1
+TABLES = {
+    "Overview": "groups",
+    "Bill": "bill",
+    "Speed": "speed",
+    "Errors": "failures",
+    "Tools": "tools",
+    "Look-ups": "lookups",
+    "Compression": "compression",
+    "People": "people",
+}
+
+
+def test_the_table_of_each_tab_can_be_taken_away(workspace: ScriptableWorkspace) -> None:
+    """Whole and the same in each form, over a month that has all of it."""
+    month.fill(workspace.database, 600, utc_now() - timedelta(days=29))
+    workspace.settings = replace(workspace.settings, usage_of_all=True)
+    for tab, name in TABLES.items():
+        app = open_page("usage", tab=tab)
+        found = [read(fetch(app, f"{name}-{form}"), form) for form in ("csv", "parquet", "arrow")]
+        assert len({(len(table), tuple(table.column_names)) for table in found}) == 1, tab
+        assert len(found[0]) >= 1, tab
 
 
 def test_no_formula_reaches_a_spreadsheet() -> None:

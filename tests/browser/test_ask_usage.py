@@ -141,7 +141,12 @@ def answer(page: Page, sql: str) -> None:
 
 
 def choose(page: Page, name: str, option: str) -> None:
-    """Choose from a list by its name."""
-    page.get_by_role("combobox", name=name).click()
+    """Choose from a list by its name; a list closes when the page is scrolled below it, which a
+    click on what is out of sight does.
+    """
+    box = page.get_by_role("combobox", name=name)
+    box.scroll_into_view_if_needed()
+    page.evaluate("() => new Promise(drawn => requestAnimationFrame(() => setTimeout(drawn)))")
+    box.click()
     page.get_by_role("option", name=option, exact=True).click()
     driver.settled(page)

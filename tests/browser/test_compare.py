@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from agentkit.llm.connections.config import Connection, save_connection
 from agentkit.messages import text_of
@@ -19,6 +19,8 @@ from tests.browser.serving import App, serving
 from tests.servers.openai_server import Answer, OpenAIServer
 
 WIDER = "() => document.getElementById('stMain').scrollWidth > innerWidth"
+LATE = re.compile(r"/(BidiComponent|PageLink|Html)\.[^/]+\.js")
+"""What the browser loads when a page first needs it."""
 QUESTION = "When does the last ferry leave?"
 
 
@@ -101,13 +103,36 @@ def _run_again(page: Page) -> None:
     panel.get_by_role("button", name="Run again from here").click()
     expect(box.get_by_label("What it is told")).to_be_visible()
     driver.go(page, "Chat")  # the click that closes the form leads there all the same
-    page.goto(address)
-    panel.get_by_role("button", name="Run again from here").click()
+    _open_unmoved(page, address, panel.get_by_role("button", name="Run again from here"))
     box.get_by_label("Model from here on").click()
     page.get_by_role("option", name="second-model").click()
     told = box.get_by_label("What it is told")
     told.fill(f"{told.input_value()}\nbe strict")
     box.get_by_role("button", name="Run again").click()
+
+
+def _open_unmoved(page: Page, address: str, button: Locator) -> None:
+    """Click on what stands there while parts of the page are still loaded: it is where it stays."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(LATE, hold)
+    page.goto(address)
+    before = button.bounding_box()
+    assert before is not None
+    assert held != []
+    for each in held:
+        each.continue_()
+    page.unroute(LATE, hold)
+    expect(page.get_by_role("tree")).to_be_visible()
+    expect(page.get_by_role("link", name="Open the chat")).to_be_visible()
+    driver.settled(page)
+    after = button.bounding_box()
+    assert after is not None
+    assert after["y"] == pytest.approx(before["y"], abs=1)
+    button.click()
 
 
 def _compare(page: Page) -> None:

@@ -55,7 +55,9 @@ def test_settings_are_compared_and_chats_take_them_over(samples: App, page: Page
     expect(turn.get_by_text(re.compile(r"Looked up .*: 2 passages"))).to_be_visible()
 
 
-def test_a_question_set_of_the_samples_is_measured(samples: App, page: Page) -> None:
+def test_a_question_set_is_measured_and_again_when_another_cut_answers(
+    samples: App, page: Page
+) -> None:
     page.goto(f"{samples.url}/retrieval_lab?view=Measure")
     page.get_by_role("button", name="Make a set of the sample questions").click()
     page.get_by_role("button", name=re.compile(r"^Measure with \d+ questions$")).click()
@@ -63,9 +65,6 @@ def test_a_question_set_of_the_samples_is_measured(samples: App, page: Page) -> 
     assert float(driver.metric(page, "Recall@10")) > 0.9
     page.reload()
     expect(page.get_by_role("heading", name="Results")).to_be_visible()
-
-
-def test_another_cut_is_built_and_promoted(samples: App, page: Page) -> None:
     page.goto(f"{samples.url}/retrieval_lab?view=Index")
     tokens = page.get_by_role("spinbutton", name="Tokens in a chunk, at most")
     tokens.fill("100")
@@ -78,6 +77,14 @@ def test_another_cut_is_built_and_promoted(samples: App, page: Page) -> None:
     page.get_by_role("dialog").get_by_role("button", name="Use it").click()
     expect(page.get_by_test_id("stAlert").filter(has_text="this answers now")).to_be_visible()
     expect(page.locator(".st-key-index-now")).to_contain_text("≤ 100")
+    driver.go(page, "Documents")
+    due = page.locator(".st-key-measure-due")
+    expect(due).to_contain_text("Sample questions on Samples: another index version answers")
+    due.get_by_role("button", name="Measure again").click()
+    expect(due).to_have_count(0)
+    page.goto(f"{samples.url}/retrieval_lab?view=Measure")
+    expect(page.get_by_role("combobox", name="Baseline")).to_be_visible()
+    expect(due).to_have_count(0)
 
 
 def test_a_collection_is_exported_and_imported_under_another_name(

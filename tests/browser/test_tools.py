@@ -102,8 +102,8 @@ def test_a_function_and_a_server_are_used_once_they_are_approved(
     driver.settled(page)
     save_and_use(page)
     turn = driver.ask(page, "How much tea is there?")
-    approve(page, turn, "May shop__stock run with these arguments?")
-    approve(page, turn, "May shout run with these arguments?")
+    approve(page, turn, "Reader asks: May I use stock of the MCP server shop")
+    approve(page, turn, "Reader asks: May I use shout with these arguments?")
     driver.answered(page, turn)
     expect(turn).to_contain_text("They say: 7 tea in Vienna and TEA!")
     assert (tmp_path / "calls").read_text() == "tea Vienna\n"

@@ -11,17 +11,22 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
+from pyarrow import parquet
 
 from agentkit.database import Database
 from agentkit.events import Event, ModelCalled, ModelReplied, Recorded, RunFinished, RunStarted
 from agentkit.ledger import Ledger, LedgerWriter, RunKey
+from agentkit.ui.text import figures
 from tests.bench import month
 from tests.browser import driver
 from tests.browser.axe import violations
 from tests.browser.serving import App, serving
 
 CALLS, DAYS = 6_000, 60
+TOTALS = "select count(*) as calls, sum(cost) as cost, sum(prompt_tokens) as tokens from calls"
 SLOW_QUESTION = "Compare every clause of the two contracts"
+COUNT = "addEventListener('pointerdown', () => sessionStorage.clicks = clicks() + 1, true);"
+CLICKS = "const clicks = () => Number(sessionStorage.clicks ?? 0);"
 WIDER = "() => document.getElementById('stMain').scrollWidth > innerWidth"
 
 
@@ -80,8 +85,14 @@ def page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(
         viewport={"width": 1400, "height": 1100}, timezone_id="UTC", reduced_motion="reduce"
     )
+    context.add_init_script(f"{CLICKS} {COUNT}")
     yield context.new_page()
     context.close()
+
+
+def count_clicks(page: Page) -> int:
+    """How often the mouse was pressed since the tab was opened."""
+    return int(page.evaluate("() => sessionStorage.clicks ?? 0"))
 
 
 def open_usage(page: Page, app: App, query: str = "") -> None:
@@ -125,6 +136,7 @@ def test_two_clicks_tell_where_the_money_of_the_13th_went(app: App, page: Page) 
     leaders.get_by_role("button", name=re.compile(month.AUDIT)).click()
     expect(chosen).to_contain_text(month.AUDIT)
     expect(page).to_have_url(re.compile(r"chat=chat--1.*|.*from=\d{4}-\d\d-13"))
+    assert count_clicks(page) == 2
     expect(figure(page, "cost")).not_to_have_text(whole)
     driver.settled(page)
     assert violations(page, "usage") == []
@@ -155,6 +167,7 @@ def test_two_clicks_tell_what_failed_and_since_when(filled: tuple[App, str], pag
     expect(rate_limits).to_contain_text("RateLimitError")
     expect(rate_limits).to_contain_text("api.fast.example")
     expect(rate_limits).to_contain_text(since)
+    assert count_clicks(page) <= 2
 
 
 def test_three_clicks_lead_to_the_request_of_the_slowest_call(app: App, page: Page) -> None:
@@ -169,8 +182,41 @@ def test_three_clicks_lead_to_the_request_of_the_slowest_call(app: App, page: Pa
     page.mouse.click(box["x"] + 14, box["y"] + 52)
     expect(page.get_by_role("heading", level=1)).to_have_text("Contracts compared")
     expect(page.locator(".st-key-step")).to_contain_text(SLOW_QUESTION)
+    assert count_clicks(page) <= 3
     page.go_back()
     expect(page.get_by_role("heading", name="Slowest calls")).to_be_visible()
+
+
+def test_the_report_a_file_and_sql_tell_what_the_page_tells(
+    app: App, page: Page, tmp_path: Path
+) -> None:
+    open_usage(page, app, f"?days=All&owner={month.PEOPLE[0]}")
+    told = {name: figure(page, name).inner_text() for name in ("cost", "Calls", "Tokens in")}
+    report = download(page, "Report", tmp_path).read_text(encoding="utf-8")
+    written = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", report))
+    page.get_by_role("tab", name="Calls").click()
+    table = parquet.read_table(download(page, "Export the calls as Parquet", tmp_path))
+    costs = [cost for cost in table.column("cost").to_pylist() if cost is not None]
+    page.get_by_role("link", name="Ask your usage").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Ask your usage")
+    driver.settled(page)
+    page.get_by_role("textbox", name="SELECT").fill(TOTALS)
+    page.get_by_role("button", name="Answer", exact=True).click()
+    row = parquet.read_table(download(page, "All rows as Parquet", tmp_path)).to_pylist()[0]
+    assert (row["calls"], row["cost"]) == (len(table), pytest.approx(sum(costs)))
+    assert told["Calls"] == written["Calls"] == figures.count(row["calls"])
+    assert told["cost"] == written["Known cost"] == figures.dollars(row["cost"])
+    assert written["Tokens in"] == figures.count(row["tokens"])
+    assert told["Tokens in"].removeprefix("~") == figures.short(row["tokens"])
+
+
+def download(page: Page, link: str, folder: Path) -> Path:
+    """What a link gives, as a file."""
+    with page.expect_download() as begun:
+        page.get_by_role("link", name=link).click()
+    path = folder / begun.value.suggested_filename
+    begun.value.save_as(path)
+    return path
 
 
 @pytest.mark.parametrize("tab", ["Overview", "Look-ups"])

@@ -11,7 +11,7 @@ import pytest
 from agentkit import runs
 from agentkit.cli.asking import ask_person
 from agentkit.cli.words import OPTIONS
-from agentkit.events import HumanInputRequested
+from agentkit.events import HumanInputRequested, WantedCall
 from tests.cli.conftest import Cli
 from tests.servers.openai_server import Answer, OpenAIServer
 
@@ -208,6 +208,19 @@ def test_the_terminal_counts_the_lines_of_harmless_code(
     shown = capsys.readouterr().err
     assert "    print(1)\n  1 line\n" in shown
     assert "invisible" not in shown
+
+
+def test_whoever_wants_a_tool_and_its_server_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _typing(monkeypatch, "1\n")
+    wants = WantedCall("Reader", "stock", "shop", again=True)
+    asked = HumanInputRequested("1", "Library", "May `shop__stock` run?", ["approve"], wants=wants)
+    assert ask_person(asked) == "approve"
+    shown = capsys.readouterr().err
+    assert "Reader asks: May I use stock of the MCP server shop?" in shown
+    assert "it is not known whether it was done" in shown
+    assert "shop__stock" not in shown
 
 
 def test_what_is_silent_among_the_agents_is_not_told(

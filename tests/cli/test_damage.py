@@ -101,7 +101,7 @@ def test_a_backup_is_named_as_the_way_out(cli: Cli, filled: Path) -> None:
         ("texts", "sections"),
     ):
         database.execute(f"alter table {table} drop {column}")
-    for table in ("questions", "question_sets", "measurements", "marks"):
+    for table in ("questions", "question_sets", "measurements", "marks", "accepted"):
         database.execute(f"drop table {table}")
     database.close()
     shutil.copy(filled, filled.with_name("before"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from agentkit.settings import load_settings
 from tests import public
 from tests.cli.conftest import Cli
 from tests.cli.program import open_with_fake
+from tests.servers import mcp_server
 from tests.servers.openai_server import Answer, OpenAIServer
 
 
@@ -79,7 +81,30 @@ def written(cli: Cli, papers: Path, judged: Path) -> Iterator[tuple[str, list[An
     whole = papers.parent / "river.chat.json"
     yield "export", cli("export", chat, "--format", "json", "--out", whole, "--json").lines
     yield "import", cli("import", whole, "--json").lines
+    yield from written_of_servers(cli, papers)
     yield "trace", list(map(without_events, cli("trace", "--json").lines))
+
+
+def written_of_servers(cli: Cli, folder: Path) -> Iterator[tuple[str, list[Any]]]:
+    """The commands for servers of tools."""
+    program = (sys.executable, mcp_server.__file__, folder)
+    yield "mcp add", cli("mcp", "add", "shop", "--json", "--", *program).lines
+    for name, arguments in (
+        ("mcp allow", ["shop", "stock", "--yes"]),
+        ("mcp list", []),
+        ("mcp show", ["shop"]),
+        ("mcp test", ["shop"]),
+        ("mcp remove", ["shop"]),
+    ):
+        yield name, list(map(without_schemas, cli(*name.split(), *arguments, "--json").lines))
+
+
+def without_schemas(told: dict[str, Any]) -> dict[str, Any]:
+    """What a server is told of, but for the schemas of its tools, which are the server's."""
+    tools = [
+        {**one, "parameters": None} if "parameters" in one else one for one in told.get("tools", ())
+    ]
+    return {**told, "tools": tools} if tools else told
 
 
 def without_events(trace: dict[str, Any]) -> dict[str, Any]:

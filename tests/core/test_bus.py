@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextvars
 import threading
 
+import pytest
+
 from agentkit.core import bus
 from agentkit.events import Event, RunFinished, RunStarted
 
@@ -22,6 +24,18 @@ def test_inner_and_outer_listeners_hear_in_the_order_in_which_they_began() -> No
         bus.emit(second)
     bus.emit(first)
     assert heard == [("outer", first), ("inner", first), ("outer", second)]
+
+
+def test_a_listener_that_raises_keeps_no_other_from_hearing() -> None:
+    heard: list[Event] = []
+
+    def fail(event: Event) -> None:
+        raise RuntimeError(f"{len(heard)} heard before")
+
+    listening = bus.listening(fail, heard.append, fail, heard.append)
+    with listening, pytest.raises(RuntimeError, match="0 heard before"):
+        bus.emit(RunStarted("chat"))
+    assert heard == [RunStarted("chat"), RunStarted("chat")]
 
 
 def test_a_thread_hears_only_with_a_copied_context() -> None:

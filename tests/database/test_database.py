@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -236,24 +238,79 @@ def test_a_closed_database_is_free_for_others_and_of_no_use_here(database: Datab
 
 
 def test_the_revision_of_a_series_rises_when_a_change_is_committed(database: Database) -> None:
-    before = database.revision("things")
+    before = database.revision("a series")
     with database.transaction():
         database.insert("things", {"name": "a", "size": 1})
-        database.touch("things")
-        assert database.revision("things") == before
-    assert (database.revision("things"), database.revision("others")) == (before + 1, 0)
+        database.touch("a series")
+        assert database.revision("a series") == before
+    assert (database.revision("a series"), database.revision("others")) == (before + 1, 0)
     with (  # noqa: PT012
         pytest.raises(duckdb.CatalogException),
         database.transaction(),
     ):  # it is the second that fails
-        database.touch("things")
+        database.touch("a series")
         database.execute("select * from nothing")
-    assert database.revision("things") == before + 1
+    assert database.revision("a series") == before + 1
     with database.transaction():
         database.insert("things", {"name": "b", "size": 1})
-    assert database.revision("things") == before + 1
+    assert database.revision("a series") == before + 1
     with pytest.raises(AssertionError):
-        database.touch("things")
+        database.touch("a series")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda database: database.insert("things", {"name": "b", "size": 2}),
+        lambda database: database.execute("\n  UPDATE things set size = 2"),
+        lambda database: database.execute("delete from things where name = 'a'"),
+        lambda database: database.execute(
+            "with more(name) as (values (?))\ninsert into things select name, 1 from more", ["b"]
+        ),
+        lambda database: database.insert_arrow(
+            "things", pa.table({"size": [1, 2], "name": ["c", "d"]})
+        ),
+    ],
+)
+def test_what_was_read_is_remembered_until_its_table_changes(
+    database: Database, change: Callable[[Database], None]
+) -> None:
+    database.insert("things", {"name": "a", "size": 1})
+    database.execute("create table others (name varchar)")
+    read: list[str] = []
+
+    def look() -> list[dict[str, Any]]:
+        read.append("looked")
+        return database.rows("select name, size from things order by name")
+
+    def remember() -> list[dict[str, Any]]:
+        return database.remembered.read(("things", "others"), "all of them", look)
+
+    before = remember()
+    assert remember() is before
+    database.execute("with few as (from things) select count(*) from few")
+    assert (remember() is before, len(read)) == (True, 1)
+    with database.transaction():  # what others do not see yet is not remembered for them
+        change(database)
+        assert remember() != before
+        with ThreadPoolExecutor() as others:
+            assert others.submit(remember).result() is before
+    after = remember()
+    assert (after != before, remember() is after) == (True, True)
+    database.insert("others", {"name": "another"})
+    assert (remember() is after, remember() == after) == (False, True)
+
+
+def test_what_is_taken_back_is_not_remembered(database: Database) -> None:
+    def names_of() -> list[str]:
+        return database.remembered.read(("things",), "names", lambda: names(database))
+
+    assert names_of() == []
+    with pytest.raises(RuntimeError), database.transaction():  # noqa: PT012
+        database.insert("things", {"name": "lost"})
+        assert names_of() == ["lost"]
+        raise RuntimeError("taken back")
+    assert names_of() == []
 
 
 def test_a_failed_insert_in_a_transaction_tells_the_reason(database: Database) -> None:
@@ -275,11 +332,12 @@ def test_a_full_disk_is_told_and_with_space_again_all_goes_on(
         if block:
             with database.transaction():
                 database.insert("things", {"name": "lost"})
-                database.touch("things")
+                database.touch("a series")
         else:
             database.insert("things", {"name": "lost"})
     assert not database.in_transaction
-    assert database.revision("things") == 0
+    assert database.revision("a series") == 0
+    assert database.revision("things") == 1
     assert names(database) == ["kept"]
     with database.transaction():
         database.insert("things", {"name": "later"})

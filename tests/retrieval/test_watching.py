@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from agentkit.errors import NotFound
 from agentkit.retrieval.evaluation.measuring import measure
 from agentkit.retrieval.evaluation.watching import (
     compare_course,
@@ -85,7 +86,7 @@ def test_a_fall_beyond_chance_is_warned_of_until_accepted(shelf: Shelf, asked: Q
     assert found is not None
     assert found.verdict == "worse"
     assert is_warned(course, found.verdict)
-    shelf.library.questions.accept(OWNER, course.now_id)
+    shelf.library.questions.accept(OWNER, asked.id, course.now_id)
     assert not is_warned(find(shelf), found.verdict)
     measure_now(shelf, asked)
     assert not is_warned(find(shelf), found.verdict), "it is the same search"
@@ -96,3 +97,17 @@ def test_a_set_says_whether_it_is_measured_by_itself(shelf: Shelf, asked: Questi
     assert not asked.repeats
     assert shelf.library.questions.set_repeats(OWNER, asked.id, repeats=True).repeats
     assert replace(asked, repeats=True) == shelf.library.questions.one(OWNER, asked.id)
+    assert shelf.library.questions.set_asks_teams(OWNER, asked.id, asks_teams=True).asks_teams
+
+
+def test_each_collection_of_a_set_is_accepted_for_itself(shelf: Shelf, asked: QuestionSet) -> None:
+    """And what was accepted goes with its set."""
+    questions = shelf.library.questions
+    questions.accept(OWNER, asked.id, "one")
+    questions.accept(OWNER, asked.id, "other")
+    assert questions.accepted(OWNER) == {"one", "other"}
+    assert questions.accepted("somebody") == frozenset()
+    with pytest.raises(NotFound):
+        questions.accept("somebody", asked.id, "one")
+    questions.delete(OWNER, asked.id)
+    assert questions.accepted(OWNER) == frozenset()

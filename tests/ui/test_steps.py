@@ -28,6 +28,7 @@ from agentkit.events import (
     ToolCalled,
     ToolReturned,
     Unknown,
+    WantedCall,
 )
 from agentkit.reasons import EndReason
 from agentkit.ui.steps import draw, registry
@@ -106,6 +107,35 @@ def test_what_was_chosen_is_told_alike_where_an_older_version_stored_labels(
     assert draw.describe(question(["Writer", "finish"], "finish", "")) == draw.describe(
         question(["Writer", "Finish here"], "Finish here", "")
     )
+
+
+@pytest.mark.parametrize(
+    ("wants", "draft", "told"),
+    [
+        (None, "{}", "Runner asked: May it run?"),
+        (WantedCall("Writer", "shout"), "{}", "Writer asked: May I use `shout`?"),
+        (
+            WantedCall("Writer", "stock", "shop"),
+            '{"product": "tea"}',
+            "Writer asked: May I use `stock` of the MCP server `shop` with these arguments?",
+        ),
+        (
+            WantedCall("Writer", "stock", "shop", again=True),
+            "{}",
+            "it is not known whether it was done. May I use it again?",
+        ),
+    ],
+)
+def test_who_wants_which_tool_is_told_where_it_is_known(
+    wants: WantedCall | None, draft: str, told: str
+) -> None:
+    asked = HumanInputRequested("r", "Runner", "May it run?", [], draft, "json", wants=wants)
+    (step,) = steps(recorded(from_json(to_json(asked))))
+    assert told in draw.describe(step)
+    stored = to_json(asked)
+    del stored["wants"]  # as an older version wrote it
+    (older,) = steps(recorded(from_json(stored)))
+    assert "Runner asked: May it run?" in draw.describe(older)
 
 
 def test_what_the_person_said_is_told() -> None:

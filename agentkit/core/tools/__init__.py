@@ -5,7 +5,7 @@ text.
 from agentkit.core.tools.arguments import parse_arguments
 from agentkit.core.tools.effects import Effects, effects, effects_of
 from agentkit.core.tools.loading import load_arguments
-from agentkit.core.tools.made import allowed_as, make_tool, schema_of
+from agentkit.core.tools.made import Origin, allowed_as, make_tool, origin_of, schema_of
 from agentkit.core.tools.schema import function_schema
 from agentkit.core.tools.signature import is_async
 from agentkit.core.tools.text import Given, collecting, give, to_text
@@ -19,6 +19,7 @@ serialize_to_str = to_text
 __all__ = [
     "Effects",
     "Given",
+    "Origin",
     "Written",
     "allowed_as",
     "collecting",
@@ -32,6 +33,7 @@ __all__ = [
     "load_arguments",
     "load_basemodels_if_needed",
     "make_tool",
+    "origin_of",
     "parse_arguments",
     "read_function",
     "rename_only",

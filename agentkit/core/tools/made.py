@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
 from typing import Any
@@ -25,6 +26,15 @@ _ANY = inspect.Signature([inspect.Parameter("given", inspect.Parameter.VAR_KEYWO
 """Of a tool with an argument whose name is none of Python's."""
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a tool comes from, and what it is called there."""
+
+    tool: str
+    server: str = ""
+    """Name of the MCP server that has it; empty for what runs here."""
+
+
 def make_tool(
     name: str,
     description: str,
@@ -33,11 +43,12 @@ def make_tool(
     *,
     effects: Effects = "some",
     allowed_as: str = "",
+    origin: Origin | None = None,
 ) -> Callable[..., str]:
     """A function of that name that hands on what it is given by name.
 
     `parameters` is the JSON schema that a model is told; `allowed_as` says under which name a
-    permission for always counts, its own when it is empty.
+    permission for always counts, its own when it is empty; `origin` is what people are told.
     """
 
     def tool(*args: Any, **given: Any) -> str:
@@ -47,7 +58,7 @@ def make_tool(
     bind = partial(_bind, signature)
     tool.__name__ = tool.__qualname__ = name
     tool.__doc__ = description
-    vars(tool).update(effects=effects, parameters=parameters)
+    vars(tool).update(effects=effects, parameters=parameters, origin=origin or Origin(name))
     if allowed_as:
         vars(tool)["allowed_as"] = allowed_as
     vars(tool)["__signature__"] = signature
@@ -62,6 +73,12 @@ def schema_of(tool: Callable[..., object]) -> Schema | None:
 def allowed_as(tool: Callable[..., object] | None, name: str) -> str:
     """Under which name a permission for always counts: the tool's own word for it, else `name`."""
     return str(getattr(tool, "allowed_as", name))
+
+
+def origin_of(tool: Callable[..., object] | None, name: str) -> Origin:
+    """Where the tool comes from; a function of that name from here."""
+    known = getattr(tool, "origin", None)
+    return known if isinstance(known, Origin) else Origin(name)
 
 
 def _bind(signature: inspect.Signature, *args: Any, **given: Any) -> dict[str, Any]:

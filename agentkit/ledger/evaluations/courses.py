@@ -4,10 +4,11 @@ with a set that earlier ones were, and whether they are worse.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agentkit.core.given import find_first
 from agentkit.ledger.evaluations.differences import Differences, compare
 from agentkit.ledger.evaluations.results import Evaluation, find_team
 
@@ -16,16 +17,20 @@ Cause = Literal["version", "model"]
 
 @dataclass(frozen=True, slots=True)
 class TeamCourse:
-    """A team on a set and a collection."""
+    """A team on a set and a collection, which it answered before."""
 
     team_id: str
     """Its newest version."""
     model_id: str
     """The model that speaks where the team names none."""
     now: Evaluation | None
-    """The newest of that version with that model."""
+    """The newest whole one of that version with that model."""
     before: Evaluation | None
-    """The newest before that, of another version or with another model."""
+    """The newest whole one before that, of another version or with another model."""
+    is_begun: bool
+    """Whether one of that version with that model was begun, whatever became of it."""
+    is_accepted: bool
+    """Whether a person took what it scores now as it is."""
 
     @property
     def latest(self) -> Evaluation:
@@ -36,8 +41,8 @@ class TeamCourse:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is to be tried again."""
-        return self.now is None
+        """Whether it is to be tried again; one that broke off is to be gone on with instead."""
+        return not self.is_begun
 
     @property
     def causes(self) -> tuple[Cause, ...]:
@@ -59,44 +64,48 @@ class TeamCourse:
         return compare(self.before.results, self.now.results)
 
     @property
-    def is_worse(self) -> bool:
-        """Whether it is worse by more than chance."""
-        return self.found is not None and self.found.verdict == "worse"
+    def is_warned(self) -> bool:
+        """Whether people have to be told that it got worse by more than chance."""
+        if self.is_accepted or self.found is None:
+            return False
+        return self.found.verdict == "worse"
 
 
 def find_courses(
-    history: Iterable[Evaluation], newest: Mapping[str, str], model_id: str
+    history: Iterable[Evaluation],
+    newest: Mapping[str, str],
+    model_id: str,
+    accepted: Collection[str] = (),
 ) -> list[TeamCourse]:
     """How each team that is still there stands on each set and collection.
 
-    `history` is newest first; `newest` has the key of the newest version of each team by its id.
+    `history` is newest first; `newest` has the key of the newest version of each team by its id,
+    where variants of a team that comes with the app have ids of their own; `accepted` are runs of
+    evaluations that a person took as they are.
     """
     groups: dict[tuple[str, str, str], list[Evaluation]] = {}
     for one in history:
         began = one.began
-        team = find_team(began.team_id)
-        is_done = one.state == "finished" and one.is_whole
-        if is_done and team in newest:
-            groups.setdefault((team, began.set_id, began.collection), []).append(one)
-    courses = []
-    for (team, _, _), made in groups.items():
-        course = _find(made, newest[team], model_id)
-        courses.append(course)
-    return courses
+        team = newest.get(began.team_id) or newest.get(find_team(began.team_id), "")
+        groups.setdefault((team, began.set_id, began.collection), []).append(one)
+    there = [(key[0], made) for key, made in groups.items() if key[0]]
+    found = [_find(made, team, model_id, accepted) for team, made in there]
+    return [one for one in found if one is not None]
 
 
-def _find(made: Sequence[Evaluation], team_id: str, model_id: str) -> TeamCourse:
-    """Of evaluations of one team on one set and collection, newest first."""
+def _find(
+    made: Sequence[Evaluation], team_id: str, model_id: str, accepted: Collection[str]
+) -> TeamCourse | None:
+    """Of evaluations of one team on one set and collection, newest first; None where no whole one
+    is among them.
+    """
     wanted = (team_id, model_id)
-    first: Evaluation | None = None
-    before: Evaluation | None = None
-    for one in made:
-        is_wanted = (one.began.team_id, one.began.model_id) == wanted
-        if first is None and is_wanted:
-            first = one
-        elif first is not None and not is_wanted:
-            before = one
-            break
-    if first is None:
-        return TeamCourse(team_id, model_id, None, made[0])
-    return TeamCourse(team_id, model_id, first, before)
+    begun = [one for one in made if (one.began.team_id, one.began.model_id) == wanted]
+    whole = [one for one in made if one.state == "finished" and one.is_whole]
+    if not whole:
+        return None
+    now = find_first(whole, lambda one: one in begun)
+    after = whole.index(now) if now else 0
+    before = find_first(whole[after:], lambda one: one not in begun)
+    is_accepted = any(one.run_id in accepted for one in begun)
+    return TeamCourse(team_id, model_id, now, before, bool(begun), is_accepted)

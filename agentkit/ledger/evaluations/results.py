@@ -208,6 +208,8 @@ class Evaluations:
 
     def _find_told(self, run_ids: Sequence[str]) -> Mapping[str, list[Event]]:
         """The events of these runs that tell of evaluations, in their order."""
+        if not run_ids:
+            return {}
         rows = self._ledger.database.rows(
             """select run_id, kind, data::varchar as data from events
             where list_contains(?, run_id)

@@ -32,9 +32,9 @@ def measure(
     """
     questions = library.questions.questions(owner, set_id)
     check_set(library, owner, set_id, collection, questions)
-    version = version_id or find_usual(library, owner, collection)[0]
-    contents = library.store.describe_contents(library.collection(owner, collection).id)
     usual = find_usual(library, owner, collection)
+    version = version_id or usual[0]
+    contents = library.questions.describe_contents(owner, collection)
     figures, results = trial(library, owner, collection, questions, options, version_id)
     measured = Measurement(
         new_id(),

@@ -1,4 +1,4 @@
-"""Measurements that came out worse after what they were made on had changed."""
+"""What changed in the figures of a search after what they were measured on had changed."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agentkit.database import Database
-from agentkit.retrieval.store.store import CONTENTS
 
 Cause = Literal["documents", "index", "settings"]
 """Other documents, another index version, or another way of searching."""
@@ -47,10 +46,21 @@ def find_courses(database: Database, owner: str, collection: str = "") -> list[C
     return [Course(**{**row, "causes": tuple(row["causes"])}) for row in rows]
 
 
+def describe_contents(database: Database, owner: str, collection: str) -> str:
+    """A short text that stays the same as long as the collection has the same documents."""
+    found = database.value(
+        f"""select {_CONTENTS} from documents where status = 'indexed' and collection_id =
+        (select id from collections where owner = ? and name = ?)""",
+        [owner, collection],
+    )
+    return str(found)
+
+
+_CONTENTS = "count(*) || ':' || coalesce(bit_xor(md5_number(name || ':' || sha256)), 0)"
 _COURSES = f"""
 with states as (
     select c.name as collection, v.id as version_id, coalesce(c.settings::varchar, '{{}}') as
-    settings, (select {CONTENTS} from documents where collection_id = c.id and status = 'indexed')
+    settings, (select {_CONTENTS} from documents where collection_id = c.id and status = 'indexed')
     as contents
     from collections c join index_versions v on v.collection_id = c.id and v.state = 'active'
     where c.owner = ?),
@@ -60,7 +70,8 @@ noted as (
     from measurements m),
 made as (
     select m.id, m.set_id, m.collection, m.created_at, m.is_usual, s.name as set_name, s.repeats,
-    s.accepted, (select count(*) from questions q where q.set_id = s.id) as questions,
+    m.id in (select made_id from accepted) as is_accepted,
+    (select count(*) from questions q where q.set_id = s.id) as questions,
     concat_ws(' ', t.contents, t.version_id, t.settings) as state,
     list_filter([
         case when m.contents not in ('', t.contents) then 'documents' end,
@@ -80,7 +91,7 @@ select set_id, set_name, questions, repeats, collection, state,
 coalesce(arg_max(id, created_at) filter (len(causes) = 0), '') as now_id,
 coalesce(arg_max(id, created_at) filter (is_before), '') as before_id,
 coalesce(arg_max(causes, created_at) filter (is_before), []) as causes,
-coalesce(bool_or(id = accepted and len(causes) = 0), false) as is_accepted
+coalesce(bool_or(is_accepted and len(causes) = 0), false) as is_accepted
 from earlier where questions > 0
 group by set_id, set_name, questions, repeats, collection, state
 order by lower(set_name), set_id, collection"""

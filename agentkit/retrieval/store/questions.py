@@ -14,7 +14,7 @@ from agentkit.errors import ConfigError, NotFound
 from agentkit.messages import new_id
 from agentkit.retrieval.names import check_name, utf8
 from agentkit.retrieval.options import SearchOptions
-from agentkit.retrieval.store.courses import Course, find_courses
+from agentkit.retrieval.store.courses import Course, describe_contents, find_courses
 from agentkit.retrieval.types import utc_now
 
 HIGHEST_GRADE = 1_000
@@ -64,8 +64,10 @@ class QuestionSet:
     """How many there are."""
     repeats: bool = False
     """Whether it is measured again by itself when what it was measured on changes."""
-    accepted: str = ""
-    """The id of the last measurement whose change for the worse a person accepted."""
+    asks_teams: bool = False
+    """Whether it is put to a team again by itself when that has a newer version or another model
+    is chosen, which may cost money.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +110,8 @@ class Measurement:
     results: tuple[QuestionResult, ...] = ()
     """By question; a history leaves them out."""
     contents: str = ""
-    """What the documents of the collection were, as `Store.describe_contents` tells; empty where
-    nobody noted it.
+    """What the documents of the collection were, as `Questions.describe_contents` tells; empty
+    where nobody noted it.
     """
     is_usual: bool = False
     """Whether chats searched like this then."""
@@ -182,18 +184,36 @@ class Questions:
         )
         return self.one(owner, set_id)
 
-    def accept(self, owner: str, measurement_id: str) -> None:
-        """Warn of what this measurement scored no more; raises NotFound."""
-        found = self.measurement(owner, measurement_id)
+    def set_asks_teams(self, owner: str, set_id: str, *, asks_teams: bool) -> QuestionSet:
+        """Let it be put to teams again by itself, or not; raises NotFound."""
+        self.one(owner, set_id)
         self._database.execute(
-            "update question_sets set accepted = ? where id = ?", [found.id, found.set_id]
+            "update question_sets set asks_teams = ? where id = ?", [asks_teams, set_id]
         )
+        return self.one(owner, set_id)
+
+    def accept(self, owner: str, set_id: str, made_id: str) -> None:
+        """Warn no more of what this measurement, or this evaluation of a team, scored with the set;
+        raises NotFound.
+        """
+        with self._database.transaction():
+            self.one(owner, set_id)
+            self._database.insert("accepted", {"set_id": set_id, "made_id": made_id})
+
+    def accepted(self, owner: str) -> frozenset[str]:
+        """The ids of measurements and evaluations that the owner took as they are."""
+        rows = self._database.rows(
+            """select made_id from accepted a join question_sets s on s.id = a.set_id
+            where s.owner = ?""",
+            [owner],
+        )
+        return frozenset([row["made_id"] for row in rows])
 
     def delete(self, owner: str, set_id: str) -> None:
         """Remove a set with its questions, measurements and marks; raises NotFound."""
         with self._database.transaction():
             self.one(owner, set_id)
-            for table in ("questions", "measurements", "marks"):
+            for table in ("questions", "measurements", "marks", "accepted"):
                 self._database.execute(f"delete from {table} where set_id = ?", [set_id])
             self._database.execute("delete from question_sets where id = ?", [set_id])
 
@@ -285,6 +305,10 @@ class Questions:
         )
         return [_measurement(row, ()) for row in rows]
 
+    def describe_contents(self, owner: str, collection: str) -> str:
+        """A short text that stays the same as long as the collection has the same documents."""
+        return describe_contents(self._database, owner, collection)
+
     def courses(self, owner: str, collection: str = "") -> list[Course]:
         """How each set stands on each collection that it was measured on, or on one alone."""
         return find_courses(self._database, owner, collection)
@@ -343,7 +367,7 @@ def _measurement(row: Row, results: Sequence[Mapping[str, Any]]) -> Measurement:
 
 
 _SETS = """select s.id, s.owner, s.name, s.collection, s.created_at,
-    (select count(*) from questions q where q.set_id = s.id) as questions, s.repeats, s.accepted
+    (select count(*) from questions q where q.set_id = s.id) as questions, s.repeats, s.asks_teams
     from question_sets s
     where s.owner = ?"""
 _COLUMNS = (

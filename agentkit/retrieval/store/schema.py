@@ -47,9 +47,10 @@ def add_marks(database: Database) -> None:
 
 
 def add_repeats(database: Database) -> None:
-    """Which sets are measured again by themselves, and the last figures that a person accepted."""
+    """Which sets are measured again or put to teams by themselves, and what people accepted."""
     database.execute("alter table question_sets add column repeats boolean default false")
-    database.execute("alter table question_sets add column accepted varchar default ''")
+    database.execute("alter table question_sets add column asks_teams boolean default false")
+    database.execute("create table accepted (set_id varchar not null, made_id varchar not null)")
 
 
 def document_table(

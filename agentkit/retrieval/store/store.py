@@ -65,25 +65,17 @@ class Store:
 
     def collections(self, owner: str, hidden: bool) -> list[Collection]:
         """The owner's collections by name."""
-        return [
-            Collection(**row)
-            for row in self.database.rows(
-                f"{_COLLECTIONS} and hidden = ? order by lower(c.name)", [owner, hidden]
-            )
-        ]
+        sql = f"{_COLLECTIONS} and hidden = ? order by lower(c.name)"
+        return [Collection(**row) for row in self._remember(sql, [owner, hidden])]
 
     def collection(self, owner: str, name: str) -> Collection | None:
         """The collection of that name."""
-        row = self.database.row(f"{_COLLECTIONS} and c.name = ?", [owner, name])
-        return Collection(**row) if row else None
+        found = self._remember(f"{_COLLECTIONS} and c.name = ?", [owner, name])
+        return Collection(**found[0]) if found else None
 
-    def describe_contents(self, collection_id: str) -> str:
-        """A short text that stays the same as long as the collection has the same documents."""
-        found = self.database.value(
-            f"select {CONTENTS} from documents where collection_id = ? and status = 'indexed'",
-            [collection_id],
-        )
-        return str(found)
+    def _remember(self, sql: str, values: Sequence[object]) -> list[Row]:
+        """What is told of collections, looked up once until something of it changes."""
+        return self.database.remembered.rows(_TOLD_OF, sql, values)
 
     def add_collection(self, owner: str, name: str, hidden: bool, version: IndexVersion) -> None:
         """A new, empty collection with a first index version like the given one, whose ids do not
@@ -481,6 +473,8 @@ _COLLECTIONS = """select c.id, c.owner, c.name, c.created_at, c.hidden,
     (select v.embedder from index_versions v where v.collection_id = c.id and v.state = 'active')
     as embedder
     from collections c where c.owner = ?"""
+_TOLD_OF = ("collections", "documents", "index_versions")
+"""The tables that this is read of."""
 _DOCUMENT = ", ".join(f"d.{name}" for name in FIELDS)
 _DOCUMENTS = f"select {_DOCUMENT} from documents d"
 _OWNED = "join collections c on c.id = d.collection_id where c.owner = ?"
@@ -489,5 +483,3 @@ _ORIGINALS = """select distinct o.sha256, c.name as collection, o.name from (
         select collection_id, name, unnest([sha256, pending_sha256]) as sha256 from documents
         where source not like 'memory:%') o
     join collections c on c.id = o.collection_id where o.sha256 <> '' order by c.name, o.name"""
-CONTENTS = "count(*) || ':' || coalesce(bit_xor(md5_number(name || ':' || sha256)), 0)"
-"""SQL for a text that is the same as long as the documents are."""

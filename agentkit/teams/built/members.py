@@ -103,7 +103,8 @@ class Members:
             self.shelf(known.documents).offer(caller, executor)
         for use in self.list_uses(known):
             if tool := self.tool(use, executor.name):
-                asking = Asking(executor.name, self._task.allowed, use.approval, self._task.agreed)
+                allowed, agreed = self._task.allowed, self._task.agreed
+                asking = Asking(executor.name, name, allowed, use.approval, agreed)
                 offer_tool(use.name, guard(tool, asking), caller, executor)
 
     def list_uses(self, known: AgentDocument) -> list[ToolUse]:

@@ -10,7 +10,7 @@ from agentkit.agents.rewoo import FunctionAction
 from agentkit.agents.rewoo.executor import Action
 from agentkit.agents.rewoo.prompts import SOLVER_PROMPT_CN, SOLVER_PROMPT_EN
 from agentkit.core.given import pick_filled, pick_given
-from agentkit.core.tools import allowed_as
+from agentkit.core.tools import allowed_as, origin_of
 from agentkit.errors import Stopped
 from agentkit.llm.compatible.wrapper import OpenAIWrapper
 from agentkit.messages import Message
@@ -63,6 +63,7 @@ def plan_first(flow: Plan, members: Members, task: Task, found: Findings) -> Ans
         **to_settings(flow),
         policies={name_call(use.name): use.approval for use in uses},
         permits={name: allowed_as(tool, name) for name, tool in tools.items()},
+        origins={name: origin_of(tool, name) for name, tool in tools.items()},
         models=_find_models(flow, members),
     )
     return planning.carry_out(task, found, setup)

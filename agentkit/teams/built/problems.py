@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,21 +15,20 @@ from agentkit.errors import AgentkitError, ConfigError, WrongArgument
 from agentkit.teams.built.agents import AgentDocument, WrittenFunction
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
-    CitedAnswer,
     Dialogue,
-    FieldTable,
     Group,
     Plan,
     Queue,
     Queued,
     Research,
     RetrieveChat,
-    Single,
     Stage,
     TwoAgents,
     Werewolf,
 )
+from agentkit.teams.built.naming import list_names
 from agentkit.teams.built.offers.catalog import CATALOG
+from agentkit.teams.built.unread import TALKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,61 +98,10 @@ def _check_functions(functions: Sequence[WrittenFunction]) -> Iterator[Problem]:
 
 def _find_unknown_names(document: TeamDocument) -> Iterator[Problem]:
     known = {agent.name for agent in document.agents}
-    for place, name in _list_names(document):
+    for place, name in list_names(document):
         yield from _when(
             name not in known, place, f"there is no agent {name!r}; choose one of {_name(known)}"
         )
-
-
-_NAMING: Mapping[type, Sequence[str]] = {
-    Single: ["agent"],
-    TwoAgents: ["starts", "answers"],
-    Group: ["writer"],
-    RetrieveChat: ["assistant"],
-    Plan: ["planner", "solver"],
-    CitedAnswer: ["agent"],
-    Research: ["researcher", "writer"],
-    FieldTable: ["planner", "reader"],
-}
-"""The fields of flows that name one agent."""
-_LISTING: Mapping[type, Sequence[str]] = {
-    Group: ["agents"],
-    Werewolf: ["players"],
-    Dialogue: ["agents"],
-}
-"""Those that name several."""
-_QUEUING: Mapping[type, Sequence[str]] = {TwoAgents: ["nested"], Queue: ["chats"]}
-"""Those with chats, which name two agents each."""
-
-
-def _list_names(document: TeamDocument) -> Iterator[tuple[str, str]]:
-    """The agents that the flow names, with where."""
-    flow = document.flow
-    kind = type(flow)
-    for field in _NAMING.get(kind, ()):
-        yield f"flow.{field}", getattr(flow, field)
-    for field in _LISTING.get(kind, ()):
-        yield from _name_each(f"flow.{field}", getattr(flow, field))
-    for field in _QUEUING.get(kind, ()):
-        yield from _name_queued(f"flow.{field}", getattr(flow, field))
-    if isinstance(flow, Group):
-        for one in flow.transitions:
-            yield "flow.transitions", one.after
-            yield from _name_each("flow.transitions", one.speakers)
-    if isinstance(flow, Dialogue):
-        for stage in flow.stages:
-            yield from _name_each("flow.stages", stage.speakers)
-
-
-def _name_each(place: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    for name in names:
-        yield place, name
-
-
-def _name_queued(place: str, chats: list[Queued]) -> Iterator[tuple[str, str]]:
-    for number, chat in enumerate(chats, start=1):
-        yield f"{place}[{number}].sender", chat.sender
-        yield f"{place}[{number}].recipient", chat.recipient
 
 
 def _check_agent(
@@ -185,10 +133,21 @@ def _check_agent(
         )
 
 
+def _check_runners(document: TeamDocument) -> Iterator[Problem]:
+    """Who runs code has no model that could call tools."""
+    text = "it runs code and calls no tools; give them to another agent"
+    for number, agent in enumerate(document.agents, start=1):
+        calls = agent.tools or agent.documents or agent.own_tools
+        yield from _when(agent.code is not None and calls, f"agents[{number}].code", text)
+
+
 def _check_flow(document: TeamDocument) -> Iterator[Problem]:
-    check = _CHECKS.get(type(document.flow))
+    flow = document.flow
+    if isinstance(flow, TALKS):
+        yield from _check_runners(document)
+    check = _CHECKS.get(type(flow))
     if check is not None:
-        yield from check(document.flow, document)
+        yield from check(flow, document)
 
 
 def _check_pair(flow: TwoAgents, document: TeamDocument) -> Iterator[Problem]:
@@ -327,7 +286,12 @@ def _check_stage(stage: Stage, place: str) -> Iterator[Problem]:
 
 def _has_model(document: TeamDocument, name: str) -> bool:
     """Whether an agent has a model; of one that is not there, that is said elsewhere."""
-    return all(agent.llm is not None for agent in document.agents if agent.name == name)
+    runs = isinstance(document.flow, TALKS)
+    return all(
+        agent.llm is not None and not (runs and agent.code)
+        for agent in document.agents
+        if agent.name == name
+    )
 
 
 def _name(names: Collection[str] | None) -> str:

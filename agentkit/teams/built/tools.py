@@ -76,6 +76,8 @@ class Asking:
 
     agent: str
     """The one that runs the tool."""
+    wanted_by: str
+    """The one that calls it."""
     allowed: Allowed
     policy: Policy = "always"
     agreed: Allowed | None = None
@@ -112,7 +114,7 @@ class _Asker:
 
     def __init__(self, tool: Callable[..., Any], asking: Asking) -> None:
         self._tool, self._policy = tool, asking.policy
-        self._approval = Approval(asking.agent, asking.allowed)
+        self._approval = Approval(asking.agent, asking.allowed, asking.wanted_by)
         self._agreed: Allowed = set() if asking.agreed is None else asking.agreed
         self._remembered = name_agreement(asking.agent, allowed_as(tool, tool.__name__))
 
@@ -148,5 +150,5 @@ class _Asker:
         if not argument:
             return self._approval.of_call(self._tool, name, to_text(given))
         code, permit = str(given.get(argument, "")), allowed_as(self._tool, name)
-        decision = self._approval.of_code(_MAY_RUN, code, "python", permit)
+        decision = self._approval.of_code(_MAY_RUN, code, "python", permit, name)
         return replace(decision, draft=to_text({**given, argument: decision.draft}))

@@ -388,6 +388,8 @@ def _draw_no_evidence(turn: Turn) -> None:
     """Says why there was nothing to answer from, when every search came back empty; an answer alone
     may not tell.
     """
+    if stored.has_found(turn):
+        return
     searches = queries.searches(state.workspace().ledger, state.owner(), turn.run_id)
     if not searches or any(search.hits for search in searches):
         return

@@ -49,6 +49,12 @@ def count_passages(turns: Sequence[Turn]) -> None:
         known |= queries.passages(state.workspace().ledger, state.owner(), unknown)
 
 
+def has_found(turn: Turn) -> bool:
+    """Whether any passage was found for a turn that was counted."""
+    known: dict[str, int] = st.session_state[_FOUND]
+    return known[turn.run_id] > 0
+
+
 def draw_steps(turn: Turn, took: Took, *, unfolded: bool) -> None:
     """What was done; `unfolded` where the work of those who had finished is all there is."""
     level = choices.level()

@@ -109,7 +109,12 @@ def draw_question(run: Run[Any], request: HumanInputRequested) -> None:
 def in_plain(request: HumanInputRequested) -> str:
     """What is asked, for a screen reader."""
     to = wording.called(request.to)
-    return _ASKS[request.moment][0].format(to=to, prompt=request.prompt)
+    return _ASKS[request.moment][0].format(to=to, prompt=_to_plain(request))
+
+
+def _to_plain(request: HumanInputRequested) -> str:
+    asked = wording.of_request(request)
+    return f"{wording.asker(request)}: {asked}" if request.wants else asked
 
 
 def answer(run: Run[Any], request: HumanInputRequested, text: str) -> bool:
@@ -162,8 +167,8 @@ def _ask_words(request: HumanInputRequested) -> str:
     to = markdown.literal(wording.called(request.to))
     who = ""
     if request.agent:
-        who = f"**{markdown.literal(request.agent)}** asks: "
-    prompt = markdown.prose(request.prompt)
+        who = f"**{markdown.literal(wording.asker(request))}** asks: "
+    prompt = markdown.prose(wording.of_request(request))
     return _ASKS[request.moment][1].format(to=to, who=who, prompt=prompt)
 
 

@@ -21,6 +21,8 @@ _POLL_S = 0.5
 _MOST_TEAMS = 4
 _TEAMS, _MODEL, _AT_ONCE = "evaluated-teams", "evaluated-model", "evaluated-at-once"
 _COLLECTION = "evaluated-collection"
+_SET = "set"
+"""In the address, as in the lab."""
 _PACES = (1, 2, 4, 8, 16)
 _LATEST = 4  # of the questions that were asked, those that are shown while others go on
 
@@ -40,11 +42,11 @@ def draw_evaluations() -> None:
             query_params={"view": "Measure"},
         )
         return
-    names = {one.id: one.name for one in known}
-    set_id = st.selectbox(
-        "Question set", list(names), format_func=names.__getitem__, key="evaluated-set", width=360
-    )
-    draw_set(next(one for one in known if one.id == set_id))
+    names = [one.name for one in known]
+    if st.session_state.get(_SET, names[0]) not in names:
+        del st.session_state[_SET]
+    name = st.selectbox("Question set", names, key=_SET, bind="query-params", width=360)
+    draw_set(known[names.index(name)])
 
 
 def draw_set(chosen: QuestionSet) -> None:
@@ -52,6 +54,7 @@ def draw_set(chosen: QuestionSet) -> None:
     if not chosen.questions:
         st.markdown("This set has no questions yet. Add some in the lab.")
         return
+    watch.begin_due(chosen.id)
     _draw_start(chosen)
     live = [run.id for run in runs.live(state.owner(), kind=KIND)]
     if live:
@@ -99,6 +102,7 @@ def _draw_start(chosen: QuestionSet) -> None:
             on_click=_begin,
             args=(chosen, teams),
         )
+        watch.draw_switch(chosen)
 
 
 def _tell_calls(teams: Sequence[str], names: dict[str, str], chosen: QuestionSet) -> None:

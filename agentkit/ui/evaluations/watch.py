@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from agentkit import runs
 from agentkit.errors import AgentkitError
-from agentkit.ledger.evaluations.courses import Cause, TeamCourse, find_courses
-from agentkit.teams import teams
+from agentkit.ledger.evaluations.courses import Cause, TeamCourse
+from agentkit.ledger.evaluations.results import KIND
+from agentkit.retrieval.store.questions import QuestionSet
 from agentkit.ui.evaluations import choosing, words
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures, markdown
@@ -20,49 +22,61 @@ _CHANGED: Mapping[Cause, str] = {
     "model": "another model is chosen",
 }
 _MOST = 3
+"""Of those that are to be tried again, so many are told, and tried by one click."""
 
 
 def draw_notices(set_id: str = "") -> None:
     """A line for each team that is to be tried again on a set, or scores less, on all sets or on
-    one. Nothing while all is well.
+    one; tries those that are set to it. Nothing while all is well, and one line while teams are
+    tried.
     """
-    courses = _read_courses(set_id)
-    _draw_due([one for one in courses if one.is_due])
+    workspace, owner = state.workspace(), state.owner()
+    courses = workspace.team_courses(owner, set_id)
+    workspace.evaluate_due(owner, courses)
+    if runs.live(owner, kind=KIND):
+        _draw_live(set_id)
+        return
+    _draw_due([one for one in courses if one.is_due], set_id)
     for one in courses:
-        if one.is_worse:
+        if one.is_warned:
             _draw_worse(one, set_id)
 
 
-def _read_courses(set_id: str) -> list[TeamCourse]:
+def begin_due(set_id: str) -> None:
+    """Try those of a set that are set to it, where the page draws itself what goes on."""
     workspace, owner = state.workspace(), state.owner()
-    history = workspace.evaluations.history(owner, set_id)
-    if not history:
-        return []
-    sets = {one.id for one in workspace.library.questions.sets(owner)}
-    newest = {team.id: team.id for team in teams()}
-    newest |= {one.id: one.key for one in workspace.kept_teams.newest(owner)}
-    known = [one for one in history if one.began.set_id in sets]
-    return find_courses(known, newest, workspace.model().id)
+    workspace.evaluate_due(owner, workspace.team_courses(owner, set_id))
 
 
-def _draw_due(due: Sequence[TeamCourse]) -> None:
+def _draw_live(set_id: str) -> None:
+    if set_id:
+        return
+    st.caption(":material/hourglass_top: A question set is being put to a team.")
+    _draw_way("")
+
+
+def _draw_due(due: Sequence[TeamCourse], set_id: str) -> None:
+    """What was tried before something changed, with what it would take now."""
     if not due:
         return
-    lines = [f"\n- {_tell(one)}" for one in due[:_MOST]]
+    shown = due[:_MOST]
+    lines = [f"\n- {_tell(one)} ({_forecast(one)})" for one in shown]
     with st.container(border=True, key="evaluate-due", gap="xsmall"):
         told = ":material/history: **Tried before something changed**"
         st.markdown("".join([told, *lines]))
         with st.container(horizontal=True, vertical_alignment="center"):
-            asked = sum(one.latest.began.questions for one in due[:_MOST])
             st.button(
                 "Try again",
                 key="evaluate-again",
                 icon=":material/replay:",
                 on_click=_try_again,
-                args=(due[:_MOST],),
-                help=f"{figures.count(asked, 'question')}, answered by models as in a chat.",
+                args=(shown,),
+                help="Models answer all questions of these, as in a chat.",
             )
-            _draw_way("due")
+            if not set_id:
+                _draw_way("" if len(shown) > 1 else shown[0].latest.began.set_name)
+        if len(due) > len(shown):
+            st.caption(f"And {figures.count(len(due) - len(shown))} more, after these.")
 
 
 def _tell(course: TeamCourse) -> str:
@@ -72,36 +86,78 @@ def _tell(course: TeamCourse) -> str:
     return f"**{name}** on {asked}: {causes}"
 
 
+def _forecast(course: TeamCourse) -> str:
+    """`12 calls of models, as in its earlier evaluations; it cost $0.12 last time`."""
+    began = course.latest.began
+    try:
+        expected = state.workspace().forecast_evaluation(
+            state.owner(), course.team_id, began.set_name, course.model_id
+        )
+    except AgentkitError as error:
+        return markdown.literal(str(error))
+    cost = markdown.literal(words.tell_cost(course.latest.sums))
+    return f"{words.tell_calls(expected)}; last time {cost}"
+
+
 def _try_again(due: Sequence[TeamCourse]) -> None:
     for one in due:
-        began = one.latest.began
         try:
-            state.workspace().evaluate_team(
-                state.owner(),
-                one.team_id,
-                began.set_name,
-                collection=began.collection,
-                model_id=one.model_id,
-                at_once=began.at_once,
-            )
+            state.workspace().evaluate_again(state.owner(), one)
         except AgentkitError as error:
             choosing.tell_error(error)
 
 
 def _draw_worse(course: TeamCourse, set_id: str) -> None:
-    found = course.found
+    """A warning where a team scores less by more than chance."""
+    found, began = course.found, course.latest.began
     assert found is not None  # it is worse than something
     told = markdown.literal(words.tell_difference(found))
-    st.warning(f"{_tell(course)}. {told}", icon=":material/trending_down:")
-    if not set_id:
-        _draw_way(course.latest.run_id)
+    failed = course.latest.sums.failed
+    errors = f" {figures.count(failed, 'question')} failed." if failed else ""
+    with st.container(key=f"team-worse-{course.latest.run_id}", gap="xsmall"):
+        st.warning(
+            f"**The team got worse.** {_tell(course)}. {told}{errors}",
+            icon=":material/trending_down:",
+        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if not set_id:
+                _draw_way(began.set_name)
+            st.button(
+                "Take it as it is",
+                key=f"accept-{course.latest.run_id}",
+                type="tertiary",
+                icon=":material/check:",
+                help="Warn of this change no more.",
+                on_click=state.workspace().library.questions.accept,
+                args=(state.owner(), began.set_id, course.latest.run_id),
+            )
 
 
-def _draw_way(what: str) -> None:
-    """To the results, question by question."""
+def _draw_way(set_name: str) -> None:
+    """To the results of this set, question by question, or to those of all."""
+    chosen = {"set": set_name} if set_name else {}
     st.page_link(
         state.PAGES / "teams.py",
-        label="Question sets" if what == "due" else "Question by question",
+        label="Question by question" if set_name else "Question sets",
         icon=":material/quiz:",
-        query_params={"show": "Question sets"},
+        query_params={"show": "Question sets", **chosen},
     )
+
+
+def draw_switch(chosen: QuestionSet) -> None:
+    """Whether teams are asked again by themselves."""
+    key = f"asks-teams-{chosen.id}"
+    st.session_state.setdefault(key, chosen.asks_teams)
+    st.toggle(
+        "Put it to its teams again by itself when they or the model changed",
+        key=key,
+        help="Models answer all questions again, which costs what it cost before, as soon as you"
+        " look at a page that tells of it. Budgets hold.",
+        on_change=_keep_switch,
+        args=(chosen.id, key),
+    )
+
+
+def _keep_switch(set_id: str, key: str) -> None:
+    asks = bool(st.session_state[key])
+    state.workspace().library.questions.set_asks_teams(state.owner(), set_id, asks_teams=asks)

@@ -53,10 +53,10 @@ def draw_measure(collection: Collection) -> None:
     new_sets.draw_adding(collection, first=not known)
     drafting.draw_drafting(collection, chosen)
     if chosen:
+        watch.draw_notices(collection.name, in_lab=True)
         questions.draw_editor(collection, chosen)
         _draw_trials(collection, chosen)
         _draw_ends()
-        watch.draw_notices(collection.name, shows_progress=False)
         results.draw_results(chosen)
 
 

@@ -25,22 +25,23 @@ _CHANGED: Mapping[Cause, str] = {
     "settings": "chats search with other settings",
 }
 _MOST = 3
-"""Notices of a kind that stand in full."""
+"""Sets to be measured again that stand by name."""
 
 
-def draw_notices(collection: str = "", *, shows_progress: bool = True) -> None:
+def draw_notices(collection: str = "", *, in_lab: bool = False) -> None:
     """A line for each set that is to be measured again, or scores less, on all collections or on
-    one; measures those that do so by themselves. Nothing while all is well.
+    one; measures those that do so by themselves. Nothing while all is well. The lab itself shows
+    how far a measurement is.
     """
     workspace, owner = state.workspace(), state.owner()
     courses = workspace.library.questions.courses(owner, collection)
     workspace.measure_due(owner, courses)
     live = runs.live(owner, kind=KIND)
     if live:
-        if shows_progress:
+        if not in_lab:
             _draw_live([run.id for run in live])
         return
-    _draw_due([one for one in courses if one.is_due])
+    _draw_due([one for one in courses if one.is_due], in_lab)
     for one in courses:
         _draw_worse(one, _compare(one))
 
@@ -68,7 +69,7 @@ def _draw_live(run_ids: Sequence[str]) -> None:
         st.caption(f":material/hourglass_top: Measuring {title}")
 
 
-def _draw_due(due: Sequence[Course]) -> None:
+def _draw_due(due: Sequence[Course], in_lab: bool) -> None:
     """What was measured before something changed, with a way to do it again."""
     if not due:
         return
@@ -84,7 +85,10 @@ def _draw_due(due: Sequence[Course]) -> None:
                 args=(due,),
                 help=f"As chats search now, {figures.count(_count(due), 'question')}.",
             )
-            _draw_way(due[0], "due")
+            if not in_lab:
+                _draw_way(due[0], "due")
+        if len(due) > _MOST:
+            st.caption(f"And {figures.count(len(due) - _MOST)} more.")
 
 
 def _tell_due(course: Course) -> str:
@@ -105,19 +109,19 @@ def _draw_worse(course: Course, found: Difference | None) -> None:
     """A warning where a search got worse by more than chance."""
     if found is None or not is_warned(course, found.verdict):
         return
-    with st.container(key=f"worse-{course.set_id}-{course.collection}", gap="xsmall"):
+    with st.container(key=f"worse-{course.now_id}", gap="xsmall"):
         told = f"{_tell_due(course)}. nDCG@10 {worth.tell(found)}."
         st.warning(f"**The search got worse.** {told}", icon=":material/trending_down:")
         with st.container(horizontal=True, vertical_alignment="center"):
             _draw_way(course, "worse")
             st.button(
                 "Take it as it is",
-                key=f"accept-{course.set_id}-{course.collection}",
+                key=f"accept-{course.now_id}",
                 type="tertiary",
                 icon=":material/check:",
                 help="Warn of this change no more.",
                 on_click=state.workspace().library.questions.accept,
-                args=(state.owner(), course.now_id),
+                args=(state.owner(), course.set_id, course.now_id),
             )
 
 

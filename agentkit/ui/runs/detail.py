@@ -166,7 +166,10 @@ def _draw_step(run: RunTotals, trace: Trace, span: Span, event: events.StepDone)
 def _draw_asked(
     run: RunTotals, trace: Trace, span: Span, event: events.HumanInputRequested
 ) -> None:
-    draw_text("Asked", event.prompt, f"asked-{span.seq}")
+    asked = wording.of_request(event)
+    if event.wants:
+        asked = f"{wording.asker(event)}: {asked}"
+    draw_text("Asked", asked, f"asked-{span.seq}")
     draw_text("What was to run", event.draft, f"draft-{span.seq}", event.language or None)
     options = ", ".join(map(wording.of_option, event.options))
     if options:

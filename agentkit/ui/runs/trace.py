@@ -42,7 +42,10 @@ _FAILED = 5
 
 def draw_trace(run_id: str) -> None:
     """The run of that id; for one that is not there, that it is not."""
-    st.button("All runs", key="all-runs", icon=":material/arrow_back:", on_click=overview.close_run)
+    ways = st.container(horizontal=True, vertical_alignment="center", key="ways")
+    ways.button(
+        "All runs", key="all-runs", icon=":material/arrow_back:", on_click=overview.close_run
+    )
     ledger, owner = state.workspace().ledger, state.owner()
     try:
         run = run_list.one(ledger, owner, run_id)
@@ -52,7 +55,9 @@ def draw_trace(run_id: str) -> None:
         st.markdown(f":material/search_off: There is no run {markdown.literal(run_id)!r}.")
         return
     st.set_page_config(page_title=f"{words.of_kind(run.kind)} · agentkit")
-    _draw_head(run, trace)
+    with ways:
+        _draw_ways(run)
+    _draw_head(run)
     _draw_problems(trace)
     span = _find_chosen(trace)
     left, right = st.columns([3, 2], gap="medium")
@@ -119,7 +124,7 @@ def _read_trace(run: RunTotals) -> Trace:
 # The head
 
 
-def _draw_head(run: RunTotals, trace: Trace) -> None:
+def _draw_head(run: RunTotals) -> None:
     title = " ".join(run.title.split()) or words.of_kind(run.kind)
     took = figures.seconds(run.seconds) if run.seconds is not None else ""
     about = [
@@ -136,8 +141,6 @@ def _draw_head(run: RunTotals, trace: Trace) -> None:
     if why := words.why_ended(run, end):
         icon = ":material/error:" if run.state == "failed" else ":material/flag:"
         st.markdown(f"{icon} {markdown.literal(why)}")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        _draw_ways(run)
 
 
 def _draw_ways(run: RunTotals) -> None:

@@ -25,6 +25,17 @@ def _draw_style() -> None:
     st.html(f"<style>:root {{ {' '.join(colours)} }}\n{rules}</style>")
 
 
+def _draw_pieces() -> None:
+    """Those of our own that are on every page and show nothing yet. Until the browser has loaded
+    them a grey bar stands for each: without a height of its own it would move the page, and what
+    is clicked there meanwhile would be missed.
+    """
+    with st.container(height=1, border=False, gap=None, key="pieces"):
+        components.outage(*_OUTAGE)
+        components.popovers()
+        search.draw_search()
+
+
 _OUTAGE = (
     "agentkit does not answer",
     (
@@ -60,8 +71,6 @@ except AgentkitError as error:
     st.error(str(error), icon=":material/error:")
     st.stop()
 state.turn_to(page.title)
-components.outage(*_OUTAGE)
-components.popovers()
-search.draw_search()
+_draw_pieces()
 page.run()
 state.drawn.set()

@@ -180,7 +180,8 @@ class Question(Kind[Asked]):
         """Both."""
         if step.request.moment:
             return _part_line(step)
-        who, prompt = markdown.literal(step.request.agent), markdown.prose(step.request.prompt)
+        who = markdown.literal(wording.asker(step.request))
+        prompt = markdown.prose(wording.of_request(step.request))
         question = f":material/contact_support: {who} asked: {prompt}"
         if step.answered is None:
             return question

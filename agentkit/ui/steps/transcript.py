@@ -115,7 +115,7 @@ def draw_transcript(steps: Sequence[Step], view: View) -> None:
             st.button(
                 label, f"{key}-more", icon=icon, type="tertiary", on_click=_show_more, args=(key,)
             )
-        if not end:
+        if view.live and not end:
             st.caption("Nothing was done yet.")
         whole = _find_whole(end, _WHOLE[view.live])
         for bubble in end:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import math
 
-from agentkit.events import Fallback, LimitTold, MessageStatus, ParameterRefused, ReplyEnd
+from agentkit.events import (
+    Fallback,
+    HumanInputRequested,
+    LimitTold,
+    MessageStatus,
+    ParameterRefused,
+    ReplyEnd,
+)
 from agentkit.llm.calls.limits import amount, in_words, name_limit
 from agentkit.llm.calls.pictures import PARAMETER as PICTURES
 from agentkit.options import InputMode, key_of
@@ -77,6 +84,12 @@ DOING = {
     "retries": "Waiting for the next try",
 }
 """What goes on, where several places say it."""
+_AGAIN = (
+    "{tool} had begun when the app was closed, and it is not known whether it was done. May I use"
+    " it again?"
+)
+_BELOW = {"json": " with these arguments", "text": " with this", "python": " with this code"}
+"""What stands below the name of a tool that an agent wants to use, by language."""
 NOBODY = "The team"
 """What a call is under that no agent made."""
 CHOOSER = "speaker_selection_agent"  # AutoGen's name
@@ -135,6 +148,24 @@ VARIANTS = {"group": "Who speaks next", "werewolf": "Your part"}
 def called(agent: str) -> str:
     """What people read as the name of an agent, as plain text."""
     return _CALLED.get(agent, agent)
+
+
+def asker(request: HumanInputRequested) -> str:
+    """Who asks: the agent that wants to use a tool, where it is known."""
+    return request.wants.agent if request.wants else request.agent
+
+
+def of_request(request: HumanInputRequested) -> str:
+    """What is asked, in Markdown."""
+    wants = request.wants
+    if wants is None:
+        return request.prompt
+    server = f" of the MCP server `{wants.server}`" if wants.server else ""
+    if wants.again:
+        return _AGAIN.format(tool=f"`{wants.tool}`{server}")
+    bare = request.draft.strip() in ("", "{}")
+    below = "" if bare else _BELOW.get(request.language, "")
+    return f"May I use `{wants.tool}`{server}{below}?"
 
 
 def is_chooser(agent: str) -> bool:

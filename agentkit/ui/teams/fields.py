@@ -64,6 +64,9 @@ ONLY_WITH = {
         for name in ("planner", "worker", "solver", "reformat", "replan")
     },
     ("CompressConfig", "strategy"): ("mode", "CUSTOMIZED"),
+    ("Stage", "rounds"): ("kind", "talk"),
+    ("Stage", "ends_when"): ("kind", "talk"),
+    ("Stage", "counted"): ("kind", "vote"),
 }
 """Fields that say nothing unless another one has this value."""
 _LABELS = {

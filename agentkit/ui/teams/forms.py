@@ -38,7 +38,8 @@ CODE_FONT = (
 """For fields with code, by the ends of their keys."""
 _SHORT: frozenset[Kind] = frozenset(["number", "number or word", "switch", "choice"])
 _WIDTH = 230  # pixels of a field that needs not much
-_WIDTHS = {"ToolUse": 195}  # so that two of them fit beside each other within a row of an agent
+_WIDTHS = {"ToolUse": 195, "ModelChoice": 195, "CompressConfig": 195, "ReplyField": 195}
+"""Of parts within a row, so that two of their fields fit beside each other."""
 _FOLDED = ("AgentDocument", "Stage", "WrittenFunction")
 """Rows that are drawn when they are opened: there may be many, and each has much."""
 _REPEAT = {None: "As the library does", True: "Yes", False: "No", "list": "Only these"}
@@ -142,11 +143,12 @@ def _unfold(label: str, key: str, kind: Literal["default", "compact"]) -> Any:
     return folded if folded.open else None
 
 
-def draw_rows(field: Field) -> None:
+def draw_rows(field: Field, *, headed: bool = True) -> None:
     """A list of parts: rows that can be changed, moved, taken out, and put in."""
     rows, part = field.value or [], field.known.shape.part
     assert part is not None  # so a list of parts is read
-    st.markdown(f"**{field.known.label}**", help=markdown.literal(field.known.about))
+    if headed:
+        st.markdown(f"**{field.known.label}**", help=markdown.literal(field.known.about))
     _draw_problems(field)
     for place, row in enumerate(rows):
         _draw_row(field, part, place, describe_row(row))
@@ -291,6 +293,8 @@ def draw_field(field: Field) -> None:
 def _draw_problems(field: Field) -> None:
     for text in field.form.checked.problems.get(field.place, ()):
         st.caption(f":red[:material/error: {markdown.literal(text)}]")
+    if unread := field.form.checked.unread.get(field.place):
+        st.caption(f":material/info: {unread}")
 
 
 def _draw_offer(field: Field, offered: Mapping[str, str]) -> None:

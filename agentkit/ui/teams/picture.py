@@ -196,7 +196,7 @@ def write(arrows: list[Arrow], document: TeamDocument, *, dark: bool) -> str:
         return f'{_quote(name)} [style={form}, color="{colour}"];'
 
     edges = [
-        f"{_quote(one.start)} -> {_quote(one.end)} [label={_quote(one.why)}"
+        f"{_quote(one.start)} -> {_quote(one.end)} [label={_quote(f' {one.why} ')}"
         f"{', style=dotted' * one.dotted}];"
         for one in arrows
     ]

@@ -49,7 +49,7 @@ def draw_functions(form: Form) -> None:
             icon=":material/warning:",
         )
     known = next(one for one in list_fields(TeamDocument) if one.key == "functions")
-    draw_rows(Field(form, TeamDocument, known, ("functions",)))
+    draw_rows(Field(form, TeamDocument, known, ("functions",)), headed=False)
 
 
 def draw_below(form: Form, path: Path) -> None:

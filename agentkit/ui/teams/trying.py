@@ -110,7 +110,8 @@ def _draw_run(run: Run[Any], document: TeamDocument, dry: bool, looks: bool) -> 
 
 
 def _draw_answer(run: Run[Any], turn: Turn, agents: tuple[str, ...]) -> None:
-    draw_transcript(turn.steps, View(run.id, "calls", agents, live=True))
+    goes_on = not run.ended
+    draw_transcript(turn.steps, View(run.id, "calls", agents, live=goes_on, again=False))
     if turn.text:
         st.markdown(markdown.answer(turn.text, run.message_id, turn.sources))
     if request := run.waiting_for:

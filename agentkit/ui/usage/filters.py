@@ -28,7 +28,7 @@ def find_all() -> CallFilter:
 
 def draw_filters() -> None:
     """The days, the other filters behind a button, and a button for each that is in force."""
-    with st.container(horizontal=True, vertical_alignment="bottom", key="usage-filters"):
+    with st.container(horizontal=True, vertical_alignment="center", key="usage-filters"):
         st.segmented_control(
             "Days",
             [*DAYS, "All"],

@@ -28,7 +28,7 @@ _NARROWED = ("models", "agents", "teams", "chats", "providers", "statuses", "pur
 _NAMES = {
     "number": ("Documents", "All that can be found, but for what is attached to single chats."),
     "cited": ("Cited", "By answers of these days."),
-    "uncited": ("Found, never cited", "Look-ups found them, and no answer cites them."),
+    "uncited": ("Never cited", "Look-ups found them, and no answer cites them."),
     "unfound": ("Never found", "By any look-up of these days."),
     "stale": ("Stale", "Taken in more than half a year ago, and not since."),
     "twice": ("Held twice", "With the same content as another document."),

@@ -92,6 +92,12 @@ def _draw_columns(
     return chart
 
 
+_LONG = 24
+"""Letters of a name that do not fit beside another one on a phone."""
+_NAMES: dict[str, Any] = {"columns": 2, "labelLimit": 125}
+_LONG_NAMES: dict[str, Any] = {"columns": 1, "labelLimit": 270}
+
+
 def _draw_stacks(
     view: View,
     drawn: pandas.DataFrame,
@@ -107,6 +113,7 @@ def _draw_stacks(
     colours = [_COLOURS[at % len(_COLOURS)] for at in places.values()]
     if others in places:
         colours[-1] = OTHERS_COLOUR
+    legend = _LONG_NAMES if max(map(len, names)) > _LONG else _NAMES
     written = "$,.4~f" if number.startswith("$") else "~s"
     chart: altair.Chart = (
         alt.Chart(drawn.assign(place=drawn.key.map(places)))
@@ -117,7 +124,7 @@ def _draw_stacks(
                 "key:N",
                 title=None,
                 scale=alt.Scale(domain=names, range=colours),
-                legend=alt.Legend(orient="bottom", columns=2, labelLimit=125, symbolLimit=9),
+                legend=alt.Legend(**legend, orient="bottom", symbolLimit=9),
             ),
             order=alt.Order("place:O"),
             tooltip=[

@@ -17,7 +17,7 @@ from agentkit.coding.chat_kernel.pool import KernelPool
 from agentkit.core.tools import effects
 from agentkit.documents import DocumentText, Section
 from agentkit.errors import AgentkitError, ConfigError, DamagedDocument, FetchFailed
-from agentkit.events import CodeRan, Noted, ToolReturned
+from agentkit.events import CodeRan, Noted, ToolReturned, WantedCall
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.teams.built.agents import WrittenFunction
 from agentkit.teams.built.document import read_document
@@ -127,6 +127,7 @@ def test_pages_are_fetched_where_that_is_allowed_and_asked_about() -> None:
     assert page.endswith("The page.")
     assert "no public address" in refused
     assert "example.com" in played.questions[0].draft
+    assert played.questions[0].wants == WantedCall("Solo", "fetch_page")
     off = ask([{"name": "fetch_page"}])
     assert isinstance(off.error, ConfigError)
     assert "Settings page can allow it" in str(off.error)
@@ -138,6 +139,7 @@ def test_python_runs_in_the_kernel_of_the_chat_and_is_edited_as_code(cells: Chat
     played = ask(use, first, second, cells=cells, answers=["approve", "edit\nprint(x * 8)"])
     assert [one.language for one in played.questions] == ["python", "python"]
     assert played.questions[1].draft == "print(x * 7)"
+    assert played.questions[1].wants == WantedCall("Solo", "run_python")
     assert results(played)[1] == "48\n"
 
 

@@ -1,0 +1,1 @@
+"""The command for servers of tools that speak MCP."""
