@@ -220,9 +220,8 @@ class Run(Generic[T]):
             if self.kept and is_anothers:
                 return
             recorded = self._record(event)
-            was_left = (
-                self._left or self._ended
-            )  # a function that was left behind may still tell things
+            # A function that was left behind may still tell things.
+            was_left = self._left or self._ended
             if was_left:
                 return
             for hear in hearing:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from agentkit.core.given import join_filled
+from agentkit.core.naming import name_source
 
 if TYPE_CHECKING:
     from agentkit.retrieval import Hit
@@ -64,8 +64,7 @@ def plain(text: str) -> str:
 
 def describe_place(found: Hit | Match | Citation) -> str:
     """The document, the page or place in it, and the heading there."""
-    place = f"p. {found.page}" if found.page else found.place
-    return join_filled(", ", (found.document, place, found.heading))
+    return name_source(found.document, found.page, found.place, found.heading)
 
 
 def count(number: int, noun: str) -> str:

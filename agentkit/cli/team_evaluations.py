@@ -83,8 +83,10 @@ def _find_last(workspace: Workspace, found: Evaluation) -> Evaluation | None:
     """The newest whole one of the team with the set before this, of any version and model."""
     began = found.began
     history = workspace.evaluations.history(workspace.settings.owner, began.set_id, began.team_id)
-    whole = [one for one in history if one.is_whole and one.started_at < found.started_at]
-    return whole[0] if whole else None
+    for one in history:
+        if one.is_whole and one.started_at < found.started_at:
+            return one
+    return None
 
 
 def _tell_forecast(workspace: Workspace, key: str, set_name: str, model: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from agentkit.events import ReplyEnd, WantedCall
-from agentkit.llm.calls.limits import amount
+from agentkit.llm.calls.limits import name_limit
 from agentkit.options import Moment
 from agentkit.reasons import EndKind, EndReason
 
@@ -71,7 +71,7 @@ def describe_end(end: EndReason) -> str:
     """Why an answer ended, without a full stop; for what needs no words its kind."""
     return _ENDS.get(end.kind, end.kind).format(
         agent=end.agent,
-        limit=amount(end.unit, end.limit) if end.unit and end.limit is not None else end.limit,
+        limit=name_limit(end),
         told=end.told.rstrip("."),
         scope=end.scope,
         what=f"the model {end.model}" if end.model else "earlier calls",

@@ -157,9 +157,11 @@ class _Live:
                 continue
             if message["parent_header"].get("msg_id") != request:
                 continue
-            if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+            kind, content = message["msg_type"], message["content"]
+            is_idle = kind == "status" and content["execution_state"] == "idle"
+            if is_idle:
                 return True
-            take(message["msg_type"], message["content"])
+            take(kind, content)
         return False
 
     async def interrupt(self, request: str, take: Callable[[str, Message], None]) -> bool:

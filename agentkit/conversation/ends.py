@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentkit.llm.calls.limits import amount
+from agentkit.llm.calls.limits import name_limit
 from agentkit.reasons import EndKind, EndReason
 
 _WORDS: dict[EndKind, str] = {
@@ -27,10 +27,9 @@ _WORDS: dict[EndKind, str] = {
 
 def stop_reason(end: EndReason) -> str:
     """The reason in words."""
-    limit = amount(end.unit, end.limit) if end.unit and end.limit is not None else end.limit
     return _WORDS.get(end.kind, end.kind).format(
         agent=end.agent,
-        limit=limit,
+        limit=name_limit(end),
         used=end.used,
         model=end.model,
         told=end.told,

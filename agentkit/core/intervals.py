@@ -41,12 +41,14 @@ def judge(differences: Sequence[float]) -> Verdict:
     """What can be said of these differences of scores, one for each question that is in both."""
     if not differences:
         return "none"
-    differing = sum(abs(one) > SAME for one in differences)
+    differing = [one for one in differences if abs(one) > SAME]
     if not differing:
         return "same"
-    if differing < FEWEST:
+    if len(differing) < FEWEST:
         return "few"
-    return _weigh(fsum(differences) / len(differences), find_margin(differences) or 0.0)
+    mean = fsum(differences) / len(differences)
+    margin = find_margin(differences) or 0.0
+    return _weigh(mean, margin)
 
 
 def _weigh(mean: float, margin: float) -> Verdict:

@@ -49,7 +49,9 @@ class Survey:
     @property
     def is_whole(self) -> bool:
         """Whether everything can be read."""
-        return not (self.problem or self.log_problem or any(one.problem for one in self.tables))
+        problems = [self.problem, self.log_problem]
+        problems += [one.problem for one in self.tables]
+        return not any(problems)
 
     def readable(self, name: str) -> int:
         """How many rows of the table can be read."""

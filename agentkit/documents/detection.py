@@ -78,8 +78,10 @@ def _detect_text(data: bytes, name: str, ending: str) -> str:
         raise _explain_binary(name, ending)
     if ending in FORMATS:
         return ending
-    begins_as_page = data[:512].lstrip().lower().startswith((b"<!doctype html", b"<html"))
-    return ".html" if begins_as_page else ".txt"
+    beginning = data[:512].lstrip().lower()
+    if beginning.startswith((b"<!doctype html", b"<html")):
+        return ".html"
+    return ".txt"
 
 
 def _explain_binary(name: str, ending: str) -> DamagedDocument | UnknownFormat:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from agentkit.core import confinement, seccomp
+from agentkit.core.given import pick
 from agentkit.documents import wire
 from agentkit.documents.document import Limits
 from agentkit.errors import AgentkitError
@@ -151,11 +152,14 @@ def _make_arguments(memory_mb: int, confined: bool) -> list[str]:
 
 
 def _make_environment(confined: bool) -> dict[str, str]:
-    passed_on = (each for each in _PASSED_ON if each in os.environ)
-    environment = {name: os.environ[name] for name in passed_on}
     source = _SOURCE_INSIDE if confined else _SOURCE.parent
-    environment |= {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1"}
-    return environment | {"OPENBLAS_NUM_THREADS": "1"}
+    return {
+        **pick(os.environ, _PASSED_ON),
+        "PYTHONPATH": str(source),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUTF8": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
 
 
 def _make_sandbox(call_filter: int | None) -> list[str]:

@@ -41,10 +41,8 @@ def align(first: Iterable[Hashable], second: Iterable[Hashable]) -> list[Pair]:
     its number.
     """
     here, there = _find_places(first), _find_places(second)
-    shared = [each for each in here if each in there]
-    places = (here[each] for each in shared)
-    others = (there[each] for each in shared)
-    return _keep_order(list(zip(places, others, strict=True)))
+    pairs = [(place, there[each]) for each, place in here.items() if each in there]
+    return _keep_order(pairs)
 
 
 def align_twice(

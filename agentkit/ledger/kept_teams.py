@@ -68,14 +68,15 @@ class KeptTeams:
         """
         with self.database.transaction():
             newest = self.find(owner, team_id) if team_id else None
-            if newest and newest.document == document:
-                return newest
-            version = newest.version + 1 if newest else 1
+            version = 1
+            if newest:
+                if newest.document == document:
+                    return newest
+                version = newest.version + 1
             kept = KeptTeam(team_id or PREFIX + new_id(), version, owner, name, document, utc_now())
             values = {field: getattr(kept, field) for field in KeptTeam.__dataclass_fields__}
-            self.database.insert(
-                "built_teams", {**values, "document": json.dumps(document, ensure_ascii=False)}
-            )
+            values["document"] = json.dumps(document, ensure_ascii=False)
+            self.database.insert("built_teams", values)
         return kept
 
     def find(self, owner: str, team_id: str, version: int | None = None) -> KeptTeam:

@@ -128,8 +128,8 @@ class Prompts:
 
     def _add(self, owner: str, prompt_id: str, name: str, text: str, version: int) -> Prompt:
         made = Prompt(prompt_id, _check_name(name), _check_text(text), version, utc_now())
-        taken = [one for one in self.all(owner) if one.name.lower() == made.name.lower()]
-        if taken and taken[0].id != prompt_id:
+        ids = {one.name.lower(): one.id for one in self.all(owner)}
+        if ids.get(made.name.lower(), prompt_id) != prompt_id:
             raise ConfigError(f"There is a prompt {made.name!r} already; give another name.")
         row = {name: getattr(made, name) for name in Prompt.__dataclass_fields__}
         self._database.insert("prompts", {**row, "owner": owner})

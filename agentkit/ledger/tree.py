@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from agentkit.core.given import list_missing
 from agentkit.errors import NotFound
 from agentkit.ledger import requests, run_documents
 from agentkit.ledger.store import Ledger
@@ -111,24 +112,25 @@ def delete_branch(ledger: Ledger, owner: str, chat_id: str, question_id: str) ->
     """
     with ledger.database.transaction():
         tree = read_tree(ledger, owner, chat_id)
-        gone = {one.id: one for one in tree.below(question_id)}
-        if not gone:
+        below = list(tree.below(question_id))
+        if not below:
             raise _gone(question_id)
+        gone = [one.id for one in below]
         if ledger.chat(owner, chat_id).head_id in gone:
             _set_head(ledger, owner, chat_id, _find_beside(tree, question_id))
-        run_ids = {one.run_id for one in gone.values() if one.run_id}
+        run_ids = {one.run_id for one in below if one.run_id}
         _delete_runs(ledger, owner, chat_id, run_ids)
         for table, column in (("feedback", "message_id"), ("messages", "id")):
             sql = f"delete from {table} where list_contains(?, {column})"
-            ledger.database.execute(sql, [list(gone)])
+            ledger.database.execute(sql, [gone])
 
 
 def _find_beside(tree: Tree, question_id: str) -> str | None:
     """Where a chat ends that showed this question, once it is gone; None for a chat without any."""
-    beside = [one for one in tree.siblings(question_id) if one != question_id]
+    beside = list_missing(tree.siblings(question_id), [question_id])
     if not beside:
         return tree.nodes[question_id].parent_id
-    ends = [tree.newest_end(one) for one in beside]
+    ends = map(tree.newest_end, beside)
     return max(ends, key=lambda one: tree.nodes[one].created_at)
 
 

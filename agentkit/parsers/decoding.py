@@ -172,11 +172,13 @@ def _quote(content: str, quote: str) -> str:
 
 def _escape(part: re.Match[str], quote: str) -> str:
     escaped, raw = part["escaped"], part["raw"]
-    if raw is not None:
-        if raw != '"' or quote == '"':
-            return f"\\u{ord(raw):04x}"
+    if raw is None:
+        # "C:\dir" and "\alpha" may mean a backslash or not: nobody knows.
+        is_unknown = escaped.isalnum() and escaped not in "bfnrtu"
+        if is_unknown:
+            raise ValueError(f"\\{escaped} is no escape that JSON has")
+        return part[0]
+    is_plain = raw == '"' and quote != '"'
+    if is_plain:
         return raw
-    # "C:\dir" and "\alpha" may mean a backslash or not: nobody knows.
-    if escaped.isalnum() and escaped not in "bfnrtu":
-        raise ValueError(f"\\{escaped} is no escape that JSON has")
-    return part[0]
+    return f"\\u{ord(raw):04x}"

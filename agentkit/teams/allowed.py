@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from agentkit import private
+from agentkit.core.given import is_list_of
 from agentkit.errors import ConfigError
 
 _CHANGING = threading.Lock()
@@ -34,7 +35,7 @@ class AllowedTools:
             return []
         except (OSError, ValueError) as error:
             raise self._unreadable(type(error).__name__) from error
-        if not isinstance(stored, list) or not all(isinstance(name, str) for name in stored):
+        if not is_list_of(stored, str):
             raise self._unreadable("it is no list of names")
         return sorted(set(stored))
 

@@ -225,8 +225,10 @@ def _with_subject(question: str, history: Sequence[Message]) -> str:
     """
     if not _leans_on_last(question):
         return question
-    asked = [turn for turn in history if turn.get("role") == "user"]
-    return " ".join([*(text_of(turn.get("content")) for turn in asked[-1:]), question])
+    for turn in reversed(history):
+        if turn.get("role") == "user":
+            return f"{text_of(turn.get('content'))} {question}"
+    return question
 
 
 def _leans_on_last(question: str) -> bool:

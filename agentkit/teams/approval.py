@@ -111,11 +111,13 @@ class Approval:
         one goes on, and nobody knows whether it was done. Raises Stopped.
         """
         recording = replay.current()
-        if recording is None or (tool is not None and effects_of(tool) == "none"):
+        is_harmless = tool is not None and effects_of(tool) == "none"
+        if recording is None or is_harmless:
             return True
         prompt = _REPEAT.format(name=name)
-        had_begun = recording.has_begun(self.agent, name, arguments)
-        if not had_begun and not recording.has_asked(self.agent, prompt, arguments):
+        is_known = recording.has_begun(self.agent, name, arguments)
+        is_known = is_known or recording.has_asked(self.agent, prompt, arguments)
+        if not is_known:
             return True
         language = "json" if _is_object(arguments) else "text"
         answer = runs.ask_human(
@@ -126,7 +128,8 @@ class Approval:
             language=language,
             wants=self._tell_wanted(origin or origin_of(tool, name), again=True),
         )
-        return chosen(answer)[0] == "approve"
+        choice, _ = chosen(answer)
+        return choice == "approve"
 
     def of_code(
         self, prompt: str, code: str, language: str, tool: str = "", name: str = ""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from agentkit.core.given import join_filled
+from agentkit.core.naming import name_source
 from agentkit.llm.offline.passages import Passage
 from agentkit.llm.support import Checked
 from agentkit.retrieval import Hit
@@ -91,8 +91,7 @@ def describe_source(hit: Hit | Citation) -> str:
     """Document, page or place, and heading of a passage in one line; in front its collection where
     several were searched.
     """
-    where = f"p. {hit.page}" if hit.page else hit.place
-    source = join_filled(", ", (hit.document, where, hit.heading))
+    source = name_source(hit.document, hit.page, hit.place, hit.heading)
     if hit.collection:
         return f"{hit.collection}: {source}"
     return source

@@ -86,6 +86,8 @@ def find_talk(events: Sequence[object]) -> list[tuple[str, str, str]]:
 
 def _is_talk(message: MessageSent) -> bool:
     """Whether one agent told others something, and finished it."""
-    between_agents = message.extra.get("inner") and message.role not in _NO_AGENTS
-    is_whole = message.status == "complete" and message.content.strip()
-    return bool(between_agents and is_whole and is_audible(message))
+    if not message.extra.get("inner") or not is_audible(message):
+        return False
+    if message.role in _NO_AGENTS:
+        return False
+    return message.status == "complete" and bool(message.content.strip())

@@ -60,9 +60,13 @@ def recall_talk(task: Task) -> Talk:
     task.known = remembered.citations
     talk: Talk = []
     for turn, place in zip(turns, task.places, strict=True):
-        if place is not None and place in remembered.said:
-            talk.append(remembered.said[place])
-        elif place is None or place - 1 not in remembered.said:  # else it is the answer to that
+        if place is None:
+            talk.append(turn)
+            continue
+        said = remembered.said.get(place)
+        if said is not None:
+            talk.append(said)
+        elif place - 1 not in remembered.said:  # else it is the answer to that
             talk.append(turn)
     return talk
 

@@ -173,8 +173,13 @@ def _list_followers(members: Sequence[Agent], user: ConversableAgent) -> dict[Ag
     asked; that they are given the last word is another matter.
     """
     everybody = [*members, user]
-    others = everybody if user.human_input_mode == "ALWAYS" else members
-    return {one: [other for other in others if other is not one] for one in everybody}
+    others = members
+    if user.human_input_mode == "ALWAYS":
+        others = everybody
+    followers: dict[Agent, list[Agent]] = {}
+    for one in everybody:
+        followers[one] = [other for other in others if other is not one]
+    return followers
 
 
 def _next(method: str, user: Agent, last_speaker: Agent, group: GroupChat) -> Agent | str:

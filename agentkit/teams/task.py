@@ -243,11 +243,10 @@ class Task:
 
         Its figures may also be from what was `computed` for it.
         """
-        again = {
-            number: self.known[number]
-            for number in find_markers(text)
-            if number in self.known and number > len(hits)
-        }
+        again: dict[int, Citation] = {}
+        for number in find_markers(text):
+            if number > len(hits) and number in self.known:
+                again[number] = self.known[number]
         given: dict[int, Hit | Citation] = {**dict(enumerate(hits, start=1)), **again}
         numbered = {number: (one.text, describe_source(one)) for number, one in given.items()}
         cited = [replace(one, marker=number) for number, one in again.items()]

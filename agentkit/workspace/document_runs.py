@@ -130,18 +130,15 @@ class DocumentRuns:
         return self._transfer(f"Import of {name or called}", owner, work)
 
     def _version_run(self, kind: str, owner: str, version_id: str, work: Callable[[], T]) -> Run[T]:
-        version = self.library.versions.one(owner, version_id)
-        everything = [
-            found for hidden in (False, True) for found in self.library.collections(owner, hidden)
-        ]
-        name = next(found.name for found in everything if found.id == version.collection_id)
-        status = next(
-            one for one in self.library.versions.listed(owner, name) if one.version.id == version_id
-        )
+        library = self.library
+        version = library.versions.one(owner, version_id)
+        everything = [*library.collections(owner), *library.collections(owner, hidden=True)]
+        names = {found.id: found.name for found in everything}
+        name = names[version.collection_id]
+        listed = {one.version.id: one for one in library.versions.listed(owner, name)}
         title = f"{version.max_tokens} tokens, {version.embedder} for {name}"
-        return runs.start(
-            work, kind=kind, title=title, owner=owner, ledger=self.ledger, size=status.missing
-        )
+        size = listed[version_id].missing
+        return runs.start(work, kind=kind, title=title, owner=owner, ledger=self.ledger, size=size)
 
     def _transfer(self, title: str, owner: str, work: Callable[[], T]) -> Run[T]:
         return runs.start(work, kind="transfer", title=title, owner=owner, ledger=self.ledger)

@@ -73,7 +73,8 @@ def discard(path: Path, folder: Path) -> None:
         return
     path.unlink(missing_ok=True)
     for parent in path.parents:
-        if parent == folder or not parent.is_dir() or any(parent.iterdir()):
+        is_above = parent == folder or not parent.is_dir()
+        if is_above or any(parent.iterdir()):
             return
         parent.rmdir()
 

@@ -98,8 +98,7 @@ def _messages(
     ledger: Ledger, run: RunKey, events: list[Event], find_team: FindTeam
 ) -> list[MessageSent]:
     """What was being said in a chat: the answer, or what one agent was saying to the others."""
-    messages = pick_kind(events, MessageSent)
-    said = list(filter(is_audible, messages))
+    said = list(filter(is_audible, pick_kind(events, MessageSent)))
     is_answered = run.message_id in [one.id for one in said]
     if run.chat_id is None or not said or is_answered:
         return []

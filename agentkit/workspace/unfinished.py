@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agentkit import runs
+from agentkit.core.given import pick_kind
 from agentkit.core.replay import Recording
 from agentkit.errors import ConfigError
 from agentkit.events import QuestionTried, RunStarted
@@ -86,8 +87,8 @@ def take_up(ledger: Ledger, owner: str, run_id: str) -> TakenUp | None:
     chosen = _find_holder(ledger, owner, run_id)
     recorded = queries.events(ledger, owner, chosen, with_requests=False)
     events = [one.event for one in recorded]
-    began = any(isinstance(one, RunStarted) for one in events)
-    if not began or not resuming.is_complete(events):
+    has_begun = bool(pick_kind(events, RunStarted))
+    if not has_begun or not resuming.is_complete(events):
         return None
     key = queries.run_state(ledger, owner, chosen).key
     root = resuming.find_root(ledger, owner, events) or chosen

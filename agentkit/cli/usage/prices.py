@@ -192,9 +192,16 @@ def _to_cells(one: PricedModel) -> list[str]:
 
 
 def _to_own_cells(one: OwnPrice) -> list[str]:
-    days = [str(day or "") for day in (one.from_day, one.until_day)]
     state = "in force" if one.is_in_force else "removed"
-    return [one.id, one.provider, one.model or "(every)", *_tell_rates(one.rates), *days, state]
+    return [
+        one.id,
+        one.provider,
+        one.model or "(every)",
+        *_tell_rates(one.rates),
+        str(one.from_day or ""),
+        str(one.until_day or ""),
+        state,
+    ]
 
 
 def _tell_rates(rates: Rates | None) -> list[str]:

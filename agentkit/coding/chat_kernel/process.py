@@ -157,8 +157,7 @@ class KernelProcess(RunningKernel):
         end = time.monotonic() + _HALT_S
         told: set[int] = set()
         while True:
-            states = footprint.read_states(self._kernel.first)
-            awake = {pid for pid, state in states.items() if pid not in told or state not in "TtZX"}
+            awake = self._find_awake(told)
             if not awake:
                 return
             if time.monotonic() > end:
@@ -166,6 +165,15 @@ class KernelProcess(RunningKernel):
                 raise Gone("runaway")
             _signal(awake, signal.SIGSTOP)
             told |= awake
+
+    def _find_awake(self, told: set[int]) -> set[int]:
+        """The processes that were not told to stop, or did not yet."""
+        awake: set[int] = set()
+        for pid, state in footprint.read_states(self._kernel.first).items():
+            has_stopped = pid in told and state in "TtZX"
+            if not has_stopped:
+                awake.add(pid)
+        return awake
 
     def _resume(self) -> None:
         _signal(footprint.descendants(self._kernel.first), signal.SIGCONT)

@@ -47,7 +47,10 @@ def read_columns(sql: str, tables: Mapping[str, Sequence[str]]) -> dict[str, lis
 
 def _narrow(columns: Sequence[str], named: Collection[str]) -> list[str]:
     """Those that are named; a table without columns has no rows to be counted."""
-    return [one for one in columns if one.lower() in named] or list(columns[:1])
+    narrowed = [one for one in columns if one.lower() in named]
+    if narrowed:
+        return narrowed
+    return list(columns[:1])
 
 
 def _find_tables(nodes: Sequence[_Node], tables: Collection[str]) -> list[str]:

@@ -309,5 +309,12 @@ def amount(unit: Unit, value: float) -> str:
     return f"${value:.6f}".rstrip("0")
 
 
+def name_limit(end: EndReason) -> str | float | None:
+    """What was reached: an amount of its unit, or a number of turns or the like."""
+    if end.unit and end.limit is not None:
+        return amount(end.unit, end.limit)
+    return end.limit
+
+
 _active: ContextVar[tuple[_Meter, ...]] = ContextVar("agentkit_limits", default=())
 _lock = threading.Lock()

@@ -115,17 +115,21 @@ class Splitter:
             return [Part("text", text)]
         closing = _CLOSING.search(self._held)
         if closing is None:
-            begun = 0 if is_over else _count_begun(self._held)
+            begun = 0
+            if not is_over:
+                begun = _count_begun(self._held)
             return [self._take(len(self._held) - begun)]
 
         before, behind = self._take(closing.start()), self._held[len(_CLOSE) :]
-        if not is_over and _may_end_line(behind):
+        may_go_on = not is_over and _may_end_line(behind)
+        if may_go_on:
             return [before]
-        if _LONE.match(self._held) and not self._is_in_code():
-            self._held, self._state = behind, "closed"
-            self.thought_elsewhere()
-            return [before, Part("was_thinking")]
-        return [before, self._take_tag()]
+        is_tag = _LONE.match(self._held) and not self._is_in_code()
+        if not is_tag:
+            return [before, self._take_tag()]
+        self._held, self._state = behind, "closed"
+        self.thought_elsewhere()
+        return [before, Part("was_thinking")]
 
     def _is_in_code(self) -> bool:
         """Whether a fence in the text so far is still open."""

@@ -146,13 +146,17 @@ def available_models(settings: Settings, similarity: Similarity | None = None) -
     the first configured one, else the offline one. A chosen one that is not offered any more counts
     as none. Asks no server.
     """
-    known = [(one.name, model) for one in connections(settings) for model in models_of(one)]
-    labels = Counter(model.label for _, model in known)
     found: list[Model] = []
-    for connection, model in known:
+    servers: list[str] = []
+    for one in connections(settings):
+        for model in models_of(one):
+            found.append(model)
+            servers.append(one.name)
+    labels = Counter(model.label for model in found)
+    for place, model in enumerate(found):
         if labels[model.label] > 1:
-            model = dataclasses.replace(model, label=f"{model.label} ({connection})")
-        found.append(model)
+            label = f"{model.label} ({servers[place]})"
+            found[place] = dataclasses.replace(model, label=label)
     found.append(offline_model(similarity))
     return sorted(found, key=lambda model: model.id != settings.default_model)
 

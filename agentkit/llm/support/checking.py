@@ -294,8 +294,10 @@ def _judge_markers(
     claim: Claim, passages: Mapping[int, tuple[str, str]], also: Sequence[Source]
 ) -> Iterator[_Judged]:
     """Each marker of a claim."""
-    numbers = (each for each in map(attrgetter("number"), claim.markers) if each in passages)
-    sources = {number: read_passage(*passages[number]) for number in numbers}
+    sources: dict[int, Source] = {}
+    for number in map(attrgetter("number"), claim.markers):
+        if number in passages:
+            sources[number] = read_passage(*passages[number])
     comparison = _Comparison(claim.text, list(sources.values()), also)
     for marker in claim.markers:
         judgement = _MISSING

@@ -287,13 +287,15 @@ class ServerReranker:
 
 def _read_usage(reply: object) -> Usage | None:
     """What the server says it has read, if it does."""
-    usage = reply.get("usage") if isinstance(reply, dict) else None
+    if not isinstance(reply, dict):
+        return None
+    usage = reply.get("usage")
     if not isinstance(usage, dict):
         return None
     total = usage.get("total_tokens") or usage.get("prompt_tokens")
-    if not isinstance(total, int) or total <= 0:
-        return None
-    return Usage(input=total)
+    if isinstance(total, int) and total > 0:
+        return Usage(input=total)
+    return None
 
 
 def _sigmoid(value: float) -> float:

@@ -193,8 +193,9 @@ class ServerEmbedder:
         return openai.OpenAI(base_url=self._url, api_key=key, max_retries=0, http_client=http)
 
     def _read(self, reply: object, wanted: int) -> list[list[float]]:
-        data = getattr(reply, "data", None)
-        given = data if isinstance(data, list) else []
+        given = getattr(reply, "data", None)
+        if not isinstance(given, list):
+            given = []
         if len(given) != wanted:
             raise BadModelReply(
                 f"{self.name} gave {len(given):,} vectors for {wanted:,} texts; check that the"
@@ -204,14 +205,15 @@ class ServerEmbedder:
         for number, one in enumerate(given):  # the SDK passes on whatever comes
             index = getattr(one, "index", None)
             place = index if isinstance(index, int) else number
-            by_index[place] = getattr(one, "embedding", None)
+            vector = getattr(one, "embedding", None)
+            if isinstance(vector, list) and vector:
+                by_index[place] = vector
 
-        vectors: list[Any] = [by_index.get(number) for number in range(wanted)]
-        if not all(isinstance(vector, list) and vector for vector in vectors):
+        if not by_index.keys() >= set(range(wanted)):
             raise BadModelReply(
                 f"{self.name} answers, but not as OpenAI's embeddings API does; check the address."
             )
-        return vectors
+        return [by_index[number] for number in range(wanted)]
 
     def _translate(self, error: Exception) -> ModelError:
         import openai

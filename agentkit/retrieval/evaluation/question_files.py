@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from agentkit.core.given import is_list_of
 from agentkit.errors import ConfigError
 from agentkit.retrieval.store.questions import Question
 
@@ -186,9 +187,9 @@ def _with_grades(expected: object) -> object:
     """A name or names as names with the grade 1; anything else stays as it is."""
     if isinstance(expected, str):
         return {expected: 1}
-    if isinstance(expected, list) and all(isinstance(one, str) for one in expected):
-        return dict.fromkeys(expected, 1)
-    return expected
+    if not is_list_of(expected, str):
+        return expected
+    return dict.fromkeys(expected, 1)
 
 
 def _escape(entry: str) -> str:

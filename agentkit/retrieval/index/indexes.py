@@ -98,13 +98,16 @@ class CollectionIndex:
         """
         database = self._chunks.database
         revision = database.revision(CHANGES)
-        if revision == self._revision or database.in_transaction or self._abandoned.is_set():
+        is_busy = database.in_transaction or self._abandoned.is_set()
+        if revision == self._revision or is_busy:
             return
-        if self._following.acquire(blocking=wait or self._has_removed()):
-            try:
-                self._follow(revision)
-            finally:
-                self._following.release()
+        waits = wait or self._has_removed()
+        if not self._following.acquire(blocking=waits):
+            return
+        try:
+            self._follow(revision)
+        finally:
+            self._following.release()
 
     def _has_removed(self) -> bool:
         """Whether the database has removed what the indexes may still have, or they were never

@@ -141,6 +141,10 @@ class Rebuild:
 
 
 def _is_full(group: Sequence[Ready]) -> bool:
-    pieces = sum(len(one.pieces) for one in group)
-    characters = sum(len(one.text) for one in group)
-    return pieces >= GROUP_PIECES or len(group) >= GROUP_DOCUMENTS or characters >= ROOM
+    if len(group) >= GROUP_DOCUMENTS:
+        return True
+    pieces = characters = 0
+    for one in group:
+        pieces += len(one.pieces)
+        characters += len(one.text)
+    return pieces >= GROUP_PIECES or characters >= ROOM

@@ -240,13 +240,15 @@ class Search:
         for these.
         """
         collapses, diversifies = options.collapse < 1, options.diversity > 0
-        if not found or not (collapses or diversifies):
+        is_wanted = collapses or diversifies
+        if not found or not is_wanted:
             return found
         found, alike = self._compare(found)
         if collapses:
             with self._timings.of("collapse"):
                 stay = collapse(found, alike, options.collapse)
-                found, alike = [found[number] for number in stay], alike[stay][:, stay]
+                found = [found[number] for number in stay]
+                alike = alike[stay][:, stay]
         if diversifies:
             with self._timings.of("diversity"):
                 found = _diversify(found, alike, options.diversity)
@@ -330,10 +332,12 @@ def _depths(options: SearchOptions) -> Sequence[int]:
     depth = max(options.depth, 2 * options.top_k)
     if options.reranker:
         return (depth,)  # it reads the best of them only, however many there are
-    deeper = [more * depth for more in _DEEPER if more * depth <= _DEEPEST]
-    if options.mode == "dense" and not options.diversity:
-        return (min(depth, options.top_k + _SPARE), depth, *deeper)
-    return (depth, *deeper)
+    deeper = [more * depth for more in _DEEPER]
+    depths = [depth, *(more for more in deeper if more <= _DEEPEST)]
+    is_plain = options.mode == "dense" and not options.diversity
+    if is_plain:
+        depths.insert(0, min(depth, options.top_k + _SPARE))
+    return depths
 
 
 def _diversify(found: list[Passage], alike: np.ndarray, diversity: float) -> list[Passage]:

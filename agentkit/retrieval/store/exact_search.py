@@ -63,8 +63,9 @@ def find(
     if limit < 1:
         raise ConfigError(f"The limit is {limit}; ask for at least 1 place.")
     spans = list(islice(_spans(chunks, version, scope, expression, limit), limit))
-    if any(start == end for _, start, end in spans):
-        raise _fits_nothing(pattern)
+    for _, start, end in spans:
+        if start == end:
+            raise _fits_nothing(pattern)
     rows = _chunks_at(chunks, version, scope, spans)
     return [_match(rows[number], span) for number, span in enumerate(spans) if number in rows]
 

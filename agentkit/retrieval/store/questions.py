@@ -40,7 +40,8 @@ class Question:
                 " answers it."
             )
         for name, grade in self.expected.items():
-            if type(grade) is not int or not 1 <= grade <= HIGHEST_GRADE:  # files may have anything
+            is_whole = type(grade) is int  # files may have anything
+            if not is_whole or grade not in range(1, HIGHEST_GRADE + 1):
                 raise ConfigError(
                     f"The grade of {name!r} is {grade!r}; give a whole number from 1 to"
                     f" {HIGHEST_GRADE:,}."

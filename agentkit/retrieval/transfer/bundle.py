@@ -199,22 +199,20 @@ class Bundle:
         return ConfigError(f"{self.name} cannot be imported: {why} {advice}")
 
     def _list_members(self) -> dict[str, zipfile.ZipInfo]:
-        infos = {info.filename: info for info in self._archive.infolist()}
+        listed = self._archive.infolist()
+        infos = {info.filename: info for info in listed}
         if len(infos) > _MOST_MEMBERS:
             raise self.refuse(f"it has {len(infos):,} members, at most {_MOST_MEMBERS:,} are read.")
-        if len(infos) != len(self._archive.infolist()):
+        if len(infos) != len(listed):
             raise self.refuse("it has several members of the same name.")
         if _MANIFEST not in infos:
             raise ConfigError(
                 f"{self.name} is a zip archive, but no exported collection; choose a file that ends"
                 f" in {SUFFIX}."
             )
-        for info in infos.values():
-            if (
-                info.compress_type != zipfile.ZIP_STORED
-                or info.flag_bits & 1
-                or info.compress_size != info.file_size
-            ):
+        for info in listed:
+            form = (info.compress_type, info.flag_bits & 1, info.compress_size)
+            if form != (zipfile.ZIP_STORED, 0, info.file_size):
                 raise self.refuse(
                     f"its member {info.filename!r} is compressed or encrypted; it was packed by"
                     " another program."
@@ -254,9 +252,12 @@ class Bundle:
         and no others.
         """
         named = self.manifest["members"]
-        infos = {name: info for name, info in self._infos.items() if name != _MANIFEST}
+        infos = dict(self._infos)
+        infos.pop(_MANIFEST, None)
         self._check_names(set(infos), set(named))
-        if sum(info.file_size for info in infos.values()) > os.fstat(self._file.fileno()).st_size:
+        there = os.fstat(self._file.fileno()).st_size
+        told = sum(info.file_size for info in infos.values())
+        if told > there:
             raise self.refuse("its members overlap.")
         for name, info in infos.items():
             self._check_content(name, info, named[name])

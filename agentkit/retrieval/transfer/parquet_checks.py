@@ -52,11 +52,12 @@ def pages(file: BinaryIO, start: int, size: int) -> Iterator[Page]:
         header = _Header(file.read(min(_LONGEST_HEADER, end - place)))
         fields = header.struct()
         data = _struct(fields, 5)
-        coded = [_number(data, each) for each in (2, 3, 4)]
-        if _number(fields, 1) != _DATA_PAGE or coded != [_PLAIN, _RLE, _RLE]:
+        coded = [_number(fields, 1), *(_number(data, each) for each in (2, 3, 4))]
+        if coded != [_DATA_PAGE, _PLAIN, _RLE, _RLE]:
             raise OddPage("a page is not coded in the plain way")
         unpacked, packed, values = _number(fields, 2), _number(fields, 3), _number(data, 1)
-        if not all(0 <= size < _LARGEST for size in (unpacked, packed, values)):
+        sizes = sorted((unpacked, packed, values))
+        if sizes[0] < 0 or sizes[-1] >= _LARGEST:
             raise OddPage("a page has an impossible size")
         yield Page(unpacked, values)
         place += header.place + packed

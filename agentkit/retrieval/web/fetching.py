@@ -244,7 +244,7 @@ def _choose_name(parts: SplitResult, media_type: str) -> str:
     stem = path.name or parts.hostname or "page"
     name = re.sub(r"[^\w. -]+", "_", stem)[-100:].strip(". ") or "page"
     extension = _choose_extension(path, media_type)
-    if extension and name.lower().endswith(extension):
+    if name.lower().endswith(extension):
         return name
     return name + extension
 

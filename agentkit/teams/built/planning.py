@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from agentkit.agents.rewoo import FunctionAction
@@ -77,13 +77,12 @@ def to_settings(flow: Plan) -> dict[str, Any]:
 
 def merge_limits(flow: Plan, asked: Planning | None) -> Planning:
     """What the chat is set to, where it is set; else what the team says."""
-    usual, chat = Planning(), asked or Planning()
+    usual, chat = asdict(Planning()), asdict(asked or Planning())
+    changed = {name: value for name, value in chat.items() if value != usual[name]}
     of_team = Planning(
         most_steps=flow.most_steps, most_lookups=flow.most_lookups, replans=flow.replans
     )
-    names = [one.name for one in fields(Planning)]
-    changed = {name for name in names if getattr(chat, name) != getattr(usual, name)}
-    return replace(of_team, **{name: getattr(chat, name) for name in changed})
+    return replace(of_team, **changed)
 
 
 def choose_prompts(flow: Plan, question: str, language: PlanLanguage | None = None) -> Prompts:

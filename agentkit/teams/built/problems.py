@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from agentkit.agents.group.templates import fill as fill_template
 from agentkit.agents.retrieve_chat.prompts import fill_prompt
@@ -172,6 +173,9 @@ def _check_flow(document: TeamDocument) -> Iterator[Problem]:
         case Werewolf():
             text = "six different players are needed"
             yield from _when(len(set(flow.players)) < len(flow.players), "flow.players", text)
+    check = _CHECKS.get(type(flow))
+    if check is not None:
+        yield from check(flow, document)
 
 
 def _check_pair(flow: TwoAgents, document: TeamDocument) -> Iterator[Problem]:
@@ -338,3 +342,30 @@ def _has_model(document: TeamDocument, name: str) -> bool:
 
 def _name(names: Collection[str] | None) -> str:
     return ", ".join(sorted(names or ()))
+
+
+def _check_queue(flow: Queue, document: TeamDocument) -> Iterator[Problem]:
+    yield from _check_chats("flow.chats", flow.chats)
+
+
+def _check_research(flow: Research, document: TeamDocument) -> Iterator[Problem]:
+    text = "researcher and writer need a name each"
+    yield from _when(flow.researcher == flow.writer, "flow.writer", text)
+
+
+def _check_werewolf(flow: Werewolf, document: TeamDocument) -> Iterator[Problem]:
+    text = "six different players are needed"
+    yield from _when(len(set(flow.players)) < len(flow.players), "flow.players", text)
+
+
+_CHECKS: Mapping[type, Callable[[Any, TeamDocument], Iterator[Problem]]] = {
+    TwoAgents: _check_pair,
+    Group: _check_group,
+    Queue: _check_queue,
+    RetrieveChat: _check_retrieve_chat,
+    Dialogue: _check_dialogue,
+    Plan: _check_plan,
+    Research: _check_research,
+    Werewolf: _check_werewolf,
+}
+"""What looks for problems of a flow, where there can be any."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import keyword
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 from agentkit.core.given import list_missing
 from agentkit.mcp.servers import ToolServer
@@ -167,24 +167,16 @@ class _Script:
             yield f"    register_function(tool, {told})"
 
     def _play(self) -> Iterator[str]:
-        match self._flow:
-            case Single():
-                yield from self._play_single(self._flow)
-            case TwoAgents():
-                yield from self._play_pair(self._flow)
-            case Group():
-                yield from self._play_group(self._flow)
-            case Queue():
-                yield from self._play_queue(self._flow)
-            case RetrieveChat():
-                yield from self._play_retrieve_chat(self._flow)
-            case Dialogue():
-                yield from self._play_dialogue(self._flow)
-            case Plan():
-                planner = self._document.agent(self._flow.planner)
-                yield from write_plan(self._flow, planner, self._document.agent(self._flow.solver))
-            case _:
-                yield from write_whole(self._document)
+        flow = self._flow
+        if isinstance(flow, Plan):
+            planner = self._document.agent(flow.planner)
+            yield from write_plan(flow, planner, self._document.agent(flow.solver))
+            return
+        play = self._PLAYS.get(type(flow))
+        if play is None:
+            yield from write_whole(self._document)
+            return
+        yield from play(self, flow)
 
     def _play_single(self, flow: Single) -> Iterator[str]:
         arguments = {
@@ -338,6 +330,15 @@ class _Script:
             yield f"        if all(one.metadata[{stage.ends_when!r}] is True for one in said):"
             yield "            break"
         yield "print(said[-1].content)"
+
+    _PLAYS: ClassVar[Mapping[type, Callable[[_Script, Any], Iterator[str]]]] = {
+        Single: _play_single,
+        TwoAgents: _play_pair,
+        Group: _play_group,
+        Queue: _play_queue,
+        RetrieveChat: _play_retrieve_chat,
+        Dialogue: _play_dialogue,
+    }
 
 
 def _write_method(flow: Group) -> str:

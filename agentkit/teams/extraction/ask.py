@@ -173,5 +173,8 @@ def _find_cut(text: str, start: int, room: int, model: str) -> int:
     if end == len(text):
         return end
     last_quarter = start + (end - start) * 3 // 4
-    borders = (text.rfind(border, last_quarter, end) for border in ("\n\n", "\n", " "))
-    return next((border for border in borders if border > start), end)
+    for border in ("\n\n", "\n", " "):
+        place = text.rfind(border, last_quarter, end)
+        if place > start:
+            return place
+    return end

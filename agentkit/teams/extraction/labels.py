@@ -132,11 +132,13 @@ def _read_loose(text: str, start: int, end: int) -> Iterator[Pair]:
 
 def _find_behind_colon(text: str, start: int, high: int, line: _Line) -> Span:
     """What stands behind the colon; when that is nothing and the line ends, the next line."""
-    ends_line = high == line.end and not text[start:high].strip(" *_")
     following = line.following
-    if following is None or not ends_line:
+    if following is None or high != line.end:
         return start, high
-    if not following.text.strip() or _BEGINS_ANEW.search(following.text):
+    if text[start:high].strip(" *_"):
+        return start, high
+    is_empty = not following.text.strip()
+    if is_empty or _BEGINS_ANEW.search(following.text):
         return start, start
     return following.start, following.end
 

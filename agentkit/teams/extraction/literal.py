@@ -13,7 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain
 from typing import Any
 
 from agentkit.core.text import sentences
@@ -138,9 +138,11 @@ class _DocumentReader:
         """The pairs whose labels fit the name, each with the rank of that."""
         for label, pairs in self.labels.items():
             match = name.match(label)
-            if match is not None:
-                around = (pair for pair in pairs if match.missing <= self._words_around(pair))
-                yield from zip(repeat(match.rank), around, strict=False)
+            if match is None:
+                continue
+            for pair in pairs:
+                if match.missing <= self._words_around(pair):
+                    yield match.rank, pair
 
     def _read_clauses(self, name: FieldName, finder: _Finder) -> Iterator[_Evidence]:
         """Clauses that state it: one value of the type, and beside it all words of the name."""

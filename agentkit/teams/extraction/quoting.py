@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from agentkit.core.naming import name_source
 from agentkit.documents import DocumentText, Section
 from agentkit.documents.places import narrow
 
@@ -42,10 +43,7 @@ class Quotation:
     @property
     def where(self) -> str:
         """`invoice.pdf, p. 2` or `deployments.csv, row 2`."""
-        at = f"p. {self.page}" if self.page else self.place
-        if at:
-            return f"{self.document}, {at}"
-        return self.document
+        return name_source(self.document, self.page, self.place)
 
     def to_json(self) -> dict[str, Any]:
         """As it stands under `citations`."""

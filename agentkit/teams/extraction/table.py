@@ -75,6 +75,11 @@ class Row:
         return self.cells.get(name, Cell())
 
     @property
+    def is_unverified(self) -> bool:
+        """Whether it has a value that the document does not show."""
+        return any(cell.unverified for cell in self.cells.values())
+
+    @property
     def told(self) -> str:
         """Error and problems in one text."""
         return join_filled("; ", (self.error, *self.problems))
@@ -130,10 +135,13 @@ class Table:
 
         columns: list[pa.Array[Any]] = [pa.array([row.document for row in self.rows], pa.string())]
         for each in self.schema.fields:
-            cells = [row.cell(each.name) for row in self.rows]
-            values = [_to_arrow(each, cell.value) for cell in cells]
+            values, sources = [], []
+            for row in self.rows:
+                cell = row.cell(each.name)
+                values.append(_to_arrow(each, cell.value))
+                sources.append(cell.said)
             columns.append(pa.array(values, _arrow_type(each)))
-            columns.append(_text_column(cell.said for cell in cells))
+            columns.append(_text_column(sources))
         columns.append(_text_column(row.told for row in self.rows))
         out = io.BytesIO()
         parquet.write_table(pa.table(columns, names=self.columns), out)

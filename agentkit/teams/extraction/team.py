@@ -105,12 +105,12 @@ def write_answer(
 
 
 def _remarks(table: Table, documents: int, language_model: bool) -> list[str]:
-    said = []
+    said: list[str] = []
     if len(table.rows) > ROWS:
         said.append(f"The first {ROWS} of {len(table.rows):,} rows are shown.")
     if len(table.rows) < documents:
         said.append(f"Stopped after {len(table.rows):,} of {documents:,} documents.")
-    if any(row.cell(name).unverified for row in table.rows for name in table.schema.names):
+    if any(row.is_unverified for row in table.rows):
         said.append(
             "Values with (unverified) do not stand in the document as the model quoted them; check"
             " them."
@@ -120,12 +120,9 @@ def _remarks(table: Table, documents: int, language_model: bool) -> list[str]:
             "The offline model is no language model: it takes only what stands literally beside the"
             " name of a field."
         )
-    told = [
-        f"- {escape_cell(row.document)}: {escape_cell(row.told, 400)}"
-        for row in table.rows[:ROWS]
-        if row.told
-    ]
-    return [" ".join(said)] * bool(said) + ["\n".join(told)] * bool(told)
+    shown = [row for row in table.rows[:ROWS] if row.told]
+    told = [f"- {escape_cell(row.document)}: {escape_cell(row.told, 400)}" for row in shown]
+    return list(filter(None, (" ".join(said), "\n".join(told))))
 
 
 class _Cited:

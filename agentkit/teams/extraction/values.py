@@ -243,8 +243,10 @@ def _find_decimal_sign(plain: str, style: Style) -> str:
         return ""
     (sign,) = signs
     thousands = "." if style.comma else ","
-    separates_thousands = sign == thousands and _ONE_GROUP.fullmatch(plain)
-    return "" if separates_thousands else str(sign)
+    is_thousands = sign == thousands and _ONE_GROUP.fullmatch(plain)
+    if is_thousands:
+        return ""
+    return str(sign)
 
 
 def _parse_date(found: re.Match[str], style: Style) -> str:

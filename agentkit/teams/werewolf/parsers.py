@@ -54,13 +54,16 @@ class Text:
         said.
         """
         given = "" if value is None else value
-        text = ""
-        if isinstance(given, str):
-            text = " ".join(given.split())
-        is_empty = self.required and not text
-        if is_empty or not isinstance(given, str):
-            raise ValueError(f"must be a text with something in it, not {value!r:.200}")
+        if not isinstance(given, str):
+            raise _say_no_text(value)
+        text = " ".join(given.split())
+        if self.required and not text:
+            raise _say_no_text(value)
         return text
+
+
+def _say_no_text(value: object) -> ValueError:
+    return ValueError(f"must be a text with something in it, not {value!r:.200}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,10 +167,12 @@ def _draw_menu(turn: Turn, question_id: str, actions: Sequence[str]) -> None:
 
 
 def _go_on(turn: Turn) -> None:
-    said = [one for one in (turn.question, *turn.inner, turn.answer) if one]
+    last = turn.question
+    for said in (*turn.inner, turn.answer):
+        last = said or last
     chat_id = st.query_params.get("chat", "")
-    if said and not is_answering(chat_id):
-        _try(partial(_choose, chat_id, said[-1].id))
+    if last and not is_answering(chat_id):
+        _try(partial(_choose, chat_id, last.id))
 
 
 def _draw_versions(rows: Rows, question_id: str, beside: Sequence[str]) -> None:

@@ -4,7 +4,8 @@ delete it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -40,22 +41,26 @@ def draw_dialog(chosen: Question, turns: Sequence[Turn], rows: Rows) -> None:
     chat asks next.
     """
     action, subject = dialogs.asked()
-    if action not in (EDIT, AGAIN, COMPARE, TO_SET, DELETE):
+    dialogs_of: dict[object, Callable[[Turn, Rows], None]] = {
+        EDIT: partial(_edit, chosen),
+        AGAIN: partial(_answer_again, chosen),
+        COMPARE: _compare,
+        TO_SET: _add_to_set,
+        DELETE: _delete,
+    }
+    draw = dialogs_of.get(action)
+    if draw is None:
         return
     turn = find_first(turns, lambda one: one.question and one.question.id == subject)
     if turn is None:
         dialogs.close()
         st.toast(_GONE)
-    elif action == EDIT:
-        _edit(chosen, turn, rows)
-    elif action == AGAIN:
-        _answer_again(chosen, turn, rows)
-    elif action == COMPARE:
-        comparing.draw_comparison(rows, str(subject))
-    elif action == TO_SET:
-        _add_to_set(turn, rows)
-    else:
-        _delete(turn, rows)
+        return
+    draw(turn, rows)
+
+
+def _compare(turn: Turn, rows: Rows) -> None:
+    comparing.draw_comparison(rows, turn.question.id if turn.question else "")
 
 
 @st.dialog(EDIT, width="medium", on_dismiss=dialogs.close)

@@ -150,10 +150,13 @@ def warm_up() -> None:
 
 def _first_words(shown: Sequence[Turn], run: Run[Any] | None) -> str:
     """What the first question on the page says; empty when there is none."""
-    if shown:
-        return shown[0].question.content if shown[0].question else ""
-    said = _messages(run) if run else iter(())
-    return next((message.content for message in said), "")
+    if not shown:
+        said = _messages(run) if run else []
+        return next((message.content for message in said), "")
+    first = shown[0].question
+    if first is None:
+        return ""
+    return first.content
 
 
 def _draw_head(chat: Chat, chosen: Question, first: str) -> None:
@@ -248,8 +251,8 @@ def _draw_unread(turn: Turn) -> None:
     if turn.status == "failed" or not turn.asked.attachments:
         return
     ledger, owner = state.workspace().ledger, state.owner()
-    done = [event for _, event in queries.told(ledger, owner, [turn.run_id], DocumentDone)]
-    for event in reversed(done):
+    done = list(queries.told(ledger, owner, [turn.run_id], DocumentDone))
+    for _, event in reversed(done):
         if event.status == "failed":
             st.warning(draw.describe(event))
 

@@ -246,13 +246,16 @@ def _draw_said_last(turn: Turn, *, whole: bool, above: Level | None) -> None:
 
 def _doing(turn: Turn) -> str:
     last = turn.steps[-1] if turn.steps else None
-    if isinstance(last, Asked) and last.answered is None:
-        return draw.doing(last)
-    if turn.text:
+    is_asking = isinstance(last, Asked) and last.answered is None
+    if not is_asking and turn.text:
         return "Writing the answer"
-    # A document is told also while the model is asked about it.
-    shown = next(filter(_is_reading, turn.steps), last)
-    return draw.doing(shown) if shown else wording.DOING["searches"]
+    shown = last
+    if not is_asking:
+        # A document is told also while the model is asked about it.
+        shown = next(filter(_is_reading, turn.steps), last)
+    if shown is None:
+        return wording.DOING["searches"]
+    return draw.doing(shown)
 
 
 def _is_reading(step: Step) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from agentkit.core.given import join_filled
+from agentkit.core.naming import name_source
 from agentkit.documents import Limits, render_page
 from agentkit.errors import AgentkitError, NotFound
 from agentkit.retrieval import StoredDocument
@@ -60,10 +60,11 @@ def label(citation: dict[str, Any], doubtful: bool = False) -> str:
     """`[1] handbook.pdf, p. 3` for buttons, as Markdown; `[1?]` when it is doubtful, and the
     collection at the end where several were searched.
     """
-    where = f"p. {citation['page']}" if citation["page"] else citation["place"]
     sign = "?" if doubtful else ""
-    parts = (citation["document"], where, citation.get("collection"))
-    return markdown.literal(f"[{citation['marker']}{sign}] " + join_filled(", ", parts))
+    source = name_source(
+        citation["document"], citation["page"], citation["place"], citation.get("collection")
+    )
+    return markdown.literal(f"[{citation['marker']}{sign}] {source}")
 
 
 def draw_chips(

@@ -76,13 +76,14 @@ def renewed(question: Question) -> Question:
     """
     if question.also:
         there = collections()
-        question = replace(question, also=tuple(name for name in question.also if name in there))
-    if question.team_id in _teams(question.team_id) and question.model_id in _models():
+        also = [name for name in question.also if name in there]
+        question = replace(question, also=tuple(also))
+    has_team = question.team_id in _teams(question.team_id)
+    if has_team and question.model_id in _models():
         return question
-    chat_id = question.chat_id
     chat = None
-    if chat_id:
-        chat = state.workspace().ledger.chat(state.owner(), chat_id)
+    if question.chat_id:
+        chat = state.workspace().ledger.chat(state.owner(), question.chat_id)
     now = choice(chat, collections())
     return replace(question, team_id=now.team_id, model_id=now.model_id)
 
@@ -190,16 +191,7 @@ def _draw_team(chat: Chat | None, now: Question, *, only_offline: bool) -> None:
     if newest.id != chosen.id and not chosen.variant:
         _offer_newer(chat, chosen, newest)
     if chosen.variant:
-        st.session_state[_key("variant", chat)] = chosen.id
-        others = [known.id for known in variants(chosen.kind)]
-        st.selectbox(
-            wording.VARIANTS.get(chosen.kind, "Variant"),
-            others,
-            format_func=lambda team_id: state.team(team_id).variant,
-            key=_key("variant", chat),
-            on_change=_keep_variant,
-            args=(chat,),
-        )
+        _draw_variants(chat, chosen)
     if chosen.takes_part:
         _draw_human_input(chat)
     if chosen.plans:
@@ -210,6 +202,20 @@ def _draw_team(chat: Chat | None, now: Question, *, only_offline: bool) -> None:
             icon=":material/warning:",
         )
         st.page_link(state.PAGES / "settings.py", label="Connect a model", icon=":material/tune:")
+
+
+def _draw_variants(chat: Chat | None, chosen: Team) -> None:
+    """The choice among the forms of one team."""
+    st.session_state[_key("variant", chat)] = chosen.id
+    others = [known.id for known in variants(chosen.kind)]
+    st.selectbox(
+        wording.VARIANTS.get(chosen.kind, "Variant"),
+        others,
+        format_func=lambda team_id: state.team(team_id).variant,
+        key=_key("variant", chat),
+        on_change=_keep_variant,
+        args=(chat,),
+    )
 
 
 def _offer_newer(chat: Chat | None, chosen: Team, newest: Team) -> None:

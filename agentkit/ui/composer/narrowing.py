@@ -141,8 +141,10 @@ def _narrowed(chat_id: str | None) -> dict[str, Any]:
 
 
 def _keep(chat_id: str | None, collection_id: str, narrowed: Mapping[str, object] | None) -> None:
-    others = {one: value for one, value in _narrowed(chat_id).items() if one != collection_id}
-    now = {**others, collection_id: narrowed} if narrowed else others
+    now = dict(_narrowed(chat_id))
+    now.pop(collection_id, None)
+    if narrowed:
+        now[collection_id] = narrowed
     kept.put(chat_id, "narrowed", now or None)
 
 

@@ -29,15 +29,15 @@ def choose(name: str) -> None:
 
 def draw_select(known: Sequence[Collection]) -> Collection:
     """The collection to look at (there is at least one), as `?collection=` in the address."""
-    names = [
-        one.name for one in sorted(known, key=lambda one: -one.documents)
-    ]  # the first is shown until one is chosen
+    by_size = sorted(known, key=lambda one: -one.documents)
+    by_name = {one.name: one for one in by_size}
+    names = list(by_name)  # the first is shown until one is chosen
     if st.session_state.get(_NEXT) in names:
         st.session_state[_CHOSEN] = st.session_state.pop(_NEXT)
     elif st.session_state.get(_CHOSEN, names[0]) not in names:
         del st.session_state[_CHOSEN]
     name = st.selectbox("Collection", names, key=_CHOSEN, bind="query-params", width=360)
-    return next(one for one in known if one.name == name)
+    return by_name[name]
 
 
 def draw_choice(known: Sequence[Collection]) -> Collection:

@@ -146,10 +146,13 @@ def _draw_table(collection: Collection, found: Documents) -> list[StoredDocument
 def _selected() -> set[str]:
     """The ids that were selected in the table as it was shown last."""
     key, ids = st.session_state.get(_SHOWN, ("", []))
-    state_of: Any = st.session_state.get(key) if key else None
-    if state_of:
-        return {ids[row] for row in state_of["selection"]["rows"] if row < len(ids)}
-    return set()
+    if not key:
+        return set()
+    state_of: Any = st.session_state.get(key)
+    if not state_of:
+        return set()
+    rows = state_of["selection"]["rows"]
+    return {ids[row] for row in rows if row < len(ids)}
 
 
 def _copies(collection: Collection) -> dict[str, str]:

@@ -57,12 +57,15 @@ def draw_transfers() -> None:
 def arrived() -> list[str]:
     """Names of the collections whose import has ended since this was asked last."""
     names = []
-    for run_id, told in _watched().items():
+    untold = [run_id for run_id, told in _watched().items() if not told]
+    for run_id in untold:
         run = _run_of(run_id)
-        if run and run.ended and not told:
-            _watched()[run_id] = True
-            result, _ = _outcome(run)
-            names += [result.name] if isinstance(result, Collection) else []
+        if run is None or not run.ended:
+            continue
+        _watched()[run_id] = True
+        result, _ = _outcome(run)
+        if isinstance(result, Collection):
+            names.append(result.name)
     return names
 
 

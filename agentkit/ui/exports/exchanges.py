@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from agentkit.core.given import join_filled
+from agentkit.core.naming import name_source
 from agentkit.ledger.kept_teams import PREFIX
 from agentkit.teams import team, teams
 from agentkit.ui.text import figures
@@ -65,29 +66,28 @@ def list_exchanges(file: ChatFile) -> list[Exchange]:
 
 def _begin_exchange(said: MessagePart, file: ChatFile) -> Exchange:
     """What begins with a question; with an answer only where its question is not there."""
-    begun = Exchange("", said.created_at)
+    begun = Exchange("", said.created_at, shown=_read_pictures(said, file))
     if said.role == "user":
         begun.question = said.content
-    begun.shown = [_read_picture(one, file) for one in _list(said.extra.get("pictures"))]
     return begun
 
 
 def describe_chat(file: ChatFile) -> str:
     """Whom the chat asks, over what, and when it began, in plain text."""
     chat = file.chat
-    names = {one.id for one in teams()}
-    own = "A team of one's own" if chat.team.startswith(PREFIX) else chat.team
-    asked = team(chat.team).title if chat.team in names else own
+    asked = chat.team
+    if chat.team.startswith(PREFIX):
+        asked = "A team of one's own"
+    elif chat.team in [one.id for one in teams()]:
+        asked = team(chat.team).title
     began = f"begun {chat.created_at.day} {chat.created_at:%b %Y, %H:%M} UTC"
     return " · ".join([f"{asked}, over {chat.collection}", chat.model, began])
 
 
 def describe_source(citation: Citation) -> str:
     """The document, the page or place in it, and the heading there, in plain text."""
-    page = citation.get("page")
-    place = f"p. {page}" if page else citation.get("place")
-    parts = (citation.get("document"), place, citation.get("heading"))
-    return ", ".join(str(part) for part in parts if part)
+    document, page, place, heading = map(citation.get, ("document", "page", "place", "heading"))
+    return name_source(document, page, place, heading)
 
 
 def name_file(title: str, form: str) -> str:
@@ -134,15 +134,13 @@ def _list(value: object) -> list[Citation]:
 
 def _read_results(file: ChatFile) -> dict[str, list[Result]]:
     """What the cells of each run gave."""
-    return {
-        run.id: [
-            result
-            for event in run.events
-            if event.kind == "CodeRan"
-            for result in read_results(event.data, file.kept)
-        ]
-        for run in file.runs
-    }
+    results: dict[str, list[Result]] = {}
+    for run in file.runs:
+        found = results.setdefault(run.id, [])
+        for event in run.events:
+            if event.kind == "CodeRan":
+                found += read_results(event.data, file.kept)
+    return results
 
 
 def _group_calls(file: ChatFile) -> dict[str, list[CallPart]]:

@@ -8,7 +8,7 @@ from itertools import groupby
 
 import streamlit as st
 
-from agentkit.core.given import join_filled
+from agentkit.core.naming import name_source
 from agentkit.errors import AgentkitError
 from agentkit.retrieval import Collection
 from agentkit.retrieval.store.exact_search import Match
@@ -82,8 +82,7 @@ def _place(match: Match, text: str) -> dict[str, str]:
     """A row of the table, in Markdown; what was found is marked among what stands around it in its
     paragraph.
     """
-    where = f"p. {match.page}" if match.page else match.place
-    name = join_filled(", ", (match.document, where))
+    name = name_source(match.document, match.page, match.place)
     before = text[max(0, match.start - _AROUND) : match.start].rpartition("\n\n")[2]
     after = text[match.end : match.end + _AROUND].partition("\n\n")[0]
     if len(before) == _AROUND:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from agentkit.core.given import list_missing
 from agentkit.errors import AgentkitError
 from agentkit.llm import Connection, Model, available_models
 from agentkit.llm.connections.config import models_of
@@ -55,11 +56,12 @@ def after_deletion(connection: Connection) -> str:
     """What becomes of new chats when the connection is deleted; empty when nothing changes."""
     settings = state.workspace().settings
     theirs = {model.id for model in models_of(connection)}
-    models = _models(settings)
-    now = next((model for model in models if model.id == settings.default_model), models[0])
+    models = {model.id: model for model in _models(settings)}
+    others = list_missing(models, theirs)
+    now = models.get(settings.default_model, next(iter(models.values())))
     if now.id not in theirs:
         return ""
-    then = next(model for model in models if model.id not in theirs)
+    then = models[others[0]]
     return (
         f"New chats begin with {markdown.literal(now.label)}; "
         f"after that, with {markdown.literal(then.label)}."

@@ -143,13 +143,15 @@ def _draw_entry(entry: OwnPrice) -> None:
 
 def _draw_listed(known: Sequence[PricedModel]) -> None:
     """Models whose price in the list changed, with the days from which each counts."""
-    listed = {one.model: find_listed(one.model, one.provider) for one in known}
-    changed = {model: prices for model, prices in listed.items() if len(prices) > 1}
+    changed: dict[str, str] = {}
+    for one in known:
+        prices = find_listed(one.model, one.provider)
+        if len(prices) > 1:
+            changed[one.model] = "; ".join(map(_tell_listed, prices))
     if not changed:
         return
     with st.expander(f"Prices of the list that changed ({len(changed)})", type="compact"):
-        for model, prices in changed.items():
-            each = "; ".join(map(_tell_listed, prices))
+        for model, each in changed.items():
             st.caption(f"**{markdown.literal(model)}**: {each}")
 
 

@@ -70,12 +70,19 @@ def bins(sizes: Mapping[str, Sequence[int]], step: int) -> list[dict[str, str | 
     together count each number once.
     """
     largest = max(max(found, default=0) for found in sizes.values())
-    counted = {cut: Counter(size // step for size in found) for cut, found in sizes.items()}
-    return [
-        {"cut": cut, "from": at * step, "to": at * step + step - 1, "chunks": counts[at]}
-        for cut, counts in counted.items()
-        for at in range(largest // step + 1)
-    ]
+    rows: list[dict[str, str | int]] = []
+    for cut, found in sizes.items():
+        counts = Counter(size // step for size in found)
+        for at in range(largest // step + 1):
+            begin = at * step
+            row: dict[str, str | int] = {
+                "cut": cut,
+                "from": begin,
+                "to": begin + step - 1,
+                "chunks": counts[at],
+            }
+            rows.append(row)
+    return rows
 
 
 def _histogram(

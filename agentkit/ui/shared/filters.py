@@ -60,8 +60,10 @@ def _read_address(key: str) -> None:
     already.
     """
     given = _in_address()
-    if given and given != st.session_state.get(_WRITTEN):
-        fill(key, {name: value for name, values in given.items() if (value := _read(name, values))})
+    if not given or given == st.session_state.get(_WRITTEN):
+        return
+    read = {name: _read(name, values) for name, values in given.items()}
+    fill(key, pick_filled(read))
 
 
 def _write_address(key: str) -> None:
@@ -89,14 +91,19 @@ def _read(name: str, values: Sequence[str]) -> object:
     if name == "part":
         return text
     if name in ("first", "last"):
-        page = 0
-        if text.isascii() and text.isdecimal():
-            page = int(text[:9])
-        return page or None
+        return _read_page(text)
     try:
         return date.fromisoformat(text).isoformat()
     except ValueError:
         return None
+
+
+def _read_page(text: str) -> int | None:
+    """The number of a page; None for what is none."""
+    is_number = text.isascii() and text.isdecimal()
+    if not is_number:
+        return None
+    return int(text[:9]) or None
 
 
 _CLEARED: dict[str, Any] = {

@@ -86,10 +86,11 @@ class Speaker(Remark[SpeakerSelected]):
         """Show it, with what the model said that chose."""
         steps.go_on()
         why, steps.chooser_said = steps.chooser_said.strip(), ""
-        if event.method == "auto" and why.strip("*\"'`. ") != event.speaker and why:
+        says_more = why != "" and why.strip("*\"'`. ") != event.speaker
+        if says_more and event.method == "auto":
             steps.put(seq, Chosen(event, why))
-        else:
-            super().enter(event, seq, steps)
+            return
+        super().enter(event, seq, steps)
 
     def line(self, step: SpeakerSelected) -> str:
         """Whom, and how."""

@@ -4,7 +4,7 @@ turn of a chat.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import streamlit as st
 
@@ -77,16 +77,19 @@ def draw_growing_thinking(text: str, *, unfolded: bool) -> None:
 def _draw_asked_with(said: Said) -> None:
     asked = Question.asked_by(said)
     if asked.attachments:
-        names = ", ".join(markdown.literal(file.name) for file in asked.attachments)
         where = "kept in the collection" if asked.keep_attachments else "for this chat only"
+        names = _list_names(file.name for file in asked.attachments)
         st.caption(f":material/attach_file: {names} ({where})")
     if gone := said.extra.get("missing"):
-        listed = ", ".join(markdown.literal(name) for name in gone)
         verb = "is" if len(gone) == 1 else "are"
         st.warning(
-            f"{listed} {verb} no longer there: the answer does not know what it said. "
+            f"{_list_names(gone)} {verb} no longer there: the answer does not know what it said. "
             "Attach it once more if it matters.",
             icon=":material/attach_file_off:",
         )
     if within := filters.in_words(asked.scope):
         st.caption(f":material/filter_alt: Only: {within}")
+
+
+def _list_names(names: Iterable[str]) -> str:
+    return ", ".join(map(markdown.literal, names))

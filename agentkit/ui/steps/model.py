@@ -91,7 +91,7 @@ class Replied(Kind[ModelReplied]):
             error = markdown.literal(cut(wording.without_names(step.error)))
             return f"{who}: no reply at attempt {step.attempt}. {error}"
         usage = step.usage
-        about = "about " if usage.estimated else ""
+        about = figures.about(usage)
         prompt, completion = figures.count(usage.prompt), figures.count(usage.completion)
         took = f"{about}{prompt} tokens in, {completion} out, {figures.seconds(step.seconds)}"
         return f"{who}: {took}{_end(step)}"
@@ -204,7 +204,7 @@ class Shortened(Remark[Compressed]):
             return f":material/error: The chat was not shortened: {error}{spent}"
         before = figures.count(step.messages_before, "message")
         messages = f"{before} to {figures.count(step.messages_after)}"
-        about = "about " if step.estimated else ""
+        about = figures.about(step)
         after = figures.count(step.tokens_after, "token")
         tokens = f"{about}{figures.count(step.tokens_before)} to {after}"
         shorter = figures.count(step.results_shortened, "long result")
@@ -226,7 +226,7 @@ class Shortened(Remark[Compressed]):
 
 def thought(thinking: Thinking) -> str:
     """How long a model thought, and how much."""
-    about = "about " if thinking.estimated else ""
+    about = figures.about(thinking)
     tokens = f"{about}{figures.count(thinking.tokens, 'token')}"
     how_long = ""
     if thinking.seconds is not None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from agentkit.core.given import join_filled
+from agentkit.core.naming import name_source
 from agentkit.core.unseen import reveal
 from agentkit.events import CodeRan, ToolCalled, ToolReturned
 from agentkit.ui.steps.kind import Kind, Remark, cut
@@ -117,8 +117,7 @@ def draw_result(text: str, found: Sequence[Found] = ()) -> None:
     """What a tool gave: passages with where they stand, anything else as it is."""
     for one in found:
         hit = one.hit
-        where = f"p. {hit['page']}" if hit.get("page") else hit.get("place")
-        source = join_filled(", ", (hit["document"], where, hit.get("heading")))
+        source = name_source(hit["document"], hit.get("page"), hit.get("place"), hit.get("heading"))
         label = markdown.literal(f"[{one.marker}] {' '.join(source.split())}")
         st.caption(f"**{label}** {markdown.literal(cut(hit['text']))}")
     if not found:

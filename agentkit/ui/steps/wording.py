@@ -12,7 +12,7 @@ from agentkit.events import (
     ParameterRefused,
     ReplyEnd,
 )
-from agentkit.llm.calls.limits import amount, in_words
+from agentkit.llm.calls.limits import amount, in_words, name_limit
 from agentkit.llm.calls.pictures import PARAMETER as PICTURES
 from agentkit.options import InputMode, key_of
 from agentkit.reasons import EndKind, EndReason
@@ -251,10 +251,9 @@ def why_words(fallback: Fallback) -> str:
 
 def ended(end: EndReason) -> str:
     """Why a chat or an answer ended, as plain text without a full stop."""
-    limit = amount(end.unit, end.limit) if end.unit and end.limit is not None else end.limit
     return _ENDS[end.kind].format(
         agent=called(end.agent),
-        limit=limit,
+        limit=name_limit(end),
         used=end.used,
         model=end.model,
         told=end.told.rstrip("."),

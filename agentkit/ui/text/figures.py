@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Protocol
 
 from agentkit.core.given import join_filled
 from agentkit.ledger.queries import Totals
@@ -15,6 +16,18 @@ def count(number: int, noun: str = "") -> str:
     if not noun:
         return f"{number:,}"
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+class _Estimated(Protocol):
+    @property
+    def estimated(self) -> bool: ...
+
+
+def about(told: _Estimated) -> str:
+    """What stands before numbers that are estimated."""
+    if told.estimated:
+        return "about "
+    return ""
 
 
 def short(number: int) -> str:
@@ -92,10 +105,10 @@ def took(totals: Totals, model: str) -> list[str]:
     """All that is known of what an answer took: model, tokens in and out, cost, seconds, time to
     the first word.
     """
-    about = "about " if totals.estimated else ""
+    tokens = f"{about(totals)}{count(totals.prompt_tokens)} tokens in"
     parts = [
         model,
-        f"{about}{count(totals.prompt_tokens)} tokens in, {count(totals.completion_tokens)} out",
+        f"{tokens}, {count(totals.completion_tokens)} out",
         cost(totals),
         seconds(totals.seconds),
     ]

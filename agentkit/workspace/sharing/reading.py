@@ -140,11 +140,13 @@ def _find_double(ids: Iterable[object]) -> object:
 
 def _find_lost(file: ChatFile, ids: set[str]) -> str:
     """What is named and is not there."""
-    run_ids = {run.id for run in file.runs}
-    named = {*(one.parent_id for one in file.messages), file.chat.head_id} - {None} - ids
-    of_runs = (*(one.run_id for one in file.messages), *(one.run_id for one in file.calls))
-    runs = set(of_runs) - {None} - run_ids
-    lost = sorted(filter(None, named | runs))
+    messages: set[str | None] = {file.chat.head_id}
+    runs = {call.run_id for call in file.calls}
+    for one in file.messages:
+        messages.add(one.parent_id)
+        runs.add(one.run_id)
+    runs -= {run.id for run in file.runs}
+    lost = sorted(filter(None, runs | (messages - ids)))
     if lost:
         return f"there is nothing with the id {lost[0]}, which other parts name"
     return ""

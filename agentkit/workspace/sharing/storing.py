@@ -11,7 +11,7 @@ from agentkit.coding.chat_kernel.kept import Kept
 from agentkit.database import Row
 from agentkit.ledger import Chat
 from agentkit.ledger.whole import WholeChat
-from agentkit.messages import new_id
+from agentkit.messages import new_id, without_keys
 from agentkit.workspace.sharing.form import ChatFile
 from agentkit.workspace.sharing.writing import OF_THIS_PLACE, without_paths
 
@@ -27,19 +27,17 @@ def to_rows(file: ChatFile, owner: str) -> WholeChat:
     stands in the file.
     """
     ids = _Ids(file)
-    settings = {
-        name: value for name, value in file.chat.settings.items() if name not in OF_THIS_PLACE
-    }
+    settings = without_keys(file.chat.settings, OF_THIS_PLACE)
+    events = []
+    for run in file.runs:
+        new_id = ids.new(run.id)
+        events += [_to_event(event.model_dump(), new_id, ids) for event in run.events]
     return WholeChat(
         _to_chat(file, owner, ids),
         ids.renew(without_paths(settings)),
         [_to_message(one.model_dump(), ids) for one in file.messages],
         [_to_run(run.model_dump(exclude={"events"}), ids) for run in file.runs],
-        [
-            _to_event(event.model_dump(), ids.new(run.id), ids)
-            for run in file.runs
-            for event in run.events
-        ],
+        events,
         [_to_call(call.model_dump(), ids) for call in file.calls],
         file.requests,
     )
