@@ -178,14 +178,14 @@ writer.register_nested_chats([{"recipient": critic, "message": "Well?"}], trigge
 critic.register_nested_chats([{"recipient": writer, "message": "Well?"}], trigger=writer)
 user.initiate_chat(writer, message="Hi")
 user.initiate_chat(critic, message="Hi")
-register_function(tool, caller=writer, executor=user)
+initiate_chats([{"sender": user, "recipient": writer, "message": "Hi"}])
 """
     found = import_team(SCRIPT + circle)
     for place, what in (
         ("writer", "register_nested_chats"),
         ("critic", "register_nested_chats"),
         ("user", "a further chat"),
-        ("script", "register_function"),
+        ("script", "initiate_chats"),
     ):
         assert f"{place}: {what} was not taken" in told(found)
     assert find_problems(found.document) == []

@@ -30,6 +30,8 @@ _OF_RETRIEVAL = frozenset(
 )
 """Keys of `retrieve_config` that say something where passages come from a collection."""
 _NONE = ast.dump(ast.Constant(None))
+_TAKEN = ("register_for_llm", "register_for_execution", "register_function")
+"""Methods and functions that are read as functions which agents may call."""
 
 
 def import_script(text: str) -> Imported:
@@ -73,7 +75,27 @@ class _Reader:
         if not self._names:
             raise ConfigError("The script makes no agents whose arguments stand there as they are.")
         self._take_functions()
-        return self._taken.finish("Imported team", "Read from a script.", self._find_flow())
+        flow = self._find_flow()
+        for target, what in dict.fromkeys(self._list_left()):
+            self._taken.remark(target, f"{what} was not taken")
+        return self._taken.finish("Imported team", "Read from a script.", flow)
+
+    def _list_left(self) -> Iterator[tuple[str, str]]:
+        """What else is done with the agents: whose method it is and its name, and chats after the
+        first.
+        """
+        begun = 0
+        for node in ast.walk(self._tree):
+            match node:
+                case ast.Call(func=ast.Name(id="initiate_chats")):
+                    yield "script", "initiate_chats"
+                case ast.Call(func=ast.Attribute(attr="initiate_chat", value=agent)):
+                    if begun:
+                        yield _name_of(agent), "a further chat"
+                    begun += 1
+                case ast.Call(func=ast.Attribute(attr=method, value=ast.Name(id=agent))):
+                    if agent in self._names and method not in _TAKEN:
+                        yield agent, method
 
     def _take_functions(self) -> None:
         """Those that agents may call, and what they need."""
