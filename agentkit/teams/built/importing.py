@@ -378,14 +378,12 @@ class _Reader:
 
     def _list_calls(self) -> Iterator[tuple[str, str]]:
         """What else is done with the agents: the name of each method, and chats after the first."""
-        called = [node.func for node in ast.walk(self._tree) if isinstance(node, ast.Call)]
-        methods = [one for one in called if isinstance(one, ast.Attribute)]
-        done = [(_name_of(one.value), one.attr) for one in methods]
-        begun = [one for one in done if one[1] == "initiate_chat"]
-        yield from (one for one in done if one[0] in self._names and one not in begun)
-        yield from ((target, "a further chat") for target, _ in begun[1:])
-        plain = [_name_of(one) for one in called if isinstance(one, ast.Name)]
-        yield from (("script", name) for name in plain if name in _FUNCTIONS)
+        done = [_find_call(one) for one in ast.walk(self._tree) if isinstance(one, ast.Call)]
+        begun = [target for target, method in done if method == "initiate_chat"]
+        for target, method in done:
+            if target in {*self._names, *_FUNCTIONS} and method != "initiate_chat":
+                yield target, method
+        yield from ((target, "a further chat") for target in begun[1:])
 
     def _list_assigned(self) -> Iterator[tuple[str, ast.expr]]:
         for node in self._tree.body:
@@ -483,6 +481,14 @@ class _Reader:
         if isinstance(turns, int) and turns > 0:
             most = {"max_turns": min(turns, _MOST["max_turns"])}
         return sender, _name_of(recipient), most
+
+
+def _find_call(node: ast.Call) -> tuple[str, str]:
+    """The variable and the method that is called of it; of a function, its name twice."""
+    name = _name_of(node.func)
+    if isinstance(node.func, ast.Attribute):
+        return _name_of(node.func.value), name
+    return name, name
 
 
 def _name_of(node: ast.expr | None) -> str:

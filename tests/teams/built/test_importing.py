@@ -181,7 +181,7 @@ register_function(tool, caller=writer, executor=user)
         ("writer", "register_nested_chats"),
         ("critic", "register_nested_chats"),
         ("user", "a further chat"),
-        ("script", "register_function"),
+        ("register_function", "register_function"),
     ):
         assert f"{place}: {what} was not taken" in told(found)
     assert find_problems(found.document) == []
