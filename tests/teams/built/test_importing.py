@@ -185,7 +185,7 @@ register_function(tool, caller=writer, executor=user)
         ("writer", "register_nested_chats"),
         ("critic", "register_nested_chats"),
         ("user", "a further chat"),
-        ("script", "register_function"),
+        ("writer", "the function 'tool'"),
     ):
         assert f"{place}: {what} was not taken" in told(found)
     assert find_problems(found.document) == []

@@ -19,6 +19,8 @@ from agentkit.teams.built.importing.taken import MOST, SILENT, Imported, Taken
 LONGEST_SCRIPT = 200_000
 """Characters of a script."""
 _AGENTS = ("ConversableAgent", "AssistantAgent", "UserProxyAgent", "CompressibleAgent")
+_READ = ("initiate_chat", "register_for_llm", "register_for_execution")
+"""Methods of agents that are read."""
 _RETRIEVING = {"RetrieveAssistantAgent": "AssistantAgent"}
 """Classes that are others by another name."""
 _PROXY = "RetrieveUserProxyAgent"
@@ -73,7 +75,21 @@ class _Reader:
         if not self._names:
             raise ConfigError("The script makes no agents whose arguments stand there as they are.")
         self._take_functions()
-        return self._taken.finish("Imported team", "Read from a script.", self._find_flow())
+        flow = self._find_flow()
+        for target, method in dict.fromkeys(self._list_calls()):
+            self._taken.remark(target, f"{method} was not taken")
+        return self._taken.finish("Imported team", "Read from a script.", flow)
+
+    def _list_calls(self) -> Iterator[tuple[str, str]]:
+        """What else is done with the agents: the name of each method, and chats after the first."""
+        called = [node.func for node in ast.walk(self._tree) if isinstance(node, ast.Call)]
+        methods = [one for one in called if isinstance(one, ast.Attribute)]
+        done = [(_name_of(one.value), one.attr) for one in methods]
+        begun = [target for target, method in done if method == "initiate_chat"]
+        yield from (one for one in done if one[0] in self._names and one[1] not in _READ)
+        yield from ((target, "a further chat") for target in begun[1:])
+        plain = [_name_of(one) for one in called if isinstance(one, ast.Name)]
+        yield from (("script", name) for name in plain if name == "initiate_chats")
 
     def _take_functions(self) -> None:
         """Those that agents may call, and what they need."""
