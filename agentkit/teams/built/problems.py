@@ -16,8 +16,8 @@ from agentkit.errors import AgentkitError, ConfigError, WrongArgument
 from agentkit.teams.built.agents import AgentDocument, WrittenFunction
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
-    TEMPLATES,
     TALKING,
+    TEMPLATES,
     Dialogue,
     FieldTable,
     Group,
@@ -32,7 +32,6 @@ from agentkit.teams.built.flows import (
 )
 from agentkit.teams.built.naming import list_names
 from agentkit.teams.built.offers.catalog import CATALOG
-from agentkit.teams.built.unread import TALKS
 from agentkit.teams.extraction.question import read_stated
 
 
@@ -140,7 +139,7 @@ def _check_agent(
 
 def _check_runners(document: TeamDocument) -> Iterator[Problem]:
     """Who runs code in a talk has no model that could call tools."""
-    if not isinstance(document.flow, TALKS):
+    if not isinstance(document.flow, TALKING):
         return
     text = "it runs code and calls no tools; give them to another agent"
     for number, agent in enumerate(document.agents, start=1):
@@ -150,29 +149,6 @@ def _check_runners(document: TeamDocument) -> Iterator[Problem]:
 
 def _check_flow(document: TeamDocument) -> Iterator[Problem]:
     flow = document.flow
-    if isinstance(flow, TALKING):
-        yield from _check_runners(document)
-    match flow:
-        case TwoAgents():
-            yield from _check_pair(flow, document)
-        case Group():
-            yield from _check_group(flow, document)
-        case Queue():
-            yield from _check_chats("flow.chats", flow.chats)
-        case RetrieveChat():
-            yield from _check_retrieve_chat(flow, document)
-        case Dialogue():
-            yield from _check_dialogue(flow, document)
-        case Plan():
-            yield from _check_plan(flow, document)
-        case Research():
-            text = "researcher and writer need a name each"
-            yield from _when(flow.researcher == flow.writer, "flow.writer", text)
-        case FieldTable():
-            yield from _check_fields(flow)
-        case Werewolf():
-            text = "six different players are needed"
-            yield from _when(len(set(flow.players)) < len(flow.players), "flow.players", text)
     check = _CHECKS.get(type(flow))
     if check is not None:
         yield from check(flow, document)
@@ -224,7 +200,7 @@ def _check_templates(flow: Group) -> Iterator[Problem]:
             yield Problem(f"flow.{name}", str(error))
 
 
-def _check_fields(flow: FieldTable) -> Iterator[Problem]:
+def _check_fields(flow: FieldTable, document: TeamDocument) -> Iterator[Problem]:
     """Whether a table can be made of them, where they stand there as fields."""
     try:
         read_stated(flow.fields)
@@ -366,6 +342,7 @@ _CHECKS: Mapping[type, Callable[[Any, TeamDocument], Iterator[Problem]]] = {
     Dialogue: _check_dialogue,
     Plan: _check_plan,
     Research: _check_research,
+    FieldTable: _check_fields,
     Werewolf: _check_werewolf,
 }
 """What looks for problems of a flow, where there can be any."""
