@@ -19,8 +19,6 @@ from agentkit.teams.built.importing.taken import MOST, SILENT, Imported, Taken
 LONGEST_SCRIPT = 200_000
 """Characters of a script."""
 _AGENTS = ("ConversableAgent", "AssistantAgent", "UserProxyAgent", "CompressibleAgent")
-_READ = ("initiate_chat", "register_for_llm", "register_for_execution")
-"""Methods of agents that are read."""
 _RETRIEVING = {"RetrieveAssistantAgent": "AssistantAgent"}
 """Classes that are others by another name."""
 _PROXY = "RetrieveUserProxyAgent"
