@@ -4,6 +4,7 @@ whatever was asked, branched off, stopped, failed, cut off and put away before.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -232,6 +233,25 @@ def test_chats_are_put_away_by_number_and_time(tmp_path: Path) -> None:
         assert len(sessions) == 1, "nobody asked the others for a minute"
         sessions.forget("me", "3")
         assert len(sessions) == 0
+    finally:
+        stage.open.close()
+
+
+def test_a_chat_that_is_open_somewhere_is_not_put_away(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, 32)
+    try:
+        sessions = Sessions(stage.open.ledger, 1)
+        held = sessions.open("me", "1")
+        assert len(sessions) == 0, "nobody asked it anything"
+        assert sessions.of("me", "1") is held
+        sessions.of("me", "2")
+        assert (len(sessions), sessions.of("me", "1") is held) == (1, True)
+        sessions.forget("me", "1")
+        assert sessions.open("me", "1") is not held
+        sessions.of("me", "2")
+        gone = weakref.ref(held)
+        del held
+        assert gone() is None, "nothing else holds it"
     finally:
         stage.open.close()
 

@@ -13,6 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from weakref import WeakValueDictionary
 
 from agentkit.events import Compressed
 from agentkit.ledger import Ledger, StoredMessage
@@ -69,6 +70,7 @@ class Sessions:
         """Keep at most so many, and none for longer without a question; with 0 none is kept."""
         self._ledger, self._most, self._idle_s, self._now = ledger, most, idle_s, now
         self._kept: OrderedDict[tuple[str, str], ChatSession] = OrderedDict()
+        self._open: WeakValueDictionary[tuple[str, str], ChatSession] = WeakValueDictionary()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -79,16 +81,29 @@ class Sessions:
         """What is kept of a chat that is asked something now; a new one where nothing is."""
         key = owner, chat_id
         with self._lock:
-            found = self._kept.pop(key, None) or ChatSession(self._ledger, owner, chat_id)
+            found = self._find(owner, chat_id)
             found.asked_at = self._now()
             self._kept[key] = found
+            self._kept.move_to_end(key)
             self._put_away()
         return found
+
+    def open(self, owner: str, chat_id: str) -> ChatSession:
+        """What is kept of a chat that somebody looks at; it is not put away while they hold it."""
+        with self._lock:
+            found = self._open[owner, chat_id] = self._find(owner, chat_id)
+        return found
+
+    def _find(self, owner: str, chat_id: str) -> ChatSession:
+        key = owner, chat_id
+        found = self._kept.get(key) or self._open.get(key)
+        return found or ChatSession(self._ledger, owner, chat_id)
 
     def forget(self, owner: str, chat_id: str) -> None:
         """Keep nothing of a chat."""
         with self._lock:
             self._kept.pop((owner, chat_id), None)
+            self._open.pop((owner, chat_id), None)
 
     def _put_away(self) -> None:
         oldest = self._now() - self._idle_s

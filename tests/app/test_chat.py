@@ -103,6 +103,8 @@ def test_an_answer_links_to_its_sources_and_says_what_it_took(
     )
     assert re.match(what, took)
     assert not keys(app, "stop-")
+    kept = workspace.sessions.of(OWNER, only_chat(workspace).id)
+    assert app.session_state["chat-session"] is kept, "the one whose agents answered"
 
 
 def test_a_marker_that_its_passage_does_not_bear_out_looks_like_none(

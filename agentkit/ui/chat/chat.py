@@ -46,6 +46,8 @@ _WARM = "$x$ :+1:\n\n```python\nx\n```"
 """What the browser has the programs for only once it has been drawn: formulas, emoji, coloured
 code.
 """
+SESSION = "chat-session"
+"""Where the session of a browser holds that of the open chat."""
 _SETTINGS_HELP = frozenset(
     {"ModelUnreachable", "ModelAuthFailed", "ModelNotFound", "ConfigError", "RateLimited"}
 )
@@ -86,6 +88,8 @@ def draw_chat(
 
     `asked` is what the composer answers: the page is drawn anew when the run asks something else.
     """
+    # Its agents and their histories stay as long as somebody has the chat open.
+    st.session_state[SESSION] = state.workspace().sessions.open(state.owner(), chat.id)
     turns = stored_turns(_read_thread(chat, run))
     shown = last_turns(turns, st.session_state.get(f"shown-{chat.id}", SHOWN))
     hidden = len(turns) - len(shown)
