@@ -97,6 +97,7 @@ def _switch_by_keyboard(page: Page) -> None:
 
 def _rate_and_copy(page: Page) -> None:
     turn = _turn(page, SUNDAY)
+    driver.settled(page)  # what is pressed by force must stand still
     turn.get_by_test_id("stFeedback").get_by_role("radio").first.click(force=True)
     turn.get_by_role("button", name="Add a comment").click()
     page.get_by_role("textbox", name="What was right or wrong?").fill("Too cheap.")

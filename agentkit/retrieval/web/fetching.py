@@ -71,7 +71,8 @@ def fetch(url: str, settings: Settings) -> Source:
             return _follow(url.strip(), settings, line)
     except (FetchFailed, ValueError, *LOST) as error:
         stopping.check()
-        if late.is_set():
+        # A socket that waited for as long may tell it first.
+        if late.is_set() or isinstance(error.__cause__ or error, TimeoutError):
             raise FetchFailed(
                 f"{url} did not arrive within {settings.fetch_timeout_s:g} s; "
                 "try again, or raise AGENTKIT_FETCH_TIMEOUT_S."
