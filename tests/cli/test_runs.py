@@ -53,7 +53,7 @@ def test_runs_are_found_and_sorted(cli: Cli) -> None:
 @pytest.mark.usefixtures("two")
 def test_two_runs_are_compared(cli: Cli) -> None:
     told = cli("trace", "first", "--with", "second").out
-    assert "They differ from Model small of Writer on" in told
+    assert "They differ from “Model small of Writer” on" in told
     assert "State" in told
     whole = cli("trace", "first", "--with", "second", "--json").json
     assert (whole["first"], whole["second"]) == ("first", "second")

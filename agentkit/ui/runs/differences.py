@@ -93,7 +93,7 @@ def describe_beginning(found: Comparison) -> str:
     if pair is None:
         return "Every step is the same."
     place = found.steps.index(pair)
-    differs = f"They differ from {_name_pair(found, pair)} on: {_describe_how(pair)}."
+    differs = f"They differ from “{_name_pair(found, pair)}” on: {_describe_how(pair)}."
     if not place:
         return differs
     same = figures.count(place, "step")
