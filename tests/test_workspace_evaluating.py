@@ -20,6 +20,7 @@ from agentkit.llm.offline.passages import parse_passages
 from agentkit.messages import text_of
 from agentkit.retrieval import FakeEmbedder, Source
 from agentkit.retrieval.store.questions import Question
+from agentkit.runs import Run
 from agentkit.settings import Settings
 from agentkit.teams.built.calls import estimate_calls
 from agentkit.teams.built.document import read_document
@@ -165,14 +166,20 @@ def test_no_more_than_asked_for_are_answered_at_the_same_time(
     assert count_together(workspace.figures.runs(owner, kind=KIND_OF_ONE)) == 2
 
 
-def test_what_was_answered_before_a_stop_is_kept(
-    workspace: Workspace, owner: str, server: OpenAIServer
-) -> None:
+def stop_early(workspace: Workspace, owner: str, server: OpenAIServer) -> Run[Evaluation]:
+    """Put the set to a team, and stop while the second question is asked."""
     halt(server, "How hot is tea?")
     run = workspace.evaluate_team(owner, save(workspace, drafts.retrieve_chat()), SET, at_once=1)
     until_asked(server, 2)
     run.stop()
     assert run.wait(60)
+    return run
+
+
+def test_what_was_answered_before_a_stop_is_kept(
+    workspace: Workspace, owner: str, server: OpenAIServer
+) -> None:
+    run = stop_early(workspace, owner, server)
     found = workspace.evaluations.one(owner, run.id)
     assert (found.state, found.is_whole) == ("stopped", False)
     assert [one.question for one in found.results] == ["How long is the Danube?"]
@@ -248,11 +255,7 @@ def test_an_evaluation_goes_on_without_paying_twice(
 def test_a_set_that_has_changed_is_not_gone_on_with(
     workspace: Workspace, owner: str, server: OpenAIServer
 ) -> None:
-    halt(server, "How hot is tea?")
-    run = workspace.evaluate_team(owner, save(workspace, drafts.retrieve_chat()), SET, at_once=1)
-    until_asked(server, 2)
-    run.stop()
-    assert run.wait(60)
+    run = stop_early(workspace, owner, server)
     [known] = workspace.library.questions.sets(owner)
     workspace.library.questions.replace_questions(owner, known.id, QUESTIONS[1:])
     with pytest.raises(ConfigError, match="has changed since then"):
