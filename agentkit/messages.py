@@ -129,7 +129,9 @@ def without_keys(values: Mapping[str, Any], keys: Collection[str]) -> dict[str, 
 
 def mappings_in(values: object) -> list[Mapping[str, Any]]:
     """The dicts in a list; what else is in it is left out, and anything but a list has none."""
-    return list(filter(_is_mapping, values)) if isinstance(values, _LIST) else []
+    if not isinstance(values, _LIST):
+        return []
+    return list(filter(_is_mapping, values))
 
 
 def _is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
@@ -138,7 +140,14 @@ def _is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
 
 def text_or_empty(value: object) -> str:
     """The value if it is a text, else an empty one."""
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    return ""
+
+
+def text_under(values: Mapping[str, Any], key: str) -> str:
+    """What stands under this key as text; empty where nothing does."""
+    return str(values.get(key) or "")
 
 
 # Text
@@ -157,7 +166,9 @@ def text_of(content: object) -> str:
 
 def _text_of_part(part: AnyMessage) -> str:
     kind = part.get("type", "?")
-    return str(part.get("text", "")) if kind == "text" else f"<{kind}>"
+    if kind == "text":
+        return str(part.get("text", ""))
+    return f"<{kind}>"
 
 
 def content_of(message: AnyMessage) -> Any:
@@ -206,7 +217,12 @@ def calls_of(message: AnyMessage) -> list[ToolCall]:
 
 def functions_of(message: AnyMessage) -> list[FunctionCall]:
     """Name and arguments of every call; empty where a call has neither."""
-    return [_as_function(call.get("function")) or {} for call in calls_of(message)]
+    return list(map(function_in, calls_of(message)))
+
+
+def function_in(call: ToolCall) -> FunctionCall:
+    """Name and arguments of a call; empty where it has neither."""
+    return _as_function(call.get("function")) or {}
 
 
 def _as_function(value: object) -> FunctionCall | None:
@@ -283,8 +299,10 @@ def with_responses(message: AnyMessage, responses: Sequence[ToolResponse]) -> St
 def with_contents(message: Stored, change: Callable[[object], object]) -> Stored:
     """The message with other contents of its results; a message without results stays as it is."""
     responses = tool_responses_of(message)
+    if not responses and is_result(message):
+        return _with_content(message, change)
     if not responses:
-        return _with_content(message, change) if is_result(message) else message
+        return message
     changed = [_with_content(each, change) for each in responses]
     made = with_responses(message, changed)
     if is_result(message):
@@ -434,7 +452,8 @@ def check_reply(who: str, message: AnyMessage) -> None:
 
     older = message.get("function_call")
     functions = [call.get("function") for call in calls]
-    functions += [older] if older else []
+    if older:
+        functions.append(older)
     unnamed = list(filterfalse(_has_name, functions))
     if unnamed:
         raise BadModelReply(

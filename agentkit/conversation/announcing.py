@@ -15,12 +15,12 @@ from agentkit.core.io import IOStream, OutputStream
 from agentkit.events import Event, MessageSent, Noted
 from agentkit.messages import (
     AnyMessage,
-    FunctionCall,
     ToolCall,
     ToolResponse,
     call_fields,
     calls_of,
     content_of,
+    function_in,
     new_id,
     responses_of,
     text_of,
@@ -79,7 +79,9 @@ _SILENCE = _Silence()
 
 
 def _find_console(silent: bool) -> OutputStream:
-    return _SILENCE if silent else IOStream.get_default()
+    if silent:
+        return _SILENCE
+    return IOStream.get_default()
 
 
 def print_message(message: AnyMessage, sender: Agent, recipient: Agent) -> None:
@@ -143,7 +145,7 @@ def _format_response(response: ToolResponse) -> list[str]:
 
 
 def _format_call(call: ToolCall) -> list[str]:
-    function: FunctionCall = call.get("function") or {}
+    function = function_in(call)
     label = call.get("id") or "no id"
     return [
         f"***** Suggested call of {function.get('name')} ({label}) *****",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 
 def count_or_zero(value: object) -> int:
@@ -11,6 +11,11 @@ def count_or_zero(value: object) -> int:
     if type(value) is not int:
         return 0
     return max(0, value)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether it is a number; True and False are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def find_below(value: object, *keys: str) -> Any:

@@ -13,6 +13,7 @@ from agentkit.messages import (
     AnyMessage,
     FunctionCall,
     function_call_of,
+    text_under,
     tool_calls_of,
     tool_responses_of,
 )
@@ -57,7 +58,7 @@ def add_up(counted: Iterable[Counted]) -> Counted:
 
 def _count_frame(message: AnyMessage, family: Family) -> int:
     """Tokens of who says it."""
-    role, name = message.get("role"), str(message.get("name") or "")
+    role, name = message.get("role"), text_under(message, "name")
     if role == "tool":
         return family.per_message + family.role + _RESULT
     if role == "function":  # the name stands in the place of the role
@@ -82,7 +83,7 @@ def _count_part(part: object, family: Family, model: str) -> Counted:
         return family.count(str(part)), True
     kind = part.get("type")
     if key := _TEXTS.get(str(kind)):
-        return family.count(str(part.get(key) or "")), False
+        return family.count(text_under(part, key)), False
     if kind in _IMAGES:
         return count_image(part, model)
     # Sounds and files: their tokens are not published by size.
