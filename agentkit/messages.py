@@ -129,9 +129,7 @@ def without_keys(values: Mapping[str, Any], keys: Collection[str]) -> dict[str, 
 
 def mappings_in(values: object) -> list[Mapping[str, Any]]:
     """The dicts in a list; what else is in it is left out, and anything but a list has none."""
-    if not isinstance(values, _LIST):
-        return []
-    return list(filter(_is_mapping, values))
+    return list(filter(_is_mapping, values)) if isinstance(values, _LIST) else []
 
 
 def _is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
@@ -143,11 +141,6 @@ def text_or_empty(value: object) -> str:
     if isinstance(value, str):
         return value
     return ""
-
-
-def text_under(values: Mapping[str, Any], key: str) -> str:
-    """What stands under this key as text; empty where nothing does."""
-    return str(values.get(key) or "")
 
 
 # Text
@@ -166,9 +159,7 @@ def text_of(content: object) -> str:
 
 def _text_of_part(part: AnyMessage) -> str:
     kind = part.get("type", "?")
-    if kind == "text":
-        return str(part.get("text", ""))
-    return f"<{kind}>"
+    return str(part.get("text", "")) if kind == "text" else f"<{kind}>"
 
 
 def content_of(message: AnyMessage) -> Any:
@@ -217,12 +208,7 @@ def calls_of(message: AnyMessage) -> list[ToolCall]:
 
 def functions_of(message: AnyMessage) -> list[FunctionCall]:
     """Name and arguments of every call; empty where a call has neither."""
-    return list(map(function_in, calls_of(message)))
-
-
-def function_in(call: ToolCall) -> FunctionCall:
-    """Name and arguments of a call; empty where it has neither."""
-    return _as_function(call.get("function")) or {}
+    return [_as_function(call.get("function")) or {} for call in calls_of(message)]
 
 
 def _as_function(value: object) -> FunctionCall | None:
@@ -299,10 +285,8 @@ def with_responses(message: AnyMessage, responses: Sequence[ToolResponse]) -> St
 def with_contents(message: Stored, change: Callable[[object], object]) -> Stored:
     """The message with other contents of its results; a message without results stays as it is."""
     responses = tool_responses_of(message)
-    if not responses and is_result(message):
-        return _with_content(message, change)
     if not responses:
-        return message
+        return _with_content(message, change) if is_result(message) else message
     changed = [_with_content(each, change) for each in responses]
     made = with_responses(message, changed)
     if is_result(message):
@@ -450,9 +434,8 @@ def check_reply(who: str, message: AnyMessage) -> None:
     if not _are_dicts(calls):
         raise _bad_reply(who, calls, "tool calls")
 
-    older = message.get("function_call")
     functions = [call.get("function") for call in calls]
-    if older:
+    if older := message.get("function_call"):
         functions.append(older)
     unnamed = list(filterfalse(_has_name, functions))
     if unnamed:

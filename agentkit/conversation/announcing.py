@@ -15,12 +15,12 @@ from agentkit.core.io import IOStream, OutputStream
 from agentkit.events import Event, MessageSent, Noted
 from agentkit.messages import (
     AnyMessage,
+    FunctionCall,
     ToolCall,
     ToolResponse,
     call_fields,
     calls_of,
     content_of,
-    function_in,
     new_id,
     responses_of,
     text_of,
@@ -145,7 +145,7 @@ def _format_response(response: ToolResponse) -> list[str]:
 
 
 def _format_call(call: ToolCall) -> list[str]:
-    function = function_in(call)
+    function: FunctionCall = call.get("function") or {}
     label = call.get("id") or "no id"
     return [
         f"***** Suggested call of {function.get('name')} ({label}) *****",

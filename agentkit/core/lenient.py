@@ -18,6 +18,11 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def text_under(values: Mapping[str, Any], key: str) -> str:
+    """What stands under this key, as text; empty where nothing does."""
+    return str(values.get(key) or "")
+
+
 def find_below(value: object, *keys: str) -> Any:
     """What stands below these keys in dicts of dicts; None where nothing does."""
     for key in keys:

@@ -77,7 +77,7 @@ class TextMessageCompressor:
         filter_dict: Mapping[str, object] | None = None,
         exclude_filter: bool = True,
     ) -> None:
-        compressor: TextCompressor = coalesce(text_compressor, SentenceCompressor())
+        compressor = SentenceCompressor() if text_compressor is None else text_compressor
         if not callable(getattr(compressor, "compress_text", None)):
             raise WrongType(
                 "TextMessageCompressor: text_compressor needs compress_text(text, ...);"

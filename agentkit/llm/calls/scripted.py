@@ -9,13 +9,14 @@ from operator import attrgetter
 from typing import Any
 
 from agentkit.core import stopping
+from agentkit.core.lenient import text_under
 from agentkit.errors import BadModelReply, Stopped
 from agentkit.llm.calls.requests import find_tools
 from agentkit.llm.calls.stream import delta, thought
 from agentkit.llm.calls.usage import estimate_usage
 from agentkit.llm.model import Model
 from agentkit.llm.response import Choice, Response, ResponseMessage
-from agentkit.messages import THINKING, as_dict, call_fields, text_under
+from agentkit.messages import THINKING, as_dict, call_fields
 
 Scripted = str | Mapping[str, Any] | Exception
 Script = Scripted | Callable[[Mapping[str, Any]], Scripted]

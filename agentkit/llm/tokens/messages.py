@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from itertools import repeat
 
+from agentkit.core.lenient import text_under
 from agentkit.llm.tokens.families import Family
 from agentkit.llm.tokens.images import count_image
 from agentkit.messages import (
     AnyMessage,
     FunctionCall,
     function_call_of,
-    text_under,
     tool_calls_of,
     tool_responses_of,
 )
@@ -95,7 +95,7 @@ def _count_calls(message: AnyMessage, family: Family) -> Counted:
     calls = tool_calls_of(message)
     tokens = _FRAMES.get(len(calls), _CALLS + _EACH_CALL * len(calls))
     for call in calls:
-        function = call.get("function") or {}
+        function: FunctionCall = call.get("function") or {}
         tokens += 2 * _count_name(function, family) + _count_arguments(function, family)
     if old := function_call_of(message):
         tokens += _CALL + _count_name(old, family) + _count_arguments(old, family)

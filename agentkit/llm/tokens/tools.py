@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, repeat
 from typing import Any
 
-from agentkit.core.lenient import find_below
+from agentkit.core.lenient import find_below, text_under
 from agentkit.llm.tokens.families import Family, family_of
-from agentkit.messages import text_under
 
 DEFAULT_MODEL = "gpt-3.5-turbo-0613"
 
