@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import HTMLResponse
 from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
@@ -25,7 +26,8 @@ def client() -> TestClient:
     pages = create_streamlit_static_handler(str(STATIC), None)
     routes = [Route("/report", lambda _: HTMLResponse(REPORT)), Mount("/", pages)]
     styled = Middleware(StyledPage, index_page=STATIC / "index.html")
-    return TestClient(Starlette(routes=routes, middleware=[styled]))
+    packed = Middleware(GZipMiddleware)
+    return TestClient(Starlette(routes=routes, middleware=[styled, packed]))
 
 
 @pytest.mark.parametrize("address", ["/", "/documents", "/?chat=1"])

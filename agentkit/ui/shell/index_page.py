@@ -14,7 +14,8 @@ import streamlit as st
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_CONDITIONS = (b"if-none-match", b"if-modified-since")
+_UNWANTED = (b"if-none-match", b"if-modified-since", b"accept-encoding")
+"""What a request does not ask for: a page that was kept, or one that is compressed already."""
 
 
 def draw_style() -> str:
@@ -50,7 +51,7 @@ class StyledPage:
         if scope["type"] != "http" or scope["method"] != "GET" or not _wants_page(scope):
             await self.app(scope, receive, send)
             return
-        asked = [pair for pair in scope["headers"] if pair[0] not in _CONDITIONS]
+        asked = [pair for pair in scope["headers"] if pair[0] not in _UNWANTED]
         await self.app({**scope, "headers": asked}, receive, _Answer(self, send).send)
 
     def style(self, body: bytes) -> bytes:
