@@ -43,6 +43,17 @@ _DEFINITION = re.compile(
     r"\s+(?P<value>\S[^\n]{0,79}?)[.\s]*$"
 )
 _WORDS_OF_DEFINITION = 8
+_WORDS_OF_HEADING = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """A part of a sentence, with its words as names are compared."""
+
+    start: int
+    end: int
+    text: str
+    words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +74,16 @@ def read_literally(schema: Schema, paper: Paper) -> tuple[dict[str, Cell], list[
     remarks: list[Remark] = []
     for field in schema.fields:
         distinct = _select_best(reader.collect(field))
-        if len(distinct) > 1 and field.kind != "list":
+        is_in_conflict = len(distinct) > 1 and field.kind != "list"
+        if is_in_conflict:
             remarks.append(_report_conflict(field, distinct))
             distinct = []
         cells[field.name] = _to_cell(field, distinct, paper)
-    misfits = schema.misfits({name: cell.value for name, cell in cells.items()})
+    values = {name: cell.value for name, cell in cells.items()}
+    misfits = schema.misfits(values)
     for name, reason in misfits.items():
-        remarks.append(Remark(name, describe_misfit(name, reason)))
+        told = describe_misfit(name, reason)
+        remarks.append(Remark(name, told))
     left_out = dict.fromkeys(misfits.keys() & cells.keys(), Cell())
     return {**cells, **left_out}, remarks
 
@@ -89,18 +103,20 @@ def _to_cell(field: Field, evidence: Sequence[_Evidence], paper: Paper) -> Cell:
     if not evidence:
         return Cell()
     first, last = evidence[0], evidence[-1]
-    value = first.value
-    if field.kind == "list":
-        items = chain.from_iterable(each.value for each in evidence)
-        value = list(dict.fromkeys(items))
-    return Cell(value, paper.quotation(first.start, last.end))
+    quoted = paper.quotation(first.start, last.end)
+    if field.kind != "list":
+        return Cell(first.value, quoted)
+    items = chain.from_iterable(each.value for each in evidence)
+    distinct = dict.fromkeys(items)
+    return Cell(list(distinct), quoted)
 
 
 def _report_conflict(field: Field, evidence: Sequence[_Evidence]) -> Remark:
-    shown = ", ".join(str(each.value) for each in evidence[:4])
+    values = [str(each.value) for each in evidence]
+    shown = ", ".join(values[:4])
     return Remark(
         field.name,
-        f"{field.name}: {len(evidence)} different values stand in the document ({shown:.200}),"
+        f"{field.name}: {len(values)} different values stand in the document ({shown:.200}),"
         " so none is taken",
     )
 
@@ -115,18 +131,23 @@ class _DocumentReader:
         for pair in find_pairs(self.text):
             self.labels[pair.label].append(pair)
         stem, _, _ = paper.name.rpartition(".")
-        about = f"{_read_heading(self.text)} {paper.document.title} {stem}"
+        heading = _read_heading(self.text)
+        about = f"{heading} {paper.document.title} {stem}"
         self.title = frozenset(split_words(schema.title))
         self.about = frozenset(split_words(about))
-        spans = _find_clauses(self.text)
-        self.clauses = [((start, end), split_words(self.text[start:end])) for start, end in spans]
+        self.clauses: list[_Clause] = []
+        for start, end in _find_clauses(self.text):
+            stated = self.text[start:end]
+            self.clauses.append(_Clause(start, end, stated, split_words(stated)))
 
     def collect(self, field: Field) -> list[_Evidence]:
         """All that speaks for a value of this field."""
         name = FieldName(field, self.title)
-        finder = _choose_finder(field)(field, name, self.style)
-        labelled = list(self._read_labels(name, finder))
-        found = labelled or list(self._read_clauses(name, finder))
+        find_with = _choose_finder(field)
+        finder = find_with(field, name, self.style)
+        found = list(self._read_labels(name, finder))
+        if not found:
+            found = list(self._read_clauses(name, finder))
         return [each for each in found if not field.misfit(each.value)]
 
     def _read_labels(self, name: FieldName, finder: _Finder) -> Iterator[_Evidence]:
@@ -146,18 +167,20 @@ class _DocumentReader:
 
     def _read_clauses(self, name: FieldName, finder: _Finder) -> Iterator[_Evidence]:
         """Clauses that state it: one value of the type, and beside it all words of the name."""
-        for (start, end), words in self.clauses:
-            if not name.core.issubset(words):
+        for clause in self.clauses:
+            if not name.core.issubset(clause.words):
                 continue
-            stated = finder.find_in_clause(self.text[start:end], words)
+            stated = finder.find_in_clause(clause.text, clause.words)
             if len(stated) == 1:
-                yield _Evidence(SENTENCE, stated[0].value, start, end)
+                [only] = stated
+                yield _Evidence(SENTENCE, only.value, clause.start, clause.end)
 
     def _words_around(self, pair: Pair) -> frozenset[str]:
         """What the document is about where the pair stands: its title and its heading."""
         section = self.paper.section_at(pair.start)
-        heading = section.heading if section else ""
-        return self.about.union(split_words(heading))
+        if section is None:
+            return self.about
+        return self.about.union(split_words(section.heading))
 
 
 class _Finder:
@@ -169,8 +192,14 @@ class _Finder:
     def find_in_pair(self, text: str, pair: Pair) -> list[Found]:
         """The value that stands at a label, with its place in the document; at most one."""
         found = self._find_at_label(text[pair.start : pair.end], pair)
-        is_clear = len(found) == 1 and not pair.loose
-        return [value.moved(pair.start) for value in found[:1] if is_clear or value.start == 0]
+        if not found:
+            return []
+        first = found[0]
+        is_only = len(found) == 1 and not pair.loose
+        stands_first = first.start == 0
+        if is_only or stands_first:
+            return [first.moved(pair.start)]
+        return []
 
     def find_in_clause(self, clause: str, words: Sequence[str]) -> list[Found]:
         """The values that a clause with these words may state."""
@@ -191,9 +220,11 @@ class _TextFinder(_Finder):
         found = _DEFINITION.match(clause)
         if found is None:
             return []
-        value, named = found["value"], select_core(split_words(found["name"]))
-        is_short = len(value.split()) <= _WORDS_OF_DEFINITION
-        if named != self.name.core or not is_short:
+        named = select_core(split_words(found["name"]))
+        if named != self.name.core:
+            return []
+        value = found["value"]
+        if len(value.split()) > _WORDS_OF_DEFINITION:
             return []
         return [Found(value, *found.span("value"))]
 
@@ -201,10 +232,13 @@ class _TextFinder(_Finder):
         """The text itself; without a sign between label and value only when it is one word with a
         digit.
         """
-        value = text.rstrip(" .,;") if _ends_with_stop(text) else text
-        if pair.loose and not _WORD_WITH_DIGIT.fullmatch(value):
-            return []
+        value = text
+        if _ends_with_stop(text):
+            value = text.rstrip(" .,;")
         if len(value) not in range(1, _LONGEST + 1):
+            return []
+        looks_like_one = _WORD_WITH_DIGIT.fullmatch(value) is not None
+        if pair.loose and not looks_like_one:
             return []
         return [Found(value, 0, len(value))]
 
@@ -268,7 +302,8 @@ _FINDERS: dict[Kind, type[_Finder]] = {
 
 def _choose_finder(field: Field) -> type[_Finder]:
     """What finds the field's values; choices are no longer any text."""
-    if field.choices and field.kind == "string":
+    has_choices = field.choices and field.kind == "string"
+    if has_choices:
         return _Finder
     return _FINDERS[field.kind]
 
@@ -283,20 +318,25 @@ def _select_items(field: Field, items: Sequence[str]) -> list[str]:
     """The items that can be in the field's list, its choices in their own spelling."""
     if not field.choices:
         return list(filter(None, items))
-    choices = {str(choice).casefold(): str(choice) for choice in field.choices}
-    found = (choices.get(item.casefold(), "") for item in items)
+    choices = map(str, field.choices)
+    by_folded = {choice.casefold(): choice for choice in choices}
+    found = [by_folded.get(item.casefold(), "") for item in items]
     return list(filter(None, found))
 
 
 def _read_heading(text: str) -> str:
     """The first line if it is short."""
     line, _, _ = text.lstrip().partition("\n")
-    return line if len(line.split()) <= 8 else ""
+    if len(line.split()) > _WORDS_OF_HEADING:
+        return ""
+    return line
 
 
 def _find_clauses(text: str) -> Iterator[tuple[int, int]]:
     for start, end in sentences(text):
-        if end - start > _LONGEST_SENTENCE or " | " in text[start:end]:
+        is_long = end - start > _LONGEST_SENTENCE
+        is_row = " | " in text[start:end]
+        if is_long or is_row:
             continue
         for found in _CLAUSE.finditer(text, start, end):
             yield trim_span(text, *found.span())
