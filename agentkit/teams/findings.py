@@ -57,8 +57,8 @@ class Findings:
     def _begin(
         self, retrieve: Callable[[str], list[Hit]], find: Callable[[str], list[Hit]] | None
     ) -> None:
-        recording = replay.current()
-        self.hits = [Hit.from_json(hit) for hit in recording.numbered()] if recording else []
+        known = replay.recorded().numbered()
+        self.hits = [Hit.from_json(hit) for hit in known]
         self._retrieve, self._find = retrieve, find
         self._numbering = threading.Lock()
 

@@ -77,14 +77,23 @@ def _answer(task: Task, table: Table, documents: int) -> Answer:
     extra: dict[str, Any] = {
         "citations": [citation.to_json() for citation in citations],
         "model": task.model.id,
+        "table": table.to_json(),
     }
-    status: MessageStatus = "stopped" if table.stopped else "complete"
+    status: MessageStatus = "complete"
+    end = NO_EVIDENCE
+    if citations:
+        end = ANSWERED
+    if table.stopped:
+        status, end = "stopped", STOPPED
     task.say(
-        AGENT, "user", text, status=status, final=True, extra=extra | {"table": table.to_json()}
+        AGENT,
+        "user",
+        text,
+        status=status,
+        final=True,
+        extra=extra,
     )
-    return Answer(
-        text, citations, STOPPED if table.stopped else ANSWERED if citations else NO_EVIDENCE
-    )
+    return Answer(text, citations, end)
 
 
 def write_answer(
@@ -95,11 +104,13 @@ def write_answer(
     """
     cited = _Cited()
     names = table.schema.names
-    lines = [_line(["Document", *map(escape_cell, names)]), _line(["---"] * (len(names) + 1))]
-    lines += [
-        _line([escape_cell(row.document), *(cited.cell(row.cell(name)) for name in names)])
-        for row in table.rows[:ROWS]
+    lines = [
+        _line(["Document", *map(escape_cell, names)]),
+        _line(["---"] * (len(names) + 1)),
     ]
+    for row in table.rows[:ROWS]:
+        values = [cited.cell(row.cell(name)) for name in names]
+        lines.append(_line([escape_cell(row.document), *values]))
     parts = ["\n".join(lines), *_remarks(table, documents, language_model)]
     return "\n\n".join(parts), tuple(cited.citations)
 
@@ -146,10 +157,15 @@ class _Cited:
 
     def _marker(self, source: Quotation) -> int:
         key = (source.document_id, source.start, source.end)
-        if key not in self._markers and len(self.citations) < _MARKERS:
-            self._markers[key] = len(self.citations) + 1
-            self.citations.append(_citation(len(self.citations) + 1, source))
-        return self._markers.get(key, 0)
+        known = self._markers.get(key)
+        if known is not None:
+            return known
+        marker = len(self.citations) + 1
+        if marker > _MARKERS:
+            return 0
+        self._markers[key] = marker
+        self.citations.append(_citation(marker, source))
+        return marker
 
 
 def _citation(marker: int, source: Quotation) -> Citation:
@@ -182,12 +198,15 @@ def escape_cell(text: str, longest: int = _LONGEST) -> str:
     backslash does not protect it.
     """
     line = " ".join(text.split())
-    line = line if len(line) <= longest else line[:longest].rstrip() + " \u2026"
+    if len(line) > longest:
+        line = line[:longest].rstrip() + " \u2026"
     kept = _SIGNS.split(line)
-    signs = [f"&#{ord(sign)};" for sign in _SIGNS.findall(line)] + [""]
-    return "".join(
-        _EMPHASIS.sub(r"\\\1", part) + sign for part, sign in zip(kept, signs, strict=True)
-    )
+    signs = [f"&#{ord(sign)};" for sign in _SIGNS.findall(line)]
+    escaped = ""
+    for part, sign in zip(kept, [*signs, ""], strict=True):
+        escaped += _EMPHASIS.sub(r"\\\1", part)
+        escaped += sign
+    return escaped
 
 
 TEAM = Team(

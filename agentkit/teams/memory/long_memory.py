@@ -72,9 +72,11 @@ def _recall(task: Task, turns: list[Message]) -> list[Message]:
     shown = turns
     if summary:
         shown = [turns[0], summary, *turns[covered:]]
-    made = _shorten(task, shown, _strategies()[rests:])
+    strategies = _strategies()[rests:]
+    made = _shorten(task, shown, strategies)
     told = set(map(id, made))
-    back = [turns[place] for place in sorted(task.whole) if id(turns[place]) not in told]
+    whole = [turns[place] for place in sorted(task.whole)]
+    back = [turn for turn in whole if id(turn) not in told]
     return [*made[:_KEPT], *back, *made[_KEPT:]]
 
 
@@ -93,11 +95,14 @@ def keep_short(agent: ConversableAgent, model: Model) -> None:
     """
     from agentkit.conversation.compression import Compression, SlidingWindow, ToolOutput
 
+    limit = UNKNOWN_WINDOW
     room = room_in(model, {})
-    limit = room.goal if room else UNKNOWN_WINDOW
-    Compression([ToolOutput(), SlidingWindow()], max(1, limit * 4 // 5), limit=limit).add_to_agent(
-        agent
-    )
+    if room:
+        limit = room.goal
+    begin_at = max(1, limit * 4 // 5)
+    strategies = [ToolOutput(), SlidingWindow()]
+    compression = Compression(strategies, begin_at, limit=limit)
+    compression.add_to_agent(agent)
 
 
 @cache
@@ -123,13 +128,17 @@ def _find_summary(task: Task, turns: int) -> tuple[int, Message | None, bool]:
     from agentkit.conversation.compression.shape import marked
 
     told = [(count, event) for count, event in task.shortened() if event.agent == NOTES]
-    first = _strategies()[0].name
-    failed = [count for count, event in told if event.strategy == first and not event.ok]
-    rests = not all(grown(count, turns) for count in failed)
+    rests = False
     for count, event in told:
-        if event.ok and event.summary:
+        has_failed = event.strategy == _strategies()[0].name and not event.ok
+        if has_failed and not grown(count, turns):
+            rests = True
+    for count, event in told:
+        is_summary = event.ok and event.summary
+        if is_summary:
             covered = count_covered(count, event)
-            return covered, cast(Message, marked(event.summary)), rests
+            summary = cast(Message, marked(event.summary))
+            return covered, summary, rests
     return 0, None, rests
 
 
@@ -153,8 +162,9 @@ def _shorten(
     )
     given = cast("Messages", turns)
     for strategy in strategies:
+        compression = Compression(strategy, room)
         with IOStream.set_default(Quiet()):
-            made = Compression(strategy, room).compress(given, agent)
+            made = compression.compress(given, agent)
         if made is not given:
             return cast(list[Message], made)
     return turns
