@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from agentkit.teams import answer, research
 from agentkit.teams.answer import Voice, look_up_and_answer
-from agentkit.teams.built.agents import ModelChoice
 from agentkit.teams.built.flows import CitedAnswer, FieldTable, Research, Werewolf
 from agentkit.teams.built.members import Members
 from agentkit.teams.extraction import team as table
@@ -52,14 +51,14 @@ def play_werewolf(flow: Werewolf, members: Members, task: Task, found: Findings)
         flow.max_days,
         flow.rules_prompt or prompts.GAME,
         {agent.name: agent.system_message for agent in agents},
-        {agent.name: members.llm_config(agent.llm or ModelChoice()) for agent in agents},
+        {agent.name: members.llm_config(agent.choice) for agent in agents},
     )
     return team.carry_out(task, setup)
 
 
 def _make_voice(flow: CitedAnswer | Research, members: Members, name: str) -> Voice:
     known = members.document.agent(name)
-    choice = known.llm or ModelChoice()
+    choice = known.choice
     told = known.system_message.rstrip()
     return Voice(
         f"{told}\n\n" if told else answer.INSTRUCTIONS,

@@ -15,7 +15,7 @@ from agentkit.errors import Stopped
 from agentkit.llm.compatible.wrapper import OpenAIWrapper
 from agentkit.messages import Message
 from agentkit.teams import planning
-from agentkit.teams.built.agents import AgentDocument, ModelChoice
+from agentkit.teams.built.agents import AgentDocument
 from agentkit.teams.built.flows import Plan
 from agentkit.teams.built.members import Members
 from agentkit.teams.built.tools import name_call
@@ -47,7 +47,7 @@ def plan_first(flow: Plan, members: Members, task: Task, found: Findings) -> Ans
     prompts = choose_prompts(flow, task.question, limits.language)
     read_out = None
     if flow.reads_results and task.model.is_language_model:
-        choice = planner.llm or ModelChoice()
+        choice = planner.choice
         read_out = make_asker(members.model(choice), choice.to_parameters())
     shelf = None
     if planner.documents:
@@ -115,7 +115,7 @@ def _find_models(flow: Plan, members: Members) -> dict[str, Any]:
     spoken: list[AgentDocument] = [
         members.document.agent(name) for name in (flow.planner, flow.solver)
     ]
-    choices = {agent.name: agent.llm or ModelChoice() for agent in spoken}
+    choices = {agent.name: agent.choice for agent in spoken}
     return {
         name: (members.model(choice), choice.to_parameters()) for name, choice in choices.items()
     }

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from agentkit.core.given import list_missing
 from agentkit.mcp.servers import ToolServer
-from agentkit.teams.built.agents import AgentDocument, Code, CompressConfig, ModelChoice
+from agentkit.teams.built.agents import AgentDocument, Code, CompressConfig
 from agentkit.teams.built.dialogue import HOST, list_names, to_schema
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
@@ -408,7 +408,7 @@ def _to_dialog_arguments(agent: AgentDocument) -> dict[str, str]:
         "sys_prompt": repr(agent.system_message or None),
         "use_memory": repr(agent.dialog.use_memory),
         "max_retries": repr(agent.dialog.max_retries),
-        "llm_config": write_model(agent.llm or ModelChoice()),
+        "llm_config": write_model(agent.choice),
     }
 
 

@@ -102,7 +102,7 @@ def write_dict(values: Mapping[str, str]) -> str:
 
 def write_plan(flow: Plan, planner: AgentDocument, solver: AgentDocument) -> Iterator[str]:
     """Lines that make planner, tools and solver, and ask them."""
-    configs = {one.name: write_model(one.llm or ModelChoice()) for one in (planner, solver)}
+    configs = {one.name: write_model(one.choice) for one in (planner, solver)}
     yield f"models = Speakers({write_dict(configs)})"
     yield write_call("flow = Plan", _to_changed(flow))
     yield "prompts = choose_prompts(flow, question)"
