@@ -103,7 +103,9 @@ class Findings:
     ) -> str:
         """The passages that contain the text, as the model reads them."""
         stopping.check()
-        found = self._find(text) if self._find and text.strip() else []
+        found: list[Hit] = []
+        if self._find and text.strip():
+            found = self._find(text)
         if not found:
             return (
                 f"{text!r} stands nowhere in the documents. Try {SEARCH}, or say that the documents"

@@ -108,12 +108,10 @@ class _Table:
 
     def _talk(self, stage: Stage, speakers: Sequence[str], parser: ParserBase) -> None:
         for _ in range(stage.rounds):
-            answers = []
-            for name in speakers:
-                told = self._hear(name, parser)
-                answers.append(told.get(stage.ends_when) is True)
-            is_over = stage.ends_when and all(answers)
-            if is_over:
+            told = [self._hear(name, parser) for name in speakers]
+            if not stage.ends_when:
+                continue
+            if all(one.get(stage.ends_when) is True for one in told):
                 return
 
     def _vote(self, stage: Stage, speakers: Sequence[str], parser: ParserBase) -> str:
@@ -145,7 +143,7 @@ def build_parser(fields: Sequence[ReplyField], form: str) -> ParserBase:
         "keys_to_content": list_names(fields, "heard"),
         "keys_to_metadata": list_names(fields, "told"),
     }
-    needed = _select_names(fields, "required")
+    needed = select_names(fields, "required")
     names = [one.name for one in fields]
     if form == "tags":
         return MultiTaggedContentParser(
@@ -165,16 +163,15 @@ def build_parser(fields: Sequence[ReplyField], form: str) -> ParserBase:
 
 def list_names(fields: Sequence[ReplyField], where: str) -> Any:
     """The fields that go there: one by itself as its value, none as False."""
-    names = _select_names(fields, where)
-    is_single = len(names) == 1 and where == "heard"
-    if is_single:
-        return names[0]
-    if names:
-        return names
-    return False
+    names = select_names(fields, where)
+    is_heard = where == "heard"
+    if is_heard and len(names) == 1:
+        [only] = names
+        return only
+    return names or False
 
 
-def _select_names(fields: Sequence[ReplyField], marked: str) -> list[str]:
+def select_names(fields: Sequence[ReplyField], marked: str) -> list[str]:
     """The names of the fields that are marked so."""
     return [one.name for one in fields if getattr(one, marked)]
 

@@ -85,9 +85,7 @@ class _StandIn:
 
     def _find_agent(self, messages: Sequence[Mapping[str, Any]]) -> AgentDocument | None:
         """Whose system message the request begins with."""
-        told = ""
-        if messages:
-            told = text_of(messages[0].get("content"))
+        told = _read(messages[:1])
         for agent in self._document.agents:
             instructions = agent.system_message or DEFAULT_PROMPT
             if told.startswith(instructions):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from agentkit.teams import answer, research
 from agentkit.teams.answer import Voice, look_up_and_answer
 from agentkit.teams.built.flows import CitedAnswer, FieldTable, Research, Werewolf
@@ -44,14 +46,19 @@ def fill_table(flow: FieldTable, members: Members, task: Task, found: Findings) 
 
 def play_werewolf(flow: Werewolf, members: Members, task: Task, found: Findings) -> Answer:
     """Play a game."""
-    agents = [members.document.agent(name) for name in flow.players]
+    characters: dict[str, str] = {}
+    configs: dict[str, Any] = {}
+    for name in flow.players:
+        agent = members.document.agent(name)
+        characters[name] = agent.system_message
+        configs[name] = members.llm_config(agent.choice)
     setup = team.Setup(
         flow.players,
         flow.seat,
         flow.max_days,
         flow.rules_prompt or prompts.GAME,
-        {agent.name: agent.system_message for agent in agents},
-        {agent.name: members.llm_config(agent.choice) for agent in agents},
+        characters,
+        configs,
     )
     return team.carry_out(task, setup)
 

@@ -145,20 +145,17 @@ def _check_agent(
         for at, use in _number(f"{place}.tools", agent.tools):
             text = f"there is no tool {use.name!r}; choose one of {_name(tools)}"
             yield from _when(use.name not in tools, f"{at}.name", text)
-    calls_tools = agent.tools or agent.documents
-    yield from _when(
-        calls_tools and agent.llm is None,
-        f"{place}.llm",
-        "without a model it cannot call tools; choose a model",
-    )
+    if agent.llm is None:
+        calls_tools = agent.tools or agent.documents
+        text = "without a model it cannot call tools; choose a model"
+        yield from _when(calls_tools, f"{place}.llm", text)
     compress = agent.compress_config
     if compress is None:
         return
-    yield from _when(
-        compress.mode == "TERMINATE" and compress.leave_last_n,
-        f"{place}.compress_config.leave_last_n",
-        "nothing is shortened in mode TERMINATE, so no messages can be left",
-    )
+    if compress.mode == "TERMINATE":
+        at = f"{place}.compress_config.leave_last_n"
+        text = "nothing is shortened in mode TERMINATE, so no messages can be left"
+        yield from _when(compress.leave_last_n, at, text)
 
 
 def _check_runners(document: TeamDocument) -> Iterator[Problem]:
@@ -167,10 +164,9 @@ def _check_runners(document: TeamDocument) -> Iterator[Problem]:
         return
     text = "it runs code and calls no tools; give them to another agent"
     for place, agent in _number("agents", document.agents):
-        if agent.code is None:
-            continue
         calls = agent.tools or agent.documents or agent.own_tools
-        yield from _when(calls, f"{place}.code", text)
+        does_both = agent.code is not None and calls
+        yield from _when(does_both, f"{place}.code", text)
 
 
 def _check_flow(document: TeamDocument) -> Iterator[Problem]:

@@ -52,7 +52,8 @@ def carry_out(task: Task, setup: Setup) -> Answer:
     documents: Sequence[Readable] = ()
     if task.documents:
         documents = task.documents()
-    schema = find_schema(setup.fields or task.question, setup.planner or task.model)
+    wanted = setup.fields or task.question
+    schema = find_schema(wanted, setup.planner or task.model)
     if schema is None:
         return _say(task, f"The question names no fields. {HOW}")
     if not documents:
@@ -61,7 +62,8 @@ def carry_out(task: Task, setup: Setup) -> Answer:
             "There are no documents to make a table of. Take some in, or choose others to look"
             " into.",
         )
-    table = extract(schema, documents, setup.reader or task.model)
+    reader = setup.reader or task.model
+    table = extract(schema, documents, reader)
     if table.stopped and not table.rows:
         raise Stopped("stopped by the user")
     return _answer(task, table, len(documents))
@@ -116,11 +118,12 @@ def write_answer(
 
 
 def _remarks(table: Table, documents: int, language_model: bool) -> list[str]:
+    rows = len(table.rows)
     said: list[str] = []
-    if len(table.rows) > ROWS:
-        said.append(f"The first {ROWS} of {len(table.rows):,} rows are shown.")
-    if len(table.rows) < documents:
-        said.append(f"Stopped after {len(table.rows):,} of {documents:,} documents.")
+    if rows > ROWS:
+        said.append(f"The first {ROWS} of {rows:,} rows are shown.")
+    if rows < documents:
+        said.append(f"Stopped after {rows:,} of {documents:,} documents.")
     if any(row.is_unverified for row in table.rows):
         said.append(
             "Values with (unverified) do not stand in the document as the model quoted them; check"
@@ -131,8 +134,11 @@ def _remarks(table: Table, documents: int, language_model: bool) -> list[str]:
             "The offline model is no language model: it takes only what stands literally beside the"
             " name of a field."
         )
-    shown = [row for row in table.rows[:ROWS] if row.told]
-    told = [f"- {escape_cell(row.document)}: {escape_cell(row.told, 400)}" for row in shown]
+    told: list[str] = []
+    for row in table.rows[:ROWS]:
+        if row.told:
+            problems = escape_cell(row.told, 400)
+            told.append(f"- {escape_cell(row.document)}: {problems}")
     return list(filter(None, (" ".join(said), "\n".join(told))))
 
 

@@ -138,7 +138,10 @@ class NumberType(ValueType):
 
     def find(self, text: str, style: Style, unit: str = "") -> list[Found]:
         """All numbers, and with which units they stand there."""
-        return [found for found in find_numbers(text, style) if unit in ("", found.unit)]
+        numbers = find_numbers(text, style)
+        if not unit:
+            return numbers
+        return [found for found in numbers if found.unit == unit]
 
     def parse(self, text: str, style: Style) -> object:
         """The number when the text is nothing but a number."""
@@ -211,10 +214,11 @@ class ChoiceType(ValueType):
 
     def find(self, text: str, style: Style, unit: str = "") -> list[Found]:
         """The one choice that the text names, wherever it stands last."""
-        named = {found.value: found for found in find_choices(text, self.choices)}
-        if len(named) == 1:
-            return list(named.values())
-        return []
+        found = find_choices(text, self.choices)
+        named = {each.value: each for each in found}
+        if len(named) != 1:
+            return []
+        return list(named.values())
 
     def parse(self, text: str, style: Style) -> object:
         """As the other type reads it."""

@@ -267,7 +267,6 @@ def _find_decimal_sign(plain: str, style: Style) -> str:
 def _parse_date(found: re.Match[str], style: Style) -> str:
     """The date in ISO form; empty when it is none or can be read in two ways."""
     # The groups of the one form that matched, without the numbers behind their names.
-    # The groups of the one form that matched, without the numbers behind their names.
     parts = {group[0]: text for group, text in found.groupdict().items() if text}
     year = int(parts["y"])
     if "m" in parts:

@@ -52,12 +52,14 @@ def recall_turns(task: Task) -> list[Message]:
     failed to summarise is asked again when there are a quarter more turns; until then sentences are
     extracted. Told as Compressed; raises Stopped. Without a language model, the newest turns.
     """
-    if task.recalled is None:
-        turns = [_without_markers(turn) for turn in task.history]
-        places = {id(turn): place for place, turn in enumerate(turns)}
-        task.recalled = _recall(task, turns)
-        task.places = [places.get(id(turn)) for turn in task.recalled]
-    return task.recalled
+    if task.recalled is not None:
+        return task.recalled
+    turns = [_without_markers(turn) for turn in task.history]
+    places = {id(turn): place for place, turn in enumerate(turns)}
+    recalled = _recall(task, turns)
+    task.places = [places.get(id(turn)) for turn in recalled]
+    task.recalled = recalled
+    return recalled
 
 
 def tell_turns(task: Task) -> list[Message]:
@@ -124,15 +126,10 @@ def _find_summary(task: Task, turns: int) -> tuple[int, Message | None, bool]:
 
     It rests when it failed to summarise while there were hardly fewer turns.
     """
-    from agentkit.conversation.compression.recall import grown
     from agentkit.conversation.compression.shape import marked
 
     told = [(count, event) for count, event in task.shortened() if event.agent == NOTES]
-    rests = False
-    for count, event in told:
-        has_failed = event.strategy == _strategies()[0].name and not event.ok
-        if has_failed and not grown(count, turns):
-            rests = True
+    rests = any(_has_just_failed(count, event, turns) for count, event in told)
     for count, event in told:
         is_summary = event.ok and event.summary
         if is_summary:
@@ -140,6 +137,16 @@ def _find_summary(task: Task, turns: int) -> tuple[int, Message | None, bool]:
             summary = cast(Message, marked(event.summary))
             return covered, summary, rests
     return 0, None, rests
+
+
+def _has_just_failed(count: int, event: Compressed, turns: int) -> bool:
+    """Whether the model failed to summarise when there were hardly fewer turns."""
+    from agentkit.conversation.compression.recall import grown
+
+    by_model, _ = _strategies()
+    if event.ok or event.strategy != by_model.name:
+        return False
+    return not grown(count, turns)
 
 
 def _shorten(

@@ -8,6 +8,7 @@ for the question before is kept in the chat's session, and not made once more.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -153,10 +154,20 @@ def _shorten_result(content: str, cited: str) -> str:
 def _change_markers(text: str, new: Mapping[int, int]) -> str:
     """The text with the new numbers of its passages, without those that name none."""
 
-    def change(found: str) -> str:
-        numbers = [new[number] for number in read_markers(found) if number in new]
-        if numbers:
-            return f"[{', '.join(map(str, numbers))}]"
-        return ""
+    known = _Renaming(new)
+    return MARKER.sub(known.rename, text)
 
-    return MARKER.sub(lambda marker: change(marker[0]), text)
+
+@dataclass(frozen=True, slots=True)
+class _Renaming:
+    """Numbers of passages by those that they had."""
+
+    new: Mapping[int, int]
+
+    def rename(self, marker: re.Match[str]) -> str:
+        """The marker with the new numbers; empty where it names none."""
+        found = read_markers(marker[0])
+        numbers = [str(self.new[number]) for number in found if number in self.new]
+        if not numbers:
+            return ""
+        return f"[{', '.join(numbers)}]"

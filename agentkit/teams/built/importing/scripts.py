@@ -246,10 +246,8 @@ class _Reader:
 
     def _list_named(self, node: ast.expr | None) -> list[str]:
         """The agents in a list of variables."""
-        if not isinstance(node, ast.List):
-            return []
-        named = map(_name_of, node.elts)
-        return [self._names[name] for name in named if name in self._names]
+        variables = _list_variables(node)
+        return [self._names[variable] for variable in variables if variable in self._names]
 
     def _find_group(self, manager: _Made, starts: str) -> dict[str, Any]:
         node = manager.nodes.get("groupchat") or manager.nodes.get("agents")
@@ -265,8 +263,9 @@ class _Reader:
     def _find_opening(self) -> tuple[str, str, dict[str, Any]]:
         """Who begins the first chat with whom, by their variables, and its turns."""
         for node in ast.walk(self._tree):
-            if isinstance(node, ast.Call) and _name_of(node.func) == "initiate_chat":
-                return self._read_opening(node)
+            match node:
+                case ast.Call(func=called) if _name_of(called) == "initiate_chat":
+                    return self._read_opening(node)
         return "", "", {}
 
     def _read_opening(self, call: ast.Call) -> tuple[str, str, dict[str, Any]]:
@@ -286,6 +285,13 @@ class _Reader:
         return sender, _name_of(recipient), most
 
 
+def _list_variables(node: ast.expr | None) -> list[str]:
+    """The names that stand in a list; none of anything else."""
+    if not isinstance(node, ast.List):
+        return []
+    return list(map(_name_of, node.elts))
+
+
 def _list_keywords(call: ast.Call) -> dict[str, ast.expr]:
     """The arguments of a call that are given by name."""
     return {str(word.arg): word.value for word in call.keywords}
@@ -302,6 +308,7 @@ def _list_pairs(node: ast.expr | None) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 def _name_of(node: ast.expr | None) -> str:
     """The last part of a dotted name; empty for anything else."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
+    match node:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
