@@ -104,11 +104,16 @@ def read_unfinished(events: Iterable[Event], team: Team) -> str:
 def _read_last_said(events: Sequence[Event], agent: str) -> str:
     for event in reversed(events):
         match event:
-            case MessageSent() if event.sender == agent and is_audible(event):
-                if has_calls(event.extra):
-                    return ""
-                return without_ending(event.content)
+            case MessageSent(sender=sender) if sender == agent and is_audible(event):
+                return _read_said(event)
     return ""
+
+
+def _read_said(message: MessageSent) -> str:
+    """What a message says to others; with calls of tools it says nothing yet."""
+    if has_calls(message.extra):
+        return ""
+    return without_ending(message.content)
 
 
 def is_audible(message: MessageSent) -> bool:

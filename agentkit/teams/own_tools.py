@@ -115,9 +115,8 @@ def _import_file(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"agentkit_tools_{path.stem}", path)
     if path.suffix != ".py" or spec is None or spec.loader is None:
         raise ConfigError(f"AGENTKIT_TOOLS: {path} is no Python file; its name must end in .py.")
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(
-        spec
-    )  # where dataclasses look for names in annotations
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for names in annotations
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:

@@ -178,12 +178,15 @@ class PlanProtocol(ReWOOProtocol):
             return self._read_within_limits(message, tools, known)
         except ResponseParsingError as error:
             self._left -= 1
-            if self._left or known or SEARCH not in (tools or [SEARCH]):
+            has_search = SEARCH in (tools or [SEARCH])
+            if self._left or known or not has_search:
                 raise
             told = "No plan could be made, so the question was looked up as it stands."
-            self.notes.append(Note(text=told, detail=error.message))
-            bus.emit(Noted(self._setup.planner, **self.notes[-1]))
-            return Plan((look_up("#E1", "Look the question up as it stands", self._question),))
+            note = Note(text=told, detail=error.message)
+            self.notes.append(note)
+            bus.emit(Noted(self._setup.planner, **note))
+            step = look_up("#E1", "Look the question up as it stands", self._question)
+            return Plan((step,))
 
     def _read_within_limits(
         self, message: str, tools: Collection[str] | None, known: Collection[str]

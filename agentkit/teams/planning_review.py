@@ -5,7 +5,7 @@ one, what it will take.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -142,11 +142,12 @@ def find_excess(plan: Plan, most_steps: int | None, most_lookups: int | None) ->
     return problems
 
 
-def _find_blank(plan: Plan) -> list[str]:
+def _find_blank(plan: Plan) -> Iterator[str]:
     """Steps of our own tools without an input, which all of them need."""
-    needy = [step for step in plan.steps if step.tool in _NEED_INPUT]
-    blank = [step for step in needy if not step.arguments.strip()]
-    return [Mistake.of("no input", label=step.label) for step in blank]
+    for step in plan.steps:
+        is_blank = not step.arguments.strip()
+        if is_blank and step.tool in _NEED_INPUT:
+            yield Mistake.of("no input", label=step.label)
 
 
 class Review:

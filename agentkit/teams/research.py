@@ -104,8 +104,9 @@ def find_parts(task: Task, setup: Setup) -> list[str]:
 
 def split_question(question: str) -> list[str]:
     """Cut at question marks, and before an `and` that begins another question."""
-    parts = [part.strip() for part in _BORDER.split(question) if part.strip(" ?")]
-    return parts[:PARTS] or [question]
+    parts = _BORDER.split(question)
+    asking = [part.strip() for part in parts if part.strip(" ?")]
+    return asking[:PARTS] or [question]
 
 
 def merge(found: list[list[Hit]], most: int = PASSAGES) -> list[Hit]:

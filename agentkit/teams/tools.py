@@ -321,7 +321,9 @@ def _is_final(message: AnyMessage) -> bool:
     if has_calls(message):
         return False
     text = text_of(message.get("content"))
-    return is_ending(text) or not _runnable(_blocks(text))
+    if is_ending(text):
+        return True
+    return not _runnable(_blocks(text))
 
 
 def _blocks(text: str) -> list[tuple[str, str]]:
@@ -335,7 +337,12 @@ def _runnable(blocks: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Those whose language says that they are meant to run; what names no language may be anything,
     such as an output.
     """
-    return [(language.lower(), code) for language, code in blocks if language.lower() in RUNNABLE]
+    runnable: list[tuple[str, str]] = []
+    for language, code in blocks:
+        known = language.lower()
+        if known in RUNNABLE:
+            runnable.append((known, code))
+    return runnable
 
 
 TEAM = Team(

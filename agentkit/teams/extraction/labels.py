@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from agentkit.teams.extraction.names import split_words
 from agentkit.teams.extraction.values import MONTH
@@ -24,8 +24,9 @@ _VALUE_START = re.compile(
     re.IGNORECASE,
 )
 _BELOW = re.compile(r"\n[ \t]*(?:[-*+•▪–●]|\d{1,2}[.)])[ \t]+([^\n]+)|\n[^\n]*")
-_BEGINS_ANEW = re.compile(rf"\A\s*(?:[-*+•▪–●#]|\d{{1,2}}[.)])\s|{_COLON.pattern}")
-"""An item of a list, or another label with a colon."""
+_BEGINS_ANEW = re.compile(rf"\A\s*\Z|\A\s*(?:[-*+•▪–●#]|\d{{1,2}}[.)])\s|{_COLON.pattern}")
+"""Nothing, an item of a list, or another label with a colon."""
+_LINE_BELOW = re.compile(r"\n([^\n]*)")
 _ANY_LINE = re.compile(r"(?m)^.*$")
 _SEPARATES = re.compile(r"[,;!?]")
 _RULE = re.compile(r"[\s|:+=-]*")
@@ -64,26 +65,20 @@ class Pair:
 def find_pairs(text: str) -> list[Pair]:
     """All labelled values of a text, in order of the lines."""
     lines = [_Line(*found.span(), found[0]) for found in _ANY_LINE.finditer(text)]
-    for line, following in pairwise(lines):
-        line.following = following
     pairs: list[Pair] = []
     for is_table, group in groupby(lines, _is_row):
-        if is_table:
-            pairs += _read_table(text, list(group))
-            continue
-        for line in group:
-            pairs += _read_line(text, line)
+        read = _read_table if is_table else _read_lines
+        pairs += read(text, list(group))
     return [pair for pair in pairs if pair.is_labelled]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Line:
-    """A line, and the one below it."""
+    """A line, and where it stands."""
 
     start: int
     end: int
     text: str
-    following: _Line | None = None
 
 
 def find_bullets(text: str, start: int) -> list[Span]:
@@ -126,6 +121,11 @@ def _read_line(text: str, line: _Line) -> Iterator[Pair]:
         yield _make_pair(text, label, value, label[0])
 
 
+def _read_lines(text: str, lines: Sequence[_Line]) -> Iterator[Pair]:
+    for line in lines:
+        yield from _read_line(text, line)
+
+
 def _skip_marks(text: str, start: int, end: int) -> int:
     """Where a segment begins behind bullets and Markdown's signs."""
     marks = next(_MARKS.finditer(text[start:end]))
@@ -137,27 +137,24 @@ def _read_loose(text: str, start: int, end: int) -> Iterator[Pair]:
     blank = _VALUE_START.search(text, start, end)
     if blank is None:
         return
-    label = (start, blank.start())
-    if _SEPARATES.search(text, *label):
-        return
-    value = (blank.end(), end)
-    yield _make_pair(text, label, value, start, loose=True)
+    label, value = (start, blank.start()), (blank.end(), end)
+    is_label = _SEPARATES.search(text, *label) is None
+    if is_label:
+        yield _make_pair(text, label, value, start, loose=True)
 
 
 def _find_behind_colon(text: str, start: int, high: int, line: _Line) -> Span:
     """What stands behind the colon; when that is nothing and the line ends, the next line."""
     is_filled = text[start:high].strip(" *_") != ""
-    following = line.following
-    if following is None or is_filled:
-        return start, high
     ends_line = high == line.end
-    if not ends_line:
+    if is_filled or not ends_line:
         return start, high
-    if _BEGINS_ANEW.search(following.text):
+    below = _LINE_BELOW.match(text, line.end)
+    if below is None:
+        return start, high
+    if _BEGINS_ANEW.search(below[1]):
         return start, start
-    if not following.text.strip():
-        return start, start
-    return following.start, following.end
+    return below.span(1)
 
 
 def _split_segments(text: str, start: int, end: int) -> Iterator[Span]:
@@ -179,17 +176,15 @@ def _read_table(text: str, lines: Sequence[_Line]) -> Iterator[Pair]:
     """
     filled_lines = [line for line in lines if not _RULE.fullmatch(line.text)]
     rows = [_split_cells(text, line.start, line.end) for line in filled_lines]
-    if not rows:
-        return
     for row in rows:
-        filled = list(filter(_is_filled, row))
-        begins_filled = filled[:1] == row[:1]
-        if begins_filled and len(filled) == 2:
-            label, value = filled
-            yield _make_pair(text, label, value, label[0])
-    header, *others = rows
-    if len(header) > 2 or len(rows) == 2:
-        yield from _read_columns(text, header, others)
+        match list(filter(_is_filled, row)):
+            case [label, value] if label == row[0]:
+                yield _make_pair(text, label, value, label[0])
+    match rows:
+        case [header, only]:
+            yield from _read_columns(text, header, [only])
+        case [[_, _, _, *_] as header, *others]:
+            yield from _read_columns(text, header, others)
 
 
 def _read_columns(

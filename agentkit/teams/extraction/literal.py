@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any
 
 from agentkit.core.text import sentences
-from agentkit.teams.extraction.labels import Pair, find_bullets, find_pairs, trim_span
+from agentkit.teams.extraction.labels import Pair, Span, find_bullets, find_pairs, trim_span
 from agentkit.teams.extraction.names import SENTENCE, FieldName, select_core, split_words
 from agentkit.teams.extraction.quoting import Paper
 from agentkit.teams.extraction.schema import Field, Schema, describe_misfit
@@ -90,12 +90,12 @@ def read_literally(schema: Schema, paper: Paper) -> tuple[dict[str, Cell], list[
 
 def _select_best(evidence: Sequence[_Evidence]) -> list[_Evidence]:
     """The evidence of the best rank, each value once."""
-    best = min((each.rank for each in evidence), default=SENTENCE)
-    distinct: dict[str, _Evidence] = {}
+    by_rank: defaultdict[int, dict[str, _Evidence]] = defaultdict(dict)
     for each in evidence:
-        if each.rank == best:
-            distinct.setdefault(str(each.value).casefold(), each)
-    return list(distinct.values())
+        same_rank = by_rank[each.rank]
+        same_rank.setdefault(str(each.value).casefold(), each)
+    best = by_rank[min(by_rank, default=SENTENCE)]
+    return list(best.values())
 
 
 def _to_cell(field: Field, evidence: Sequence[_Evidence], paper: Paper) -> Cell:
@@ -170,10 +170,9 @@ class _DocumentReader:
         for clause in self.clauses:
             if not name.core.issubset(clause.words):
                 continue
-            stated = finder.find_in_clause(clause.text, clause.words)
-            if len(stated) == 1:
-                [only] = stated
-                yield _Evidence(SENTENCE, only.value, clause.start, clause.end)
+            match finder.find_in_clause(clause.text, clause.words):
+                case [only]:
+                    yield _Evidence(SENTENCE, only.value, clause.start, clause.end)
 
     def _words_around(self, pair: Pair) -> frozenset[str]:
         """What the document is about where the pair stands: its title and its heading."""
@@ -191,14 +190,11 @@ class _Finder:
 
     def find_in_pair(self, text: str, pair: Pair) -> list[Found]:
         """The value that stands at a label, with its place in the document; at most one."""
-        found = self._find_at_label(text[pair.start : pair.end], pair)
-        if not found:
-            return []
-        first = found[0]
-        is_only = len(found) == 1 and not pair.loose
-        stands_first = first.start == 0
-        if is_only or stands_first:
-            return [first.moved(pair.start)]
+        match self._find_at_label(text[pair.start : pair.end], pair):
+            case [only] if not pair.loose:
+                return [only.moved(pair.start)]
+            case [first, *_] if first.start == 0:
+                return [first.moved(pair.start)]
         return []
 
     def find_in_clause(self, clause: str, words: Sequence[str]) -> list[Found]:
@@ -248,12 +244,9 @@ class _NumberFinder(_Finder):
 
     def find_in_clause(self, clause: str, words: Sequence[str]) -> list[Found]:
         """The only number of a clause, if the name is beside it."""
-        numbers = self._find(clause, words)
-        if len(numbers) != 1:
-            return []
-        (number,) = numbers
-        if self.name.is_beside(clause, number):
-            return numbers
+        match self._find(clause, words):
+            case [number] if self.name.is_beside(clause, number):
+                return [number]
         return []
 
     def _find(self, text: str, words: Sequence[str]) -> list[Found]:
@@ -277,17 +270,23 @@ class _ListFinder(_BooleanFinder):
         """The list with its place in the document."""
         if pair.loose:
             return []
-        spans = [(pair.start, pair.end)]
-        if pair.is_list_below:
-            spans = find_bullets(text, pair.end)
+        spans = _find_items(text, pair)
         items = [text[start:end].strip() for start, end in spans]
-        if not pair.is_list_below and not pair.column:
+        is_in_one_line = not pair.is_list_below and not pair.column
+        if is_in_one_line:
             items = _AND.split(items[0].rstrip("."))
         chosen = _select_items(self.field, items)
         if not chosen:
             return []
-        (start, _), (_, end) = spans[0], spans[-1]
-        return [Found(chosen, start, end)]
+        first, last = spans[0], spans[-1]
+        return [Found(chosen, first[0], last[1])]
+
+
+def _find_items(text: str, pair: Pair) -> list[Span]:
+    """The spans of the items of a list: the bullets below its label, or all that stands at it."""
+    if pair.is_list_below:
+        return find_bullets(text, pair.end)
+    return [(pair.start, pair.end)]
 
 
 _FINDERS: dict[Kind, type[_Finder]] = {
@@ -310,18 +309,20 @@ def _choose_finder(field: Field) -> type[_Finder]:
 
 def _ends_with_stop(text: str) -> bool:
     """Whether signs at the end of a value are no part of it, as those of "Acme Inc." are."""
-    is_phrase = ". " not in text and not _ABBREVIATED.search(text)
-    return is_phrase or text.endswith(("..", ",", ";"))
+    if text.endswith(("..", ",", ";")):
+        return True
+    if ". " in text:
+        return False
+    return _ABBREVIATED.search(text) is None
 
 
 def _select_items(field: Field, items: Sequence[str]) -> list[str]:
     """The items that can be in the field's list, its choices in their own spelling."""
-    if not field.choices:
-        return list(filter(None, items))
-    choices = map(str, field.choices)
-    by_folded = {choice.casefold(): choice for choice in choices}
-    found = [by_folded.get(item.casefold(), "") for item in items]
-    return list(filter(None, found))
+    if field.choices:
+        choices = map(str, field.choices)
+        by_folded = {choice.casefold(): choice for choice in choices}
+        items = [by_folded.get(item.casefold(), "") for item in items]
+    return list(filter(None, items))
 
 
 def _read_heading(text: str) -> str:

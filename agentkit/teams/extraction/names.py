@@ -149,10 +149,13 @@ class FieldName:
         """
         before = split_words(clause[: number.start])
         behind = split_words(clause[number.start :].lstrip("$€£+-.,0123456789"))
+        if self._count_to_name(behind) > 0:
+            return True
         size = self._count_to_name(before[::-1])
+        if size == 0:
+            return False
         leading = list_missing(before[: len(before) - size], _ARTICLES)
-        stands_before = size > 0 and _TURNING.isdisjoint(leading[-1:])
-        return stands_before or self._count_to_name(behind) > 0
+        return _TURNING.isdisjoint(leading[-1:])
 
     def _is_exact_with_unit(self, label: Sequence[str]) -> bool:
         """Whether it is the name of a number and a unit, as in "Weight (kg)"."""
@@ -160,7 +163,8 @@ class FieldName:
             return False
         without_unit = list(filterfalse(to_unit, label))
         core = select_core(without_unit)
-        return core in self._cores - {frozenset()}
+        known = self._cores - {frozenset()}
+        return core in known
 
     def _count_to_name(self, words: Sequence[str]) -> int:
         """How many words it takes to have the whole name; 0 when something else stands before

@@ -110,11 +110,10 @@ class DateType(ValueType):
 
     def parse(self, text: str, style: Style) -> object:
         """The one date in the text."""
-        dates = find_dates(text, style)
-        if len(dates) != 1:
-            return text
-        [only] = dates
-        return only.value
+        match find_dates(text, style):
+            case [only]:
+                return only.value
+        return text
 
     def is_shown(self, value: Any, quote: str, style: Style) -> bool:
         """Whether it is one of the quote's dates; any digit does when no date can be read."""
@@ -216,9 +215,10 @@ class ChoiceType(ValueType):
         """The one choice that the text names, wherever it stands last."""
         found = find_choices(text, self.choices)
         named = {each.value: each for each in found}
-        if len(named) != 1:
-            return []
-        return list(named.values())
+        match list(named.values()):
+            case [only]:
+                return [only]
+        return []
 
     def parse(self, text: str, style: Style) -> object:
         """As the other type reads it."""

@@ -180,15 +180,17 @@ def find_yes_no(text: str) -> list[Found]:
     found = _YES_NO.match(text)
     if found is None:
         return []
-    return [Found(found["yes"] is not None, *found.span())]
+    says_yes = found["yes"] is not None
+    return [Found(says_yes, *found.span())]
 
 
 def find_choices(text: str, choices: tuple[object, ...]) -> Iterator[Found]:
     """Where the members of an enum stand as whole words, longer ones first and none inside
     another.
     """
+    longest_first = sorted(choices, key=lambda each: -len(str(each)))
     taken: set[int] = set()
-    for choice in sorted(choices, key=lambda each: -len(str(each))):
+    for choice in longest_first:
         for found in _find_phrase(text, str(choice)):
             places = range(*found.span())
             if taken.isdisjoint(places):
@@ -254,18 +256,23 @@ def _find_decimal_sign(plain: str, style: Style) -> str:
     signs: list[str] = re.findall(r"[.,]", plain)
     if len(set(signs)) == 2:
         return signs[-1]
-    if len(signs) != 1:  # several of one kind separate thousands
-        return ""
-    [sign] = signs
+    match signs:
+        case [sign] if not _is_group_sign(sign, plain, style):
+            return sign
+    return ""  # none, or what separates thousands
+
+
+def _is_group_sign(sign: str, plain: str, style: Style) -> bool:
+    """Whether the only sign in a number separates thousands."""
     thousands = "." if style.comma else ","
-    is_group = _ONE_GROUP.fullmatch(plain) is not None
-    if sign == thousands and is_group:
-        return ""
-    return sign
+    if sign != thousands:
+        return False
+    return _ONE_GROUP.fullmatch(plain) is not None
 
 
 def _parse_date(found: re.Match[str], style: Style) -> str:
     """The date in ISO form; empty when it is none or can be read in two ways."""
+    # The groups of the one form that matched, without the numbers behind their names.
     # The groups of the one form that matched, without the numbers behind their names.
     parts = {group[0]: text for group, text in found.groupdict().items() if text}
     year = int(parts["y"])
@@ -273,9 +280,10 @@ def _parse_date(found: re.Match[str], style: Style) -> str:
         month = _to_month(parts["m"])
         return _to_iso(year, month, int(parts["d"]))
     first, second = int(parts["a"]), int(parts["b"])
+    if first == second:
+        return _to_iso(year, first, second)
     day_first = coalesce(_is_day_first(first, second), style.day_first)
-    is_open = day_first is None and first != second
-    if is_open:
+    if day_first is None:
         return ""
     if day_first:
         return _to_iso(year, second, first)

@@ -155,12 +155,11 @@ class _Reader:
 
     def _note_computed(self, target: str, key: str, node: ast.expr) -> None:
         written = ast.dump(node)
-        if written == _NONE:
-            return
         is_usual_ending = key == "is_termination_msg" and "TERMINATE" in written
-        if is_usual_ending:
+        if is_usual_ending or written == _NONE:
             return
-        self._taken.remark(target, f"{key} is computed, so it was not taken")
+        told = f"{key} is computed, so it was not taken"
+        self._taken.remark(target, told)
 
     def _evaluate(self, node: ast.expr) -> Any:
         """The value that is written there, or that a variable was given; None for any other."""
