@@ -16,5 +16,7 @@ def count_or_zero(value: object) -> int:
 def find_below(value: object, *keys: str) -> Any:
     """What stands below these keys in dicts of dicts; None where nothing does."""
     for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(key)
     return value
