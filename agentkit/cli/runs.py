@@ -179,7 +179,7 @@ def _step_to_cells(span: Span, whole: Trace) -> list[str]:
         f"{'  ' * span.depth}{words.STEPS[span.kind]} {name}".rstrip(),
         span.lane,
         f"{span.start - whole.run.start:.2f}",
-        words.told(span),
+        words.describe_span(span),
         "*" if span.critical else "",
     ]
 

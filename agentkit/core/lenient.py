@@ -26,5 +26,7 @@ def text_under(values: Mapping[str, Any], key: str) -> str:
 def find_below(value: object, *keys: str) -> Any:
     """What stands below these keys in dicts of dicts; None where nothing does."""
     for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(key)
     return value

@@ -94,11 +94,13 @@ class _Shelf(Generic[T]):
         self._things[key].append(thing)
 
     def first(self, key: Key) -> T | None:
-        return next(iter(self._things[key]), None)
+        return next(iter(self._things.get(key, ())), None)
 
     def take(self, key: Key) -> T | None:
-        things = self._things[key]
-        return things.popleft() if things else None
+        things = self._things.get(key)
+        if not things:
+            return None
+        return things.popleft()
 
     def is_empty(self) -> bool:
         return not any(self._things.values())
@@ -153,16 +155,19 @@ class Recording:
         """Of other events nothing is served."""
 
     def _add_call(self, event: ModelCalled) -> None:
-        if event.purpose == "chat":
-            self._places.setdefault(event.call_id, len(self._places) + 1)
-            self._unfinished.add((event.agent, event.asked))
+        if event.purpose != "chat":
+            return
+        self._places.setdefault(event.call_id, len(self._places) + 1)
+        self._unfinished.add((event.agent, event.asked))
 
     def _add_reply(self, event: ModelReplied) -> None:
-        if event.purpose == "chat" and event.status == "ok":
-            self._replies[event.agent].append(event)
-            self._unfinished.discard((event.agent, event.asked))
-            if self._open:
-                self._within_tools.add(event.call_id)
+        is_answer = event.purpose == "chat" and event.status == "ok"
+        if not is_answer:
+            return
+        self._replies[event.agent].append(event)
+        self._unfinished.discard((event.agent, event.asked))
+        if self._open:
+            self._within_tools.add(event.call_id)
 
     def _add_tool(self, event: ToolCalled) -> None:
         self._open.add(event.call_id)
@@ -212,7 +217,8 @@ class Recording:
                 return found
             expected = waiting[0] if waiting else self._find_first()
             had_begun = (agent, asked) in self._unfinished
-        if expected is not None and not had_begun and not _side_by_side.get():
+        may_differ = had_begun or _side_by_side.get()
+        if expected is not None and not may_differ:
             self._refuse(expected, messages)
         self.go_live()
         return None
@@ -242,7 +248,9 @@ class Recording:
     def revise(self, agent: str, messages: list[M]) -> list[M]:
         """The messages of a call that is made anew, with the instructions that are to be tried."""
         change = self._change
-        if change.instructions is None or agent != change.agent or not messages:
+        if change.instructions is None or agent != change.agent:
+            return messages
+        if not messages:
             return messages
         place = 0
         if messages[0].get("role") != "system":
@@ -332,7 +340,9 @@ class Recording:
     def _take_whole(self, shelf: _Shelf[_Step[B, E]], key: Key) -> tuple[B, E] | None:
         """The next step of this key, if it is known how it ended."""
         step = self._take(shelf, key)
-        return None if step is None else step.whole
+        if step is None:
+            return None
+        return step.whole
 
     def _refuse(self, expected: ModelReplied, messages: Messages) -> None:
         then = self._read_request(expected.call_id)
@@ -398,7 +408,8 @@ def _describe_difference(then: Messages, now: Messages, at: int) -> str:
     old = json.dumps(then[0], ensure_ascii=False, default=str)
     new = json.dumps(now[0], ensure_ascii=False, default=str)
     start = _count_alike(old, new)
-    cut = slice(max(0, start - _SHOWN // 2), start + _SHOWN)
+    first = max(0, start - _SHOWN // 2)
+    cut = slice(first, start + _SHOWN)
     return f"message {at + 1} was «…{old[cut]}…» and is «…{new[cut]}…»"
 
 
@@ -448,14 +459,19 @@ def current() -> Recording | None:
     return _current.get()
 
 
+def recorded() -> Recording:
+    """The same; an empty recording where the run goes on with nothing."""
+    return coalesce(_current.get(), _NOTHING)
+
+
 def name_of(model: str) -> str:
     """The name under which a model is asked, as far as requests are compared."""
-    return coalesce(_current.get(), _NOTHING).name_of(model)
+    return recorded().name_of(model)
 
 
 def revise(agent: str, messages: list[M]) -> list[M]:
     """The messages of a call that is made anew; others than these where instructions are tried."""
-    return coalesce(_current.get(), _NOTHING).revise(agent, messages)
+    return recorded().revise(agent, messages)
 
 
 @contextmanager
@@ -478,10 +494,7 @@ def tell_result(agent: str, name: str, arguments: str) -> ToolReturned | None:
     """What a call of a tool gave before the run broke off with which this one goes on; it is told
     again. None when the tool is to be run.
     """
-    recording = _current.get()
-    if recording is None:
-        return None
-    found = recording.take_result(agent, name, arguments)
+    found = recorded().take_result(agent, name, arguments)
     if found is None:
         return None
     called, returned = found

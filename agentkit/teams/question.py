@@ -172,8 +172,9 @@ def _renamed(stored: Mapping[str, Any]) -> dict[str, Any]:
     """
     known = {**stored, **stored.get("choice", {})}
     if "attachments" in known:  # of the oldest ones there are names alone
-        known["attachments"] = [_file(one) for one in known["attachments"]]
-    if files := known.pop("files", None):
+        known["attachments"] = list(map(_file, known["attachments"]))
+    files = known.pop("files", None)
+    if files:
         known["attachments"] = [Source(name, Path(path), origin) for name, path, origin in files]
     return {_EARLIER_NAMES.get(name, name): value for name, value in known.items()}
 

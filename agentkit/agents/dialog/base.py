@@ -163,7 +163,9 @@ class AgentBase(ConversableAgent):
 
     def _keep_rounds(self, heard: Sequence[Msg], rounds: list[Stored]) -> None:
         """Calls of tools are shown again behind the message that they followed."""
-        if self.memory is not None and heard and rounds:
+        if self.memory is None or not rounds:
+            return
+        if heard:
             latest = heard[-1]
             self._rounds[latest.id] += rounds
 
@@ -319,9 +321,11 @@ class AgentBase(ConversableAgent):
         if isinstance(reply, Msg):
             return reply
         content = given_content(reply)
-        if isinstance(content, str | list) and content:
+        has_content = isinstance(content, str | list) and content
+        if has_content:
             return Msg(self.name, content, "assistant")
-        if self.client is None and not content:
+        has_model = self.client is not None
+        if not content and not has_model:
             raise NoModelConfig(
                 f"{self.name} has no model to reply with; give the model_config_name or an"
                 " llm_config."
@@ -408,7 +412,8 @@ def _without_reasoning(reply: str) -> str | None:
         return None
     if start == 0:
         return reply
-    return reply[start:].lstrip() or None
+    answer = reply[start:].lstrip()
+    return answer or None
 
 
 def _is_about_calls(reply: Any) -> bool:

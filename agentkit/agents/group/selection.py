@@ -78,11 +78,14 @@ def _read_answer(answer: object) -> str:
 def _find_candidates(chat: Group, last_speaker: Agent) -> tuple[list[Agent], str]:
     """Who may speak now, in the order of the group, and what is to blame when it is only one."""
     followers = _find_followers(chat, last_speaker)
-    called = _list_called(chat) if chat.func_call_filter else []
+    called: list[str] = []
+    if chat.func_call_filter:
+        called = _list_called(chat)
     if called:
         able = _find_executors(chat, called)
+        following = _select(able, followers)
         # A call must be answered: when no transition leads to who can, the call goes first.
-        return _select(able, followers) or able, "function"
+        return following or able, "function"
     candidates = _select(chat.agents, followers)
     if not candidates:
         raise NoEligibleSpeaker(f"No transition leads on from {last_speaker.name}.")
@@ -97,8 +100,10 @@ def _find_followers(chat: Group, last_speaker: Agent) -> list[Agent]:
     """Who may follow; anybody may follow somebody from outside, or when nothing was said about
     transitions.
     """
+    if last_speaker not in chat.agents:
+        return chat.agents
     says_nothing = (chat.speaker_transitions_type, chat.allow_repeat_speaker) == (None, True)
-    if says_nothing or last_speaker not in chat.agents:
+    if says_nothing:
         return chat.agents
     return chat.allowed_speaker_transitions_dict.get(last_speaker, [])
 

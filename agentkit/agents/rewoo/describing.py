@@ -110,7 +110,9 @@ _COLLECTING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def _is_described(parameter: inspect.Parameter) -> bool:
-    return parameter.name != "self" and parameter.kind not in _COLLECTING
+    if parameter.name == "self":
+        return False
+    return parameter.kind not in _COLLECTING
 
 
 def read_purpose(cls: type) -> str:
@@ -218,8 +220,10 @@ def _find_word(plain: object) -> str:
 
 def _agree_on_word(annotations: Iterable[object]) -> str:
     """The word on which all parts of an annotation agree, else STRING."""
-    first, *others = {*map(type_of, annotations)} or {"STRING"}
-    return "STRING" if others else first
+    words = set(map(type_of, annotations))
+    if len(words) != 1:
+        return "STRING"
+    return words.pop()
 
 
 def parse_type(text: str) -> str:

@@ -146,8 +146,9 @@ class JsonParser(BaseParser):
         the one parameter it can be.
         """
         value = _load_json(text, default=None)
-        if isinstance(value, dict) and value and self._fits(value, name):
-            return value
+        is_filled = isinstance(value, dict) and value
+        if is_filled and self._fits(value, name):
+            return dict(value)
         only = self._find_only(name)
         if only is None:
             return text
@@ -172,9 +173,11 @@ class JsonParser(BaseParser):
 
     def _find_only(self, name: str) -> str | None:
         """The parameter that an input without a name must mean."""
-        for names in (self._required[name], list(self._parameters[name])):
-            if len(names) == 1:
-                return names[0]
+        required, all_of_them = self._required[name], list(self._parameters[name])
+        if len(required) == 1:
+            return required[0]
+        if len(all_of_them) == 1:
+            return all_of_them[0]
         return None
 
     def _load_typed(self, value: object, name: str, parameter: str) -> object:
@@ -182,8 +185,9 @@ class JsonParser(BaseParser):
         checks the type.
         """
         wanted = self._parameters[name][parameter]
-        if isinstance(value, str) and wanted in ("Array", "OBJECT"):
-            return _load_json(value, default=value)
+        may_be_json = isinstance(value, str) and wanted in ("Array", "OBJECT")
+        if may_be_json:
+            return _load_json(str(value), default=value)
         return value
 
 

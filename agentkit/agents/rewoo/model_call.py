@@ -127,6 +127,7 @@ def _content_of(reply: object) -> object:
     """The content of a message, a dict or an object; a batch of one is its text."""
     if isinstance(reply, str):
         return reply
-    if isinstance(reply, list | tuple) and len(reply) == 1:
-        return reply[0]
+    match reply:
+        case [only]:
+            return only
     return field_of(reply, "content")

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 from agentkit.core.given import list_missing
 from agentkit.mcp.servers import ToolServer
-from agentkit.teams.built.agents import AgentDocument, Code, CompressConfig, ModelChoice
-from agentkit.teams.built.dialogue import HOST, list_names, to_schema
+from agentkit.teams.built.agents import AgentDocument, Code, CompressConfig
+from agentkit.teams.built.dialogue import HOST, list_names, select_names, to_schema
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
     CitedAnswer,
@@ -408,7 +408,7 @@ def _to_dialog_arguments(agent: AgentDocument) -> dict[str, str]:
         "sys_prompt": repr(agent.system_message or None),
         "use_memory": repr(agent.dialog.use_memory),
         "max_retries": repr(agent.dialog.max_retries),
-        "llm_config": write_model(agent.llm or ModelChoice()),
+        "llm_config": write_model(agent.choice),
     }
 
 
@@ -423,18 +423,23 @@ def _write_message(message: str) -> str:
 
 def _write_parser(stage: Stage) -> str:
     fields = stage.fields
-    needed = [one.name for one in fields if one.required]
+    properties: dict[str, Any] = {}
+    hint: dict[str, str] = {}
+    for one in fields:
+        properties[one.name] = to_schema(one)
+        hint[one.name] = one.about
+    needed = select_names(fields, "required")
     schema = {
         "type": "object",
-        "properties": {one.name: to_schema(one) for one in fields},
+        "properties": properties,
         "required": needed,
     }
     arguments = {
-        "content_hint": repr({one.name: one.hint or one.type for one in fields}),
+        "content_hint": repr(hint),
         "required_keys": repr(needed),
         "keys_to_memory": repr(list_names(fields, "remembered")),
         "keys_to_content": repr(list_names(fields, "heard")),
-        "keys_to_metadata": repr([one.name for one in fields if one.told]),
+        "keys_to_metadata": repr(select_names(fields, "told")),
         "json_schema": repr(schema),
     }
     return write_call("MarkdownJsonDictParser", arguments)
@@ -457,10 +462,13 @@ def _name_variables(document: TeamDocument) -> dict[str, str]:
 
 
 def _find_variable(name: str, taken: set[str]) -> str:
-    base = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "agent"
-    if base[0].isdigit() or keyword.iskeyword(base):
+    plain = re.sub(r"\W+", "_", name, flags=re.ASCII)
+    base = plain.strip("_").lower() or "agent"
+    is_no_name = base[0].isdigit() or keyword.iskeyword(base)
+    if is_no_name:
         base = f"agent_{base}"
     variable, number = base, 2
     while variable in taken:
-        variable, number = f"{base}_{number}", number + 1
+        variable = f"{base}_{number}"
+        number += 1
     return variable

@@ -282,7 +282,8 @@ def to_retrieve_config(config: RetrieveConfig, model: str) -> dict[str, Any]:
     if config.vector_db == "collection":
         given["vector_db"] = None
     for key in ("customized_prompt", "docs_path", "custom_text_types", "db_config"):
-        if not given[key]:
+        is_empty = not given[key]
+        if is_empty:
             del given[key]
     return given
 
@@ -302,7 +303,11 @@ class CollectionProxy(RetrieveUserProxyAgent):
         """Look up, and keep what was found as `_results`; the look-up tells of itself."""
         hits = [hit for hit in self._retrieve(problem) if search_string in hit.text]
         numbered = self._found.number(hits[:n_results])
-        self._results = [[(_to_document(number, hit), 1 - hit.score) for number, hit in numbered]]
+        results: list[tuple[Any, float]] = []
+        for number, hit in numbered:
+            document = _to_document(number, hit)
+            results.append((document, 1 - hit.score))
+        self._results = [results]
         self._told = True
 
 

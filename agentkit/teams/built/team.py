@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agentkit.core.given import list_missing
 from agentkit.llm.calls.wishes import setting_agents
 from agentkit.teams.built import dialogue, fixed, planning, talking
-from agentkit.teams.built.agents import AgentDocument
+from agentkit.teams.built.agents import AgentDocument, ModelChoice
 from agentkit.teams.built.document import TeamDocument, read_document
 from agentkit.teams.built.flows import (
     CitedAnswer,
@@ -88,11 +89,11 @@ def _list_parameters(document: TeamDocument) -> dict[str, dict[str, Any]]:
     for agent in document.agents:
         if agent.llm:
             given[agent.name] = agent.llm.to_parameters()
-    flow = document.flow
-    if isinstance(flow, Plan) and flow.planner in given:
-        given[READER] = given[flow.planner]
-    if isinstance(flow, Group) and flow.select_speaker_auto_llm_config:
-        given[SELECTING] = flow.select_speaker_auto_llm_config.to_parameters()
+    match document.flow:
+        case Plan(planner=planner) if planner in given:
+            given[READER] = given[planner]
+        case Group(select_speaker_auto_llm_config=ModelChoice() as selecting):
+            given[SELECTING] = selecting.to_parameters()
     return given
 
 
@@ -116,9 +117,10 @@ def team_from_json(given: str | bytes | Mapping[str, Any], team_id: str = "my-te
 
 def find_speakers(document: TeamDocument) -> tuple[str, ...]:
     """The names of the agents; the one that writes the answer is the last."""
-    names = [agent.name for agent in document.agents]
     writer = _find_writer(document)
-    return (*(name for name in names if name != writer), writer)
+    names = [agent.name for agent in document.agents]
+    others = list_missing(names, [writer])
+    return (*others, writer)
 
 
 def _find_writer(document: TeamDocument) -> str:

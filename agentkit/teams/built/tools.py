@@ -140,9 +140,12 @@ class _Asker:
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments by name; a tool told by a schema is only given such."""
-        if schema_of(self._tool) is not None and not args:
+        takes_words = schema_of(self._tool) is not None
+        if takes_words and not args:
             return kwargs
-        return dict(inspect.signature(self._tool).bind(*args, **kwargs).arguments)
+        signature = inspect.signature(self._tool)
+        bound = signature.bind(*args, **kwargs)
+        return dict(bound.arguments)
 
     def _decide(self, name: str, given: Mapping[str, Any]) -> Decision:
         """What the person says; they read and edit code as code, all else as JSON."""

@@ -45,20 +45,27 @@ def extract(schema: Schema, documents: Iterable[Readable], model: Model) -> Tabl
         for document in documents:
             stopping.check()
             if broken is not None:
-                rows.append(Row(document.id, document.name, error=str(broken)))
+                rows.append(_tell_failed(document, broken))
                 continue
             try:
                 row = _read_row(schema, document, model)
             except _HOPELESS as error:
-                if not any(row.cells for row in rows):
+                has_finished = any(row.cells for row in rows)
+                if not has_finished:
                     raise
                 broken = error
-                row = Row(document.id, document.name, error=str(error))
+                row = _tell_failed(document, error)
             rows.append(row)
-            bus.emit(Noted(AGENT, _summarize(row), document_id=document.id))
+            told = _summarize(row)
+            bus.emit(Noted(AGENT, told, document_id=document.id))
     except Stopped:
         return Table(schema, tuple(rows), stopped=True)
     return Table(schema, tuple(rows))
+
+
+def _tell_failed(document: Readable, error: AgentkitError) -> Row:
+    """The row of a document of which nothing was read."""
+    return Row(document.id, document.name, error=str(error))
 
 
 def _read_cells(schema: Schema, paper: Paper, model: Model) -> tuple[dict[str, Cell], list[Remark]]:
@@ -75,10 +82,11 @@ def _read_row(schema: Schema, document: Readable, model: Model) -> Row:
     except (*_HOPELESS, Stopped):
         raise
     except (DocumentError, ModelError, NotFound) as error:
-        return Row(document.id, document.name, error=str(error))
+        return _tell_failed(document, error)
     problems = [remark.text for remark in told]
     explained = {remark.field for remark in told}
-    lacking = schema.lacking({name: cell.value for name, cell in cells.items()})
+    values = {name: cell.value for name, cell in cells.items()}
+    lacking = schema.lacking(values)
     unexplained = list_missing(lacking, explained)
     problems += [f"{name}: required, and not found in the document" for name in unexplained]
     return Row(document.id, document.name, cells, tuple(problems))
@@ -87,7 +95,10 @@ def _read_row(schema: Schema, document: Readable, model: Model) -> Row:
 def _summarize(row: Row) -> str:
     if row.error:
         return f"{row.document}: {row.error}"
-    found = sum(cell.value is not None for cell in row.cells.values())
-    unverified = sum(cell.unverified for cell in row.cells.values())
-    doubt = f", {unverified} unverified" if unverified else ""
-    return f"{row.document}: {found} of {len(row.cells)} fields{doubt}"
+    cells = row.cells.values()
+    found = sum(cell.value is not None for cell in cells)
+    told = f"{row.document}: {found} of {len(cells)} fields"
+    unverified = sum(cell.unverified for cell in cells)
+    if unverified:
+        told += f", {unverified} unverified"
+    return told
