@@ -217,8 +217,7 @@ def _read_given(environ: Mapping[str, str] | None, secrets: Path) -> dict[str, t
     for name, value in _read_secrets(secrets).items():
         given[name] = (value, f"{name} in {secrets}")
     for variable, name in (_OPENAI | _OURS).items():
-        said = variables.get(variable)
-        if said:
+        if said := variables.get(variable):
             given[name] = (_check(name, said, variable), variable)
     return given
 

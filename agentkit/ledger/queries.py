@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from agentkit.core.address import ON_THIS_MACHINE
-from agentkit.core.given import pick_filled
+from agentkit.core.given import list_known, pick_filled
 from agentkit.database import Row
 from agentkit.errors import ConfigError, NotFound
 from agentkit.event_json import from_json
@@ -396,7 +396,7 @@ def told(
     run's id; the last one first.
     """
     known = find_telling(ledger, owner, run_ids, kind)
-    in_order = [run_id for run_id in dict.fromkeys(run_ids) if run_id in known]
+    in_order = list_known(dict.fromkeys(run_ids), known)
     for run_id in reversed(in_order):
         # Run by run, as the caller asks on: the events of one lie together in the file, so that
         # little of it is read.

@@ -12,9 +12,9 @@ from typing import Any
 import streamlit as st
 
 from agentkit import runs
-from agentkit.core.given import find_first
+from agentkit.core.given import find_first, pick_kind
 from agentkit.errors import AgentkitError
-from agentkit.events import DocumentDone, HumanInputRequested, MessageSent
+from agentkit.events import DocumentDone, HumanInputRequested, MessageSent, events_of
 from agentkit.ledger import Chat, StoredMessage, queries
 from agentkit.reasons import end_from_json
 from agentkit.runs import Run
@@ -78,7 +78,7 @@ def live_run(chat: Chat) -> Run[Any] | None:
 
 def _messages(run: Run[Any]) -> Iterator[MessageSent]:
     """What was said in the run so far."""
-    return (one.event for one in run.events() if isinstance(one.event, MessageSent))
+    return iter(pick_kind(events_of(run.events()), MessageSent))
 
 
 def draw_chat(

@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit.core.given import list_known
 from agentkit.errors import WrongArgument
 from agentkit.ledger import Chat
 from agentkit.options import InputMode
@@ -76,7 +77,7 @@ def renew(question: Question) -> Question:
     """
     if question.also:
         there = collections()
-        also = [name for name in question.also if name in there]
+        also = list_known(question.also, there)
         question = replace(question, also=tuple(also))
     has_team = question.team_id in _teams(question.team_id)
     if has_team and question.model_id in _models():

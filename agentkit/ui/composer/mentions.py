@@ -10,6 +10,7 @@ from itertools import islice
 
 import streamlit as st
 
+from agentkit.core.given import list_known
 from agentkit.errors import NotFound, WrongArgument
 from agentkit.retrieval.types import Scope
 from agentkit.teams import Question
@@ -88,7 +89,7 @@ def _draw_choice(chat_id: str | None, collections: Sequence[str]) -> None:
     chosen = _read_chosen(chat_id)
     names |= {one: name for one in chosen if one not in names and (name := _find_name(one))}
     key = f"mentions-{chat_id or 'new'}"
-    st.session_state[key] = [one for one in chosen if one in names]
+    st.session_state[key] = list_known(chosen, names)
     st.multiselect(
         "The next question is about",
         list(names),

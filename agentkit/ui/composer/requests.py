@@ -12,8 +12,9 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit.core.given import find_first, pick_kind
 from agentkit.errors import NotFound
-from agentkit.events import HumanAnswered, HumanInputRequested
+from agentkit.events import HumanAnswered, HumanInputRequested, events_of
 from agentkit.options import END, PLAN, Moment, key_of
 from agentkit.runs import Run
 from agentkit.ui.composer import plan_editor
@@ -148,9 +149,8 @@ def _ours() -> set[str]:
 
 
 def _find_answer(run: Run[Any], request_id: str) -> HumanAnswered | None:
-    heard = (one.event for one in run.events())
-    answers = {one.request_id: one for one in heard if isinstance(one, HumanAnswered)}
-    return answers.get(request_id)
+    heard = pick_kind(events_of(run.events()), HumanAnswered)
+    return find_first(reversed(heard), lambda one: one.request_id == request_id)
 
 
 def why_late(run: Run[Any], request_id: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from agentkit.core.given import join_filled
+from agentkit.core.given import join_filled, list_known
 from agentkit.errors import AgentkitError
 from agentkit.ledger.export import table_csv
 from agentkit.retrieval import Collection, StoredDocument
@@ -100,7 +100,7 @@ def _draw_tag_filter(collection: Collection) -> set[str]:
     """
     known = state.workspace().library.tags(state.owner(), collection.name)
     key = f"document-tags-{collection.id}"
-    st.session_state[key] = [tag for tag in st.session_state.get(key, []) if tag in known]
+    st.session_state[key] = list_known(st.session_state.get(key, []), known)
     if not known:
         return set()
     return set(st.multiselect("Tags", known, key=key, placeholder="Any", width=280))

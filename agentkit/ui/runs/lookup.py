@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from agentkit.core import bus
+from agentkit.core.given import list_known
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import Event, Retrieved
 from agentkit.ledger.comparing import Place, find_cited, place_of
@@ -112,7 +113,7 @@ def _draw_ways(trace: Trace, span: Span, event: Retrieved, options: SearchOption
         st.caption("It cannot be searched again: its collection or its settings are gone.")
         question.draw_adding(event.query, trace, span)
         return
-    names = [name for name in event.collection.split(", ") if name in known]
+    names = list_known(event.collection.split(", "), known)
     folded = st.expander(
         "What was not given, and why",
         icon=":material/visibility_off:",

@@ -11,6 +11,7 @@ from zlib import crc32
 
 import streamlit as st
 
+from agentkit.core.given import list_known
 from agentkit.errors import NotFound
 from agentkit.ledger import run_list
 from agentkit.ledger.queries import RunTotals
@@ -331,7 +332,7 @@ def _read(name: str, values: Sequence[str]) -> Any:
     empty, text = _FIELDS[name], values[-1] if values else ""
     known = _KNOWN.get(name)
     if known is not None:
-        return [each for each in values if each in known]
+        return list_known(values, known)
     if isinstance(empty, list):
         return list(values)
     if name in ("from", "to"):

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from agentkit.core.given import join_filled, pick, pick_filled
+from agentkit.core.given import join_filled, list_known, pick, pick_filled
 from agentkit.documents.readers import FORMATS
 from agentkit.errors import NotFound
 from agentkit.retrieval import Collection
@@ -252,7 +252,7 @@ def _several(
     about: str | None = None,
 ) -> list[str]:
     """Some of the options; what is no longer there is no longer chosen."""
-    st.session_state[key] = [one for one in st.session_state.get(key, ()) if one in options]
+    st.session_state[key] = list_known(st.session_state.get(key, ()), options)
     return st.multiselect(
         label,
         options,

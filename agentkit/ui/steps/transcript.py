@@ -54,7 +54,7 @@ class Bubble:
     @property
     def recipient(self) -> str:
         """Whom its words are for; empty as long as there are none."""
-        heard = (part.recipient for part in self.parts if isinstance(part, MessageSent))
+        heard = map(attrgetter("recipient"), pick_kind(self.parts, MessageSent))
         return next(heard, "")
 
 
