@@ -19,7 +19,7 @@ from operator import attrgetter
 from typing import Literal
 
 from agentkit.core import bus
-from agentkit.core.given import coalesce, pick_given
+from agentkit.core.given import coalesce, find_first, pick_given
 from agentkit.core.lenient import is_number
 from agentkit.errors import LimitReached, WrongArgument, WrongType
 from agentkit.events import LimitTold, Usage
@@ -223,22 +223,28 @@ def reserve(
         held.release()
 
 
+def _is_beyond(reckoned: tuple[_Meter, float]) -> bool:
+    """Whether a limit does not allow what would be taken of it in all."""
+    meter, total = reckoned
+    return not meter.allows(total)
+
+
 def _reserve(
     held: Reservation, meters: Sequence[_Meter], needs: Mapping[Unit, float], agent: str
 ) -> None:
     told: list[LimitTold | None] = []
     with _lock:
         totals = [(meter, meter.with_call(needs[meter.unit])) for meter in meters]
-        beyond = [(meter, total) for meter, total in totals if not meter.allows(total)]
-        if not beyond:
+        beyond = find_first(totals, _is_beyond)
+        if beyond is None:
             for meter, total in totals:
                 meter.pending[held] = needs[meter.unit]
                 told.append(meter.warn(agent, total))
     for warning in filter(None, told):
         bus.emit(warning)
-    if not beyond:
+    if beyond is None:
         return
-    meter, total = beyond[0]
+    meter, total = beyond
     reached = meter.tell(agent, total, reached=True)
     bus.emit(reached)
     end = EndReason("allowance", agent, reached.limit, reached.unit)
