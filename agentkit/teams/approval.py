@@ -304,6 +304,31 @@ def name_agreement(agent: str, permit: str) -> str:
     return f"{agent}: {permit}"
 
 
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Whether an agent's calls of one tool are asked about, by its policy: `never`, the `first` of
+    a chat alone, or `always`.
+    """
+
+    policy: str
+    remembered: str
+    """As `name_agreement` gives it."""
+    agreed: Allowed
+    """What was agreed to in the chat."""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether nobody need be asked."""
+        if self.policy == "first":
+            return self.remembered in self.agreed
+        return self.policy == "never"
+
+    def remember(self) -> None:
+        """Where the first call alone is asked about, the others are agreed to from now on."""
+        if self.policy == "first":
+            self.agreed.add(self.remembered)
+
+
 _ASKS = "asks_itself"
 
 

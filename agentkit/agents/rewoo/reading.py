@@ -62,8 +62,7 @@ class _Reading:
 
     def close(self) -> None:
         """End the current plan line, which needs an action."""
-        is_unused = self.thought and not self.used
-        if is_unused:
+        if self.thought and not self.used:
             thought = _shorten(self.thought)
             mistake = Mistake.of("no action", number=self.plans, thought=thought)
             self.problems.append(mistake)

@@ -107,11 +107,11 @@ class _Table:
         return text_of(self._said.content)
 
     def _talk(self, stage: Stage, speakers: Sequence[str], parser: ParserBase) -> None:
+        ends_when = stage.ends_when
         for _ in range(stage.rounds):
             told = [self._hear(name, parser) for name in speakers]
-            if not stage.ends_when:
-                continue
-            if all(one.get(stage.ends_when) is True for one in told):
+            agrees = [one.get(ends_when) is True for one in told]
+            if ends_when and all(agrees):
                 return
 
     def _vote(self, stage: Stage, speakers: Sequence[str], parser: ParserBase) -> str:

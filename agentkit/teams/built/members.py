@@ -118,14 +118,15 @@ class Members:
 
     def list_uses(self, known: AgentDocument) -> list[ToolUse]:
         """What an agent may call: the named tools, then the person's own where it may."""
-        there: tuple[str, ...] = ()
-        if known.documents:
-            there = (SEARCH, FIND)  # the documents bring them
-        uses = [use for use in known.tools if use.name not in there]
-        if known.own_tools:
-            own = [tool.__name__ for tool in self._task.tools]
-            unnamed = list_missing(own, [use.name for use in known.tools])
-            uses += [ToolUse(name=name) for name in unnamed]
+        named = [use.name for use in known.tools]
+        uses = list(known.tools)
+        if known.documents:  # they bring these tools
+            uses = [use for use in uses if use.name not in (SEARCH, FIND)]
+        if not known.own_tools:
+            return uses
+        own = [tool.__name__ for tool in self._task.tools]
+        unnamed = list_missing(own, named)
+        uses += [ToolUse(name=name) for name in unnamed]
         return uses
 
     def close(self) -> None:
@@ -183,11 +184,12 @@ class Members:
         """When the person is asked: where the document never does, those who stand for one ask as
         the chat is set.
         """
+        if known.human_input_mode != "NEVER":
+            return known.human_input_mode
         is_persons = known.role == "person" or known.code is not None
-        asks_never = known.human_input_mode == "NEVER"
-        if is_persons and asks_never:
+        if is_persons:
             return self._task.human_input
-        return known.human_input_mode
+        return "NEVER"
 
     def _instruct(self, known: AgentDocument) -> str:
         if CODE not in known.system_message:

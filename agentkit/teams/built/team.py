@@ -105,7 +105,9 @@ def _needs_model(document: TeamDocument) -> bool:
 
 
 def _calls_tools(agent: AgentDocument) -> bool:
-    return bool(agent.tools or agent.own_tools or agent.code)
+    if agent.code:
+        return True
+    return bool(agent.tools or agent.own_tools)
 
 
 def team_from_json(given: str | bytes | Mapping[str, Any], team_id: str = "my-team") -> Team:

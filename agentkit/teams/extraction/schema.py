@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from agentkit.core.given import join_filled, list_missing
+from agentkit.core.given import join_filled
 from agentkit.errors import ConfigError
 from agentkit.teams.extraction.value_types import TYPES, ChoiceType, Kind, ValueType
 
@@ -113,9 +113,12 @@ class Schema:
 
     def lacking(self, values: Mapping[str, object]) -> list[str]:
         """The required fields without a value."""
-        present = self._select_present(values)
-        absent = list_missing(self.fields, present)
-        return [each.name for each in absent if each.required]
+        lacking: list[str] = []
+        for each in self.fields:
+            is_absent = values.get(each.name) is None
+            if is_absent and each.required:
+                lacking.append(each.name)
+        return lacking
 
     def _select_present(self, values: Mapping[str, object]) -> list[Field]:
         return [each for each in self.fields if values.get(each.name) is not None]

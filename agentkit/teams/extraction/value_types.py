@@ -179,15 +179,17 @@ class IntegerType(NumberType):
 
     def find(self, text: str, style: Style, unit: str = "") -> list[Found]:
         """All whole numbers, also those written as 12.0."""
-        numbers = super().find(text, style, unit)
-        whole = [found for found in numbers if float(found.value).is_integer()]
-        return [replace(found, value=int(found.value)) for found in whole]
+        whole: list[Found] = []
+        for found in super().find(text, style, unit):
+            number = float(found.value)
+            if number.is_integer():
+                whole.append(replace(found, value=int(found.value)))
+        return whole
 
     def parse(self, text: str, style: Style) -> object:
         """The number when the text is nothing but a number, whole if it can be."""
         number = super().parse(text, style)
-        is_whole = isinstance(number, float) and number.is_integer()
-        if is_whole:
+        if isinstance(number, float) and number.is_integer():
             return int(number)
         return number
 

@@ -77,8 +77,11 @@ def _recall(task: Task, turns: list[Message]) -> list[Message]:
     strategies = _strategies()[rests:]
     made = _shorten(task, shown, strategies)
     told = set(map(id, made))
-    whole = [turns[place] for place in sorted(task.whole)]
-    back = [turn for turn in whole if id(turn) not in told]
+    back: list[Message] = []
+    for place in sorted(task.whole):
+        turn = turns[place]
+        if id(turn) not in told:
+            back.append(turn)
     return [*made[:_KEPT], *back, *made[_KEPT:]]
 
 
@@ -102,8 +105,7 @@ def keep_short(agent: ConversableAgent, model: Model) -> None:
     if room:
         limit = room.goal
     begin_at = max(1, limit * 4 // 5)
-    strategies = [ToolOutput(), SlidingWindow()]
-    compression = Compression(strategies, begin_at, limit=limit)
+    compression = Compression([ToolOutput(), SlidingWindow()], begin_at, limit=limit)
     compression.add_to_agent(agent)
 
 

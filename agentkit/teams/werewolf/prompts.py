@@ -78,9 +78,10 @@ def seat(name: str, village: Village) -> str:
 
 def _find_partner(name: str, village: Village) -> str:
     """The other werewolf; empty when there is none."""
-    for one, role in village.roles.items():
-        if role == "werewolf" and one != name:
-            return one
+    partners = list_missing(village.roles, [name])
+    for partner in partners:
+        if village.roles[partner] == "werewolf":
+            return partner
     return ""
 
 
