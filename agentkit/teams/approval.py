@@ -189,8 +189,7 @@ class Approval:
     ) -> Decision:
         with self._asking:  # what is answered for one of several at once may answer for the others
             asked_before = self._was_asked(prompt, draft)
-            may_pass = self._may_pass(kind, tool, was_done=was_done)
-            if may_pass and not asked_before:
+            if not asked_before and self._may_pass(kind, tool, was_done=was_done):
                 return Decision(True, draft)
             answer = runs.ask_human(
                 self.agent,

@@ -39,10 +39,10 @@ _TYPES: Mapping[str, dict[str, Any]] = {
 
 def discuss(flow: Dialogue, members: Members, task: Task, found: Findings) -> Answer:
     """All stages, one after the other; the last vote is the answer, else the last word."""
-    agents: dict[str, DictDialogAgent] = {}
-    for name in flow.agents:
-        agents[name] = members.dialog(name)
-        agents[name].observe(list(map(_to_msg, tell_turns(task))))
+    agents = {name: members.dialog(name) for name in flow.agents}
+    for agent in agents.values():
+        heard = [_to_msg(turn) for turn in tell_turns(task)]
+        agent.observe(heard)
     table = _Table(flow, agents)
     with IOStream.set_default(Quiet()), announcing.following(task.parent_id) as last:
         try:
