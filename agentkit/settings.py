@@ -312,7 +312,9 @@ def _check(name: str, value: object, where: str) -> Any:
     try:
         return _READ[kind](value)
     except (ValueError, TypeError, KeyError, RuntimeError, OverflowError) as error:
-        shown = repr(value) if setting.repr else "no text"
+        shown = "no text"
+        if setting.repr:
+            shown = repr(value)
         raise ConfigError(
             f"{where} is {shown}, but must be {_WANTED[kind]}; correct it, or leave it"
             f" out{_tell_default(name)}."

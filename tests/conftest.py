@@ -6,6 +6,7 @@ A file goes to one process, and so do all tests with a browser, which slow each 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,9 @@ BROWSER = "tests/browser/"
 MODELS = Path(__file__).parents[1] / ".cache" / "models"
 """Embedding models that were converted for this machine, for all tests and the next run."""
 os.environ["AGENTKIT_MODEL_FOLDER"] = str(MODELS)  # for what tests start
+# Hundreds of programs are started, and each would compile all that it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A busy machine is slow, which is no fault of what is tested. Examples are others in every run, so
 # that few of them are enough for plain properties; what needs more says so.

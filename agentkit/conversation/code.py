@@ -12,9 +12,10 @@ from agentkit import coding
 from agentkit.coding import legacy
 from agentkit.coding.announcing import announce_stops
 from agentkit.conversation.agent import ChatAgent
-from agentkit.conversation.checks import is_number, redact
+from agentkit.conversation.checks import redact
 from agentkit.core import bus
 from agentkit.core.given import coalesce
+from agentkit.core.lenient import is_number
 from agentkit.core.twin import Mode
 from agentkit.errors import WrongArgument
 from agentkit.events import CodeRan
@@ -93,7 +94,9 @@ class Coder:
             result = self._run_message(agent, content_of(message))
             if result is not None:
                 exit_code, output = result
-                outcome = "execution failed" if exit_code else "execution succeeded"
+                outcome = "execution succeeded"
+                if exit_code:
+                    outcome = "execution failed"
                 return True, f"exitcode: {exit_code} ({outcome})\nCode output: {output}"
         return False, None
 

@@ -368,14 +368,18 @@ class ConversableAgent(LLMAgent):
         config: object = None,
     ) -> Verdict:
         """Reply function: ask the model, or the client that `config` is, with system message."""
-        client = self.client if config is None else config
+        client = config
+        if config is None:
+            client = self.client
         if client is None:
             return False, None
         asked = self._oai_system_message + conversation(self, messages, sender)
         reply = await mode.block(
             model_reply, client, asked, self.client_cache, self, offered_tools(self.llm_config)
         )
-        return (False, None) if reply is None else (True, reply)
+        if reply is None:
+            return (False, None)
+        return (True, reply)
 
     generate_oai_reply, a_generate_oai_reply = faces(_generate_oai_reply)
 
@@ -472,8 +476,10 @@ class ConversableAgent(LLMAgent):
 
     @staticmethod
     def _is_silent(agent: Agent, silent: bool | None = False) -> bool | None:
-        own = getattr(agent, "silent", None)
-        return silent if own is None else own
+        own: bool | None = getattr(agent, "silent", None)
+        if own is None:
+            return silent
+        return own
 
     @property
     def chat_messages(self) -> dict[Agent, list[Stored]]:
@@ -729,7 +735,9 @@ class ConversableAgent(LLMAgent):
         """How many replies in a row go without a person."""
         check_agent(self.name, "sender", sender)
         human = self._engine.human
-        return human.limit if sender is None else human.limits[sender]
+        if sender is None:
+            return human.limit
+        return human.limits[sender]
 
     def reset_consecutive_auto_reply_counter(self, sender: Agent | None = None) -> None:
         """Count replies from 0 again, for one sender or for all."""
@@ -881,7 +889,9 @@ class ConversableAgent(LLMAgent):
         """Print what the model calls took and cost, without (`actual`) and with (`total`) those
         that a cache answered.
         """
-        modes = mode if isinstance(mode, list | tuple) else [mode]
+        modes = mode
+        if not isinstance(mode, list | tuple):
+            modes = [mode]
         if not all(each in ("actual", "total") for each in modes):
             raise WrongArgument(
                 f"{self.name}: mode must be 'actual', 'total' or a list of these, not"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 
 def count_or_zero(value: object) -> int:
@@ -11,6 +11,16 @@ def count_or_zero(value: object) -> int:
     if type(value) is not int:
         return 0
     return max(0, value)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether it is a number; True and False are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def text_under(values: Mapping[str, Any], key: str) -> str:
+    """What stands under this key, as text; empty where nothing does."""
+    return str(values.get(key) or "")
 
 
 def find_below(value: object, *keys: str) -> Any:

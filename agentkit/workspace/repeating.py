@@ -157,7 +157,9 @@ def find_recording(
     None for one that begins at the beginning. Raises NotFound when that is gone.
     """
     repeat = question.repeat
-    change = make_change(repeat, model_name) if repeat else None
+    change = None
+    if repeat:
+        change = make_change(repeat, model_name)
     if broken:
         return broken.record(ledger, change)
     if repeat:

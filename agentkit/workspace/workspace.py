@@ -328,7 +328,9 @@ class Workspace(DocumentRuns, Counting, Measuring):
         also = {"also_ids": ids} if ids else {}
         tools = load_tools(self.settings.tools) if chosen.calls_tools else ()
         before = Used() if limits[1] == Limit() else sum_usage(self.ledger, chat)
-        near = self.embedder.embed if self._is_at_hand(searched) else None
+        near = None
+        if self._is_at_hand(searched):
+            near = self.embedder.embed
         broken, kept = asking.goes_on_with, self.sessions.of(owner, chat.id)
         recording = repeating.find_recording(self.ledger, owner, question, broken, model.name)
 

@@ -9,9 +9,10 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
-from agentkit.conversation.checks import check_count, check_kind, is_number
+from agentkit.conversation.checks import check_count, check_kind
 from agentkit.conversation.compression.shape import Messages
 from agentkit.core.given import list_missing
+from agentkit.core.lenient import is_number
 from agentkit.errors import AgentkitError, WrongArgument, WrongType
 from agentkit.messages import copied, has_calls, tool_responses_of
 

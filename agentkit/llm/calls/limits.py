@@ -20,6 +20,7 @@ from typing import Literal
 
 from agentkit.core import bus
 from agentkit.core.given import coalesce, pick_given
+from agentkit.core.lenient import is_number
 from agentkit.errors import LimitReached, WrongArgument, WrongType
 from agentkit.events import LimitTold, Usage
 from agentkit.llm.calls.room import find_reply_limit
@@ -54,7 +55,7 @@ def _check_amount(name: str, value: object) -> None:
     """Raise for anything but None and numbers above 0."""
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         raise WrongType(f"{name} of a limit is {value!r:.80}; it must be a number.")
     if not 0 < value < math.inf:
         raise WrongArgument(f"{name} of a limit is {value!r}; it must be a number above 0.")
@@ -98,7 +99,9 @@ def in_words(told: LimitTold) -> str:
     if told.budget:
         return _describe_budget(told)
     if told.reached:
-        who = f" of {told.agent}" if told.agent else ""
+        who = ""
+        if told.agent:
+            who = f" of {told.agent}"
         needed = amount(told.unit, told.used)
         return (
             f"The {_limit(told)} was reached: with the next call{who}, the {told.scope} would take"
@@ -119,7 +122,9 @@ def _describe_budget(told: LimitTold) -> str:
     needed = amount(told.unit, used)
     if not told.reached:
         return f"The {name} is nearly used up: {needed} with the call that is made now."
-    who = f" of {told.agent}" if told.agent else ""
+    who = ""
+    if told.agent:
+        who = f" of {told.agent}"
     return f"The {name} is used up: with the next call{who}, it would be at least {needed}."
 
 

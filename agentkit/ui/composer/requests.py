@@ -108,7 +108,7 @@ def draw_question(run: Run[Any], request: HumanInputRequested) -> None:
 
 def in_plain(request: HumanInputRequested) -> str:
     """What is asked, for a screen reader."""
-    to = wording.called(request.to)
+    to = wording.name_agent(request.to)
     return _ASKS[request.moment][0].format(to=to, prompt=_to_plain(request))
 
 
@@ -164,7 +164,7 @@ def why_late(run: Run[Any], request_id: str) -> str:
 
 def _ask_words(request: HumanInputRequested) -> str:
     """Who asks what, in Markdown."""
-    to = markdown.literal(wording.called(request.to))
+    to = markdown.literal(wording.name_agent(request.to))
     who = ""
     if request.agent:
         who = f"**{markdown.literal(wording.asker(request))}** asks: "

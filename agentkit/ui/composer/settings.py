@@ -68,7 +68,7 @@ def draw_button(question: Question, there: Collection[str]) -> None:
         on_click=_open,
         args=(question.chat_id,),
     )
-    if dialogs.asked()[0] == _DIALOG:
+    if dialogs.read_open()[0] == _DIALOG:
         _draw_dialog(question, sorted(there))
 
 

@@ -198,7 +198,7 @@ def _draw_side(side: Side, parts: Sequence[tuple[str, bool]] | None) -> None:
     _draw_steps(turn, View(run_id, "calls", asked.agents, live=goes_on, again=False))
     text = turn.text or side.answer
     if parts:
-        st.markdown(markdown.marked(parts))
+        st.markdown(markdown.mark_parts(parts))
     elif text:
         st.markdown(markdown.answer(text, run_id, ()))
     _draw_sources(turn)

@@ -121,7 +121,7 @@ def _draw_ways(trace: Trace, span: Span, event: Retrieved, options: SearchOption
     )
     if folded.open:
         with folded:
-            _draw_not_given(event, names, options, _asked_scope(trace))
+            _draw_not_given(event, names, options, _read_scope(trace))
     st.page_link(
         PAGES / "retrieval_lab.py",
         label="Try it in the retrieval lab with these settings",
@@ -135,7 +135,7 @@ def _draw_ways(trace: Trace, span: Span, event: Retrieved, options: SearchOption
     question.draw_adding(event.query, trace, span)
 
 
-def _asked_scope(trace: Trace) -> Scope:
+def _read_scope(trace: Trace) -> Scope:
     """What the run's question was narrowed to."""
     first = question.find_asked(trace)
     return Question.asked_by(first).scope if first else Scope()

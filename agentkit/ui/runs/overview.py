@@ -156,7 +156,7 @@ def _row(run: RunTotals, why: str) -> dict[str, object]:
         words.of_kind(run.kind),
         words.of_team(run.team),
         words.of_state(run.state),
-        times.written(run.started_at),
+        times.format_time(run.started_at),
         took,
         figures.count(run.tokens) if run.tokens else "",
         words.cost(run),

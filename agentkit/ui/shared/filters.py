@@ -67,7 +67,7 @@ def _read_address(key: str) -> None:
 
 
 def _write_address(key: str) -> None:
-    given = filled(key)
+    given = read_fields(key)
     for name in _CLEARED:
         value = given.get(name)
         if isinstance(value, list):
@@ -125,7 +125,7 @@ def clear(key: str) -> None:
         st.session_state[f"{key}-{name}"] = empty
 
 
-def filled(key: str) -> dict[str, Any]:
+def read_fields(key: str) -> dict[str, Any]:
     """What stands in the fields under this key that narrow, as JSON values by name."""
     values = {name: st.session_state.get(f"{key}-{name}") for name in _CLEARED}
     return {

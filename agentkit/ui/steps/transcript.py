@@ -163,7 +163,7 @@ def _draw_parts(bubble: Bubble, view: View, whole: Collection[str]) -> None:
 
 def _head(bubble: Bubble) -> str:
     """The mark, who speaks, and to whom."""
-    mark, name = voices.make_mark(bubble.agent), wording.called(bubble.agent)
+    mark, name = voices.make_mark(bubble.agent), wording.name_agent(bubble.agent)
     to = ""
     if bubble.recipient:
         to = f" to {markdown.literal(bubble.recipient)}"
