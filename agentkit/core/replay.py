@@ -224,10 +224,8 @@ class Recording:
         """What comes before anything that is done anew, where that is so."""
         if not self._change.is_strict:
             return None
-        for reply in chain.from_iterable(self._replies.values()):
-            if reply.call_id not in self._within_tools:
-                return reply
-        return None
+        replies = chain.from_iterable(self._replies.values())
+        return find_first(replies, lambda reply: reply.call_id not in self._within_tools)
 
     @property
     def origin(self) -> tuple[str, int]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from agentkit.core.given import pick
+from agentkit.core.given import list_known, pick
 from agentkit.core.naming import name_source
 from agentkit.llm.offline.passages import Passage
 from agentkit.llm.support import Checked
@@ -130,7 +130,7 @@ def renumber_by_use(text: str, hits: Sequence[Hit]) -> tuple[str, list[Hit]]:
     """
     by_number = dict(enumerate(hits, start=1))
     named = dict.fromkeys(read_markers(text))
-    used = [number for number in named if number in by_number]
+    used = list_known(named, by_number)
     new = {old: number for number, old in enumerate(used, start=1)}
 
     def renumber(marker: re.Match[str]) -> str:

@@ -8,8 +8,10 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any
 
+from agentkit.core.given import find_value
 from agentkit.core.tools import effects
 from agentkit.errors import WrongArgument
 
@@ -54,10 +56,7 @@ def calculate(
 
 def _explain(error: Exception) -> str:
     """What went wrong in parsing or computing."""
-    for kind, told in _PROBLEMS.items():
-        if isinstance(error, kind):
-            return told
-    return str(error)
+    return find_value(_PROBLEMS.items(), partial(isinstance, error), str(error))
 
 
 class _Wrong(Exception):

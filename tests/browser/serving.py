@@ -72,8 +72,7 @@ def serving(
     clean = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(_NOT_PASSED_ON)
-        or name == "AGENTKIT_MODEL_FOLDER"
+        if not name.startswith(_NOT_PASSED_ON) or name == "AGENTKIT_MODEL_FOLDER"
     }
     arguments = ["run", script, f"--server.port={port}"]
     arguments += ["--server.headless=true", "--server.address=127.0.0.1", *options]

@@ -10,7 +10,7 @@ from agentkit.agents.dialog.agents import DictDialogAgent
 from agentkit.conversation import ConversableAgent, compression
 from agentkit.conversation.compression.shape import Messages
 from agentkit.core import bus
-from agentkit.core.given import list_missing
+from agentkit.core.given import find_first, list_missing
 from agentkit.events import Noted
 from agentkit.llm.model import Model
 from agentkit.messages import AnyMessage, has_calls, text_of
@@ -258,9 +258,9 @@ class Members:
     def _find_tool(self, name: str, agent: str) -> Callable[..., Any] | None:
         if "/" in name:
             return self._find_served(name, agent)
-        for function in self.document.functions:
-            if function.name == name:
-                return self._make_written(function, agent)
+        function = find_first(self.document.functions, lambda one: one.name == name)
+        if function is not None:
+            return self._make_written(function, agent)
         own = {tool.__name__: tool for tool in self._task.tools}
         is_own = name in own and name not in CATALOG
         if is_own:

@@ -234,12 +234,10 @@ class _TextFinder(_Finder):
             value = text.rstrip(" .,;")
         if len(value) not in range(1, _LONGEST + 1):
             return []
-        whole = Found(value, 0, len(value))
-        if not pair.loose:
-            return [whole]
-        if _WORD_WITH_DIGIT.fullmatch(value):
-            return [whole]
-        return []
+        may_be_one = not pair.loose or _WORD_WITH_DIGIT.fullmatch(value)
+        if not may_be_one:
+            return []
+        return [Found(value, 0, len(value))]
 
 
 class _NumberFinder(_Finder):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, ClassVar, Literal
 
+from agentkit.core.given import find_first
 from agentkit.teams.extraction.quoting import holds
 from agentkit.teams.extraction.values import (
     Found,
@@ -249,10 +250,10 @@ TYPES: dict[Kind, ValueType] = {
 
 def _take_whole(found: Sequence[Found], text: str) -> object:
     """The value that makes up the whole text, without a unit; the text when none does."""
-    for each in found:
-        if _is_bare(each, text):
-            return each.value
-    return text
+    whole = find_first(found, lambda each: _is_bare(each, text))
+    if whole is None:
+        return text
+    return whole.value
 
 
 def _is_bare(found: Found, text: str) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
+from agentkit.core.given import list_new_objects
 from agentkit.core.io import IOStream, Quiet
 from agentkit.events import Compressed
 from agentkit.llm.calls.room import room_in
@@ -76,12 +77,8 @@ def _recall(task: Task, turns: list[Message]) -> list[Message]:
         shown = [turns[0], summary, *turns[covered:]]
     strategies = _strategies()[rests:]
     made = _shorten(task, shown, strategies)
-    told = set(map(id, made))
-    back: list[Message] = []
-    for place in sorted(task.whole):
-        turn = turns[place]
-        if id(turn) not in told:
-            back.append(turn)
+    whole = [turns[place] for place in sorted(task.whole)]
+    back = list_new_objects(made, whole)
     return [*made[:_KEPT], *back, *made[_KEPT:]]
 
 
