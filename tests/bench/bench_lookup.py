@@ -143,10 +143,11 @@ def main(count: int) -> None:
         )
         took, waited = wait_meanwhile(ours, work, asked)
         itself = np.subtract(took, waited)
+        p50, longest = np.percentile(itself, 50), itself.max()
         print(
             f"while {MORE:,} chunks are added, {len(took):,} searches without the embedding:"
             f" p50 {np.percentile(took, 50):.2f} ms, longest {max(took):.1f} ms; without"
-            f" waiting for a processor p50 {np.percentile(itself, 50):.2f}, longest {itself.max():.1f} ms"
+            f" waiting for a processor p50 {p50:.2f}, longest {longest:.1f} ms"
         )
         ours.close()
 

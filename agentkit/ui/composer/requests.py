@@ -12,8 +12,9 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit.core.given import find_first, pick_kind
 from agentkit.errors import NotFound
-from agentkit.events import HumanAnswered, HumanInputRequested
+from agentkit.events import HumanAnswered, HumanInputRequested, events_of
 from agentkit.options import END, PLAN, Moment, key_of
 from agentkit.runs import Run
 from agentkit.ui.composer import plan_editor
@@ -108,7 +109,7 @@ def draw_question(run: Run[Any], request: HumanInputRequested) -> None:
 
 def in_plain(request: HumanInputRequested) -> str:
     """What is asked, for a screen reader."""
-    to = wording.called(request.to)
+    to = wording.name_agent(request.to)
     return _ASKS[request.moment][0].format(to=to, prompt=_to_plain(request))
 
 
@@ -148,9 +149,8 @@ def _ours() -> set[str]:
 
 
 def _find_answer(run: Run[Any], request_id: str) -> HumanAnswered | None:
-    heard = (one.event for one in run.events())
-    answers = {one.request_id: one for one in heard if isinstance(one, HumanAnswered)}
-    return answers.get(request_id)
+    heard = pick_kind(events_of(run.events()), HumanAnswered)
+    return find_first(reversed(heard), lambda one: one.request_id == request_id)
 
 
 def why_late(run: Run[Any], request_id: str) -> str:
@@ -164,7 +164,7 @@ def why_late(run: Run[Any], request_id: str) -> str:
 
 def _ask_words(request: HumanInputRequested) -> str:
     """Who asks what, in Markdown."""
-    to = markdown.literal(wording.called(request.to))
+    to = markdown.literal(wording.name_agent(request.to))
     who = ""
     if request.agent:
         who = f"**{markdown.literal(wording.asker(request))}** asks: "
