@@ -84,6 +84,7 @@ class ShownRows:
         """The number of the last change that is contained."""
         self.saved = 0
         """The number of the last change that is in the file."""
+        self._held: _Held
         self._begin_anew()
         if (file := self._find_file()) and (found := _read(file)) is not None:
             self._rest_on(file, found)
