@@ -69,7 +69,7 @@ def join_filled(separator: str, parts: Iterable[str | None]) -> str:
     return separator.join(part for part in parts if part)
 
 
-def list_new_objects(before: Iterable[T], after: Iterable[T]) -> list[T]:
+def list_new_objects(before: Iterable[object], after: Iterable[T]) -> list[T]:
     """What is in the second list and was not in the first one; an equal object is another one."""
     known = set(map(id, before))
     return [value for value in after if id(value) not in known]

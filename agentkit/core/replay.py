@@ -155,19 +155,16 @@ class Recording:
         """Of other events nothing is served."""
 
     def _add_call(self, event: ModelCalled) -> None:
-        if event.purpose != "chat":
-            return
-        self._places.setdefault(event.call_id, len(self._places) + 1)
-        self._unfinished.add((event.agent, event.asked))
+        if event.purpose == "chat":
+            self._places.setdefault(event.call_id, len(self._places) + 1)
+            self._unfinished.add((event.agent, event.asked))
 
     def _add_reply(self, event: ModelReplied) -> None:
-        is_answer = event.purpose == "chat" and event.status == "ok"
-        if not is_answer:
-            return
-        self._replies[event.agent].append(event)
-        self._unfinished.discard((event.agent, event.asked))
-        if self._open:
-            self._within_tools.add(event.call_id)
+        if event.purpose == "chat" and event.status == "ok":
+            self._replies[event.agent].append(event)
+            self._unfinished.discard((event.agent, event.asked))
+            if self._open:
+                self._within_tools.add(event.call_id)
 
     def _add_tool(self, event: ToolCalled) -> None:
         self._open.add(event.call_id)
@@ -227,10 +224,8 @@ class Recording:
         """What comes before anything that is done anew, where that is so."""
         if not self._change.is_strict:
             return None
-        for reply in chain.from_iterable(self._replies.values()):
-            if reply.call_id not in self._within_tools:
-                return reply
-        return None
+        replies = chain.from_iterable(self._replies.values())
+        return find_first(replies, lambda reply: reply.call_id not in self._within_tools)
 
     @property
     def origin(self) -> tuple[str, int]:
@@ -248,9 +243,7 @@ class Recording:
     def revise(self, agent: str, messages: list[M]) -> list[M]:
         """The messages of a call that is made anew, with the instructions that are to be tried."""
         change = self._change
-        if change.instructions is None or agent != change.agent:
-            return messages
-        if not messages:
+        if change.instructions is None or agent != change.agent or not messages:
             return messages
         place = 0
         if messages[0].get("role") != "system":
@@ -340,9 +333,7 @@ class Recording:
     def _take_whole(self, shelf: _Shelf[_Step[B, E]], key: Key) -> tuple[B, E] | None:
         """The next step of this key, if it is known how it ended."""
         step = self._take(shelf, key)
-        if step is None:
-            return None
-        return step.whole
+        return None if step is None else step.whole
 
     def _refuse(self, expected: ModelReplied, messages: Messages) -> None:
         then = self._read_request(expected.call_id)
@@ -408,8 +399,7 @@ def _describe_difference(then: Messages, now: Messages, at: int) -> str:
     old = json.dumps(then[0], ensure_ascii=False, default=str)
     new = json.dumps(now[0], ensure_ascii=False, default=str)
     start = _count_alike(old, new)
-    first = max(0, start - _SHOWN // 2)
-    cut = slice(first, start + _SHOWN)
+    cut = slice(max(0, start - _SHOWN // 2), start + _SHOWN)
     return f"message {at + 1} was «…{old[cut]}…» and is «…{new[cut]}…»"
 
 

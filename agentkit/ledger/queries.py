@@ -210,7 +210,7 @@ def longest_request(ledger: Ledger, owner: str, run_id: str, but: str) -> int:
     return found or 0
 
 
-def grouped(
+def group_calls(
     ledger: Ledger, calls: CallFilter, by: Group, timezone: str = "UTC"
 ) -> pandas.DataFrame:
     """One row per day (in `timezone`, an IANA name), model, agent, chat or run: the key, its title,

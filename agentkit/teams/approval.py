@@ -189,8 +189,7 @@ class Approval:
     ) -> Decision:
         with self._asking:  # what is answered for one of several at once may answer for the others
             asked_before = self._was_asked(prompt, draft)
-            may_pass = self._may_pass(kind, tool, was_done=was_done)
-            if may_pass and not asked_before:
+            if not asked_before and self._may_pass(kind, tool, was_done=was_done):
                 return Decision(True, draft)
             answer = runs.ask_human(
                 self.agent,
@@ -302,6 +301,31 @@ class Unasked(Approval):
 def name_agreement(agent: str, permit: str) -> str:
     """How it is remembered in a chat that the person agreed to an agent's first call of a tool."""
     return f"{agent}: {permit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Whether an agent's calls of one tool are asked about, by its policy: `never`, the `first` of
+    a chat alone, or `always`.
+    """
+
+    policy: str
+    remembered: str
+    """As `name_agreement` gives it."""
+    agreed: Allowed
+    """What was agreed to in the chat."""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether nobody need be asked."""
+        if self.policy == "first":
+            return self.remembered in self.agreed
+        return self.policy == "never"
+
+    def remember(self) -> None:
+        """Where the first call alone is asked about, the others are agreed to from now on."""
+        if self.policy == "first":
+            self.agreed.add(self.remembered)
 
 
 _ASKS = "asks_itself"

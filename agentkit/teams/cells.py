@@ -250,8 +250,12 @@ def find_codes(ran: Sequence[CodeRan]) -> list[str]:
     """The code of the cells that made the variables, oldest first: those that ran to their end,
     each once.
     """
-    done = [one for one in ran if one.exit_code == 0]
-    return [one.code for one in done if not _cell_of(one).again]
+    codes: list[str] = []
+    for one in ran:
+        is_first = not _cell_of(one).again
+        if is_first and one.exit_code == 0:
+            codes.append(one.code)
+    return codes
 
 
 def _cell_of(ran: CodeRan) -> Cell:

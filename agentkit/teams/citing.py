@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from agentkit.core.given import pick
+from agentkit.core.given import list_known, pick
 from agentkit.core.naming import name_source
 from agentkit.llm.offline.passages import Passage
 from agentkit.llm.support import Checked
@@ -129,14 +129,16 @@ def renumber_by_use(text: str, hits: Sequence[Hit]) -> tuple[str, list[Hit]]:
     Hits that it does not cite come last; numbers that name no hit are left as they are.
     """
     by_number = dict(enumerate(hits, start=1))
-    used = [number for number in dict.fromkeys(read_markers(text)) if number in by_number]
+    named = dict.fromkeys(read_markers(text))
+    used = list_known(named, by_number)
     new = {old: number for number, old in enumerate(used, start=1)}
 
     def renumber(marker: re.Match[str]) -> str:
         return re.sub(r"\d+", lambda number: str(new.get(int(number[0]), number[0])), marker[0])
 
+    renumbered = MARKER.sub(renumber, text)
     in_order = dict.fromkeys([*used, *by_number])
-    return MARKER.sub(renumber, text), [by_number[number] for number in in_order]
+    return renumbered, [by_number[number] for number in in_order]
 
 
 def cite_hits(text: str, hits: Sequence[Hit]) -> tuple[Citation, ...]:

@@ -102,9 +102,8 @@ def find_talk(events: Sequence[object]) -> list[tuple[str, str, str]]:
 
 def _is_talk(message: MessageSent) -> bool:
     """Whether one agent told others something, and finished it."""
-    if not message.extra.get("inner"):
-        return False
-    if not is_audible(message):
+    is_inner = message.extra.get("inner") and is_audible(message)
+    if not is_inner:
         return False
     if message.role in _NO_AGENTS:
         return False

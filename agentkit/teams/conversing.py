@@ -128,22 +128,25 @@ def converse(
     try:
         end = _talk(task, begin, heard)
     except Stopped as stopped:
-        was_writing = heard.writing == speaker and stopped.partial.strip()
-        if was_writing:
-            heard.text = stopped.partial
+        heard.take_partial(stopped.partial)
         if not heard.text:
             raise
-        heard.cut, heard.thinking = None, heard.latest
-        return _conclude(task, heard, findings, STOPPED, notes)
+        end = STOPPED
     if heard.text:
         return _conclude(task, heard, findings, end, notes)
-    told = _select_told(end)
+    return _answer_silent(task, heard, findings, end)
+
+
+def _answer_silent(task: Task, heard: _Heard, findings: Findings, end: EndReason) -> Answer:
+    """The answer where the speaker gave none: from what was found, as far as that goes."""
     if heard.refused and not findings.hits:
-        raise LimitReached(f"{in_words(heard.refused)} {speaker} wrote no answer before.")
+        limit = in_words(heard.refused)
+        raise LimitReached(f"{limit} {heard.speaker} wrote no answer before.")
+    told = _select_told(end)
     has_found = findings.hits or heard.results
     if has_found or end.kind in _USED_UP:
-        return answer_from(task, findings.hits, speaker, told, heard.results)
-    raise explain_no_answer(speaker, told)
+        return answer_from(task, findings.hits, heard.speaker, told, heard.results)
+    raise explain_no_answer(heard.speaker, told)
 
 
 def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> EndReason:
@@ -237,3 +240,10 @@ class _Heard:
             self.text = without_ending(message.content)
         self.cut = cut_by(self._end)
         self.thinking = self.latest
+
+    def take_partial(self, partial: str) -> None:
+        """What the speaker had written when it was stopped, after what it had said."""
+        was_writing = self.writing == self.speaker
+        if was_writing and partial.strip():
+            self.text = partial
+        self.cut, self.thinking = None, self.latest

@@ -164,13 +164,19 @@ def find_passages(events: Iterable[Event]) -> dict[int, tuple[Passage, Mapping[s
     hits: dict[str, Mapping[str, Any]] = {}
     given: dict[int, tuple[Passage, Mapping[str, Any]]] = {}
     for event in events:
-        if isinstance(event, Retrieved):
-            hits |= {str(hit["text"]): hit for hit in event.hits}
+        hits |= _list_hits(event)
         for passage in _read_passages(event):
             hit = hits.get(passage.text)
             if hit is not None:
                 given[passage.marker] = (passage, hit)
     return given
+
+
+def _list_hits(event: Event) -> dict[str, Mapping[str, Any]]:
+    """What an event tells was found, by its text."""
+    if not isinstance(event, Retrieved):
+        return {}
+    return {str(hit["text"]): hit for hit in event.hits}
 
 
 def _read_material(event: Event) -> list[str]:

@@ -8,7 +8,7 @@ from functools import partial
 from agentkit import runs
 from agentkit.agents import AssistantAgent, GroupChat, GroupChatManager
 from agentkit.conversation import Agent, ChatResult, ConversableAgent, announcing
-from agentkit.core.given import coalesce, find_first
+from agentkit.core.given import coalesce, find_first, list_new_objects
 from agentkit.errors import NoEligibleSpeaker
 from agentkit.messages import Stored, text_of
 from agentkit.options import InputMode, chosen
@@ -178,10 +178,7 @@ def _list_followers(members: Sequence[Agent], user: ConversableAgent) -> dict[Ag
     others = members
     if user.human_input_mode == "ALWAYS":
         others = everybody
-    followers: dict[Agent, list[Agent]] = {}
-    for one in everybody:
-        followers[one] = [other for other in others if other is not one]
-    return followers
+    return {one: list_new_objects([one], others) for one in everybody}
 
 
 def _next(method: str, user: Agent, last_speaker: Agent, group: GroupChat) -> Agent | str:

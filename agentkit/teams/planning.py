@@ -39,6 +39,7 @@ from agentkit.reasons import ANSWERED, STOPPED, EndReason
 from agentkit.teams.answer import answer_from, complete_question
 from agentkit.teams.approval import (
     NOT_REPEATED,
+    Agreement,
     Approval,
     Decision,
     describe_rejection,
@@ -313,42 +314,32 @@ class _Asking:
 
     def approve(self, tool: str, arguments: Arguments) -> Arguments | Refusal:
         """The arguments with which a call is made, or why it is not."""
-        origin = self._setup.origins.get(tool)
+        agreement = self._find_agreement(tool)
         made = arguments
-        if not self._is_agreed(tool):
+        if not agreement.is_given:
             decision = self._ask(tool, arguments)
             if not decision.approved:
                 return Refusal(describe_rejection("this call", decision))
             if decision.changed:
                 made = fill(decision.draft, {})
-            self._remember(tool)
+            agreement.remember()
+        origin = self._setup.origins.get(tool)
         if self._approval.may_repeat(None, tool, to_text(made), origin):
             return made
         return Refusal(NOT_REPEATED)
 
     def _ask(self, tool: str, arguments: Arguments) -> Decision:
-        shown = arguments
-        if not isinstance(arguments, str):
-            shown = to_text(arguments)
-        origin = self._setup.origins.get(tool)
-        return self._approval.of_call(None, tool, shown, self._find_permit(tool), origin)
+        shown = arguments if isinstance(arguments, str) else to_text(arguments)
+        permit, origin = self._find_permit(tool), self._setup.origins.get(tool)
+        return self._approval.of_call(None, tool, shown, permit, origin)
 
     def _find_permit(self, tool: str) -> str:
         return self._setup.permits.get(tool, tool)
 
-    def _name_agreement(self, tool: str) -> str:
-        return name_agreement(self._setup.planner, self._find_permit(tool))
-
-    def _is_agreed(self, tool: str) -> bool:
-        policy = self._setup.policies.get(tool)
-        if policy == "never":
-            return True
-        return policy == "first" and self._name_agreement(tool) in self._agreed
-
-    def _remember(self, tool: str) -> None:
-        """A tool whose first call alone is asked about is agreed to from now on."""
-        if self._setup.policies.get(tool) == "first":
-            self._agreed.add(self._name_agreement(tool))
+    def _find_agreement(self, tool: str) -> Agreement:
+        policy = self._setup.policies.get(tool, "always")
+        remembered = name_agreement(self._setup.planner, self._find_permit(tool))
+        return Agreement(policy, remembered, self._agreed)
 
 
 def _conclude(

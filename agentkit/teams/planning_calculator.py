@@ -8,8 +8,10 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any
 
+from agentkit.core.given import find_value
 from agentkit.core.tools import effects
 from agentkit.errors import WrongArgument
 
@@ -54,10 +56,7 @@ def calculate(
 
 def _explain(error: Exception) -> str:
     """What went wrong in parsing or computing."""
-    for kind, told in _PROBLEMS.items():
-        if isinstance(error, kind):
-            return told
-    return str(error)
+    return find_value(_PROBLEMS.items(), partial(isinstance, error), str(error))
 
 
 class _Wrong(Exception):
@@ -102,15 +101,17 @@ def _check_size(value: Any) -> Number:
 
 
 def _power(base: Number, exponent: Number) -> Any:
-    both_whole = isinstance(base, int) and isinstance(exponent, int)
-    if both_whole and int(base).bit_length() * exponent > _MOST_BITS:
-        raise OverflowError
+    if isinstance(base, int) and isinstance(exponent, int):
+        bits = base.bit_length() * exponent
+        if bits > _MOST_BITS:
+            raise OverflowError
     return base**exponent
 
 
 def _round(value: Number, places: Number = 0) -> Number:
     if not isinstance(places, int) or abs(places) > _MOST_PLACES:
-        raise _Wrong(f"round takes whole places from -{_MOST_PLACES} to {_MOST_PLACES}")
+        limits = f"-{_MOST_PLACES} to {_MOST_PLACES}"
+        raise _Wrong(f"round takes whole places from {limits}")
     if places:
         return round(value, places)
     return round(value)

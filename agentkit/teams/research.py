@@ -104,8 +104,11 @@ def find_parts(task: Task, setup: Setup) -> list[str]:
 
 def split_question(question: str) -> list[str]:
     """Cut at question marks, and before an `and` that begins another question."""
-    parts = _BORDER.split(question)
-    asking = [part.strip() for part in parts if part.strip(" ?")]
+    asking: list[str] = []
+    for part in _BORDER.split(question):
+        words = part.strip()
+        if words.strip(" ?"):
+            asking.append(words)
     return asking[:PARTS] or [question]
 
 

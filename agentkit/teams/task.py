@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from agentkit.core import bus
+from agentkit.core.given import list_missing
 from agentkit.errors import AgentkitError, ConfigError, NotFound
 from agentkit.events import (
     CodeRan,
@@ -243,11 +244,9 @@ class Task:
 
         Its figures may also be from what was `computed` for it.
         """
-        again: dict[int, Citation] = {}
-        for number in find_markers(text):
-            if number > len(hits) and number in self.known:
-                again[number] = self.known[number]
         given: dict[int, Hit | Citation] = dict(enumerate(hits, start=1))
+        later = list_missing(find_markers(text), given)
+        again = {number: self.known[number] for number in later if number in self.known}
         given |= again
         numbered = {number: (one.text, describe_source(one)) for number, one in given.items()}
         checks = self.checked(text, numbered, computed)

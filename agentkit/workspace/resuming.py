@@ -143,7 +143,7 @@ def serving(look_up: LookUp, *, exact: bool = False) -> LookUp:
 
 def find_question(ledger: Ledger, run: RunKey) -> StoredMessage:
     """The message that asked what a run answers; raises ConfigError when it is gone."""
-    said = ledger.said_in(run.owner, run.id)
+    said = ledger.find_run_messages(run.owner, run.id)
     if (question := find_first(said, lambda one: one.role == "user")) and question.content:
         return question
     raise ConfigError("The question of this answer is not there any more; ask it again.")

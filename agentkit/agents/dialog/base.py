@@ -22,7 +22,7 @@ from agentkit.conversation.model import model_reply, offered_tools
 from agentkit.conversation.replies import asks_model
 from agentkit.conversation.tooling import conversation
 from agentkit.core import stopping
-from agentkit.core.given import coalesce, is_list_of, list_missing, to_list
+from agentkit.core.given import coalesce, is_list_of, list_missing, list_new_objects, to_list
 from agentkit.core.io import is_quiet
 from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import BadModelReply, NoModelConfig, ResponseParsingError, WrongType
@@ -214,7 +214,7 @@ class AgentBase(ConversableAgent):
 
     def reset_audience(self, audience: Sequence[AgentBase]) -> None:
         """Let these agents hear what this one replies, itself left out."""
-        self._audience = [agent for agent in audience if agent is not self]
+        self._audience = list_new_objects([self], audience)
 
     def clear_audience(self) -> None:
         """Let nobody hear it."""

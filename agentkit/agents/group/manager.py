@@ -23,7 +23,7 @@ from agentkit.conversation.ends import stop_reason
 from agentkit.conversation.engine import check_faces, ended, lend_cache, why_ended
 from agentkit.conversation.model import offered_tools
 from agentkit.conversation.tooling import conversation
-from agentkit.core.given import coalesce, find_first, is_list_of, pick_kind
+from agentkit.core.given import coalesce, find_first, is_list_of, list_new_objects, pick_kind
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import NoEligibleSpeaker, WrongArgument, WrongType
 from agentkit.events import SpeakerSelected
@@ -106,7 +106,8 @@ class GroupChatManager(ConversableAgent):
         reply_at_receive: bool = True,
     ) -> None:
         super()._prepare_chat(recipient, clear_history, prepare_recipient, reply_at_receive)
-        others = [agent for agent in list_conversable(self._groupchat) if agent is not recipient]
+        members = list_conversable(self._groupchat)
+        others = list_new_objects([recipient], members)
         if clear_history:
             self._forget(others)
         for agent in others:

@@ -11,6 +11,7 @@ from agentkit.agents.group.auto import ask_model
 from agentkit.agents.group.members import Group
 from agentkit.agents.group.settings import read_method
 from agentkit.conversation.agent import Agent
+from agentkit.core.given import list_known
 from agentkit.core.twin import Mode
 from agentkit.errors import NoEligibleSpeaker, WrongArgument
 from agentkit.messages import functions_of
@@ -93,7 +94,7 @@ def _find_candidates(chat: Group, last_speaker: Agent) -> tuple[list[Agent], str
 
 
 def _select(agents: list[Agent], allowed: list[Agent]) -> list[Agent]:
-    return [agent for agent in agents if agent in allowed]
+    return list_known(agents, allowed)
 
 
 def _find_followers(chat: Group, last_speaker: Agent) -> list[Agent]:

@@ -26,7 +26,7 @@ from typing import (
 
 from docstring_parser import ParseError, parse
 
-from agentkit.core.given import coalesce, list_missing
+from agentkit.core.given import coalesce, find_value, list_missing
 from agentkit.core.tools.signature import NOTHING, name_of, parameters_of
 from agentkit.messages import text_or_empty
 
@@ -229,10 +229,7 @@ def _agree_on_word(annotations: Iterable[object]) -> str:
 def parse_type(text: str) -> str:
     """The same for a type as docstrings write it."""
     lowered = text.lower()
-    for part, word in _WORDS:
-        if part in lowered:
-            return word
-    return "STRING"
+    return find_value(_WORDS, lambda part: part in lowered, "STRING")
 
 
 def _read_list(doc: _Doc) -> list[dict[str, str]]:

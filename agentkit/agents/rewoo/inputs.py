@@ -146,9 +146,8 @@ class JsonParser(BaseParser):
         the one parameter it can be.
         """
         value = _load_json(text, default=None)
-        is_filled = isinstance(value, dict) and value
-        if is_filled and self._fits(value, name):
-            return dict(value)
+        if isinstance(value, dict) and value and self._fits(value, name):
+            return value
         only = self._find_only(name)
         if only is None:
             return text
@@ -185,9 +184,8 @@ class JsonParser(BaseParser):
         checks the type.
         """
         wanted = self._parameters[name][parameter]
-        may_be_json = isinstance(value, str) and wanted in ("Array", "OBJECT")
-        if may_be_json:
-            return _load_json(str(value), default=value)
+        if isinstance(value, str) and wanted in ("Array", "OBJECT"):
+            return _load_json(value, default=value)
         return value
 
 

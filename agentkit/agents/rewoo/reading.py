@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from agentkit.agents.rewoo.closing import Region
 from agentkit.agents.rewoo.mistakes import Mistake
 from agentkit.agents.rewoo.plan import ANY_TOOL, Plan, Step
-from agentkit.core.given import coalesce
+from agentkit.core.given import coalesce, list_known
 from agentkit.errors import ResponseParsingError
 
 MOST_STEPS = 100
@@ -62,8 +62,7 @@ class _Reading:
 
     def close(self) -> None:
         """End the current plan line, which needs an action."""
-        is_unused = self.thought and not self.used
-        if is_unused:
+        if self.thought and not self.used:
             thought = _shorten(self.thought)
             mistake = Mistake.of("no action", number=self.plans, thought=thought)
             self.problems.append(mistake)
@@ -271,7 +270,7 @@ def find_forward(plan: Plan, known: Collection[str]) -> Iterator[str]:
     later = set(plan.labels).difference(known)
     for step in plan.steps:
         later.discard(step.label)
-        ahead = [need for need in step.needs if need in later]
+        ahead = list_known(step.needs, later)
         if ahead:
             others = ", ".join(ahead)
             yield Mistake.of("later", label=step.label, others=others)

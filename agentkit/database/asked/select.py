@@ -63,7 +63,7 @@ def _read_nodes(sql: str, tables: Collection[str]) -> list[_Node]:
     length = len(sql)
     _require(length <= LONGEST, f"The SQL has {length:,} characters; {LONGEST:,} are the most.")
     nodes = list(_nodes(_parse(sql)))
-    own = {str(name).lower() for node in nodes for name in _named_in(node)}
+    own = {str(name).lower() for node in nodes for name in _find_named(node)}
     for node in nodes:
         _check_function(node)
         _check_kind(node, {*own, *tables}, tables)
@@ -110,7 +110,7 @@ def _nodes(tree: Any) -> Iterator[_Node]:
             waiting += found
 
 
-def _named_in(node: _Node) -> list[Any]:
+def _find_named(node: _Node) -> list[Any]:
     """The tables that a WITH names there."""
     return [one["key"] for one in node.get("cte_map", {}).get("map", [])]
 

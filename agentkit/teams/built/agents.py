@@ -234,6 +234,16 @@ class AgentDocument(Part):
     """Whether its messages are left out of the console, in Python."""
 
     @property
+    def may_call(self) -> bool:
+        """Whether there is anything that it may call."""
+        return bool(self.tools or self.documents or self.own_tools)
+
+    @property
+    def thinks(self) -> bool:
+        """Whether it answers by itself in a talk, where those who run code do nothing else."""
+        return self.llm is not None and self.code is None
+
+    @property
     def choice(self) -> ModelChoice:
         """How the model is asked that speaks for it; the chat's where none is chosen."""
         return self.llm or ModelChoice()

@@ -39,10 +39,10 @@ _TYPES: Mapping[str, dict[str, Any]] = {
 
 def discuss(flow: Dialogue, members: Members, task: Task, found: Findings) -> Answer:
     """All stages, one after the other; the last vote is the answer, else the last word."""
-    agents: dict[str, DictDialogAgent] = {}
-    for name in flow.agents:
-        agents[name] = members.dialog(name)
-        agents[name].observe(list(map(_to_msg, tell_turns(task))))
+    agents = {name: members.dialog(name) for name in flow.agents}
+    for agent in agents.values():
+        heard = [_to_msg(turn) for turn in tell_turns(task)]
+        agent.observe(heard)
     table = _Table(flow, agents)
     with IOStream.set_default(Quiet()), announcing.following(task.parent_id) as last:
         try:
@@ -107,11 +107,11 @@ class _Table:
         return text_of(self._said.content)
 
     def _talk(self, stage: Stage, speakers: Sequence[str], parser: ParserBase) -> None:
+        ends_when = stage.ends_when
         for _ in range(stage.rounds):
             told = [self._hear(name, parser) for name in speakers]
-            if not stage.ends_when:
-                continue
-            if all(one.get(stage.ends_when) is True for one in told):
+            agrees = [one.get(ends_when) is True for one in told]
+            if ends_when and all(agrees):
                 return
 
     def _vote(self, stage: Stage, speakers: Sequence[str], parser: ParserBase) -> str:

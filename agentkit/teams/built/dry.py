@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
+from agentkit.core.given import coalesce, find_first
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.model import Model
 from agentkit.messages import text_of
@@ -86,11 +87,10 @@ class _StandIn:
     def _find_agent(self, messages: Sequence[Mapping[str, Any]]) -> AgentDocument | None:
         """Whose system message the request begins with."""
         told = _read(messages[:1])
-        for agent in self._document.agents:
-            instructions = agent.system_message or DEFAULT_PROMPT
-            if told.startswith(instructions):
-                return agent
-        return None
+        return find_first(
+            self._document.agents,
+            lambda agent: told.startswith(agent.system_message or DEFAULT_PROMPT),
+        )
 
     def _find_ending(self, name: str) -> str:
         """What ends the chat when this agent says it."""
@@ -142,10 +142,11 @@ def _list_speakers(document: TeamDocument) -> list[str]:
 
 def _find_stage(flow: Dialogue, asked: str) -> Stage:
     """The last stage all of whose fields are asked for."""
-    for stage in reversed(flow.stages):
-        if all(_is_asked(one, asked) for one in stage.fields):
-            return stage
-    return flow.stages[0]
+    asked_for = find_first(
+        reversed(flow.stages),
+        lambda stage: all(_is_asked(one, asked) for one in stage.fields),
+    )
+    return coalesce(asked_for, flow.stages[0])
 
 
 def _is_asked(field: ReplyField, asked: str) -> bool:

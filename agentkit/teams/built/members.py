@@ -10,7 +10,7 @@ from agentkit.agents.dialog.agents import DictDialogAgent
 from agentkit.conversation import ConversableAgent, compression
 from agentkit.conversation.compression.shape import Messages
 from agentkit.core import bus
-from agentkit.core.given import list_missing
+from agentkit.core.given import find_first, list_missing
 from agentkit.events import Noted
 from agentkit.llm.model import Model
 from agentkit.messages import AnyMessage, has_calls, text_of
@@ -118,14 +118,15 @@ class Members:
 
     def list_uses(self, known: AgentDocument) -> list[ToolUse]:
         """What an agent may call: the named tools, then the person's own where it may."""
-        there: tuple[str, ...] = ()
-        if known.documents:
-            there = (SEARCH, FIND)  # the documents bring them
-        uses = [use for use in known.tools if use.name not in there]
-        if known.own_tools:
-            own = [tool.__name__ for tool in self._task.tools]
-            unnamed = list_missing(own, [use.name for use in known.tools])
-            uses += [ToolUse(name=name) for name in unnamed]
+        named = [use.name for use in known.tools]
+        uses = list(known.tools)
+        if known.documents:  # they bring these tools
+            uses = [use for use in uses if use.name not in (SEARCH, FIND)]
+        if not known.own_tools:
+            return uses
+        own = [tool.__name__ for tool in self._task.tools]
+        unnamed = list_missing(own, named)
+        uses += [ToolUse(name=name) for name in unnamed]
         return uses
 
     def close(self) -> None:
@@ -183,11 +184,12 @@ class Members:
         """When the person is asked: where the document never does, those who stand for one ask as
         the chat is set.
         """
+        if known.human_input_mode != "NEVER":
+            return known.human_input_mode
         is_persons = known.role == "person" or known.code is not None
-        asks_never = known.human_input_mode == "NEVER"
-        if is_persons and asks_never:
+        if is_persons:
             return self._task.human_input
-        return known.human_input_mode
+        return "NEVER"
 
     def _instruct(self, known: AgentDocument) -> str:
         if CODE not in known.system_message:
@@ -256,9 +258,9 @@ class Members:
     def _find_tool(self, name: str, agent: str) -> Callable[..., Any] | None:
         if "/" in name:
             return self._find_served(name, agent)
-        for function in self.document.functions:
-            if function.name == name:
-                return self._make_written(function, agent)
+        function = find_first(self.document.functions, lambda one: one.name == name)
+        if function is not None:
+            return self._make_written(function, agent)
         own = {tool.__name__: tool for tool in self._task.tools}
         is_own = name in own and name not in CATALOG
         if is_own:

@@ -164,9 +164,8 @@ def _check_runners(document: TeamDocument) -> Iterator[Problem]:
         return
     text = "it runs code and calls no tools; give them to another agent"
     for place, agent in _number("agents", document.agents):
-        calls = agent.tools or agent.documents or agent.own_tools
-        does_both = agent.code is not None and calls
-        yield from _when(does_both, f"{place}.code", text)
+        if agent.code is not None:
+            yield from _when(agent.may_call, f"{place}.code", text)
 
 
 def _check_flow(document: TeamDocument) -> Iterator[Problem]:
@@ -299,26 +298,25 @@ def _check_dialogue(flow: Dialogue, document: TeamDocument) -> Iterator[Problem]
 
 def _check_stage(stage: Stage, place: str) -> Iterator[Problem]:
     doubles = _count_doubles(one.name for one in stage.fields)
-    yield from _when(doubles, f"{place}.fields", f"{_name(doubles)} stands there twice")
+    text = f"{_name(doubles)} stands there twice"
+    yield from _when(doubles, f"{place}.fields", text)
     told = {one.name: one.type for one in stage.fields if one.told}
-    lacks_count = stage.kind == "vote" and stage.counted not in told
-    text = "a vote needs a field that is counted, and that the program is told"
-    yield from _when(lacks_count, f"{place}.counted", text)
-    lacks_end = stage.ends_when and told.get(stage.ends_when) != "yes or no"
-    text = "what ends a talk must be a yes-or-no field that the program is told"
-    yield from _when(lacks_end, f"{place}.ends_when", text)
+    if stage.kind == "vote":
+        lacks_count = stage.counted not in told
+        text = "a vote needs a field that is counted, and that the program is told"
+        yield from _when(lacks_count, f"{place}.counted", text)
+    if stage.ends_when:
+        lacks_end = told.get(stage.ends_when) != "yes or no"
+        text = "what ends a talk must be a yes-or-no field that the program is told"
+        yield from _when(lacks_end, f"{place}.ends_when", text)
 
 
 def _has_model(document: TeamDocument, name: str) -> bool:
     """Whether an agent has a model; of one that is not there, that is said elsewhere."""
-    runs_code = isinstance(document.flow, TALKING)
-    for agent in document.agents:
-        if agent.name != name:
-            continue
-        is_runner = runs_code and agent.code
-        if agent.llm is None or is_runner:
-            return False
-    return True
+    agents = [agent for agent in document.agents if agent.name == name]
+    if isinstance(document.flow, TALKING):
+        return all(agent.thinks for agent in agents)
+    return all(agent.llm for agent in agents)
 
 
 def _name(names: Collection[str] | None) -> str:

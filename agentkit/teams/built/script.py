@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from agentkit.core.given import list_missing
 from agentkit.mcp.servers import ToolServer
-from agentkit.teams.built.agents import AgentDocument, Code, CompressConfig
+from agentkit.teams.built.agents import AgentDocument, Code, CompressConfig, RetrieveConfig
 from agentkit.teams.built.dialogue import HOST, list_names, select_names, to_schema
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
@@ -123,11 +123,14 @@ class _Script:
 
     @property
     def _looks_up(self) -> bool:
-        by_agents = any(agent.documents for agent in self._document.agents)
-        flow = self._document.flow
-        asks = isinstance(flow, RetrieveChat) and flow.retrieve_config.vector_db == "collection"
-        fixed = isinstance(flow, CitedAnswer | Research | FieldTable | Werewolf)
-        return by_agents or asks or fixed or needs_documents(self._document)
+        match self._document.flow:
+            case CitedAnswer() | Research() | FieldTable() | Werewolf():
+                return True
+            case RetrieveChat(retrieve_config=RetrieveConfig(vector_db="collection")):
+                return True
+        if any(agent.documents for agent in self._document.agents):
+            return True
+        return needs_documents(self._document)
 
     def _make(self, agent: AgentDocument) -> Iterator[str]:
         if isinstance(self._flow, Plan | CitedAnswer | Research | FieldTable | Werewolf):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from agentkit import runs
 from agentkit.agents import GroupChat, GroupChatManager, RetrieveUserProxyAgent
 from agentkit.conversation import Agent, ChatResult, ConversableAgent, initiate_chats
+from agentkit.core.given import find_first
 from agentkit.llm.offline.passages import Passage, format_passages
 from agentkit.messages import AnyMessage, has_calls, text_of
 from agentkit.retrieval import Hit
@@ -120,10 +121,10 @@ def talk_in_group(flow: Group, members: Members, task: Task, found: Findings) ->
 
 def _find_person(flow: Group, members: Members) -> ConversableAgent:
     """Who puts the question: the person who is a member, else one who only asks."""
-    for name in flow.agents:
-        if members.document.agent(name).role == "person":
-            return members[name]
-    return ConversableAgent(USER, human_input_mode="NEVER", llm_config=False)
+    person = find_first(flow.agents, lambda name: members.document.agent(name).role == "person")
+    if person is None:
+        return ConversableAgent(USER, human_input_mode="NEVER", llm_config=False)
+    return members[person]
 
 
 def _is_writers_end(writer: str, ends: Callable[[AnyMessage], bool], message: AnyMessage) -> bool:

@@ -32,6 +32,17 @@ from agentkit.teams.werewolf.game import MODERATOR
 
 SELECTING = "speaker_selection_agent"
 """Whose model chooses who speaks next in a group."""
+_WRITING: Mapping[type, str] = {
+    Single: "agent",
+    TwoAgents: "answers",
+    Group: "writer",
+    RetrieveChat: "assistant",
+    Plan: "solver",
+    CitedAnswer: "agent",
+    Research: "writer",
+    FieldTable: "reader",
+}
+"""The fields of flows that name who writes the answer."""
 Play = Callable[[Any, Members, Task, Findings], Answer]
 _PLAY: Mapping[type, Play] = {
     Single: talking.answer_alone,
@@ -105,7 +116,9 @@ def _needs_model(document: TeamDocument) -> bool:
 
 
 def _calls_tools(agent: AgentDocument) -> bool:
-    return bool(agent.tools or agent.own_tools or agent.code)
+    if agent.code:
+        return True
+    return bool(agent.tools or agent.own_tools)
 
 
 def team_from_json(given: str | bytes | Mapping[str, Any], team_id: str = "my-team") -> Team:
@@ -124,15 +137,14 @@ def find_speakers(document: TeamDocument) -> tuple[str, ...]:
 
 
 def _find_writer(document: TeamDocument) -> str:
-    match document.flow:
-        case Single(agent=name) | TwoAgents(answers=name) | Group(writer=name):
-            return name
-        case CitedAnswer(agent=name) | Research(writer=name) | FieldTable(reader=name):
-            return name
+    flow = document.flow
+    kind = type(flow)
+    if kind in _WRITING:
+        name: str = getattr(flow, _WRITING[kind])
+        return name
+    match flow:
         case Werewolf():
             return MODERATOR
-        case RetrieveChat(assistant=name) | Plan(solver=name):
-            return name
         case Queue(chats=chats):
             return chats[-1].recipient
     return dialogue.HOST

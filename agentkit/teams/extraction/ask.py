@@ -133,7 +133,8 @@ class _Request:
         parsed = MarkdownJsonDictParser().parse(response.text or "").parsed
         claims = read_claims(self.schema, parsed, self.style)
         for field in self.schema.fields:
-            claims[field.name] = self._check_claim(field, claims[field.name])
+            claim = claims[field.name]
+            claims[field.name] = self._check_claim(field, claim)
         misfits = find_misfits(self.schema, claims)
         for name, wrong in misfits.items():
             about = name or "the row"

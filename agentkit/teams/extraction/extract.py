@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from agentkit.core import bus, stopping
 from agentkit.core.given import list_missing
@@ -84,21 +84,34 @@ def _read_row(schema: Schema, document: Readable, model: Model) -> Row:
     except (DocumentError, ModelError, NotFound) as error:
         return _tell_failed(document, error)
     problems = [remark.text for remark in told]
-    explained = {remark.field for remark in told}
+    problems += _list_lacking(schema, cells, told)
+    return Row(
+        document.id,
+        document.name,
+        cells,
+        tuple(problems),
+    )
+
+
+def _list_lacking(
+    schema: Schema, cells: Mapping[str, Cell], told: Iterable[Remark]
+) -> Iterator[str]:
+    """The required fields without a value of which nothing was told, in words."""
     values = {name: cell.value for name, cell in cells.items()}
+    explained = {remark.field for remark in told}
     lacking = schema.lacking(values)
-    unexplained = list_missing(lacking, explained)
-    problems += [f"{name}: required, and not found in the document" for name in unexplained]
-    return Row(document.id, document.name, cells, tuple(problems))
+    for name in list_missing(lacking, explained):
+        yield f"{name}: required, and not found in the document"
 
 
 def _summarize(row: Row) -> str:
     if row.error:
         return f"{row.document}: {row.error}"
-    cells = row.cells.values()
-    found = sum(cell.value is not None for cell in cells)
-    told = f"{row.document}: {found} of {len(cells)} fields"
-    unverified = sum(cell.unverified for cell in cells)
+    found = unverified = 0
+    for cell in row.cells.values():
+        found += cell.value is not None
+        unverified += cell.unverified
+    told = f"{row.document}: {found} of {len(row.cells)} fields"
     if unverified:
         told += f", {unverified} unverified"
     return told

@@ -162,7 +162,8 @@ class _DocumentReader:
             if match is None:
                 continue
             for pair in pairs:
-                if match.missing <= self._words_around(pair):
+                around = self._words_around(pair)
+                if match.missing <= around:
                     yield match.rank, pair
 
     def _read_clauses(self, name: FieldName, finder: _Finder) -> Iterator[_Evidence]:
@@ -233,8 +234,8 @@ class _TextFinder(_Finder):
             value = text.rstrip(" .,;")
         if len(value) not in range(1, _LONGEST + 1):
             return []
-        looks_like_one = _WORD_WITH_DIGIT.fullmatch(value) is not None
-        if pair.loose and not looks_like_one:
+        may_be_one = not pair.loose or _WORD_WITH_DIGIT.fullmatch(value)
+        if not may_be_one:
             return []
         return [Found(value, 0, len(value))]
 
@@ -274,12 +275,14 @@ class _ListFinder(_BooleanFinder):
         items = [text[start:end].strip() for start, end in spans]
         is_in_one_line = not pair.is_list_below and not pair.column
         if is_in_one_line:
-            items = _AND.split(items[0].rstrip("."))
+            [line] = items
+            items = _AND.split(line.rstrip("."))
         chosen = _select_items(self.field, items)
         if not chosen:
             return []
         first, last = spans[0], spans[-1]
-        return [Found(chosen, first[0], last[1])]
+        start, end = first[0], last[1]
+        return [Found(chosen, start, end)]
 
 
 def _find_items(text: str, pair: Pair) -> list[Span]:

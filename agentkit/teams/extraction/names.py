@@ -125,19 +125,23 @@ class FieldName:
 
     def match(self, label: Sequence[str]) -> Match | None:
         """How a label fits the name; None when it does not."""
-        words = frozenset(label)
         core = select_core(label)
-        if core in self._cores or self._is_exact_with_unit(label):
+        if core in self._cores:
+            return Match(EXACT)
+        if self._is_exact_with_unit(label):
             return Match(EXACT)
         beside = core - self.core
         is_extended = self.core < core and beside <= self._allowed
         if is_extended:
             return Match(NEAR)
-        is_described = len(core) > 1 and _join(label) in self._described
-        if is_described or core in self._phrases:
+        if core in self._phrases:
             return Match(DESCRIBED)
-        missing = self._full - words
+        is_described = len(core) > 1 and _join(label) in self._described
+        if is_described:
+            return Match(DESCRIBED)
+        words = frozenset(label)
         if words < self._full:
+            missing = self._full - words
             return Match(NEAR, missing)
         return None
 

@@ -136,11 +136,14 @@ def _read_list(question: str) -> Schema | None:
         schema = from_text(question)
     except ConfigError:
         return None
+    if "?" in question:
+        return None
     names = [name.casefold().split() for name in schema.names]
-    words = set(chain.from_iterable(names))
-    is_speech = "?" in question or not _SPEECH.isdisjoint(words)
     longest = max(map(len, names))
-    if is_speech or longest > _LONGEST_NAME:
+    if longest > _LONGEST_NAME:
+        return None
+    words = set(chain.from_iterable(names))
+    if not _SPEECH.isdisjoint(words):
         return None
     if len(names) > 1:
         return schema

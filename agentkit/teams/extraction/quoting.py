@@ -164,7 +164,8 @@ def _fold(text: str) -> tuple[str, list[int]]:
 
 def _is_inside_word(text: str, at: int) -> bool:
     """Whether a place is between two letters or digits of a script that has blanks."""
-    if at == 0:
+    around = text[max(0, at - 1) : at + 1]
+    is_at_end = at == 0 or len(around) != 2
+    if is_at_end or not around.isalnum():
         return False
-    around = text[at - 1 : at + 1]
-    return len(around) == 2 and around.isalnum() and max(around) < _CJK
+    return max(around) < _CJK

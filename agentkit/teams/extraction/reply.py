@@ -99,9 +99,12 @@ class FieldsParser(MarkdownJsonDictParser):
         return selected
 
     def _to_item(self, field: Field, item: Any) -> Any:
-        if not isinstance(item, Mapping) or "value" not in item:
+        if not isinstance(item, Mapping):
             return item
-        return {**item, "value": _parse_value(field, item["value"], self.style)}
+        if "value" not in item:
+            return item
+        value = _parse_value(field, item["value"], self.style)
+        return {**item, "value": value}
 
 
 def reply_schema(fields: Sequence[Field]) -> dict[str, Any]:

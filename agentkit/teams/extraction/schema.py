@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from agentkit.core.given import join_filled, list_missing
+from agentkit.core.given import find_first, join_filled, list_missing, pick_given
 from agentkit.errors import ConfigError
 from agentkit.teams.extraction.value_types import TYPES, ChoiceType, Kind, ValueType
 
@@ -95,7 +95,7 @@ class Schema:
 
     def only(self, names: Collection[str]) -> Schema:
         """The same with these fields alone, at least one."""
-        chosen = [each for each in self.fields if each.name in names]
+        chosen = self._select(names)
         return replace(self, fields=tuple(chosen))
 
     def misfits(self, values: Mapping[str, object]) -> dict[str, str]:
@@ -113,12 +113,16 @@ class Schema:
 
     def lacking(self, values: Mapping[str, object]) -> list[str]:
         """The required fields without a value."""
-        present = self._select_present(values)
-        absent = list_missing(self.fields, present)
-        return [each.name for each in absent if each.required]
+        present = pick_given(values)
+        required = [each.name for each in self.fields if each.required]
+        return list_missing(required, present)
 
     def _select_present(self, values: Mapping[str, object]) -> list[Field]:
-        return [each for each in self.fields if values.get(each.name) is not None]
+        return self._select(pick_given(values))
+
+    def _select(self, names: Container[str]) -> list[Field]:
+        """The fields with these names."""
+        return [each for each in self.fields if each.name in names]
 
     def _ask_class(self, values: Mapping[str, object]) -> dict[str, str]:
         """What the class says is wrong; that something is missing is no fault of a value."""
@@ -149,11 +153,10 @@ class Schema:
 
     def _name_at(self, place: tuple[str, ...]) -> str:
         """The field at or above a place in the nested object; empty where there is none."""
-        for each in self.fields:
-            above = place[: len(each.path)]
-            if above == each.path:
-                return each.name
-        return ""
+        found = find_first(self.fields, lambda each: place[: len(each.path)] == each.path)
+        if found is None:
+            return ""
+        return found.name
 
 
 def describe_misfit(name: str, reason: str) -> str:

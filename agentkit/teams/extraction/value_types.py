@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, ClassVar, Literal
 
+from agentkit.core.given import find_first
 from agentkit.teams.extraction.quoting import holds
 from agentkit.teams.extraction.values import (
     Found,
@@ -179,15 +180,17 @@ class IntegerType(NumberType):
 
     def find(self, text: str, style: Style, unit: str = "") -> list[Found]:
         """All whole numbers, also those written as 12.0."""
-        numbers = super().find(text, style, unit)
-        whole = [found for found in numbers if float(found.value).is_integer()]
-        return [replace(found, value=int(found.value)) for found in whole]
+        whole: list[Found] = []
+        for found in super().find(text, style, unit):
+            number = float(found.value)
+            if number.is_integer():
+                whole.append(replace(found, value=int(found.value)))
+        return whole
 
     def parse(self, text: str, style: Style) -> object:
         """The number when the text is nothing but a number, whole if it can be."""
         number = super().parse(text, style)
-        is_whole = isinstance(number, float) and number.is_integer()
-        if is_whole:
+        if isinstance(number, float) and number.is_integer():
             return int(number)
         return number
 
@@ -247,10 +250,10 @@ TYPES: dict[Kind, ValueType] = {
 
 def _take_whole(found: Sequence[Found], text: str) -> object:
     """The value that makes up the whole text, without a unit; the text when none does."""
-    for each in found:
-        if _is_bare(each, text):
-            return each.value
-    return text
+    whole = find_first(found, lambda each: _is_bare(each, text))
+    if whole is None:
+        return text
+    return whole.value
 
 
 def _is_bare(found: Found, text: str) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
+from agentkit.core.given import list_new_objects
 from agentkit.core.io import IOStream, Quiet
 from agentkit.events import Compressed
 from agentkit.llm.calls.room import room_in
@@ -76,9 +77,8 @@ def _recall(task: Task, turns: list[Message]) -> list[Message]:
         shown = [turns[0], summary, *turns[covered:]]
     strategies = _strategies()[rests:]
     made = _shorten(task, shown, strategies)
-    told = set(map(id, made))
     whole = [turns[place] for place in sorted(task.whole)]
-    back = [turn for turn in whole if id(turn) not in told]
+    back = list_new_objects(made, whole)
     return [*made[:_KEPT], *back, *made[_KEPT:]]
 
 
@@ -102,8 +102,7 @@ def keep_short(agent: ConversableAgent, model: Model) -> None:
     if room:
         limit = room.goal
     begin_at = max(1, limit * 4 // 5)
-    strategies = [ToolOutput(), SlidingWindow()]
-    compression = Compression(strategies, begin_at, limit=limit)
+    compression = Compression([ToolOutput(), SlidingWindow()], begin_at, limit=limit)
     compression.add_to_agent(agent)
 
 

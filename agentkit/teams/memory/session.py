@@ -129,9 +129,9 @@ class _Numbers:
 def renumber(work: Work, new: Mapping[int, int]) -> list[Said]:
     """The words of earlier work with these numbers; results are cut to what the answer cites."""
     passages: list[Passage] = []
-    for marker, one in sorted(work.citations.items()):
-        source = describe_source(one)
-        passages.append(Passage(new[marker], source, one.text))
+    for marker, citation in sorted(work.citations.items()):
+        source = describe_source(citation)
+        passages.append(Passage(new[marker], source, citation.text))
     cited = format_passages(passages)
     words: list[Said] = []
     for one in work.said:

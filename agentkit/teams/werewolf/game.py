@@ -182,7 +182,10 @@ class Game:
         is.
         """
         self._said_last = text
-        said = Msg(MODERATOR, text, "assistant", {"begins": dict(begins)} if begins else None)
+        told = None
+        if begins:
+            told = {"begins": dict(begins)}
+        said = Msg(MODERATOR, text, "assistant", told)
         self.moderator.speak(said)
         for listener in self.moderator.audience or ():
             listener.observe(said)
@@ -235,7 +238,8 @@ def _configs(llm_config: Mapping[str, Any], village: Village) -> dict[str, dict[
     missing = list_missing(village.roles, llm_config)
     if not missing:
         return {name: dict(llm_config[name]) for name in village.roles}
-    if len(missing) == len(village.roles):
+    has_none = len(missing) == len(village.roles)
+    if has_none:
         return {name: dict(llm_config) for name in village.roles}
     raise WrongArgument(
         f"llm_config: it has none for {', '.join(missing)}; give one for every player, or one for"

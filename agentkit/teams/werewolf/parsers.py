@@ -229,14 +229,14 @@ def for_choice(
     if may_abstain:
         hint += f", or {NOBODY}"
     choice = Choice(hint, candidates, players, may_abstain)
-    fields = {"thought": _THOUGHT, key: choice}
+    fields: dict[str, Field] = {"thought": _THOUGHT, key: choice}
     return PhaseParser(fields, key, key)
 
 
 def for_decision(key: str, what: str) -> PhaseParser:
     """For a yes or no, under this key; tells it."""
     decision = YesNo(f"{what}: true or false")
-    fields = {"thought": _THOUGHT, key: decision}
+    fields: dict[str, Field] = {"thought": _THOUGHT, key: decision}
     return PhaseParser(fields, key, key)
 
 
@@ -278,10 +278,10 @@ def _find_name(text: str, players: Sequence[str]) -> str:
         number = int(re.sub(r"\D", "", text))
         ends = re.compile(rf"(?<!\d)0*{number}\Z")
         found = list(filter(ends.search, players))
-    if len(found) != 1:
-        return ""
-    [only] = found
-    return only
+    match found:
+        case [only]:
+            return only
+    return ""
 
 
 def _name_pattern(name: str) -> re.Pattern[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentkit.core.given import list_missing
+from agentkit.core.given import coalesce, find_first, list_missing
 from agentkit.teams.werewolf.rules import Ballot, Role, Village, Winner
 
 GAME = """You are {name}. You play the game of werewolf with {others}.
@@ -78,10 +78,9 @@ def seat(name: str, village: Village) -> str:
 
 def _find_partner(name: str, village: Village) -> str:
     """The other werewolf; empty when there is none."""
-    for one, role in village.roles.items():
-        if role == "werewolf" and one != name:
-            return one
-    return ""
+    partners = list_missing(village.roles, [name])
+    wolf = find_first(partners, lambda partner: village.roles[partner] == "werewolf")
+    return coalesce(wolf, "")
 
 
 def night(village: Village) -> str:

@@ -161,7 +161,8 @@ def _day(village: Village, day: int) -> Iterator[str]:
     deaths = [death for death in village.deaths if death.day == day]
     yield _night(deaths)
     for ballot in village.ballots:
-        if (ballot.day, ballot.phase) == (day, "day"):
+        is_of_day = ballot.day == day and ballot.phase == "day"
+        if is_of_day:
             yield _vote(ballot)
 
 

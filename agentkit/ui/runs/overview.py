@@ -237,7 +237,7 @@ def _draw_choices() -> None:
 
 def _several(label: str, column: Column, named: Callable[[str], str]) -> None:
     """Some of the values that there are; what an address names besides is offered, too."""
-    known = run_list.known_values(state.workspace().ledger, state.owner(), column)
+    known = run_list.find_values(state.workspace().ledger, state.owner(), column)
     offered = list(dict.fromkeys([*known, *_get(column)]))
     st.multiselect(
         label,

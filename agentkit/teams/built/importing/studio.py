@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
@@ -30,6 +31,14 @@ def import_studio(data: object, wanted: int = 0) -> Imported:
     if in_turn:
         made = _take_sequence(in_turn, taken)
         return taken.finish(flow.name, flow.description, made)
+    made = _take_pair(flow, linked, taken)
+    return taken.finish(flow.name, flow.description, made)
+
+
+def _take_pair(flow: _Workflow, linked: Sequence[_Linked], taken: Taken) -> dict[str, Any]:
+    """A chat of a sender with a receiver, which may lead a group; raises ConfigError without
+    them.
+    """
     ends = {"sender": flow.sender, "receiver": flow.receiver}
     for one in linked:
         ends[one.link.agent_type] = one.agent
@@ -37,8 +46,7 @@ def import_studio(data: object, wanted: int = 0) -> Imported:
     if sender is None or receiver is None:
         raise ConfigError("It has no workflow with a sender and a receiver, and none in sequence.")
     starts = _take_studio_agent(sender, taken)
-    made = _take_receiver(receiver, starts, taken)
-    return taken.finish(flow.name, flow.description, made)
+    return _take_receiver(receiver, starts, taken)
 
 
 M = TypeVar("M", bound=BaseModel)
