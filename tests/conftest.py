@@ -83,7 +83,7 @@ def settings(tmp_path: Path, new_folder: Path) -> Settings:
 @pytest.fixture
 def ledger(tmp_path: Path, new_folder: Path) -> Iterator[Ledger]:
     """An empty ledger."""
-    database = Database(shutil.copy(new_folder / "agentkit.duckdb", tmp_path / "agentkit.duckdb"))
+    database = Database(Path(shutil.copy(new_folder / "agentkit.duckdb", tmp_path)))
     yield Ledger(database)
     database.close()
 

@@ -121,7 +121,6 @@ def _draw_live(
     is_new = requests.in_words(run) != asked or _seconds() != every
     if run.ended or is_new:
         st.rerun()
-    requests.tell_of_others(run)
     following = _follow(run, at_work)
     turn = following.catch_up(run)
     if at_work.keeps_secrets:  # what others do, and that they do it, is not for the person

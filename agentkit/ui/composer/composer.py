@@ -192,7 +192,6 @@ def draw_composer(
     """
     chat_id, most_mb = chat.id if chat else None, state.workspace().settings.max_file_mb
     now = choices.choice(chat, known)
-    requests.tell_of_others(run)
     with st.bottom, st.container(gap="xsmall"):
         place = st.container()  # filled last: the dialog below says what stands there
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -215,6 +214,7 @@ def draw_composer(
             if chat:
                 choices.draw_gone(chat, now)
         does = _does(run, asked)
+        requests.draw_told(chat_id, run)
         if asked:  # said beside the input, too: it may hold a question that was begun before
             st.caption(f":material/keyboard_return: {markdown.literal(does)}")
         sent = st.chat_input(
@@ -258,6 +258,7 @@ def _submit(chat: Chat | None, run: Run[Any] | None, asked: HumanInputRequested 
             return
         question = undisturbed(lambda: _write(chat, value.text, files, shown))
         kept.put(question.chat_id, "draft", None)
+        requests.forget_told()
         if run and asked and not value.files:  # only questions come with files
             undisturbed(partial(_answer, run, asked, question))
             return
@@ -300,7 +301,7 @@ def _write(
 
 def _answer(run: Run[Any], asked: HumanInputRequested, said: Question) -> None:
     if not requests.answer(run, asked, said.text):  # what was written stays
-        why = requests.why_late(run, asked.request_id)
+        why = requests.tell_why_late(run, asked.request_id)
         kept.put(said.chat_id, "not_asked", {**said.to_json(), "problem": why, "late": True})
 
 
