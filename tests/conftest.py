@@ -83,7 +83,9 @@ def settings(tmp_path: Path, new_folder: Path) -> Settings:
 @pytest.fixture
 def ledger(tmp_path: Path, new_folder: Path) -> Iterator[Ledger]:
     """An empty ledger."""
-    database = Database(Path(shutil.copy(new_folder / "agentkit.duckdb", tmp_path)))
+    path = tmp_path / "agentkit.duckdb"
+    shutil.copy(new_folder / path.name, path)
+    database = Database(path)
     yield Ledger(database)
     database.close()
 
