@@ -31,7 +31,7 @@ def from_json(data: dict[str, Any]) -> Event:
     if kind is None:
         return _read_unknown(name, data)
     values = _pick_fields(kind, data)
-    if not _NEEDED[kind] <= values.keys():
+    if not NEEDED[kind] <= values.keys():
         return _read_unknown(name, data)
 
     for field_name, read in _READERS.items():
@@ -68,7 +68,8 @@ def _find_needed(kind: type[Any]) -> frozenset[str]:
     return frozenset(needed)
 
 
-_NEEDED = {kind: _find_needed(kind) for kind in KINDS.values()}
+NEEDED = {kind: _find_needed(kind) for kind in KINDS.values()}
+"""The fields that an event of each kind has to have."""
 
 
 def _pick_fields(kind: type[Any], data: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -490,3 +491,8 @@ class Recorded:
     seq: int
     at: float
     event: Event
+
+
+def events_of(recorded: Iterable[Recorded]) -> list[Event]:
+    """The events alone."""
+    return [one.event for one in recorded]

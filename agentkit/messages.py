@@ -138,7 +138,9 @@ def _is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
 
 def text_or_empty(value: object) -> str:
     """The value if it is a text, else an empty one."""
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    return ""
 
 
 # Text
@@ -432,9 +434,9 @@ def check_reply(who: str, message: AnyMessage) -> None:
     if not _are_dicts(calls):
         raise _bad_reply(who, calls, "tool calls")
 
-    older = message.get("function_call")
     functions = [call.get("function") for call in calls]
-    functions += [older] if older else []
+    if older := message.get("function_call"):
+        functions.append(older)
     unnamed = list(filterfalse(_has_name, functions))
     if unnamed:
         raise BadModelReply(

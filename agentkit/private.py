@@ -16,7 +16,9 @@ from pathlib import Path
 FOLDER, FILE = 0o700, 0o600
 OTHERS = 0o077
 """The bits of a mode that are for the group and for everybody."""
-_SEEN = OTHERS if os.name == "posix" else 0
+_SEEN = 0
+if os.name == "posix":
+    _SEEN = OTHERS
 """Those of them that say anything on this system."""
 _TREES = ("files", "indexes", "uploads", "fetched", "exports", "models", "kernels")
 _TREE_ENDINGS = (".backups", ".indexes")
@@ -125,7 +127,9 @@ def _find_ours(folder: Path) -> Iterator[Path]:
     What lies in a folder that is closed is left out, and what is in a folder comes before it.
     """
     shared = _is_shared(folder)
-    kept = _is_known if shared else _is_not_shipped
+    kept = _is_not_shipped
+    if shared:
+        kept = _is_known
     for path in filter(kept, _list_entries(folder)):
         if _is_tree(path):
             yield from _find_below(path)

@@ -217,8 +217,7 @@ def _read_given(environ: Mapping[str, str] | None, secrets: Path) -> dict[str, t
     for name, value in _read_secrets(secrets).items():
         given[name] = (value, f"{name} in {secrets}")
     for variable, name in (_OPENAI | _OURS).items():
-        said = variables.get(variable)
-        if said:
+        if said := variables.get(variable):
             given[name] = (_check(name, said, variable), variable)
     return given
 
@@ -312,7 +311,9 @@ def _check(name: str, value: object, where: str) -> Any:
     try:
         return _READ[kind](value)
     except (ValueError, TypeError, KeyError, RuntimeError, OverflowError) as error:
-        shown = repr(value) if setting.repr else "no text"
+        shown = "no text"
+        if setting.repr:
+            shown = repr(value)
         raise ConfigError(
             f"{where} is {shown}, but must be {_WANTED[kind]}; correct it, or leave it"
             f" out{_tell_default(name)}."

@@ -6,6 +6,8 @@ A file goes to one process, and so do all tests with a browser, which slow each 
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,9 @@ from agentkit.database import Database
 from agentkit.ledger import Ledger
 from agentkit.ledger.bill.bill import Bill
 from agentkit.messages import new_id
+from agentkit.retrieval import FakeEmbedder
 from agentkit.settings import Settings
+from agentkit.workspace import Workspace
 from tests.servers.openai_server import OpenAIServer, answer_from_passages
 from tests.servers.postgres import postgres
 
@@ -26,6 +30,9 @@ BROWSER = "tests/browser/"
 MODELS = Path(__file__).parents[1] / ".cache" / "models"
 """Embedding models that were converted for this machine, for all tests and the next run."""
 os.environ["AGENTKIT_MODEL_FOLDER"] = str(MODELS)  # for what tests start
+# Hundreds of programs are started, and each would compile all that it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A busy machine is slow, which is no fault of what is tested. Examples are others in every run, so
 # that few of them are enough for plain properties; what needs more says so.
@@ -57,16 +64,28 @@ def owner() -> str:
     return new_id()
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    """Settings with a data folder that is not there yet."""
-    return Settings(data=tmp_path / "data", model_folder=MODELS)
+@pytest.fixture(scope="session")
+def new_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder as it is after its first opening, to be copied: making the tables anew takes
+    three times as long.
+    """
+    folder = tmp_path_factory.mktemp("new") / "data"
+    Workspace(Settings(data=folder, model_folder=MODELS), FakeEmbedder()).close()
+    return folder
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
+def settings(tmp_path: Path, new_folder: Path) -> Settings:
+    """Settings with a data folder that was opened once and holds nothing."""
+    return Settings(data=shutil.copytree(new_folder, tmp_path / "data"), model_folder=MODELS)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, new_folder: Path) -> Iterator[Ledger]:
     """An empty ledger."""
-    database = Database(tmp_path / "agentkit.duckdb")
+    path = tmp_path / "agentkit.duckdb"
+    shutil.copy(new_folder / path.name, path)
+    database = Database(path)
     yield Ledger(database)
     database.close()
 

@@ -172,7 +172,7 @@ def test_it_stands_beside_the_first_answer(kitchen: Stage) -> None:
     assert again.chat_id == first.chat_id
     assert again.result().text == "By other-model: 80 degrees [1]."
     ledger = kitchen.workspace.ledger
-    one, two = (ledger.said_in(OWNER, run.id) for run in (first, again))
+    one, two = (ledger.find_run_messages(OWNER, run.id) for run in (first, again))
     assert one[0].parent_id == two[0].parent_id
     assert one[0].content == two[0].content == QUESTION
     assert one[-1].content == "By first-model: 80 degrees [1]."

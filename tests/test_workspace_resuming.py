@@ -247,7 +247,7 @@ def test_a_cut_answer_goes_on_to_the_same_end(stage: Stage, team: str, halt_at: 
     assert [one.content for one in thread if one.role == "user" and not one.extra.get("inner")] == [
         QUESTION
     ]
-    kept = workspace.ledger.said_in(OWNER, broken)
+    kept = workspace.ledger.find_run_messages(OWNER, broken)
     assert not kept  # the new messages stand in their place
     assert queries.run_state(workspace.ledger, OWNER, broken).state == "continued"
     assert queries.find_resumed(workspace.ledger, OWNER, run.id) == broken

@@ -36,8 +36,8 @@ Change = Callable[[dict[str, Any]], None]
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    opened = Workspace(Settings(data=tmp_path / "data"), FakeEmbedder())
+def workspace(settings: Settings, tmp_path: Path) -> Iterator[Workspace]:
+    opened = Workspace(settings, FakeEmbedder())
     tea = tmp_path / "tea.txt"
     tea.write_text("Green tea is steeped at 80 degrees.")
     opened.ingest(OWNER, "Kitchen", [Source("tea.txt", tea, str(tea))]).result()

@@ -173,17 +173,20 @@ class CompressibleAgent(ConversableAgent):
             return False, None
         stored = list(self._get_stored(sender))
         before = list(conversation(self, messages, sender))
-        if self.compress_config["mode"] == "TERMINATE":
+        mode_of_config = self.compress_config["mode"]
+        if mode_of_config == "TERMINATE":
             return self._end_when_full(before, sender, config)
         trigger = self.compress_config["trigger_count"]
-        attempt = self._make_attempt(_STRATEGIES[self.compress_config["mode"]], trigger, config)
+        attempt = self._make_attempt(_STRATEGIES[mode_of_config], trigger, config)
         due = attempt.due_at(min(trigger, attempt.limit), before)
         tokens = attempt.tokens(before)
-        if not before or tokens < due or self._is_to_rest(sender, before, tokens):
+        is_short = not before or tokens < due
+        if is_short or self._is_to_rest(sender, before, tokens):
             return False, None
         made = await attempt.run(before, lambda: self._shorten(mode, before))
         if made is None:
-            self._failures.put(self, sender, Failure(before, tokens))
+            failure = Failure(before, tokens)
+            self._failures.put(self, sender, failure)
             return False, None
         self._failures.put(self, sender, None)
         self._store(sender, stored, before, made)
@@ -198,10 +201,13 @@ class CompressibleAgent(ConversableAgent):
     def _is_to_rest(self, sender: Agent | None, messages: Messages, tokens: int) -> bool:
         """Whether the model failed to shorten this history a short while ago."""
         assert self.compress_config is not False
-        failed = self._failures.get(self, sender)
-        if failed is None or self.compress_config["mode"] != "COMPRESS":
+        if self.compress_config["mode"] != "COMPRESS":
             return False
-        return failed.rests(messages, tokens, model_of(self)[1])
+        failed = self._failures.get(self, sender)
+        if failed is None:
+            return False
+        _, window = model_of(self)
+        return failed.rests(messages, tokens, window)
 
     on_oai_token_limit, a_on_oai_token_limit = faces(_on_oai_token_limit)
 
@@ -240,7 +246,9 @@ class CompressibleAgent(ConversableAgent):
     def _summarize(self, messages: Messages, client: Any, settings: Mapping[str, Any]) -> Messages:
         parts = divide(messages, settings["leave_last_n"])
         attempt = self._make_attempt(ModelSummary.name)
-        trigger = settings["trigger_count"] if self.compress_config else attempt.tokens(messages)
+        trigger = attempt.tokens(messages)
+        if self.compress_config:
+            trigger = settings["trigger_count"]
         room_below = attempt.due_at(min(trigger, attempt.limit), messages)
         if settings["verbose"]:
             _print_lines("To be shortened:", written(parts[1]))

@@ -83,7 +83,7 @@ class Call:
             with stopping.stoppable(self._signal), bus.listening(*listeners):
                 found = self._function(**self._arguments)
                 if isinstance(found, Run):
-                    found = self._followed(found)
+                    found = self._follow(found)
             self._put(result=self._method.pack_result(found))
         except BaseException as error:
             if not isinstance(error, AgentkitError):
@@ -92,7 +92,7 @@ class Call:
         finally:
             self._send(None)
 
-    def _followed(self, run: Run[Any]) -> Any:
+    def _follow(self, run: Run[Any]) -> Any:
         self._run = run
         facts = ("id", "kind", "title", "owner", "chat_id", "size", "message_id", "started_at")
         self._put(run={name: getattr(run, name) for name in facts})

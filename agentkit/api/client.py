@@ -104,7 +104,7 @@ class Link:
         asked |= {"settings": self._packed, "arguments": arguments}
         with closing(_Connection(self.address.socket)) as connection:
             response = self._answer(connection, f"/v1/call/{method.part}/{method.name}", asked)
-            while (said := self._said(response)) is not None:
+            while (said := self._read_line(response)) is not None:
                 yield said
 
     def _post(self, path: str, body: Line) -> None:
@@ -113,7 +113,7 @@ class Link:
                 response = self._answer(connection, path, body)
             except NotServed as error:
                 raise self._gone from error
-            self._said(response)
+            self._read_line(response)
 
     def _answer(self, connection: _Connection, path: str, body: Line) -> http.client.HTTPResponse:
         try:
@@ -129,7 +129,7 @@ class Link:
             raise NotServed
         return response
 
-    def _said(self, response: http.client.HTTPResponse) -> Line | None:
+    def _read_line(self, response: http.client.HTTPResponse) -> Line | None:
         """The next line, None at the end; raises the error that it tells."""
         from agentkit.api.wire import unpack_error
 

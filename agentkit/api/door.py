@@ -97,7 +97,7 @@ class Door:
         """Find the way; raises DatabaseInUse when there is none, and StoreError."""
         patience = time.monotonic() + _PATIENCE_S
         with self._opening:
-            while not self._tried(late=time.monotonic() > patience):
+            while not self._try_again(late=time.monotonic() > patience):
                 time.sleep(_PAUSE_S)
 
     def call(self, method: Method, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
@@ -109,7 +109,7 @@ class Door:
             if way is None or self._closed:
                 raise StoreError("The workspace is closed; open it again.")
             try:
-                return self._kept(way.call(method, method.pack(given, named)))
+                return self._keep(way.call(method, method.pack(given, named)))
             except NotServed:  # the holder has left, and did nothing for us
                 self.open()
 
@@ -123,12 +123,12 @@ class Door:
         if isinstance(self._way, Held):
             self._way.close()
 
-    def _kept(self, found: object) -> Any:
+    def _keep(self, found: object) -> Any:
         if isinstance(found, RemoteRun):
             self._runs = [run for run in self._runs if not run.ended] + [found]
         return found
 
-    def _tried(self, late: bool) -> bool:
+    def _try_again(self, late: bool) -> bool:
         found = address.read(self._settings.data)
         if found is not None:
             link = Link(found, self._settings)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound=type)
 
 
-def forwarding(part: str) -> Callable[[C], C]:
+def forward_methods(part: str) -> Callable[[C], C]:
     """Let those methods of a part go through `self._door` that can be called from elsewhere."""
 
     def changed(kind: C) -> C:
@@ -53,7 +53,7 @@ def _kind(part: str) -> type[Any]:
 
     kind = PARTS[part]
     body = {"__init__": made, "__getattr__": other, "__doc__": kind.__doc__}
-    return forwarding(part)(type(kind.__name__, (kind,), body))
+    return forward_methods(part)(type(kind.__name__, (kind,), body))
 
 
 def _forwarder(part: str, name: str) -> Callable[..., Any]:

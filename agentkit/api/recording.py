@@ -37,13 +37,13 @@ def record(title: str = "", settings: Settings | None = None) -> Iterator[Run[No
         name = title or Path(sys.argv[0]).name
         delivery = _Delivery(workspace.ledger)
         recorded = runs.recording(delivery, "script", name, workspace.settings.owner)
-        with recorded as run, _held_to_budgets(workspace, run):
+        with recorded as run, _hold_to_budgets(workspace, run):
             yield run
     finally:
         workspace.close()
 
 
-def _held_to_budgets(workspace: Workspace, run: Run[None]) -> AbstractContextManager[None]:
+def _hold_to_budgets(workspace: Workspace, run: Run[None]) -> AbstractContextManager[None]:
     """The budgets of the folder; nothing where another process has it, which alone knows what is
     spent meanwhile.
     """

@@ -107,7 +107,7 @@ class Service:
 
     async def _hello(self, request: Request) -> Response:
         if self._closing:
-            return _closing()
+            return _tell_closing()
         return JSONResponse({"api": API, "pid": os.getpid()})
 
     async def _call(self, request: Request) -> Response:
@@ -121,12 +121,12 @@ class Service:
             arguments = known.unpack(asked.arguments)
             call = Call(theirs, known, arguments, asked.heard)
         except (AgentkitError, ValidationError) as error:
-            return _refused(error)
+            return _refuse(error)
         with self._changed:
             if self._closing:
-                return _closing()
+                return _tell_closing()
             if asked.id in self._calls:
-                return _refused(ConfigError(f"There is a call {asked.id!r} already."))
+                return _refuse(ConfigError(f"There is a call {asked.id!r} already."))
             self._calls[asked.id] = call
         if (part, name) == ("ledger", "keep"):
             self._attendance.heard(arguments["run"].id, asked.pid, arguments["events"])
@@ -140,21 +140,21 @@ class Service:
 
     async def _stop(self, request: Request) -> Response:
         try:
-            call = self._called(request)
+            call = self._read_call(request)
         except NotFound as error:
-            return _refused(error)
+            return _refuse(error)
         await run_in_threadpool(call.stop)
         return JSONResponse({})
 
     async def _answer(self, request: Request) -> Response:
         try:
             said = Answered.model_validate(await self._body(request))
-            self._called(request).answer(said.text, said.request_id)
+            self._read_call(request).answer(said.text, said.request_id)
         except (AgentkitError, ValidationError) as error:
-            return _refused(error)
+            return _refuse(error)
         return JSONResponse({})
 
-    def _called(self, request: Request) -> Call:
+    def _read_call(self, request: Request) -> Call:
         call = self._calls.get(request.path_params["id"])
         if call is None:
             raise NotFound("That call is over.")
@@ -217,12 +217,12 @@ def server_of(service: Service) -> uvicorn.Server:
     )
 
 
-def _refused(error: Exception) -> Response:
+def _refuse(error: Exception) -> Response:
     status = 404 if isinstance(error, NotFound) else 400
     if isinstance(error, ValidationError):
         error = ConfigError(f"The request is not as it should be ({error.errors()[0]['msg']}).")
     return JSONResponse({"error": pack_error(error)}, status)
 
 
-def _closing() -> Response:
+def _tell_closing() -> Response:
     return JSONResponse({"error": pack_error(NotFound("The holder is closing."))}, 503)

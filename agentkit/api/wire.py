@@ -52,7 +52,7 @@ class Method:
         for name in bound.kwargs.keys() - self._hints.keys():
             raise TypeError(f"{self.name} got an unexpected keyword argument {name!r}")
         values = {**bound.arguments, **bound.kwargs}
-        return {name: self._dumped(name, values[name]) for name in self._hints if name in values}
+        return {name: self._dump(name, values[name]) for name in self._hints if name in values}
 
     def unpack(self, arguments: object) -> dict[str, Any]:
         """What `pack` made, as values again; raises StoreError for what cannot be read here."""
@@ -94,19 +94,19 @@ class Method:
         fields: dict[str, Any] = {}
         for name, hint in self._hints.items():
             default = known[name].default if name in known else None
-            fields[name] = (_wired(hint), ... if default is empty else default)
+            fields[name] = (_replace_types(hint), ... if default is empty else default)
         return create_model(f"{self.part}.{self.name}", __config__=_STRICT, **fields)
 
     @cached_property
     def _result(self) -> TypeAdapter[Any]:
         returned = get_args(self._returned)[0] if self.starts_run else self._returned
-        return TypeAdapter(_wired(returned))
+        return TypeAdapter(_replace_types(returned))
 
     @cached_property
     def _adapters(self) -> dict[str, TypeAdapter[Any]]:
-        return {name: TypeAdapter(_wired(hint)) for name, hint in self._hints.items()}
+        return {name: TypeAdapter(_replace_types(hint)) for name, hint in self._hints.items()}
 
-    def _dumped(self, name: str, value: Any) -> Any:
+    def _dump(self, name: str, value: Any) -> Any:
         if get_origin(self._hints[name]) is Iterable:
             value = list(value)
         return _json(self._adapters[name], _absolute(value))
@@ -159,12 +159,12 @@ _Recorded = Annotated[
 ]
 
 
-def _wired(hint: Any) -> Any:
+def _replace_types(hint: Any) -> Any:
     """The type hint with those types in it replaced that pydantic cannot carry by itself."""
     if hint is Recorded:
         return _Recorded
     origin, inner = get_origin(hint), get_args(hint)
-    wired = tuple(map(_wired, inner))
+    wired = tuple(map(_replace_types, inner))
     if origin is Iterable:
         return list[wired[0]]  # type: ignore[valid-type]  # a type made at run time
     if wired == inner:

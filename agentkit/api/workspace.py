@@ -8,13 +8,13 @@ from typing import Any
 
 from agentkit import workspace
 from agentkit.api.door import Door
-from agentkit.api.parts import find, forwarding
+from agentkit.api.parts import find, forward_methods
 from agentkit.retrieval import Embedder, Library, MiniLMEmbedder
 from agentkit.settings import Settings
 from agentkit.workspace import offers
 
 
-@forwarding("workspace")
+@forward_methods("workspace")
 class Workspace(workspace.Workspace):
     """One data folder, opened; close it at the end.
 

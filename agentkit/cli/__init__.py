@@ -75,7 +75,9 @@ def main(arguments: Sequence[str] | None = None, opener: Opener = make_workspace
     try:
         typer.main.get_command(app).main(given, prog_name=_find_program(), obj=opener)
     except SystemExit as end:  # how typer ends every command
-        return end.code if isinstance(end.code, int) else 0
+        if isinstance(end.code, int):
+            return end.code
+        return 0
     except Stopped:
         note("Stopped. What was finished before is kept.")
         return 130

@@ -92,7 +92,9 @@ def _make_repeat(
 
     if step.startswith(_LABEL):
         return Repeat(run_id, label=step, reply=reply, instructions=instructions)
-    number = _find_number(workspace, run_id, step) if step else 1
+    number = 1
+    if step:
+        number = _find_number(workspace, run_id, step)
     return Repeat(run_id, number, reply=reply, instructions=instructions)
 
 

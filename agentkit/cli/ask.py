@@ -19,7 +19,7 @@ from agentkit.cli.fallback import fallback_fields, note_fallback
 from agentkit.cli.output import describe_place, dollars, note, put, put_json
 from agentkit.cli.store import choose_collection, follow, open_workspace
 from agentkit.cli.words import CUT, describe_end, describe_retry
-from agentkit.core.given import pick_given
+from agentkit.core.given import pick_given, pick_kind
 from agentkit.errors import NotFound
 from agentkit.events import (
     Fallback,
@@ -30,6 +30,7 @@ from agentkit.events import (
     Retrieved,
     Thinking,
     TokenDelta,
+    events_of,
 )
 from agentkit.options import Effort, InputMode
 from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED, EndReason
@@ -227,7 +228,9 @@ def _find_settings(
     from agentkit.workspace import chat_settings
 
     ledger, owner = workspace.ledger, workspace.settings.owner
-    before = chat_settings.read(ledger, owner, chat) if chat else chat_settings.UNSET
+    before = chat_settings.UNSET
+    if chat:
+        before = chat_settings.read(ledger, owner, chat)
     given = pick_given(wished)
     now = replace(before, parameters=replace(before.parameters, **given))
     if collections:
@@ -398,7 +401,7 @@ def _to_json(answer: Answer, usage: Totals, run: Run[Answer]) -> dict[str, Any]:
         "end": answer.end.to_json(),
         "cut": answer.cut,
         "fallback": fallback_fields(_find_fallback(run)),
-        "thinking": dataclasses.asdict(answer.thinking) if answer.thinking else None,
+        "thinking": answer.thinking,
         "chat": run.chat_id,
         "run": run.id,
     }
@@ -412,8 +415,7 @@ def _citation_to_json(citation: Citation) -> dict[str, Any]:
 
 def _find_fallback(run: Run[Answer]) -> Fallback | None:
     """The first, where a search of the run went by words alone."""
-    events = map(attrgetter("event"), run.events())
-    searches = (event for event in events if isinstance(event, Retrieved))
+    searches = pick_kind(events_of(run.events()), Retrieved)
     return next(filter(None, map(attrgetter("fallback"), searches)), None)
 
 
@@ -470,7 +472,9 @@ def _describe_thinking(thinking: Thinking) -> str:
     duration = ""
     if thinking.seconds is not None:
         duration = f" for {thinking.seconds:.1f} s"
-    about = "about " if thinking.estimated else ""
+    about = ""
+    if thinking.estimated:
+        about = "about "
     return f"Thought{duration} ({about}{thinking.tokens:,} tokens)."
 
 
@@ -478,5 +482,7 @@ def _describe_usage(usage: Totals) -> str:
     if not usage.calls:
         return "No model was asked"
     tokens = f"{usage.prompt_tokens + usage.completion_tokens:,} tokens"
-    estimated = " (estimated)" if usage.estimated else ""
+    estimated = ""
+    if usage.estimated:
+        estimated = " (estimated)"
     return f"{tokens}{estimated}, {dollars(usage.cost, usage.unpriced)}, {usage.seconds:.1f} s"

@@ -82,4 +82,6 @@ def _read_line(prompt: str) -> str | None:
     sys.stderr.write(plain(prompt))
     sys.stderr.flush()
     line = sys.stdin.readline()
-    return line.rstrip("\n") if line else None
+    if line:
+        return line.rstrip("\n")
+    return None

@@ -199,4 +199,6 @@ def _tell(found: Difference) -> dict[str, Any]:
 
 def _name_figure(name: str) -> str:
     """As it is told: `ndcg@10`, `hit_rate`."""
-    return name.replace("_", "@") if name[-1].isdigit() else name
+    if name[-1].isdigit():
+        return name.replace("_", "@")
+    return name

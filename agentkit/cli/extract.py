@@ -62,7 +62,9 @@ def extract(
     from agentkit.teams.extraction import load_schema
 
     fields = load_schema(schema)
-    target = _check_target(out) if out else None
+    target = None
+    if out:
+        target = _check_target(out)
     sources = sources_from_paths(list(map(Path, documents)))
     if not sources:
         raise ConfigError(

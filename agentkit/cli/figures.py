@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from agentkit.cli import usage_sql
-from agentkit.cli.output import dollars, note, put_json, put_table
+from agentkit.cli.output import note, put_json, put_table
 from agentkit.cli.store import open_workspace
 from agentkit.cli.usage import tables
 from agentkit.cli.usage.days import find_days, find_local_zone
+from agentkit.core.given import coalesce, pick_filled
 from agentkit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -168,9 +169,9 @@ def _make_filter(
     """
     from agentkit.ledger.queries import CallFilter
 
-    given: dict[str, Any] = {key: value for key, value in named.items() if value}
+    given: dict[str, Any] = pick_filled(named)
     if settings.usage_of_all:
-        given |= {"everyone": True, "owners": owners or ()}
+        given |= {"everyone": True, "owners": coalesce(owners, [])}
     return CallFilter(settings.owner, first, last, **given)
 
 
@@ -208,8 +209,12 @@ def _describe_times(sums: Sums) -> str:
         ("first word after", sums.first_token_p50_s, "s"),
         ("tokens a second", sums.tokens_per_s, ""),
     ]
-    told = [f"{name} {value:.2f} {unit}".strip() for name, value, unit in named if value]
-    return "; ".join([*told, f"{sums.retries:,} tried again"])
+    told = []
+    for name, value, unit in named:
+        if value:
+            told.append(f"{name} {value:.2f} {unit}".strip())
+    told.append(f"{sums.retries:,} tried again")
+    return "; ".join(told)
 
 
 def _group_to_json(group: GroupTotals) -> dict[str, Any]:
@@ -217,20 +222,4 @@ def _group_to_json(group: GroupTotals) -> dict[str, Any]:
 
 
 def _to_cells(title: str, totals: Totals) -> list[str]:
-    about = "~" if totals.estimated else ""
-    has_cost = totals.cost is not None or totals.unpriced
-    return [
-        title or "(none)",
-        f"{totals.calls:,}",
-        f"{totals.failed:,}",
-        f"{about}{totals.prompt_tokens:,}",
-        f"{about}{totals.completion_tokens:,}",
-        dollars(totals.cost) if has_cost else "",
-        f"{totals.unpriced:,}",
-        _format_seconds(totals.p50_s, 2),
-        _format_seconds(totals.p95_s, 2),
-    ]
-
-
-def _format_seconds(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:.{digits}f}"
+    return [tables.name_group(title), *tables.tell_sums(totals)]

@@ -110,7 +110,9 @@ def _describe_rest(found: Survey) -> str:
     for name, called in _COUNTED.items():
         if name in tables:
             rows = tables[name].rows
-            of = "an unknown number of" if rows is None else f"{rows:,}"
+            of = "an unknown number of"
+            if rows is not None:
+                of = f"{rows:,}"
             parts.append(f"{tables[name].readable:,} of {of} {called}")
     return ", ".join(parts)
 

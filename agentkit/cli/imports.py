@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TypeVar
 
 from agentkit import names
+from agentkit.core.given import pick_kind
 
 MODELS = {face.rpartition(".")[2]: face for face in names.SUBMODULES}
 """The packages whose imports are rewritten -> the faces that they become."""
@@ -20,8 +20,9 @@ _FROM = re.compile(r"from(?:\s|\\\r?\n|\\\r)*")
 _DOTTED = re.compile(rf"(?:{'|'.join(MODELS)})(?:\.\w+)*")
 _WITH_A_DOT = re.compile(rf"(?:{'|'.join(MODELS)})(?:\.\w+)+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_NAMED_IN = dict.fromkeys(_IMPORTERS, _DOTTED)
+"""What counts as a module in a text for these calls; in that of others it needs a dot."""
 _FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as in notebooks
-_Node = TypeVar("_Node", bound=ast.AST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,9 @@ def port_source(source: str, bound: dict[str, str] | None = None) -> Ported:
     """
     tree = _parse(source)
     imports = _Imports(source, {} if bound is None else bound)
-    for node in _find_nodes(tree, ast.Import):
+    for node in pick_kind(ast.walk(tree), ast.Import):
         imports.visit_import(node)
-    for from_node in _find_nodes(tree, ast.ImportFrom):
+    for from_node in pick_kind(ast.walk(tree), ast.ImportFrom):
         imports.visit_from(from_node)
     found = {
         *imports.findings,
@@ -100,10 +101,6 @@ def _parse(source: str) -> ast.Module:
     return tree
 
 
-def _find_nodes(tree: ast.Module, kind: type[_Node]) -> Iterator[_Node]:
-    return (node for node in ast.walk(tree) if isinstance(node, kind))
-
-
 def _check_only_imports_change(tree: ast.Module, changed: str) -> None:
     """Raise SyntaxError if anything else would change."""
     if _list_others(_parse(changed)) != _list_others(tree):
@@ -117,8 +114,11 @@ def _list_others(tree: ast.Module) -> list[str]:
 
 
 def _to_text(node: ast.AST) -> str:
-    values = [value for _, value in ast.iter_fields(node) if isinstance(value, str | int | bytes)]
-    return " ".join([type(node).__name__, *map(str, values)])
+    parts = [type(node).__name__]
+    for _, value in ast.iter_fields(node):
+        if isinstance(value, str | int | bytes):
+            parts.append(str(value))
+    return " ".join(parts)
 
 
 class _Imports:
@@ -170,9 +170,11 @@ class _Imports:
 
     def _import_from(self, alias: ast.alias, module: str) -> None:
         if _is_module(module, alias.name):
-            self.bound[alias.asname or alias.name] = f"{module}.{alias.name}"
+            bound = alias.asname or alias.name
+            self.bound[bound] = f"{module}.{alias.name}"
         elif alias.name != "*":
-            self._note_problem(alias.lineno, _explain_missing_name(module, alias.name))
+            problem = _explain_missing_name(module, alias.name)
+            self.findings += _report(alias.lineno, problem)
 
     def _is_ported(self, module: str, line: int) -> bool:
         """Whether an import of that module is rewritten; if it should be and cannot, a finding says
@@ -184,16 +186,11 @@ class _Imports:
             problem = f"{module} is of AutoGen 0.4; agentkit has the names of AutoGen 0.2"
         elif root in MODELS and root != module:
             problem = _explain_missing_module(f"agentkit.{module}")
-        self._note_problem(line, problem)
+        self.findings += _report(line, problem)
         return root in MODELS and not problem
 
     def _note_done(self, line: int, message: str) -> None:
         self.findings.append(Finding(line, message, done=True))
-
-    def _note_problem(self, line: int, problem: str) -> None:
-        """Add a finding if there is a problem."""
-        if problem:
-            self.findings.append(Finding(line, problem))
 
     def _find_place(self, line: int | None, column: int | None) -> int:
         """Characters before a place, whose column `ast` gives in bytes."""
@@ -202,6 +199,13 @@ class _Imports:
         start, end = self._lines[line - 1 : line + 1]
         text = self.source[start:end].encode("utf-8", "surrogatepass")
         return start + len(text[:column].decode("utf-8", "surrogatepass"))
+
+
+def _report(line: int, problem: str) -> list[Finding]:
+    """The finding of a problem; none where there is no problem."""
+    if not problem:
+        return []
+    return [Finding(line, problem)]
 
 
 def _is_module(module: str, name: str) -> bool:
@@ -229,10 +233,11 @@ def _explain_missing_name(module: str, name: str) -> str:
 
 def _find_unknown_attributes(tree: ast.Module, bound: dict[str, str]) -> Iterator[Finding]:
     """`autogen.x.y` where there is none."""
-    for node in _find_nodes(tree, ast.Attribute):
+    for node in pick_kind(ast.walk(tree), ast.Attribute):
         root, *path = _read_path(node)
-        if root in bound and (problem := _explain_missing_path(bound[root], path)):
-            yield Finding(node.lineno, problem)
+        if root in bound:
+            problem = _explain_missing_path(bound[root], path)
+            yield from _report(node.lineno, problem)
 
 
 def _read_path(node: ast.expr) -> list[str]:
@@ -241,7 +246,8 @@ def _read_path(node: ast.expr) -> list[str]:
     while isinstance(node, ast.Attribute):
         attributes.append(node.attr)
         node = node.value
-    return [node.id if isinstance(node, ast.Name) else "", *reversed(attributes)]
+    root = getattr(node, "id", "")  # only a name has one
+    return [root, *reversed(attributes)]
 
 
 def _explain_missing_path(module: str, path: Sequence[str]) -> str:
@@ -255,9 +261,9 @@ def _explain_missing_path(module: str, path: Sequence[str]) -> str:
 
 def _find_modules_in_texts(tree: ast.Module) -> Iterator[Finding]:
     """Modules that are named in a text for a call, such as `import_module("autogen.oai")`."""
-    for call in _find_nodes(tree, ast.Call):
+    for call in pick_kind(ast.walk(tree), ast.Call):
         called = ast.unparse(call.func).rpartition(".")[2]
-        named = _DOTTED if called in _IMPORTERS else _WITH_A_DOT
+        named = _NAMED_IN.get(called, _WITH_A_DOT)
         for line, text in _find_texts(call):
             if named.fullmatch(text):
                 yield Finding(line, f"{text!r} stands in a text, which stays as it is")
@@ -265,6 +271,7 @@ def _find_modules_in_texts(tree: ast.Module) -> Iterator[Finding]:
 
 def _find_texts(call: ast.Call) -> Iterator[tuple[int, str]]:
     """The literal texts among the arguments of a call, each with its line."""
-    for given in (*call.args, *map(attrgetter("value"), call.keywords)):
-        if isinstance(given, ast.Constant) and isinstance(given.value, str):
-            yield given.lineno, given.value
+    given = [*call.args, *map(attrgetter("value"), call.keywords)]
+    for constant in pick_kind(given, ast.Constant):
+        if isinstance(constant.value, str):
+            yield constant.lineno, constant.value

@@ -92,7 +92,9 @@ class _Notebook:
         for number, cell in enumerate(map(self._read_object, notebook["cells"]), 1):
             if self._read_text(cell.get("cell_type")) == "code":
                 source = cell.get("source", [])
-                texts = source if isinstance(source, list) else [source]
+                texts = source
+                if not isinstance(source, list):
+                    texts = [source]
                 yield number, list(map(self._read_piece, texts))
 
     def _check_language(self, metadata: dict[str, Any]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from agentkit.core.naming import name_source
@@ -25,9 +26,39 @@ def put(text: str, end: str = "\n") -> None:
 
 
 def put_json(value: object) -> None:
-    """Write a JSON value to stdout, on one line, at once."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
+    """Write a JSON value to stdout, on one line, at once; a record is an object of its fields."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_to_plain) + "\n")
     sys.stdout.flush()
+
+
+def _to_plain(value: object) -> object:
+    """What stands in JSON for a value that JSON does not know."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    return str(value)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Listing:
+    """Several things of one kind, as a table for people and as a JSON object for programs."""
+
+    told: Mapping[str, object]
+    """The JSON object."""
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    empty: str
+    """What is said where there are none."""
+    numbers: Sequence[str] = ()
+    """The columns that are aligned to the right."""
+
+    def put(self, *, as_json: bool) -> None:
+        """Write it to stdout in one of the two forms."""
+        if as_json:
+            put_json(self.told)
+        elif self.rows:
+            put_table(self.columns, self.rows, self.numbers)
+        else:
+            note(self.empty)
 
 
 def put_table(
@@ -60,6 +91,13 @@ def note(text: str) -> None:
 def plain(text: str) -> str:
     """The text without control characters: a document must not steer the terminal that shows it."""
     return text.translate(_CONTROL)
+
+
+def tell_given(value: object) -> str:
+    """A value as its text; nothing for None."""
+    if value is None:
+        return ""
+    return str(value)
 
 
 def describe_place(found: Hit | Match | Citation) -> str:

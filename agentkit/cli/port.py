@@ -46,7 +46,9 @@ def port(
             note(f"{file}: left as it is: {_explain(error)}")
         changed += done
         left += open_places
-    what = "would change" if check else "changed"
+    what = "changed"
+    if check:
+        what = "would change"
     put(f"Files that {what}: {changed} of {len(files)}. Places left to you: {left}.")
     if left or (check and changed):
         raise typer.Exit(1)
@@ -112,7 +114,11 @@ def _write(file: Path, data: bytes) -> None:
 
 def _explain(error: OSError | ValueError | SyntaxError) -> str:
     if isinstance(error, SyntaxError):
-        line = f" (line {error.lineno})" if error.lineno else ""
+        line = ""
+        if error.lineno:
+            line = f" (line {error.lineno})"
         return f"it is no Python{line}: {error.msg}"
-    reason = error.strerror if isinstance(error, OSError) else None
+    reason = None
+    if isinstance(error, OSError):
+        reason = error.strerror
     return reason or str(error)

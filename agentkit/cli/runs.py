@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from agentkit.cli.output import dollars, note, put, put_json, put_table
+from agentkit.cli.output import Listing, dollars, note, put, put_json, put_table
 from agentkit.cli.store import open_workspace
 from agentkit.core.given import find_first
 from agentkit.errors import NotFound
@@ -21,17 +22,18 @@ if TYPE_CHECKING:
 
 _RUNS = ("started (UTC)", "kind", "title", "state", "seconds", "calls", "tokens", "cost", "run")
 _STEPS = ("step", "what", "who", "after s", "took", "")
-_MANY = Annotated[list[str] | None, typer.Option(help="May be given several times.")]
+_MANY = Annotated[list[str], typer.Option(help="May be given several times.")]
+_NONE: list[str] = []
 _DAY = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="A day (UTC).")]
 
 
 def runs(
     context: typer.Context,
     search: Annotated[str, typer.Option(help="Words of the question; or the id of a run.")] = "",
-    state: _MANY = None,
-    kind: _MANY = None,
-    team: _MANY = None,
-    model: _MANY = None,
+    state: _MANY = _NONE,
+    kind: _MANY = _NONE,
+    team: _MANY = _NONE,
+    model: _MANY = _NONE,
     document: Annotated[
         str, typer.Option(help="The id of a document that it took in, found or cited.")
     ] = "",
@@ -51,27 +53,33 @@ def runs(
 
     if context.invoked_subcommand:
         return
+    if until is not None:
+        until += timedelta(days=1)
     with open_workspace(context) as workspace:
-        chosen = RunFilter(
-            workspace.settings.owner,
-            search,
-            state or (),
-            kind or (),
-            team or (),
-            model or (),
-            since,
-            until and until + timedelta(days=1),
-            document,
+        all_runs = RunFilter(workspace.settings.owner)
+        chosen = dataclasses.replace(
+            all_runs,
+            words=search,
+            states=tuple(state),
+            kinds=tuple(kind),
+            teams=tuple(team),
+            models=tuple(model),
+            since=since,
+            until=until,
+            document_id=document,
         )
         found = workspace.figures.find_runs(chosen, sort, limit)
-        is_narrowed = chosen != RunFilter(workspace.settings.owner)
-    if as_json:
-        put_json({"runs": list(map(_run_to_json, found))})
-    elif found:
-        cells = map(_run_to_cells, found)
-        put_table(_RUNS, cells, numbers=("seconds", "calls", "tokens", "cost"))
-    else:
-        note("No run fits." if is_narrowed else "Nothing was run yet.")
+    empty = "No run fits."
+    if chosen == all_runs:
+        empty = "Nothing was run yet."
+    listing = Listing(
+        {"runs": list(map(_run_to_json, found))},
+        _RUNS,
+        list(map(_run_to_cells, found)),
+        empty,
+        ("seconds", "calls", "tokens", "cost"),
+    )
+    listing.put(as_json=as_json)
 
 
 def trace(
@@ -100,11 +108,14 @@ def trace(
     with open_workspace(context) as workspace:
         found = find_run(workspace, run)
         whole = build_trace(workspace.figures.events(workspace.settings.owner, found.id))
-    spans = [find_step(whole, found.id, step)] if step else list(whole.spans)
-    if as_json or step:
-        put_json(_to_json(whole, found, spans))
+    if step:
+        put_json(_to_json(whole, found, [find_step(whole, found.id, step)]))
         return
-    put_table(_STEPS, [_step_to_cells(span, whole) for span in spans], numbers=("step", "after s"))
+    if as_json:
+        put_json(_to_json(whole, found, whole.spans))
+        return
+    cells = [_step_to_cells(span, whole) for span in whole.spans]
+    put_table(_STEPS, cells, numbers=("step", "after s"))
     put("* on the critical path: the run would have ended earlier, had this taken less time")
     _note_problems(whole)
 
@@ -152,7 +163,7 @@ def find_step(whole: Trace, run_id: str, step: str) -> Span:
     return found
 
 
-def _to_json(whole: Trace, run: RunTotals, spans: list[Span]) -> dict[str, Any]:
+def _to_json(whole: Trace, run: RunTotals, spans: Sequence[Span]) -> dict[str, Any]:
     told = whole.to_json()
     wanted = {span.seq for span in spans}
     told["spans"] = [one for one in told["spans"] if one["seq"] in wanted]
@@ -168,7 +179,7 @@ def _step_to_cells(span: Span, whole: Trace) -> list[str]:
         f"{'  ' * span.depth}{words.STEPS[span.kind]} {name}".rstrip(),
         span.lane,
         f"{span.start - whole.run.start:.2f}",
-        words.told(span),
+        words.describe_span(span),
         "*" if span.critical else "",
     ]
 
@@ -181,23 +192,29 @@ def _note_problems(whole: Trace) -> None:
 
 
 def _run_to_json(run: RunTotals) -> dict[str, Any]:
-    ended = run.finished_at
-    return {
-        **dataclasses.asdict(run),
-        "started_at": f"{run.started_at.isoformat()}Z",
-        "finished_at": f"{ended.isoformat()}Z" if ended else None,
-    }
+    told = dataclasses.asdict(run)
+    told["started_at"] = f"{run.started_at.isoformat()}Z"
+    if run.finished_at is not None:
+        told["finished_at"] = f"{run.finished_at.isoformat()}Z"
+    return told
 
 
 def _run_to_cells(run: RunTotals) -> list[str]:
+    state, seconds, cost = run.state, "", ""
+    if run.reason:
+        state += f": {run.reason}"
+    if run.seconds is not None:
+        seconds = f"{run.seconds:.1f}"
+    if run.calls:
+        cost = dollars(run.cost)
     return [
         f"{run.started_at:%Y-%m-%d %H:%M}",
         run.kind,
         run.title,
-        f"{run.state}: {run.reason}" if run.reason else run.state,
-        "" if run.seconds is None else f"{run.seconds:.1f}",
+        state,
+        seconds,
         f"{run.calls:,}",
         f"{run.tokens:,}",
-        dollars(run.cost) if run.calls else "",
+        cost,
         run.id,
     ]

@@ -16,7 +16,7 @@ from agentkit.cli.fallback import fallback_fields, note_fallback
 from agentkit.cli.output import describe_place, note, put, put_json
 from agentkit.cli.store import choose_collection, open_workspace
 from agentkit.core import bus
-from agentkit.core.given import pick_given
+from agentkit.core.given import pick_given, pick_kind
 from agentkit.errors import ConfigError, NotFound
 from agentkit.events import Event, Retrieved
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _PAGES = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 _TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]
+_NONE: list[str] = []
 
 
 def search(
@@ -47,16 +48,16 @@ def search(
         ),
     ] = None,
     types: Annotated[
-        list[str] | None,
+        list[str],
         typer.Option("--type", help="Only files of this kind, such as pdf; repeatable."),
-    ] = None,
+    ] = _NONE,
     tags: Annotated[
-        list[str] | None, typer.Option("--tag", help="Only documents with this tag; repeatable.")
-    ] = None,
+        list[str], typer.Option("--tag", help="Only documents with this tag; repeatable.")
+    ] = _NONE,
     documents: Annotated[
-        list[str] | None,
+        list[str],
         typer.Option("--document", help="Only the document of this name; repeatable."),
-    ] = None,
+    ] = _NONE,
     page: Annotated[
         str | None, typer.Option(help="Only on this page, such as 3, or these, such as 3-9.")
     ] = None,
@@ -92,11 +93,11 @@ def search(
         library, owner = workspace.library, workspace.settings.owner
         searched = choose_collection(workspace, collection)
         scope = Scope(
-            _find_documents(library, owner, searched, documents) if documents else None,
-            [_find_media_type(library, owner, searched, name) for name in types or ()],
-            tags or (),
-            _to_utc(since) if since else None,
-            _to_utc(_find_end(until)) if until else None,
+            _find_documents(library, owner, searched, documents),
+            _find_media_types(library, owner, searched, types),
+            tags,
+            _to_utc(since),
+            _to_utc(_find_end(until)),
             *pages,
         )
         if exact or regex:
@@ -107,7 +108,7 @@ def search(
         heard: list[Event] = []
         with bus.listening(heard.append), workspace.counted(owner, "Command search"):
             hits = library.retrieve(owner, searched, query, options=options, scope=scope)
-    told = next(event for event in reversed(heard) if isinstance(event, Retrieved))
+    told = pick_kind(heard, Retrieved)[-1]
     if told.fallback:
         note_fallback(told.fallback)
     if as_json:
@@ -126,11 +127,14 @@ def search(
 
 def _find_documents(
     library: Library, owner: str, collection: str, names: Sequence[str]
-) -> list[str]:
-    """The ids of the documents with these names."""
+) -> list[str] | None:
+    """The ids of the documents with these names; None where no names are given."""
+    if not names:
+        return None
     ids: list[str] = []
     for name in names:
-        named = [one.id for one in library.documents(owner, collection, name) if one.name == name]
+        known = library.documents(owner, collection, name)
+        named = [one.id for one in known if one.name == name]
         if not named:
             raise NotFound(
                 f"There is no document {name!r} in {collection}; give its whole name, as `search`"
@@ -138,6 +142,13 @@ def _find_documents(
             )
         ids += named
     return ids
+
+
+def _find_media_types(
+    library: Library, owner: str, collection: str, names: Sequence[str]
+) -> list[str]:
+    """The media types that these names stand for."""
+    return [_find_media_type(library, owner, collection, name) for name in names]
 
 
 def _find_media_type(library: Library, owner: str, collection: str, name: str) -> str:
@@ -163,21 +174,28 @@ def _parse_pages(text: str | None) -> tuple[int | None, int | None]:
     if text is None:
         return None, None
     found = _PAGES.fullmatch(text.strip())
-    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    first = last = 0
+    if found is not None:
+        first = int(found[1])
+        last = int(found[2] or first)
     if not 1 <= first <= last:
         raise ConfigError(f"The page is {text!r}; give a number such as 3, or a range such as 3-9.")
     return first, last
 
 
-def _find_end(until: datetime) -> datetime:
+def _find_end(until: datetime | None) -> datetime | None:
     """The end of a day, or the given time of it."""
+    if until is None:
+        return None
     if until.time() == time.min:
         return until + timedelta(days=1)
     return until
 
 
-def _to_utc(local: datetime) -> datetime:
+def _to_utc(local: datetime | None) -> datetime | None:
     """A time of this machine as the tables hold it."""
+    if local is None:
+        return None
     return local.astimezone(UTC).replace(tzinfo=None)
 
 

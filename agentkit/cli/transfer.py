@@ -60,7 +60,9 @@ def export(
     with open_workspace(context) as workspace:
         owner = workspace.settings.owner
         found = workspace.library.collection(owner, name)
-        path = file / file_name(found.name) if file.is_dir() else file
+        path = file
+        if file.is_dir():
+            path = file / file_name(found.name)
         if path.exists() and not force:
             raise ConfigError(
                 f"{path} is there already; give another name, or --force to replace it."

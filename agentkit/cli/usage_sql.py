@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from agentkit.cli.output import count, note, put_table
+from agentkit.cli.output import count, note, put_table, tell_given
 from agentkit.cli.store import open_workspace
 
 if TYPE_CHECKING:
@@ -60,12 +60,8 @@ def _put_table(result: pyarrow.Table) -> None:
     import pyarrow
 
     shown = result.slice(0, _SHOWN)
-    rows = [list(map(_cell, row.values())) for row in shown.to_pylist()]
+    rows = [list(map(tell_given, row.values())) for row in shown.to_pylist()]
     numbers = [one.name for one in result.schema if pyarrow.types.is_primitive(one.type)]
     put_table(result.column_names, rows, numbers)
     if len(result) > _SHOWN:
         note(f"The first {_SHOWN} of {count(len(result), 'row')}; --out FILE writes all.")
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else str(value)

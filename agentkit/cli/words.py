@@ -80,6 +80,10 @@ def describe_end(end: EndReason) -> str:
 
 def describe_wanted(wants: WantedCall) -> str:
     """Who asks to use which tool, as a question."""
-    server = f" of the MCP server {wants.server}" if wants.server else ""
+    server = ""
+    if wants.server:
+        server = f" of the MCP server {wants.server}"
     asked = f"{wants.agent} asks: May I use {wants.tool}{server}?"
-    return f"{asked}{_AGAIN}" if wants.again else asked
+    if wants.again:
+        return f"{asked}{_AGAIN}"
+    return asked

@@ -79,7 +79,9 @@ _SILENCE = _Silence()
 
 
 def _find_console(silent: bool) -> OutputStream:
-    return _SILENCE if silent else IOStream.get_default()
+    if silent:
+        return _SILENCE
+    return IOStream.get_default()
 
 
 def print_message(message: AnyMessage, sender: Agent, recipient: Agent) -> None:

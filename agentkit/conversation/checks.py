@@ -34,11 +34,6 @@ def is_collection(value: object) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str)
 
 
-def is_number(value: object) -> TypeGuard[float]:
-    """Whether it is a number; True and False are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def is_whole_number(value: object) -> TypeGuard[int]:
     """Whether it is a whole number; True and False are none."""
     return isinstance(value, int) and not isinstance(value, bool)
@@ -80,8 +75,8 @@ def check_messages(owner: str, messages: Any) -> None:
     at.
     """
     check_kind(owner, "messages", messages, list | tuple, "a list of messages")
-    if messages and not isinstance(messages[-1], Mapping):
-        raise WrongType(f"{owner}: each of the messages must be a dict, not {messages[-1]!r:.200}.")
+    for message in messages[-1:]:
+        check_kind(owner, "each of the messages", message, Mapping, "a dict")
 
 
 def check_conversations(owner: str, chat_messages: Any) -> None:

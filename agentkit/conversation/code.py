@@ -12,9 +12,10 @@ from agentkit import coding
 from agentkit.coding import legacy
 from agentkit.coding.announcing import announce_stops
 from agentkit.conversation.agent import ChatAgent
-from agentkit.conversation.checks import is_number, redact
+from agentkit.conversation.checks import redact
 from agentkit.core import bus
-from agentkit.core.given import coalesce
+from agentkit.core.given import coalesce, list_known
+from agentkit.core.lenient import is_number
 from agentkit.core.twin import Mode
 from agentkit.errors import WrongArgument
 from agentkit.events import CodeRan
@@ -55,7 +56,7 @@ class Coder:
 
     def _prepare(self, config: dict[str, Any]) -> None:
         if config.get("executor") is not None:
-            clash = [of_executor for of_executor in _OF_EXECUTORS if of_executor in config]
+            clash = list_known(_OF_EXECUTORS, config)
             if clash:
                 raise WrongArgument(
                     f"{self.owner}: {', '.join(clash)} in code_execution_config does not go with"
@@ -93,7 +94,9 @@ class Coder:
             result = self._run_message(agent, content_of(message))
             if result is not None:
                 exit_code, output = result
-                outcome = "execution failed" if exit_code else "execution succeeded"
+                outcome = "execution succeeded"
+                if exit_code:
+                    outcome = "execution failed"
                 return True, f"exitcode: {exit_code} ({outcome})\nCode output: {output}"
         return False, None
 

@@ -368,7 +368,7 @@ class ConversableAgent(LLMAgent):
         config: object = None,
     ) -> Verdict:
         """Reply function: ask the model, or the client that `config` is, with system message."""
-        client = self.client if config is None else config
+        client = coalesce(config, self.client)
         if client is None:
             return False, None
         asked = self._oai_system_message + conversation(self, messages, sender)
@@ -472,8 +472,10 @@ class ConversableAgent(LLMAgent):
 
     @staticmethod
     def _is_silent(agent: Agent, silent: bool | None = False) -> bool | None:
-        own = getattr(agent, "silent", None)
-        return silent if own is None else own
+        own: bool | None = getattr(agent, "silent", None)
+        if own is None:
+            return silent
+        return own
 
     @property
     def chat_messages(self) -> dict[Agent, list[Stored]]:

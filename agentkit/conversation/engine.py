@@ -60,7 +60,9 @@ def check_faces(mode: Mode, agents: Iterable[Agent]) -> None:
     Warn of a `generate_reply` of its own that an async chat passes over, since that asks
     `a_generate_reply`.
     """
-    check = _warn_of_sync_only if mode.is_async else _check_sync
+    check = _check_sync
+    if mode.is_async:
+        check = _warn_of_sync_only
     for agent in agents:
         check(agent)
 

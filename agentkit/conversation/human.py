@@ -124,14 +124,18 @@ class Human:
         if self.input_mode == "ALWAYS":
             prompt = f"Replying as {agent.name}. Provide feedback to {who}. Press enter to skip and"
             return f"{prompt} use auto-reply, or type 'exit' to end the conversation: "
-        skip = "" if final else "skip and use auto-reply, "
+        skip = "skip and use auto-reply, "
+        if final:
+            skip = ""
         prompt = f"Please give feedback to {who}. Press enter {skip}or type 'exit' to stop the"
         return f"{prompt} conversation: "
 
     async def _ask(
         self, mode: Mode, agent: Agent, sender: Agent | None, prompt: str, to: str, final: bool
     ) -> str:
-        moment: Moment = "close" if final else "turn"
+        moment: Moment = "turn"
+        if final:
+            moment = "close"
         token = _moment.set((to, moment))
         try:
             reply: str = await mode.peer(agent, "get_human_input", prompt)

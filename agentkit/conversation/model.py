@@ -4,6 +4,7 @@ history.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentkit.conversation import announcing
 from agentkit.conversation.checks import redact
 from agentkit.conversation.tooling import normalize_name
-from agentkit.core.given import coalesce
+from agentkit.core.given import coalesce, pick, pick_filled
 from agentkit.core.io import is_quiet
 from agentkit.errors import BadModelReply, WrongArgument
 from agentkit.events import ReplyEnd
@@ -139,7 +140,7 @@ def offered_tools(llm_config: Mapping[str, Any] | bool | None) -> dict[str, Any]
     """The functions that an agent's model is told about, as parameters of a call."""
     if not isinstance(llm_config, Mapping):
         return {}
-    return {key: llm_config[key] for key in _TOOLS if llm_config.get(key)}
+    return pick_filled(pick(llm_config, _TOOLS))
 
 
 def model_reply(
@@ -192,10 +193,7 @@ def _merge_contexts(messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
     contexts = [message["context"] for message in messages if "context" in message]
     if not contexts:
         return None
-    merged: dict[str, Any] = {}
-    for context in contexts:
-        merged.update(context)
-    return merged
+    return dict(ChainMap(*reversed(contexts)))
 
 
 def _parse_message(owner: str, reply: Any) -> Stored | None:

@@ -58,7 +58,9 @@ def reply_function(
         return verdict
 
     sync, async_ = faces(_nested_reply)
-    return async_ if use_async else sync
+    if use_async:
+        return async_
+    return sync
 
 
 def _check_ids(owner: str, queue: Queue) -> None:

@@ -224,7 +224,9 @@ def wrap(function: F) -> F:
             result = await result
         return tools.to_text(result)
 
-    chosen: Any = a_call if tools.is_async(function) else call
+    chosen: Any = call
+    if tools.is_async(function):
+        chosen = a_call
     chosen._origin = function  # AutoGen's way back to the function
     made: F = chosen
     return made
@@ -251,8 +253,10 @@ class Signatures:
                 f"{self.owner} needs an llm_config before its model can be told about a function."
             )
         known = coalesce(config.get(key), [])
-        change = self._remove if is_remove else self._add
-        config[key] = change(key, known, signature)
+        if is_remove:
+            config[key] = self._remove(key, known, signature)
+        else:
+            config[key] = self._add(key, known, signature)
         if not config[key]:
             del config[key]
 

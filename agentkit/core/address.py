@@ -33,6 +33,9 @@ def server_of(url: str) -> str:
     Raises ValueError for a port that cannot be.
     """
     parts = urlsplit(url)
-    host = f"[{parts.hostname}]" if ":" in str(parts.hostname) else parts.hostname
-    port = _PORTS.get(parts.scheme) if parts.port is None else parts.port
+    host, port = parts.hostname, parts.port
+    if ":" in str(host):
+        host = f"[{host}]"
+    if port is None:
+        port = _PORTS.get(parts.scheme)
     return f"{parts.scheme}://{host}:{port}"

@@ -14,6 +14,8 @@ from itertools import chain, filterfalse, product, starmap
 from operator import ne
 from pathlib import Path
 
+from agentkit.core.given import list_missing
+
 NAMESPACES = (
     "--unshare-ipc",
     "--unshare-pid",
@@ -73,10 +75,11 @@ def mounts(added: Mapping[Path, str]) -> Iterator[str]:
     made = {Path("/"), Path("/tmp")}
     for place in sorted(places, key=lambda place: len(place.parts)):
         if place.is_symlink():
-            yield from ("--symlink", os.readlink(place), str(place))
+            target = os.readlink(place)
+            yield from ("--symlink", target, str(place))
         elif place.exists():
-            outer = (folder for folder in reversed(place.parents) if folder not in made)
-            for parent in filterfalse(_is_of_system, list(outer)):
+            outer = list_missing(reversed(place.parents), made)
+            for parent in filterfalse(_is_of_system, outer):
                 yield from ("--perms", "0755", "--dir", str(parent))
             yield from (places[place], str(place), str(place))
             made |= {place, *place.parents}

@@ -113,18 +113,22 @@ class Line:
 
     def _trace(self, event: str, info: Mapping[str, Any]) -> None:
         is_new = event.endswith("connect_tcp.complete")
-        if not (is_new or event.endswith("start_tls.complete")):
+        is_encrypted = event.endswith("start_tls.complete")
+        if not (is_new or is_encrypted):
             return
         with self._lock:
             if is_new:
                 self._sockets.clear()
-            self._sockets.append(info["return_value"].get_extra_info("socket"))
+            stream = info["return_value"]
+            self._sockets.append(stream.get_extra_info("socket"))
         if self.is_cut:
             self._hang_up()
 
     def _hang_up(self) -> None:
         with self._lock:
-            for one in () if self._is_over else self._sockets:
+            if self._is_over:
+                return
+            for one in self._sockets:
                 _shut_down(one)
 
 
@@ -211,7 +215,9 @@ _lock = threading.Lock()
 def _take(address: str) -> _Open:
     """The one that was used last for this server, or a new one."""
     trust_env = not is_loopback(address)
-    proxies = tuple(sorted(getproxies().items())) if trust_env else ()
+    proxies: tuple[tuple[str, str], ...] = ()
+    if trust_env:
+        proxies = tuple(sorted(getproxies().items()))
     key = (_find_server(address), proxies)
     with _lock:
         old = _take_outdated()
@@ -219,7 +225,10 @@ def _take(address: str) -> _Open:
         if found:
             _idle.remove(found)
     _close_all(old)
-    return found or _Open(key, secure=address.startswith("https"), trust_env=trust_env)
+    if found:
+        return found
+    is_secure = address.startswith("https")
+    return _Open(key, secure=is_secure, trust_env=trust_env)
 
 
 def _keep(opened: _Open) -> None:

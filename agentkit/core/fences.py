@@ -12,8 +12,11 @@ def unfenced(text: str) -> tuple[str, str] | None:
     texts.
     """
     opening = _OPENING.match(text)
+    if opening is None:
+        return None
     whole = text.rstrip()
-    if opening is None or len(whole) < opening.end() + 3 or not whole.endswith("```"):
+    has_end = whole.endswith("```") and len(whole) >= opening.end() + 3
+    if not has_end:
         return None
     content = whole[opening.end() : -3].rstrip(" \t").removesuffix("\n")
     return opening[1], content

@@ -36,6 +36,14 @@ def find_first(values: Iterable[T], fits: Callable[[T], object]) -> T | None:
     return None
 
 
+def find_value(rows: Iterable[tuple[K, T]], fits: Callable[[K], object], default: T) -> T:
+    """The value of the first row whose key fits; the default where none does."""
+    for key, value in rows:
+        if fits(key):
+            return value
+    return default
+
+
 def is_list_of(value: object, kinds: Any) -> TypeGuard[list[Any]]:
     """Whether it is a list or a tuple, and each of it is of these kinds."""
     return isinstance(value, list | tuple) and all(isinstance(each, kinds) for each in value)
@@ -59,6 +67,17 @@ def pick_filled(values: Mapping[K, T | None]) -> dict[K, T]:
 def join_filled(separator: str, parts: Iterable[str | None]) -> str:
     """The parts that are not empty, as one text."""
     return separator.join(part for part in parts if part)
+
+
+def list_new_objects(before: Iterable[object], after: Iterable[T]) -> list[T]:
+    """What is in the second list and was not in the first one; an equal object is another one."""
+    known = set(map(id, before))
+    return [value for value in after if id(value) not in known]
+
+
+def list_known(values: Iterable[T], others: Container[T]) -> list[T]:
+    """The values that are among the others, in their order."""
+    return [value for value in values if value in others]
 
 
 def list_missing(values: Iterable[T], others: Container[T]) -> list[T]:

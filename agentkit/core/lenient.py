@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 
 def count_or_zero(value: object) -> int:
@@ -13,8 +13,20 @@ def count_or_zero(value: object) -> int:
     return max(0, value)
 
 
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether it is a number; True and False are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def text_under(values: Mapping[str, Any], key: str) -> str:
+    """What stands under this key, as text; empty where nothing does."""
+    return str(values.get(key) or "")
+
+
 def find_below(value: object, *keys: str) -> Any:
     """What stands below these keys in dicts of dicts; None where nothing does."""
     for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(key)
     return value

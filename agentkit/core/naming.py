@@ -13,4 +13,5 @@ def name_place(page: object, place: object) -> str:
 def name_source(document: object, page: object, place: object, *more: object) -> str:
     """The document, the page or place in it, and what else is to be said of it, in one line."""
     parts = (document, name_place(page, place), *more)
-    return ", ".join(str(part) for part in parts if part)
+    filled = map(str, filter(None, parts))
+    return ", ".join(filled)

@@ -94,11 +94,13 @@ class _Shelf(Generic[T]):
         self._things[key].append(thing)
 
     def first(self, key: Key) -> T | None:
-        return next(iter(self._things[key]), None)
+        return next(iter(self._things.get(key, ())), None)
 
     def take(self, key: Key) -> T | None:
-        things = self._things[key]
-        return things.popleft() if things else None
+        things = self._things.get(key)
+        if not things:
+            return None
+        return things.popleft()
 
     def is_empty(self) -> bool:
         return not any(self._things.values())
@@ -212,7 +214,8 @@ class Recording:
                 return found
             expected = waiting[0] if waiting else self._find_first()
             had_begun = (agent, asked) in self._unfinished
-        if expected is not None and not had_begun and not _side_by_side.get():
+        may_differ = had_begun or _side_by_side.get()
+        if expected is not None and not may_differ:
             self._refuse(expected, messages)
         self.go_live()
         return None
@@ -221,10 +224,8 @@ class Recording:
         """What comes before anything that is done anew, where that is so."""
         if not self._change.is_strict:
             return None
-        for reply in chain.from_iterable(self._replies.values()):
-            if reply.call_id not in self._within_tools:
-                return reply
-        return None
+        replies = chain.from_iterable(self._replies.values())
+        return find_first(replies, lambda reply: reply.call_id not in self._within_tools)
 
     @property
     def origin(self) -> tuple[str, int]:
@@ -448,14 +449,19 @@ def current() -> Recording | None:
     return _current.get()
 
 
+def recorded() -> Recording:
+    """The same; an empty recording where the run goes on with nothing."""
+    return coalesce(_current.get(), _NOTHING)
+
+
 def name_of(model: str) -> str:
     """The name under which a model is asked, as far as requests are compared."""
-    return coalesce(_current.get(), _NOTHING).name_of(model)
+    return recorded().name_of(model)
 
 
 def revise(agent: str, messages: list[M]) -> list[M]:
     """The messages of a call that is made anew; others than these where instructions are tried."""
-    return coalesce(_current.get(), _NOTHING).revise(agent, messages)
+    return recorded().revise(agent, messages)
 
 
 @contextmanager
@@ -478,10 +484,7 @@ def tell_result(agent: str, name: str, arguments: str) -> ToolReturned | None:
     """What a call of a tool gave before the run broke off with which this one goes on; it is told
     again. None when the tool is to be run.
     """
-    recording = _current.get()
-    if recording is None:
-        return None
-    found = recording.take_result(agent, name, arguments)
+    found = recorded().take_result(agent, name, arguments)
     if found is None:
         return None
     called, returned = found

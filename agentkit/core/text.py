@@ -83,9 +83,12 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
     before = _word_before(text, at)
     if before.lower() in _ABBREVIATIONS:
         return not word
-    if _begins_line(text, at - len(before)) and _NUMBERING.fullmatch(before):
+    begins_line = _begins_line(text, at - len(before))
+    if begins_line and _NUMBERING.fullmatch(before):
         return False  # "1." in front of a list item
-    return word.lower() in _STARTERS or not _INITIALS.fullmatch(before)
+    if word.lower() in _STARTERS:
+        return True
+    return _INITIALS.fullmatch(before) is None
 
 
 def _word_before(text: str, at: int) -> str:
@@ -95,7 +98,10 @@ def _word_before(text: str, at: int) -> str:
 def _begins_line(text: str, at: int) -> bool:
     before = text[max(0, at - 8) : at]
     indent = before[before.rfind("\n") + 1 :]
-    return not indent.strip(" \t(") and (len(indent) < len(before) or at < 8)
+    if indent.strip(" \t("):
+        return False
+    follows_break = len(indent) < len(before)
+    return follows_break or at < 8
 
 
 class _Widths:
@@ -110,12 +116,15 @@ class _Widths:
         text = self.text
         start = text.rfind("\n", 0, at) + 1
         line = text[start:at].strip()
-        after = text[at + 1 : text.index("\n", at + 1)].strip()
+        end = text.index("\n", at + 1)
+        after = text[at + 1 : end].strip()
         if not line or not after:
             return True
-        is_row = " | " in f"{line}\n{after}"
-        is_listed = line.endswith((":", ";", "|")) or _ITEM.match(text, at + 1)
-        if is_row or is_listed:
+        if " | " in f"{line}\n{after}":
+            return True
+        if line.endswith((":", ";", "|")):
+            return True
+        if _ITEM.match(text, at + 1):
             return True
         if after[0].islower():
             return False

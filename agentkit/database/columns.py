@@ -32,7 +32,7 @@ def whole_numbers(values: Sequence[int | None]) -> pyarrow.Array:
     import pyarrow
 
     known = np.array([value or 0 for value in values], dtype=np.int64)
-    return _fixed(pyarrow.int64(), values, known)
+    return _make_fixed(pyarrow.int64(), values, known)
 
 
 def numbers(values: Sequence[float]) -> pyarrow.Array:
@@ -40,7 +40,7 @@ def numbers(values: Sequence[float]) -> pyarrow.Array:
     import numpy as np
     import pyarrow
 
-    return _fixed(pyarrow.float64(), values, np.array(values, dtype=np.float64))
+    return _make_fixed(pyarrow.float64(), values, np.array(values, dtype=np.float64))
 
 
 def times(values: Sequence[datetime]) -> pyarrow.Array:
@@ -49,7 +49,7 @@ def times(values: Sequence[datetime]) -> pyarrow.Array:
     import pyarrow
 
     since = [(value.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND for value in values]
-    return _fixed(pyarrow.timestamp("us"), values, np.array(since, dtype=np.int64))
+    return _make_fixed(pyarrow.timestamp("us"), values, np.array(since, dtype=np.int64))
 
 
 def truths(values: np.ndarray) -> pyarrow.Array:
@@ -75,11 +75,11 @@ def vectors(rows: np.ndarray) -> pyarrow.Array:
     import pyarrow
 
     flat = np.ascontiguousarray(rows, dtype=np.float32).ravel()
-    inside = _fixed(pyarrow.float32(), (), flat)
+    inside = _make_fixed(pyarrow.float32(), (), flat)
     return _lists(pyarrow.float32(), [rows.shape[1]] * len(rows), inside)
 
 
-def _fixed(kind: pyarrow.DataType, values: Sequence[Any], known: np.ndarray) -> pyarrow.Array:
+def _make_fixed(kind: pyarrow.DataType, values: Sequence[Any], known: np.ndarray) -> pyarrow.Array:
     import pyarrow
 
     buffers = [_present(values), pyarrow.py_buffer(known)]

@@ -328,7 +328,8 @@ class Database:
 
     def _is_empty(self) -> bool:
         tables = self.rows(
-            "select table_name as name from duckdb_tables() where table_name <> 'migrations'"
+            "select table_name as name from duckdb_tables()"
+            " where table_name <> 'migrations' and estimated_size > 0"
         )
         return not any(self.row(f'select 1 from "{table["name"]}" limit 1') for table in tables)
 

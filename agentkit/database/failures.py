@@ -72,11 +72,11 @@ def _translate(path: Path, error: Exception) -> StoreError | None:
             f"check free space and permissions{again}."
         )
     if isinstance(error, of_the_file) or type(error) is duckdb.Error or _BROKEN.search(text):
-        return damaged(path, text)
+        return make_damaged(path, text)
     return None
 
 
-def damaged(path: Path, text: str) -> DatabaseDamaged:
+def make_damaged(path: Path, text: str) -> DatabaseDamaged:
     """The error for a file that cannot be read, with what DuckDB says of it."""
     return DatabaseDamaged(
         f"{path} is damaged ({reason(text)}). "

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import repeat
-from operator import attrgetter
 from typing import IO, Any
 
 from agentkit.documents import wire
@@ -48,7 +47,9 @@ LIBRARIES = (
 
 def main() -> None:
     """Confine this process, say hello, serve."""
-    memory_mb, user = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None
+    memory_mb, user = int(sys.argv[1]), None
+    if len(sys.argv) > 2:
+        user = int(sys.argv[2])
     requests, replies = _take_pipes()
     confine(memory_mb, user)
     if user is not None and not _has_libraries():
@@ -176,9 +177,11 @@ def confine(memory_mb: int, user: int | None) -> None:
 
 def _has_libraries() -> bool:
     """Whether they are where the sandbox shows them, and may be read by its user."""
-    origins = map(attrgetter("origin"), filter(None, map(find_spec, LIBRARIES)))
-    readable = [origin for origin in filter(None, origins) if os.access(origin, os.R_OK)]
-    return len(readable) == len(LIBRARIES)
+    for name in LIBRARIES:
+        found = find_spec(name)
+        if found is None or found.origin is None or not os.access(found.origin, os.R_OK):
+            return False
+    return True
 
 
 def _limit_seconds(seconds: float) -> None:

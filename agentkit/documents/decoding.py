@@ -10,13 +10,14 @@ from itertools import filterfalse
 from operator import attrgetter
 from pathlib import PurePath
 
+from agentkit.core.given import find_value, list_known
+
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
-    (b"", ""),
 )
 # The commoner one first. The neighbours of Windows-1252 that are confused with it (1254, 1257,
 # latin-*) are left out on purpose.
@@ -75,24 +76,30 @@ def is_text(data: bytes) -> bool:
         return True
     sample = data[:65_536]
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
-    share = 1_000 if b"\0" in sample else 100  # a log with a stray NUL is still a log
+    share = 100
+    if b"\0" in sample:
+        share = 1_000  # a log with a stray NUL is still a log
     return controls <= len(sample) // share
 
 
 def _find_unicode(data: bytes) -> str:
     """The encoding that a mark or the distribution of NULs tells, or ""."""
-    return next(encoding for mark, encoding in _MARKS if data.startswith(mark)) or _find_wide(data)
+    return find_value(_MARKS, data.startswith, "") or _find_wide(data)
 
 
 def _find_wide(data: bytes) -> str:
     """UTF-16 without a mark shows as NULs in every second byte."""
     sample = data[:4_096]
-    even, odd = sample[::2].count(0), sample[1::2].count(0)
-    half = len(sample) / 2
-    is_wide = min(even, odd) < 0.05 * half and max(even, odd) > 0.7 * half
-    if not is_wide or len(sample) not in range(4, 4_097, 2):
+    if len(sample) not in range(4, 4_097, 2):
         return ""
-    return "utf-16-le" if odd > even else "utf-16-be"
+    half = len(sample) / 2
+    even = sample[::2].count(0) / half
+    odd = sample[1::2].count(0) / half
+    if even < 0.05 and odd > 0.7:
+        return "utf-16-le"
+    if odd < 0.05 and even > 0.7:
+        return "utf-16-be"
+    return ""
 
 
 def _decode_legacy(data: bytes, declared: str) -> str:
@@ -124,4 +131,5 @@ def _guess_legacy(data: bytes) -> str:
     matches = list(from_bytes(bytes(sample), cp_isolation=_LIKELY))
     rank = attrgetter("chaos", "coherence")
     equal = {match.encoding for match in matches if rank(match) == rank(matches[0])}
-    return next((each for each in _LIKELY if each in equal), "")
+    likely = [*list_known(_LIKELY, equal), ""]
+    return likely[0]

@@ -7,6 +7,7 @@ import re
 import zipfile
 from pathlib import PurePath
 
+from agentkit.core.given import find_value
 from agentkit.documents.decoding import is_text
 from agentkit.documents.readers import FORMATS
 from agentkit.documents.refusals import locked
@@ -52,10 +53,7 @@ def detect(data: bytes, name: str) -> str:
     promises a format that the bytes are not.
     """
     ending = PurePath(name).suffix.lower()
-    is_pdf = data.startswith(b"%PDF-")
-    if b"%PDF-" in data[:1_024]:
-        is_pdf = is_pdf or not is_text(data)
-    if is_pdf:
+    if _is_pdf(data):
         return ".pdf"
     if data.startswith(b"{\\rtf"):
         return ".rtf"
@@ -66,12 +64,21 @@ def detect(data: bytes, name: str) -> str:
     return _detect_text(data, name, ending)
 
 
+def _is_pdf(data: bytes) -> bool:
+    """Whether it begins as a PDF, or does so behind a few other bytes."""
+    if data.startswith(b"%PDF-"):
+        return True
+    return b"%PDF-" in data[:1_024] and not is_text(data)
+
+
 def _detect_text(data: bytes, name: str, ending: str) -> str:
     if data[:1] > b"\x7f":  # no text begins like these, whatever follows
         _refuse_foreign(data, name)
     readable = is_text(data)
     if ending in _BINARY:
-        what = "holds plain text" if readable else "does not begin like one"
+        what = "does not begin like one"
+        if readable:
+            what = "holds plain text"
         raise DamagedDocument(f"{name} is no {ending[1:].upper()} file: it {what}. {_RENAME}")
     if not readable:
         _refuse_foreign(data, name)
@@ -110,22 +117,27 @@ def _detect_package(data: bytes, name: str, ending: str) -> str:
     if members is None:
         return ending  # its reader says what is broken
     listed = "\n".join(("", *members))
-    for sign, found in _PACKAGES:
-        if sign in listed:
-            return found
-    is_writer = ending == ".odt" and "content.xml" in members
-    if is_writer or _ODF_TEXT in data[:200]:
+    known = find_value(_PACKAGES, lambda sign: sign in listed, "")
+    if known:
+        return known
+    if _is_writer(data, ending, members):
         return ".odt"
     if ending in _BINARY:
         raise DamagedDocument(
             f"{name} is no {ending[1:].upper()} file, but some other archive. {_RENAME}"
         )
-    is_office = b"opendocument" in data[:200] or "xl/workbook.bin" in members
-    if is_office:
+    if b"opendocument" in data[:200] or "xl/workbook.bin" in members:
         raise UnknownFormat(
             f"{name}: this office format is not read. Save it as .docx, .xlsx, .pptx or PDF."
         )
     raise UnknownFormat(f"{name} {_ARCHIVE}")
+
+
+def _is_writer(data: bytes, ending: str, members: list[str]) -> bool:
+    """Whether a package is a text in the format of OpenDocument."""
+    if _ODF_TEXT in data[:200]:
+        return True
+    return ending == ".odt" and "content.xml" in members
 
 
 def _list_members(data: bytes, name: str, ending: str) -> list[str] | None:

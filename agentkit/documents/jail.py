@@ -179,7 +179,9 @@ class Jail:
         """End the child, if there is one, and give its exit code."""
         with self._changing:
             child, self._child = self._child, None
-        return None if child is None else child.bury()
+        if child is None:
+            return None
+        return child.bury()
 
 
 def read_document(path: Path, name: str, limits: Limits) -> DocumentText:

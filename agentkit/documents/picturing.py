@@ -83,7 +83,9 @@ def _to_plain(opened: Image) -> Image:
     whole = opened
     if opened.mode.startswith(_SIXTEEN_BITS):
         whole = opened.convert("I").point(lambda value: value * (1 / 256)).convert("L")
-    colours = "RGBA" if opened.has_transparency_data else "RGB"
+    colours = "RGB"
+    if opened.has_transparency_data:
+        colours = "RGBA"
     shown = ImageOps.exif_transpose(whole).convert(colours)
     shown.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     plain = images.new("RGB", shown.size, "white")

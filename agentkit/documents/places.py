@@ -55,7 +55,9 @@ def container(place: str) -> str:
     if place.startswith("$"):
         return "$"
     found = _parse(place)
-    return found.before if found else place
+    if found:
+        return found.before
+    return place
 
 
 def narrow(place: str, lines: int, skipped: int, taken: int) -> str:

@@ -18,6 +18,7 @@ from math import ceil
 from operator import attrgetter, itemgetter
 from typing import Protocol
 
+from agentkit.core.given import coalesce, find_first, find_value
 from agentkit.core.text import sentences
 from agentkit.documents import places
 from agentkit.documents.document import DocumentText, Section
@@ -93,7 +94,7 @@ def _find_container(section: Section) -> tuple[int | None, str, str]:
 
 def _choose_cuts(media_type: str) -> tuple[Cut, ...]:
     """From the best places to cut at to the worst."""
-    return next(cuts for form, cuts in _CUTS if form.match(media_type))
+    return find_value(_CUTS, lambda form: form.match(media_type), _CUTS_OF_PROSE)
 
 
 def _cut_behind(pattern: re.Pattern[str]) -> Cut:
@@ -115,9 +116,10 @@ _CUTS: tuple[tuple[re.Pattern[str], tuple[Cut, ...]], ...] = (
         re.compile(r"(?:text/csv|text/tab-separated-values|application/jsonl?)\Z|.*spreadsheet"),
         (_CUT_LINES, _cut_sentences, _CUT_WORDS),
     ),
-    (re.compile(""), (_CUT_PARAGRAPHS, _cut_sentences, _CUT_LINES, _CUT_WORDS)),
 )
-"""By the media type: source code, records, all others."""
+"""By the media type: source code, records."""
+_CUTS_OF_PROSE: tuple[Cut, ...] = (_CUT_PARAGRAPHS, _cut_sentences, _CUT_LINES, _CUT_WORDS)
+"""Of all others."""
 
 
 class _Tokens:
@@ -134,7 +136,9 @@ class _Tokens:
     def count(self, start: int, end: int) -> int:
         """Tokens that lie in the span, wholly or in part."""
         found = bisect_left(self._starts, end) - bisect_right(self._ends, start)
-        return found if found > 0 else 0
+        if found > 0:
+            return found
+        return 0
 
     def skip(self, start: int, count: int, end: int) -> int:
         """Where the token begins that stands behind so many others; `end` if there is none."""
@@ -149,7 +153,9 @@ def _cut_windows(text: str, start: int, end: int) -> Iterator[Span]:
     while end - start > _WINDOW:
         border = start + _WINDOW
         space = max(text.rfind("\n", start, border), text.rfind(" ", border - 200, border))
-        cut = space if space > start else border
+        cut = border
+        if space > start:
+            cut = space
         yield start, cut
         start = cut
     yield start, end
@@ -304,7 +310,8 @@ class _Group:
         low = max(before, start - self.overlap * _CHARS_PER_TOKEN)
         begins = _cut_sentences(self.text, low, start)
         whole = dropwhile(lambda at: before < low == at, begins)  # not cut off in front
-        return next((at for at in whole if self.tokens.count(at, start) <= self.overlap), start)
+        fitting = find_first(whole, lambda at: self.tokens.count(at, start) <= self.overlap)
+        return coalesce(fitting, start)
 
     def _count_alone(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         """Trim a span and count its tokens as they are when it stands alone; halve it should they
@@ -319,7 +326,8 @@ class _Group:
             return
         middle = (start + end) // 2
         space = self.text.rfind(" ", (start + middle) // 2 + 1, middle)
-        middle = middle if space < 0 else space
+        if space >= 0:
+            middle = space
         yield from self._count_alone(start, middle)
         yield from self._count_alone(middle, end)
 

@@ -152,7 +152,9 @@ def _make_arguments(memory_mb: int, confined: bool) -> list[str]:
 
 
 def _make_environment(confined: bool) -> dict[str, str]:
-    source = _SOURCE_INSIDE if confined else _SOURCE.parent
+    source = _SOURCE.parent
+    if confined:
+        source = _SOURCE_INSIDE
     return {
         **pick(os.environ, _PASSED_ON),
         "PYTHONPATH": str(source),

@@ -102,7 +102,9 @@ def _read_text(value: object) -> str:
 
 
 def _read_number(value: object) -> int | None:
-    return None if value is None else _read_whole(value)
+    if value is None:
+        return None
+    return _read_whole(value)
 
 
 def _read_whole(value: object) -> int:

@@ -15,7 +15,16 @@ from operator import attrgetter, itemgetter, methodcaller
 from typing import Any
 
 from agentkit import events
-from agentkit.events import Event, MessageSent, ModelCalled, PlanMade, Retrieved, RunStarted
+from agentkit.core.given import pick_kind
+from agentkit.events import (
+    Event,
+    MessageSent,
+    ModelCalled,
+    PlanMade,
+    Retrieved,
+    RunStarted,
+    events_of,
+)
 from agentkit.ledger.aligning import Piece, align_twice, compare_texts
 from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.spans import Span, Trace
@@ -208,8 +217,7 @@ def _step_to_json(pair: StepPair) -> dict[str, Any]:
 
 
 def _select(trace: Trace, kind: type[Any]) -> list[Any]:
-    heard = map(attrgetter("event"), trace.events.values())
-    return [event for event in heard if isinstance(event, kind)]
+    return pick_kind(events_of(trace.events.values()), kind)
 
 
 def _select_said(trace: Trace, role: str) -> list[MessageSent]:

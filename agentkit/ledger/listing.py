@@ -35,7 +35,7 @@ def search_chats(
     database: Database, owner: str, search: str, limit: int, offset: int, *, in_title: bool
 ) -> list[Row]:
     """The chats that have the words, newest first."""
-    where, values = _having(search, in_title)
+    where, values = _make_condition(search, in_title)
     return database.rows(
         f"""select {_PLAIN} from chats c where c.owner = ? and c.deleted_at is null and {where}
         order by c.updated_at desc, c.id desc limit ? offset ?""",
@@ -45,12 +45,12 @@ def search_chats(
 
 def count_found(database: Database, owner: str, search: str) -> int:
     """How many chats have the words."""
-    where, values = _having(search, in_title=False)
+    where, values = _make_condition(search, in_title=False)
     sql = f"select count(*) from chats c where c.owner = ? and c.deleted_at is null and {where}"
     return int(database.value(sql, [owner, *values]))
 
 
-def _having(search: str, in_title: bool) -> tuple[str, list[Any]]:
+def _make_condition(search: str, in_title: bool) -> tuple[str, list[Any]]:
     """The condition that a chat has all the words in its title, or in one of its messages."""
     terms = read_terms(search)
     of_title = has_terms(FOLDED_TITLE, terms)

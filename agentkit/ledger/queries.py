@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from agentkit.core.address import ON_THIS_MACHINE
-from agentkit.core.given import pick_filled
+from agentkit.core.given import list_known, pick_filled
 from agentkit.database import Row
 from agentkit.errors import ConfigError, NotFound
 from agentkit.event_json import from_json
@@ -210,7 +210,7 @@ def longest_request(ledger: Ledger, owner: str, run_id: str, but: str) -> int:
     return found or 0
 
 
-def grouped(
+def group_calls(
     ledger: Ledger, calls: CallFilter, by: Group, timezone: str = "UTC"
 ) -> pandas.DataFrame:
     """One row per day (in `timezone`, an IANA name), model, agent, chat or run: the key, its title,
@@ -396,7 +396,7 @@ def told(
     run's id; the last one first.
     """
     known = find_telling(ledger, owner, run_ids, kind)
-    in_order = [run_id for run_id in dict.fromkeys(run_ids) if run_id in known]
+    in_order = list_known(dict.fromkeys(run_ids), known)
     for run_id in reversed(in_order):
         # Run by run, as the caller asks on: the events of one lie together in the file, so that
         # little of it is read.

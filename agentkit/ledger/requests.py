@@ -15,6 +15,7 @@ from hashlib import sha256
 from itertools import chain
 from typing import Any, TypeVar
 
+from agentkit.core.given import list_known
 from agentkit.database import Database, Row
 from agentkit.events import ModelCalled
 from agentkit.messages import without_keys
@@ -282,7 +283,7 @@ def _read(
     lists: dict[Place, list[str]] = {_NO_BASE: []}
     for place in wanted:
         _resolve(sent, place, lists)
-    whole = [place for place in wanted if place in lists]
+    whole = list_known(wanted, lists)
 
     needed = {place: {*lists[place], *_around(sent[place])} for place in whole}
     parts = _read_parts(database, set().union(*needed.values()))

@@ -137,7 +137,7 @@ def ends(ledger: Ledger, owner: str, run_ids: Sequence[str]) -> dict[str, dict[s
     return {run_id: told for run_id, told in read.items() if isinstance(told, dict)}
 
 
-def known_values(
+def find_values(
     ledger: Ledger, owner: str, column: Literal["state", "kind", "team", "model"]
 ) -> list[str]:
     """The states, kinds, teams or models that the owner's runs have, sorted."""

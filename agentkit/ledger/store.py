@@ -344,7 +344,7 @@ class Ledger:
         sql = "select * exclude (folded) from messages where list_contains(?, id)"
         return {row["id"]: _message(row) for row in self.database.rows(sql, [list(ids)])}
 
-    def said_in(self, owner: str, run_id: str) -> list[StoredMessage]:
+    def find_run_messages(self, owner: str, run_id: str) -> list[StoredMessage]:
         """The messages of a run, oldest first; none for a run of somebody else."""
         rows = self.database.rows(
             """select m.* exclude (folded) from messages m join runs r on r.id = m.run_id

@@ -58,7 +58,7 @@ class Tree:
         """The message at which the newest branch through this one ends; raises NotFound."""
         ends = [one for one in self.below(message_id) if one.id not in self._after]
         if not ends:
-            raise _gone(message_id)
+            raise _make_not_found(message_id)
         return max(ends, key=lambda one: one.created_at).id
 
     def above(self, message_id: str | None) -> Iterator[str]:
@@ -100,7 +100,7 @@ def choose_head(ledger: Ledger, owner: str, chat_id: str, message_id: str) -> No
     """Let the chat go on after this message; raises NotFound for one that is not in it."""
     with ledger.database.transaction():
         if message_id not in read_tree(ledger, owner, chat_id).nodes:
-            raise _gone(message_id)
+            raise _make_not_found(message_id)
         _set_head(ledger, owner, chat_id, message_id)
 
 
@@ -114,7 +114,7 @@ def delete_branch(ledger: Ledger, owner: str, chat_id: str, question_id: str) ->
         tree = read_tree(ledger, owner, chat_id)
         below = list(tree.below(question_id))
         if not below:
-            raise _gone(question_id)
+            raise _make_not_found(question_id)
         gone = [one.id for one in below]
         if ledger.chat(owner, chat_id).head_id in gone:
             _set_head(ledger, owner, chat_id, _find_beside(tree, question_id))
@@ -166,7 +166,7 @@ def _delete_runs(ledger: Ledger, owner: str, chat_id: str, run_ids: set[str]) ->
     )
 
 
-def _gone(message_id: str) -> NotFound:
+def _make_not_found(message_id: str) -> NotFound:
     return NotFound(
         f"The message {message_id!r} is no longer in this chat; it may have been deleted in another"
         " tab."

@@ -89,6 +89,12 @@ class Model:
         """Itself: copies of a configuration share their connection."""
         return self
 
+    def name_for(self, agent: str) -> str:
+        """How an error begins that tells of it: with the agent that asked, if one did."""
+        if not agent:
+            return f"The model {self.name}"
+        return f"{agent}: the model {self.name}"
+
     def price(self, usage: Usage) -> float | None:
         """US dollars for this usage; None when the price is unknown."""
         if self.price_1k is None:

@@ -114,7 +114,9 @@ def find_rates(model: str, provider: str, at: datetime) -> Rates | None:
     if on_this_machine(provider):
         return FREE
     listed = find_current(model, provider, at.date())
-    return None if listed is None else listed.rates
+    if listed is None:
+        return None
+    return listed.rates
 
 
 def find_current(model: str, provider: str, day: date) -> Listed | None:

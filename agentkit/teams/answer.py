@@ -128,12 +128,15 @@ def answer_from(
     """
     reply, hits = _ask(task, hits, agent, results, voice)
     text = reply.text
-    if not text.strip() and not reply.stopped:
+    is_empty = not text.strip()
+    if is_empty and not reply.stopped:
         raise explain_no_answer(agent, ended)
     # Whoever goes on with a stopped answer knows the numbers as they were given.
-    if not voice.of(task).is_language_model and not reply.stopped:
+    keeps_numbers = reply.stopped or voice.of(task).is_language_model
+    if not keeps_numbers:
         text, hits = renumber_by_use(text, hits)
-    found = task.evidence(text, hits, [one.gave for one in results])
+    computed = [one.gave for one in results]
+    found = task.evidence(text, hits, computed)
     return task.conclude(
         agent,
         text,
@@ -155,28 +158,28 @@ def _ask(
         try:
             asked = _prompt(task, given, results, voice)
             reply = call(voice.of(task), asked, agent=agent, params=voice.params)
+            break
         except ContextTooLong:
             if len(given) < 2:
                 raise
-            given = given[: len(given) * 3 // 4]
-            continue
-        if len(given) < len(hits):
-            told = f"Of {len(hits)} passages, the first {len(given)} fit into the model's window."
-            bus.emit(Noted(agent, told))
-        return reply, given
+            fewer = len(given) * 3 // 4
+            given = given[:fewer]
+    if len(given) < len(hits):
+        told = f"Of {len(hits)} passages, the first {len(given)} fit into the model's window."
+        bus.emit(Noted(agent, told))
+    return reply, given
 
 
 def _prompt(
     task: Task, hits: Sequence[Hit], results: Sequence[Result], voice: Voice
 ) -> list[Message]:
-    material = voice.nothing
-    if results:
-        material = _format_results(results)
+    gathered = _format_results(results)
+    material = gathered or voice.nothing
     if hits:
-        material = (
-            voice.instructions + format_passages(to_passages(hits)) + _format_results(results)
-        )
-    if task.asked.pictures and task.model.is_language_model:
+        passages = format_passages(to_passages(hits))
+        material = voice.instructions + passages + gathered
+    sees_pictures = task.asked.pictures and task.model.is_language_model
+    if sees_pictures:
         material = LOOK + material
     return [
         message("system", material),
@@ -189,10 +192,11 @@ def _format_results(results: Sequence[Result]) -> str:
     """The results as the model reads them: the latest ones, each with its ends."""
     if not results:
         return ""
-    texts = [
-        f"{shorten_result(one.asked, ASKED)}\ngave:\n{shorten_result(one.gave, GAVE)}"
-        for one in results[-RESULTS:]
-    ]
+    texts: list[str] = []
+    for one in results[-RESULTS:]:
+        asked = shorten_result(one.asked, ASKED)
+        gave = shorten_result(one.gave, GAVE)
+        texts.append(f"{asked}\ngave:\n{gave}")
     return "\n\n".join(["", GATHERED, *texts])
 
 
@@ -205,18 +209,20 @@ def shorten_result(text: str, longest: int) -> str:
 
 def complete_question(task: Task, voice: Voice = USUAL) -> str:
     """The question as it is searched for: a follow-up is completed from the conversation."""
+    question = task.question
     if not task.history:
-        return task.question
-    if not voice.of(task).is_language_model:
-        return _with_subject(task.question, task.history)
-    reply = call(
-        voice.of(task),
-        [message("system", voice.rewrite), *tell_turns(task), message("user", task.question)],
-        agent="Query writer",
-        params=voice.params,
-    )
+        return question
+    model = voice.of(task)
+    if not model.is_language_model:
+        return _with_subject(question, task.history)
+    prompt = [
+        message("system", voice.rewrite),
+        *tell_turns(task),
+        message("user", question),
+    ]
+    reply = call(model, prompt, agent="Query writer", params=voice.params)
     stopping.check()
-    return reply.text.strip() or task.question
+    return reply.text.strip() or question
 
 
 def _with_subject(question: str, history: Sequence[Message]) -> str:
@@ -234,34 +240,47 @@ def _with_subject(question: str, history: Sequence[Message]) -> str:
 def _leans_on_last(question: str) -> bool:
     """Whether a question is short and refers to something that was said before."""
     words = question.lower().replace("?", " ").split()
-    refers = not _REFERRING.isdisjoint(words)
-    opens = words[:1] == ["and"] or words[:2] in (["what", "about"], ["how", "about"])
-    return len(words) <= _WORDS_THAT_LEAN and (refers or opens)
+    if len(words) > _WORDS_THAT_LEAN:
+        return False
+    if not _REFERRING.isdisjoint(words):
+        return True
+    return words[:1] == ["and"] or words[:2] in (["what", "about"], ["how", "about"])
 
 
 def explain_no_answer(agent: str, end: EndReason | None) -> AgentkitError:
     """The error of an agent that wrote nothing, with what ended its chat; None where it only had
     nothing to say.
     """
-    why = "the last reply of the model was empty"
-    if end:
-        why = _WHY[end.kind].format(end.limit) if end.kind in _WHY else stop_reason(end)
+    why = _explain_end(end)
     return AgentkitError(
         f"{agent} wrote no answer: {why}. Ask again in other words, or choose another model or"
         " team."
     )
 
 
+def _explain_end(end: EndReason | None) -> str:
+    """What ended the work, as the person knows it."""
+    if end is None:
+        return "the last reply of the model was empty"
+    if end.kind not in _WHY:
+        return stop_reason(end)
+    return _WHY[end.kind].format(end.limit)
+
+
 def to_status(reply: Reply) -> MessageStatus:
     """What a message with this reply is: stopped as the reply, or complete."""
-    return "stopped" if reply.stopped else "complete"
+    if reply.stopped:
+        return "stopped"
+    return "complete"
 
 
 def find_end(reply: Reply, citations: tuple[Citation, ...]) -> EndReason:
     """Why the work on an answer with this reply ended."""
     if reply.stopped:
         return STOPPED
-    return ANSWERED if citations else NO_EVIDENCE
+    if citations:
+        return ANSWERED
+    return NO_EVIDENCE
 
 
 TEAM = Team(

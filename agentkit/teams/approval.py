@@ -82,18 +82,17 @@ class Approval:
         `permit`: under which name a permission for always counts, and `origin`: what people are
         told of it; else the tool says both, or its name is it.
         """
-        if tool is not None and effects_of(tool) == "none":
+        if _is_harmless(tool):
             return Decision(True, arguments)
-        bare = arguments.strip() in ("", "{}")
-        prompt = f"May `{name}` run?" if bare else f"May `{name}` run with these arguments?"
-        language = "json" if _is_object(arguments) else "text"
-        recording = replay.current()
-        was_done = recording is not None and recording.has_result(self.agent, name, arguments)
+        prompt = f"May `{name}` run with these arguments?"
+        if arguments.strip() in ("", "{}"):
+            prompt = f"May `{name}` run?"
+        was_done = replay.recorded().has_result(self.agent, name, arguments)
         return self._decide(
             f"tool {name}",
             prompt,
             arguments,
-            language,
+            _find_language(arguments),
             OF_TOOLS,
             permit or allowed_as(tool, name),
             was_done=was_done,
@@ -110,23 +109,22 @@ class Approval:
         """Whether a call may be made, though it had begun when the run broke off with which this
         one goes on, and nobody knows whether it was done. Raises Stopped.
         """
-        recording = replay.current()
-        is_harmless = tool is not None and effects_of(tool) == "none"
-        if recording is None or is_harmless:
+        if _is_harmless(tool):
             return True
         prompt = _REPEAT.format(name=name)
-        is_known = recording.has_begun(self.agent, name, arguments)
-        is_known = is_known or recording.has_asked(self.agent, prompt, arguments)
-        if not is_known:
+        recording = replay.recorded()
+        has_begun = recording.has_begun(self.agent, name, arguments)
+        was_asked = recording.has_asked(self.agent, prompt, arguments)
+        if not has_begun and not was_asked:
             return True
-        language = "json" if _is_object(arguments) else "text"
+        wants = self._tell_wanted(origin or origin_of(tool, name), again=True)
         answer = runs.ask_human(
             self.agent,
             prompt,
             options=OF_REPEATS,
             draft=arguments,
-            language=language,
-            wants=self._tell_wanted(origin or origin_of(tool, name), again=True),
+            language=_find_language(arguments),
+            wants=wants,
         )
         choice, _ = chosen(answer)
         return choice == "approve"
@@ -137,11 +135,19 @@ class Approval:
         """What becomes of the code, which may be what the tool of that name is given; raises
         Stopped.
         """
-        recording = replay.current()
-        was_done = recording is not None and recording.has_code(self.agent, language, code)
-        wants = self._tell_wanted(Origin(name)) if name else None
+        was_done = replay.recorded().has_code(self.agent, language, code)
+        wants = None
+        if name:
+            wants = self._tell_wanted(Origin(name))
         return self._decide(
-            "code", prompt, code, language, OF_CODE, tool, was_done=was_done, wants=wants
+            "code",
+            prompt,
+            code,
+            language,
+            OF_CODE,
+            tool,
+            was_done=was_done,
+            wants=wants,
         )
 
     def _tell_wanted(self, origin: Origin, *, again: bool = False) -> WantedCall | None:
@@ -152,8 +158,8 @@ class Approval:
 
     def _was_asked(self, prompt: str, draft: str) -> bool:
         """Whether the finished run that this one begins from asked the same."""
-        recording = replay.current()
-        if recording is None or not recording.repeats:
+        recording = replay.recorded()
+        if not recording.repeats:
             return False
         return recording.has_asked(self.agent, prompt, draft)
 
@@ -165,9 +171,9 @@ class Approval:
         """
         if kind in self._kinds:
             return True
-        if not _begins_from_finished():
-            return tool in self._allowed
-        return was_done
+        if replay.recorded().repeats:
+            return was_done
+        return tool in self._allowed
 
     def _decide(
         self,
@@ -203,7 +209,9 @@ class Approval:
         choice, _ = chosen(answer)
         if choice == "approve_all":
             self._kinds.add(kind)
-        elif choice == "always" and tool:
+            return
+        is_lasting = choice == "always" and tool
+        if is_lasting:
             self._allowed.add(tool)
 
 
@@ -211,19 +219,17 @@ def _read_decision(answer: str, draft: str, options: tuple[OptionKey, ...]) -> D
     """What an answer says; whatever is none of the options is no consent."""
     choice, rest = chosen(answer)
     if choice == "edit":
-        return Decision(True, rest, rest.strip() != draft.strip())
-    if choice in options and choice in AGREED:
+        was_changed = rest.strip() != draft.strip()
+        return Decision(True, rest, was_changed)
+    is_consent = choice in options and choice in AGREED
+    if is_consent:
         return Decision(True, draft)
     if isinstance(answer, runs.Unanswered):
         return Decision(False, waited_s=answer.waited_s)
+    reason = answer
     if choice == "reject":
-        return Decision(False, reason=rest.strip())
-    return Decision(False, reason=answer.strip())
-
-
-def _begins_from_finished() -> bool:
-    recording = replay.current()
-    return recording is not None and recording.repeats
+        reason = rest
+    return Decision(False, reason=reason.strip())
 
 
 def describe_rejection(what: str, decision: Decision) -> str:
@@ -238,19 +244,37 @@ def describe_rejection(what: str, decision: Decision) -> str:
 
 
 def _is_object(arguments: str) -> bool:
+    if not arguments.lstrip().startswith("{"):
+        return False
     try:
-        return isinstance(parse_arguments(arguments), dict) and arguments.lstrip()[:1] == "{"
+        given = parse_arguments(arguments)
     except WrongArgument:
         return False
+    return isinstance(given, dict)
+
+
+def _find_language(arguments: str) -> str:
+    """What arguments are written in, for whoever shows them."""
+    if _is_object(arguments):
+        return "json"
+    return "text"
+
+
+def _is_harmless(tool: Callable[..., object] | None) -> bool:
+    """Whether a tool is known, and changes nothing."""
+    return tool is not None and effects_of(tool) == "none"
 
 
 def format_arguments(arguments: Any) -> str | None:
     """Arguments as the person reads and edits them; None for what is no JSON object."""
+    given = arguments
+    if not isinstance(arguments, str):
+        given = dict(arguments or {})
     try:
-        given = parse_arguments(arguments if isinstance(arguments, str) else dict(arguments or {}))
+        read = parse_arguments(given)
     except WrongArgument:
         return None
-    return json.dumps(given, ensure_ascii=False, indent=2)
+    return json.dumps(read, ensure_ascii=False, indent=2)
 
 
 class Unasked(Approval):
@@ -277,6 +301,31 @@ class Unasked(Approval):
 def name_agreement(agent: str, permit: str) -> str:
     """How it is remembered in a chat that the person agreed to an agent's first call of a tool."""
     return f"{agent}: {permit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Whether an agent's calls of one tool are asked about, by its policy: `never`, the `first` of
+    a chat alone, or `always`.
+    """
+
+    policy: str
+    remembered: str
+    """As `name_agreement` gives it."""
+    agreed: Allowed
+    """What was agreed to in the chat."""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether nobody need be asked."""
+        if self.policy == "first":
+            return self.remembered in self.agreed
+        return self.policy == "never"
+
+    def remember(self) -> None:
+        """Where the first call alone is asked about, the others are agreed to from now on."""
+        if self.policy == "first":
+            self.agreed.add(self.remembered)
 
 
 _ASKS = "asks_itself"

@@ -78,7 +78,9 @@ class ChatCells:
         there was none.
         """
         before = self.all()
-        if not before or self.alive:
+        if not before:
+            return ""
+        if self.alive:
             return ""
         return find_end(self.pool, self.chat_id, before)
 
@@ -88,7 +90,8 @@ class ChatCells:
         Raises Stopped when the run is stopped, with the output so far.
         """
         cell_id, began, lost = new_id(), time.monotonic(), self.lost()
-        if not self.alive and self.chat_id in self.pool.alive():
+        is_of_other_branch = not self.alive and self.chat_id in self.pool.alive()
+        if is_of_other_branch:
             self.pool.end(self.chat_id, BRANCH)  # nothing of another branch is to be seen here
         private.make_folder(self.folder)
         bus.emit(CodeBegan(cell_id, agent, "python", code, self.chat_id))
@@ -96,16 +99,23 @@ class ChatCells:
         try:
             result = self.pool.run_cell(self.chat_id, self.folder / WORK, code, telling)
         except Stopped as stopped:
-            cell = Cell(cell_id, "stopped", telling.finish(), began_after=lost)
-            ended = _reason_of(self.pool.last_end(self.chat_id))
-            cell = replace(cell, variables=find_variables(self.all()), ended=ended)
+            cell = Cell(
+                cell_id,
+                "stopped",
+                telling.finish(),
+                variables=find_variables(self.all()),
+                began_after=lost,
+                ended=_reason_of(self.pool.last_end(self.chat_id)),
+            )
             self._announce(agent, code, STOPPED_EXIT_CODE, stopped.output, began, cell)
             raise
         except (ExecutionError, WrongArgument) as error:  # it did not run at all
             cell = Cell(cell_id, "error", variables=find_variables(self.all()), ended=lost)
             return self._announce(agent, code, 1, str(error), began, cell)
         cell = self._describe(cell_id, result, lost)
-        text = f"{_NEW if lost == RESTARTED else ''}{result.text()}"
+        text = result.text()
+        if lost == RESTARTED:
+            text = f"{_NEW}{text}"
         return self._announce(agent, code, _EXIT_CODES[result.status], text, began, cell)
 
     def describe(self) -> str:
@@ -130,19 +140,27 @@ class ChatCells:
         return Cell(
             cell_id,
             result.status,
-            list(map(kept.describe, result.outputs)),
-            kept.describe_files(self.folder / WORK, result.files),
-            list(map(asdict, variables)),
-            _reason_of(result.began_after) or lost,
-            _reason_of(result.end),
+            outputs=list(map(kept.describe, result.outputs)),
+            files=kept.describe_files(self.folder / WORK, result.files),
+            variables=list(map(asdict, variables)),
+            began_after=_reason_of(result.began_after) or lost,
+            ended=_reason_of(result.end),
         )
 
     def _announce(
         self, agent: str, code: str, exit_code: int, output: str, began: float, cell: Cell
     ) -> CodeRan:
-        seconds, stopped = time.monotonic() - began, cell.status == "stopped"
-        cell = replace(cell, chat_id=self.chat_id, again=self.again)
-        ran = CodeRan(agent, "python", code, exit_code, output, EXECUTOR, seconds, stopped, cell)
+        ran = CodeRan(
+            agent,
+            "python",
+            code,
+            exit_code,
+            output,
+            EXECUTOR,
+            seconds=time.monotonic() - began,
+            stopped=cell.status == "stopped",
+            cell=replace(cell, chat_id=self.chat_id, again=self.again),
+        )
         self.ran.append(ran)
         self.pool.note_cell(self.chat_id, cell.id)
         bus.emit(ran)
@@ -150,7 +168,9 @@ class ChatCells:
 
 
 def _reason_of(end: KernelEnd | None) -> str:
-    return end.reason if end else ""
+    if end is None:
+        return ""
+    return end.reason
 
 
 class _Telling:
@@ -170,7 +190,8 @@ class _Telling:
             told = self._kept.describe(output)
         self._waiting.append(told)
         self._pieces += 1
-        if self._pieces <= _AT_ONCE or time.monotonic() - self._told_at >= _EVERY_S:
+        waited_s = time.monotonic() - self._told_at
+        if self._pieces <= _AT_ONCE or waited_s >= _EVERY_S:
             self.finish()
 
     def finish(self) -> list[dict[str, Any]]:
@@ -186,12 +207,15 @@ class _Telling:
 def join_texts(outputs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The outputs, pieces of one text after the other as one."""
     joined: list[dict[str, Any]] = []
+    last: dict[str, Any] = {}
     for one in outputs:
-        last = joined[-1] if joined else {}
-        if one["kind"] == "text" and last.get("stream", "") == one["stream"]:
-            joined[-1] = {**last, "text": last["text"] + one["text"]}
+        goes_on = one["kind"] == "text" and last.get("stream", "") == one["stream"]
+        if goes_on:
+            last = {**last, "text": last["text"] + one["text"]}
+            joined[-1] = last
         else:
-            joined.append(one)
+            last = one
+            joined.append(last)
     return joined
 
 
@@ -205,22 +229,33 @@ def is_alive(pool: KernelPool, chat_id: str, ran: Sequence[CodeRan]) -> bool:
     """Whether the kernel of the chat has what these cells of a branch made, and nothing else: the
     last of them is the last that ran in it, and each before was so in its turn.
     """
-    last = _cell_of(ran[-1]).id if ran else ""
-    return chat_id in pool.alive() and pool.last_cell(chat_id) == last
+    if chat_id not in pool.alive():
+        return False
+    last = ""
+    if ran:
+        last = _cell_of(ran[-1]).id
+    return pool.last_cell(chat_id) == last
 
 
 def find_end(pool: KernelPool, chat_id: str, ran: Sequence[CodeRan]) -> str:
     """Why the kernel of these cells is gone, also where no process knows of it any more."""
     if chat_id in pool.alive():
         return BRANCH
-    return _reason_of(pool.last_end(chat_id)) or _cell_of(ran[-1]).ended or RESTARTED
+    reason = _reason_of(pool.last_end(chat_id))
+    last = _cell_of(ran[-1])
+    return reason or last.ended or RESTARTED
 
 
 def find_codes(ran: Sequence[CodeRan]) -> list[str]:
     """The code of the cells that made the variables, oldest first: those that ran to their end,
     each once.
     """
-    return [one.code for one in ran if one.exit_code == 0 and not _cell_of(one).again]
+    codes: list[str] = []
+    for one in ran:
+        is_first = not _cell_of(one).again
+        if is_first and one.exit_code == 0:
+            codes.append(one.code)
+    return codes
 
 
 def _cell_of(ran: CodeRan) -> Cell:
@@ -233,10 +268,11 @@ def describe_variables(variables: Sequence[dict[str, Any]]) -> str:
     """
     described = [_describe_variable(**one) for one in drop_modules(variables)]
     words = list(filter(_DESCRIBED.fullmatch, described))
-    rest = []
-    if len(words) > _LISTED:
-        rest = [f"and {len(words) - _LISTED} more"]
-    return ", ".join([*words[:_LISTED], *rest]) or "nothing"
+    shown = words[:_LISTED]
+    left_out = len(words) - len(shown)
+    if left_out:
+        shown.append(f"and {left_out} more")
+    return ", ".join(shown) or "nothing"
 
 
 def drop_modules(variables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from agentkit.core.given import list_known, pick
 from agentkit.core.naming import name_source
 from agentkit.llm.offline.passages import Passage
 from agentkit.llm.support import Checked
@@ -57,7 +58,7 @@ class Citation:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Citation:
         """What `to_json` gave, or a hit as it travels in an event with its marker."""
-        known = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
+        known = pick(data, cls.__dataclass_fields__)
         return cls(**known)  # older versions stored no collection
 
     def to_json(self) -> dict[str, Any]:
@@ -82,9 +83,11 @@ class Evidence:
 
 def to_passages(hits: Sequence[Hit]) -> list[Passage]:
     """The hits as numbered passages for a prompt, numbered from 1 in their order."""
-    return [
-        Passage(marker, describe_source(hit), hit.text) for marker, hit in enumerate(hits, start=1)
-    ]
+    passages: list[Passage] = []
+    for marker, hit in enumerate(hits, start=1):
+        source = describe_source(hit)
+        passages.append(Passage(marker, source, hit.text))
+    return passages
 
 
 def describe_source(hit: Hit | Citation) -> str:
@@ -101,9 +104,9 @@ def covers(known: Hit, hit: Hit) -> bool:
     """Whether all of a hit stands in a known one: neighbours are merged as each search finds
     them.
     """
-    return (
-        known.document_id == hit.document_id and known.start <= hit.start and hit.end <= known.end
-    )
+    if known.document_id != hit.document_id:
+        return False
+    return known.start <= hit.start and hit.end <= known.end
 
 
 def find_markers(text: str) -> list[int]:
@@ -113,7 +116,10 @@ def find_markers(text: str) -> list[int]:
 
 def read_markers(text: str) -> list[int]:
     """The numbers of the markers in a text, in order, as often as they stand there."""
-    return [int(number) for group in MARKER.findall(text) for number in group.split(",")]
+    numbers: list[int] = []
+    for group in MARKER.findall(text):
+        numbers += map(int, group.split(","))
+    return numbers
 
 
 def renumber_by_use(text: str, hits: Sequence[Hit]) -> tuple[str, list[Hit]]:
@@ -123,14 +129,16 @@ def renumber_by_use(text: str, hits: Sequence[Hit]) -> tuple[str, list[Hit]]:
     Hits that it does not cite come last; numbers that name no hit are left as they are.
     """
     by_number = dict(enumerate(hits, start=1))
-    used = [number for number in dict.fromkeys(read_markers(text)) if number in by_number]
+    named = dict.fromkeys(read_markers(text))
+    used = list_known(named, by_number)
     new = {old: number for number, old in enumerate(used, start=1)}
 
     def renumber(marker: re.Match[str]) -> str:
         return re.sub(r"\d+", lambda number: str(new.get(int(number[0]), number[0])), marker[0])
 
+    renumbered = MARKER.sub(renumber, text)
     in_order = dict.fromkeys([*used, *by_number])
-    return MARKER.sub(renumber, text), [by_number[number] for number in in_order]
+    return renumbered, [by_number[number] for number in in_order]
 
 
 def cite_hits(text: str, hits: Sequence[Hit]) -> tuple[Citation, ...]:
@@ -138,5 +146,5 @@ def cite_hits(text: str, hits: Sequence[Hit]) -> tuple[Citation, ...]:
     are left out.
     """
     by_number = dict(enumerate(hits, start=1))
-    used = (number for number in find_markers(text) if number in by_number)
-    return tuple(Citation.of_hit(number, by_number[number]) for number in used)
+    cited = pick(by_number, find_markers(text))
+    return tuple(Citation.of_hit(number, hit) for number, hit in cited.items())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentkit.core import bus
+from agentkit.core.given import pick_kind
 from agentkit.events import MessageSent, Retrieved
 from agentkit.llm.calls.client import call
 from agentkit.llm.calls.ends import cut_by
@@ -47,8 +48,8 @@ def go_on(task: Task, begun: Begun, agent: str) -> Answer:
     What the other agents had said and found belongs to the new answer, too. Raises what the
     model raises.
     """
-    for sender, recipient, text in begun.said:
-        task.say(sender, recipient, text)
+    for sender, recipient, told in begun.said:
+        task.say(sender, recipient, told)
     if begun.passages:
         hits = [dict(hit) for _, hit in begun.passages.values()]
         bus.emit(Retrieved(task.question, "", EARLIER, hits, 0.0))
@@ -56,38 +57,56 @@ def go_on(task: Task, begun: Begun, agent: str) -> Answer:
     text = without_ending(join_parts(begun.text, reply.text))
     citations = tuple(cite_passages(text, begun.passages))
     numbered = {number: (one.text, one.source) for number, (one, _) in begun.passages.items()}
-    found = Evidence(citations, task.checked(text, numbered))
-    end = find_end(reply, citations)
-    return task.conclude(agent, text, found, end, status=to_status(reply), cut=cut_by(reply.end))
+    checks = task.checked(text, numbered)
+    return task.conclude(
+        agent,
+        text,
+        Evidence(citations, checks),
+        find_end(reply, citations),
+        status=to_status(reply),
+        cut=cut_by(reply.end),
+    )
 
 
 def _prompt(task: Task, begun: Begun) -> list[Message]:
-    question, material = task.question, NOTHING
+    material = NOTHING
     if begun.passages:
-        material = format_passages([passage for passage, _ in begun.passages.values()])
+        passages = [passage for passage, _ in begun.passages.values()]
+        material = format_passages(passages)
+    question = task.question
     if begun.said:
-        told = "\n\n".join(f"{sender}: {text}" for sender, _, text in begun.said)
-        question = f"{question}\n\n{OTHERS}\n\n{told}"
+        said = [f"{sender}: {text}" for sender, _, text in begun.said]
+        question = "\n\n".join([question, OTHERS, *said])
     prompt = [
         message("system", INSTRUCTIONS + material),
         *tell_turns(task),
         message("user", question),
     ]
     if begun.text:
-        prompt += [message("assistant", begun.text), message("user", GO_ON)]
+        prompt += [
+            message("assistant", begun.text),
+            message("user", GO_ON),
+        ]
     return prompt
 
 
 def find_talk(events: Sequence[object]) -> list[tuple[str, str, str]]:
     """What agents told one another in these events: sender, recipient and text."""
-    said = [event for event in events if isinstance(event, MessageSent) and _is_talk(event)]
-    return [(event.sender, event.recipient, event.content) for event in said]
+    talk: list[tuple[str, str, str]] = []
+    for event in pick_kind(events, MessageSent):
+        if _is_talk(event):
+            told = (event.sender, event.recipient, event.content)
+            talk.append(told)
+    return talk
 
 
 def _is_talk(message: MessageSent) -> bool:
     """Whether one agent told others something, and finished it."""
-    if not message.extra.get("inner") or not is_audible(message):
+    is_inner = message.extra.get("inner") and is_audible(message)
+    if not is_inner:
         return False
     if message.role in _NO_AGENTS:
         return False
-    return message.status == "complete" and bool(message.content.strip())
+    if message.status != "complete":
+        return False
+    return message.content.strip() != ""

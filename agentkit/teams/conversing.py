@@ -16,6 +16,7 @@ from agentkit.events import (
     Event,
     LimitTold,
     MessageSent,
+    MessageStatus,
     ModelCalled,
     ModelReplied,
     ReplyEnd,
@@ -66,7 +67,9 @@ def recall_talk(task: Task) -> Talk:
         said = remembered.said.get(place)
         if said is not None:
             talk.append(said)
-        elif place - 1 not in remembered.said:  # else it is the answer to that
+            continue
+        answers_that = place - 1 in remembered.said
+        if not answers_that:
             talk.append(turn)
     return talk
 
@@ -83,20 +86,27 @@ def as_told(talk: Talk, agent: str, name: str) -> list[Stored]:
     """The earlier turns as an agent keeps them, its own words as its own."""
     told: list[Stored] = []
     for turn in talk:
-        if not isinstance(turn, Mapping):
+        if isinstance(turn, Mapping):
+            told.append(_keep_turn(turn, agent, name))
+        else:
             told += as_history(turn, agent, USER)
-            continue
-        answered = turn["role"] == "assistant"
-        role = "assistant" if answered and agent == name else "user"
-        known: Stored = {
-            "content": turn["content"],
-            "role": role,
-            "name": name if answered else USER,
-        }
-        if is_summary(turn):
-            known = {**marked(text_of(turn["content"])), **known}
-        told.append(known)
     return told
+
+
+def _keep_turn(turn: Message, agent: str, name: str) -> Stored:
+    """A turn as the agent keeps it, where `name` answered."""
+    known: Stored = {
+        "content": turn["content"],
+        "role": "user",
+        "name": USER,
+    }
+    if turn["role"] == "assistant":
+        known["name"] = name
+        if agent == name:
+            known["role"] = "assistant"
+    if is_summary(turn):
+        return {**marked(text_of(turn["content"])), **known}
+    return known
 
 
 def converse(
@@ -118,30 +128,30 @@ def converse(
     try:
         end = _talk(task, begin, heard)
     except Stopped as stopped:
-        was_writing = heard.writing == speaker and stopped.partial.strip()
-        if was_writing:
-            heard.text = stopped.partial
+        heard.take_partial(stopped.partial)
         if not heard.text:
             raise
-        heard.cut, heard.thinking = None, heard.latest
-        return _conclude(task, heard, findings, STOPPED, notes)
+        end = STOPPED
     if heard.text:
         return _conclude(task, heard, findings, end, notes)
-    told = _select_told(end)
+    return _answer_silent(task, heard, findings, end)
+
+
+def _answer_silent(task: Task, heard: _Heard, findings: Findings, end: EndReason) -> Answer:
+    """The answer where the speaker gave none: from what was found, as far as that goes."""
     if heard.refused and not findings.hits:
-        raise LimitReached(f"{in_words(heard.refused)} {speaker} wrote no answer before.")
+        limit = in_words(heard.refused)
+        raise LimitReached(f"{limit} {heard.speaker} wrote no answer before.")
+    told = _select_told(end)
     has_found = findings.hits or heard.results
     if has_found or end.kind in _USED_UP:
-        return answer_from(task, findings.hits, speaker, told, heard.results)
-    raise explain_no_answer(speaker, told)
+        return answer_from(task, findings.hits, heard.speaker, told, heard.results)
+    raise explain_no_answer(heard.speaker, told)
 
 
 def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> EndReason:
-    with (
-        IOStream.set_default(Quiet()),
-        announcing.following(task.parent_id) as last,
-        bus.listening(heard),
-    ):
+    following = announcing.following(task.parent_id)
+    with IOStream.set_default(Quiet()), following as last, bus.listening(heard):
         try:
             end = begin().end
         finally:
@@ -156,13 +166,17 @@ def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> EndReas
 def _conclude(
     task: Task, heard: _Heard, findings: Findings, end: EndReason, notes: Sequence[Note]
 ) -> Answer:
-    found = task.evidence(heard.text, findings.hits, [one.gave for one in heard.results])
+    computed = [one.gave for one in heard.results]
+    found = task.evidence(heard.text, findings.hits, computed)
+    status: MessageStatus = "complete"
+    if end == STOPPED:
+        status = "stopped"
     return task.conclude(
         heard.speaker,
         heard.text,
         found,
         end,
-        status="stopped" if end == STOPPED else "complete",
+        status=status,
         told=_select_told(end),
         notes=notes,
         cut=heard.cut,
@@ -172,7 +186,9 @@ def _conclude(
 
 def _select_told(end: EndReason) -> EndReason | None:
     """The end if it says more than that there is an answer."""
-    return None if end == ANSWERED else end
+    if end == ANSWERED:
+        return None
+    return end
 
 
 class _Heard:
@@ -209,10 +225,25 @@ class _Heard:
             case ToolCalled():
                 self._arguments[event.call_id] = event.arguments
             case ToolReturned() if event.name not in (SEARCH, FIND):
-                asked = f"{event.name}({self._arguments.get(event.call_id, '')})"
+                given = self._arguments.get(event.call_id, "")
+                asked = f"{event.name}({given})"
                 self.results.append(Result(asked, event.content))
             case CodeRan():
                 self.results.append(Result(event.code, event.output))
-            case MessageSent() if event.sender == self.speaker and is_audible(event):
-                self.text = "" if has_calls(event.extra) else without_ending(event.content)
-                self.cut, self.thinking = cut_by(self._end), self.latest
+            case MessageSent(sender=self.speaker) if is_audible(event):
+                self._take_said(event)
+
+    def _take_said(self, message: MessageSent) -> None:
+        """What the speaker told the others; with calls of tools it is no answer yet."""
+        self.text = ""
+        if not has_calls(message.extra):
+            self.text = without_ending(message.content)
+        self.cut = cut_by(self._end)
+        self.thinking = self.latest
+
+    def take_partial(self, partial: str) -> None:
+        """What the speaker had written when it was stopped, after what it had said."""
+        was_writing = self.writing == self.speaker
+        if was_writing and partial.strip():
+            self.text = partial
+        self.cut, self.thinking = None, self.latest

@@ -4,7 +4,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -85,25 +85,35 @@ def read_draft(events: Iterable[Event], agent: str) -> str:
 def read_answer(events: Iterable[Event], agent: str) -> str:
     """The draft; when that is nothing, what the agent told the others last."""
     heard = list(events)
-    return read_draft(heard, agent) or _read_last_said(heard, agent)
+    draft = read_draft(heard, agent)
+    if draft:
+        return draft
+    return _read_last_said(heard, agent)
 
 
 def read_unfinished(events: Iterable[Event], team: Team) -> str:
     """What there is of a team's answer: what its last agent wrote, or told the others where it can
     be gone on with.
     """
-    read = read_answer if team.goes_on else read_draft
-    return read(events, team.agents[-1])
+    writer = team.agents[-1]
+    if team.goes_on:
+        return read_answer(events, writer)
+    return read_draft(events, writer)
 
 
 def _read_last_said(events: Sequence[Event], agent: str) -> str:
     for event in reversed(events):
         match event:
-            case MessageSent() if event.sender == agent and is_audible(event):
-                if has_calls(event.extra):
-                    return ""
-                return without_ending(event.content)
+            case MessageSent(sender=sender) if sender == agent and is_audible(event):
+                return _read_said(event)
     return ""
+
+
+def _read_said(message: MessageSent) -> str:
+    """What a message says to others; with calls of tools it says nothing yet."""
+    if has_calls(message.extra):
+        return ""
+    return without_ending(message.content)
 
 
 def is_audible(message: MessageSent) -> bool:
@@ -118,24 +128,35 @@ def join_parts(begun: str, more: str) -> str:
     if not begun:
         return more
     rest = more[_count_repeated(begun, more) :]
-    if begun[-1].isspace():
+    last = begun[-1]
+    if last.isspace():
         return begun + rest.lstrip(" ")
-    apart = begun[-1] in ".!?:;,)]" and rest[:1].isalnum()
-    return f"{begun} {rest}" if apart else begun + rest
+    ends_clause = last in ".!?:;,)]"
+    begins_word = rest[:1].isalnum()
+    if ends_clause and begins_word:
+        return f"{begun} {rest}"
+    return begun + rest
 
 
 def _count_repeated(begun: str, more: str) -> int:
     """How many of the first characters of a text are the last ones of the text before."""
     longest = min(len(begun), len(more), _REPEATED)
-    lengths = range(longest, _LEAST - 1, -1)
-    return next((length for length in lengths if begun.endswith(more[:length])), 0)
+    for length in range(longest, _LEAST - 1, -1):
+        beginning = more[:length]
+        if begun.endswith(beginning):
+            return length
+    return 0
 
 
 def drop_broken_word(text: str) -> str:
     """A text that broke off without the last of its words, which may be a part of one."""
     start = max(text.rfind(" "), text.rfind("\n")) + 1
-    in_word = text[-1:].isalnum() and start > 0 and len(text) - start <= _LONGEST_WORD
-    return text[:start] if in_word else text
+    word = text[start:]
+    if start == 0 or len(word) > _LONGEST_WORD:
+        return text
+    if text[-1:].isalnum():
+        return text[:start]
+    return text
 
 
 def find_passages(events: Iterable[Event]) -> dict[int, tuple[Passage, Mapping[str, Any]]]:
@@ -143,12 +164,19 @@ def find_passages(events: Iterable[Event]) -> dict[int, tuple[Passage, Mapping[s
     hits: dict[str, Mapping[str, Any]] = {}
     given: dict[int, tuple[Passage, Mapping[str, Any]]] = {}
     for event in events:
-        if isinstance(event, Retrieved):
-            hits |= {str(hit["text"]): hit for hit in event.hits}
-        for passage in chain.from_iterable(map(parse_passages, _read_material(event))):
-            if passage.text in hits:
-                given[passage.marker] = (passage, hits[passage.text])
+        hits |= _list_hits(event)
+        for passage in _read_passages(event):
+            hit = hits.get(passage.text)
+            if hit is not None:
+                given[passage.marker] = (passage, hit)
     return given
+
+
+def _list_hits(event: Event) -> dict[str, Mapping[str, Any]]:
+    """What an event tells was found, by its text."""
+    if not isinstance(event, Retrieved):
+        return {}
+    return {str(hit["text"]): hit for hit in event.hits}
 
 
 def _read_material(event: Event) -> list[str]:
@@ -158,8 +186,13 @@ def _read_material(event: Event) -> list[str]:
             return [text_of(said.get("content")) for said in event.messages]
         case ToolReturned():
             return [event.content]
-        case _:
-            return []
+    return []
+
+
+def _read_passages(event: Event) -> Iterator[Passage]:
+    """The passages that an event gives a model."""
+    material = _read_material(event)
+    return chain.from_iterable(map(parse_passages, material))
 
 
 def find_citations(text: str, events: Iterable[Event]) -> list[Citation]:
@@ -171,5 +204,11 @@ def cite_passages(
     text: str, passages: Mapping[int, tuple[Passage, Mapping[str, Any]]]
 ) -> list[Citation]:
     """The citations for the markers in a text, of passages as `find_passages` gives them."""
-    used = [number for number in find_markers(text) if number in passages]
-    return [Citation.from_json({**passages[number][1], "marker": number}) for number in used]
+    citations: list[Citation] = []
+    for number in find_markers(text):
+        if number not in passages:
+            continue
+        _, hit = passages[number]
+        cited = Citation.from_json({**hit, "marker": number})
+        citations.append(cited)
+    return citations

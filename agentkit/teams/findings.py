@@ -57,8 +57,8 @@ class Findings:
     def _begin(
         self, retrieve: Callable[[str], list[Hit]], find: Callable[[str], list[Hit]] | None
     ) -> None:
-        recording = replay.current()
-        self.hits = [Hit.from_json(hit) for hit in recording.numbered()] if recording else []
+        known = replay.recorded().numbered()
+        self.hits = [Hit.from_json(hit) for hit in known]
         self._retrieve, self._find = retrieve, find
         self._numbering = threading.Lock()
 
@@ -103,7 +103,9 @@ class Findings:
     ) -> str:
         """The passages that contain the text, as the model reads them."""
         stopping.check()
-        found = self._find(text) if self._find and text.strip() else []
+        found: list[Hit] = []
+        if self._find and text.strip():
+            found = self._find(text)
         if not found:
             return (
                 f"{text!r} stands nowhere in the documents. Try {SEARCH}, or say that the documents"

@@ -8,7 +8,7 @@ from functools import partial
 from agentkit import runs
 from agentkit.agents import AssistantAgent, GroupChat, GroupChatManager
 from agentkit.conversation import Agent, ChatResult, ConversableAgent, announcing
-from agentkit.core.given import find_first
+from agentkit.core.given import coalesce, find_first, list_new_objects
 from agentkit.errors import NoEligibleSpeaker
 from agentkit.messages import Stored, text_of
 from agentkit.options import InputMode, chosen
@@ -146,9 +146,11 @@ class WatchedGroup(GroupChat):
         """The agent that the person names; raises NoEligibleSpeaker when they want to hear nobody
         any more.
         """
-        candidates = self.agents if agents is None else agents
+        candidates = coalesce(agents, self.agents)
         names = [agent.name for agent in candidates]
-        choice, _ = chosen(runs.ask_human(GROUP, "Who speaks next?", options=[*names, "finish"]))
+        options = [*names, "finish"]
+        answer = runs.ask_human(GROUP, "Who speaks next?", options=options)
+        choice, _ = chosen(answer)
         if choice == "finish":
             nobody = NoEligibleSpeaker("The person who watches ended the discussion.")
             nobody.end = EndReason("finished")
@@ -176,20 +178,17 @@ def _list_followers(members: Sequence[Agent], user: ConversableAgent) -> dict[Ag
     others = members
     if user.human_input_mode == "ALWAYS":
         others = everybody
-    followers: dict[Agent, list[Agent]] = {}
-    for one in everybody:
-        followers[one] = [other for other in others if other is not one]
-    return followers
+    return {one: list_new_objects([one], others) for one in everybody}
 
 
 def _next(method: str, user: Agent, last_speaker: Agent, group: GroupChat) -> Agent | str:
     """Whoever has looked something up goes on, and the person has the last word; else as the method
     says.
     """
-    found = group.messages[-1].get("role") == "tool"
+    latest = group.messages[-1]
     if isinstance(group, WatchedGroup):
         group.hear_said()
-    if found:
+    if latest.get("role") == "tool":
         return last_speaker
     if _is_final(group.messages[-1]):
         return user
@@ -211,8 +210,10 @@ def _is_open(message: Mapping[str, object]) -> bool:
 
 
 def _is_final(message: Mapping[str, object]) -> bool:
-    ends = message.get("name") == WRITER and is_ending(text_of(message.get("content")))
-    return ends and not runs.has_said()
+    if message.get("name") != WRITER:
+        return False
+    said = text_of(message.get("content"))
+    return is_ending(said) and not runs.has_said()
 
 
 TEAMS = tuple(

@@ -56,8 +56,10 @@ class Session:
         They stay for the next question, but after an error or a stop: who was left in the middle of
         something goes.
         """
-        before, facts = self._crews.pop(team, None), tuple(made_of)
-        crew = before[1] if before and before[0] == facts else build()
+        facts = tuple(made_of)
+        made_before, crew = self._crews.pop(team, (None, None))
+        if crew is None or made_before != facts:
+            crew = build()
         yield crew
         if not stopping.current().is_set:
             self._crews[team] = (facts, crew)

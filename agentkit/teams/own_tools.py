@@ -33,12 +33,14 @@ def load_tools(setting: str) -> Sequence[Tool]:
     for part in filter(str.strip, setting.split(os.pathsep)):
         path = Path(part).expanduser()
         for tool in _read_file(path):
-            if tool.__name__ in _TAKEN or tool.__name__ in found:
+            name = tool.__name__
+            is_known = name in _TAKEN or name in found
+            if is_known:
                 raise ConfigError(
-                    f"AGENTKIT_TOOLS: {path} names a function {tool.__name__}, which there is"
+                    f"AGENTKIT_TOOLS: {path} names a function {name}, which there is"
                     " already; rename it."
                 )
-            found[tool.__name__] = tool
+            found[name] = tool
     return list(found.values())
 
 
@@ -56,16 +58,21 @@ def _read_file(path: Path) -> Sequence[Tool]:
 @lru_cache(maxsize=32)
 def _load_file(path: Path, changed: int) -> Sequence[Tool]:
     module = _import_file(path)
-    made = []
-    for name, value in vars(module).items():
-        is_public = inspect.isfunction(value) and not name.startswith("_")
-        if is_public and value.__module__ == module.__name__:
-            made.append(value)
+    made = [value for name, value in vars(module).items() if _is_tool(module, name, value)]
     if not made:
         raise ConfigError(f"AGENTKIT_TOOLS: {path} has no public function; define at least one.")
     for function in made:
         _check(path, function)
-    return [bound(function) for function in made]
+    return list(map(bound, made))
+
+
+def _is_tool(module: ModuleType, name: str, value: object) -> bool:
+    """Whether it is a public function that the module defines itself."""
+    if not inspect.isfunction(value):
+        return False
+    if name.startswith("_"):
+        return False
+    return value.__module__ == module.__name__
 
 
 def bound(function: Tool) -> Tool:
@@ -108,9 +115,8 @@ def _import_file(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"agentkit_tools_{path.stem}", path)
     if path.suffix != ".py" or spec is None or spec.loader is None:
         raise ConfigError(f"AGENTKIT_TOOLS: {path} is no Python file; its name must end in .py.")
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(
-        spec
-    )  # where dataclasses look for names in annotations
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for names in annotations
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:

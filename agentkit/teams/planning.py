@@ -22,7 +22,6 @@ from agentkit.agents.rewoo import (
 )
 from agentkit.agents.rewoo.calling import ActionCall
 from agentkit.agents.rewoo.executor import Action
-from agentkit.agents.rewoo.graph import Approve
 from agentkit.agents.rewoo.inputs import Arguments
 from agentkit.agents.rewoo.mistakes import Mistake
 from agentkit.agents.rewoo.plan import fill
@@ -40,7 +39,9 @@ from agentkit.reasons import ANSWERED, STOPPED, EndReason
 from agentkit.teams.answer import answer_from, complete_question
 from agentkit.teams.approval import (
     NOT_REPEATED,
+    Agreement,
     Approval,
+    Decision,
     describe_rejection,
     name_agreement,
 )
@@ -112,12 +113,16 @@ def build_tools(material: Material) -> list[BaseAction]:
 def build_lookups(material: Material) -> list[BaseAction]:
     """The tools that look up, and that read out what was found."""
     told, tools = material.prompts, list[BaseAction]()
-    if found := material.found:
-        tools.append(FunctionAction(found.search_documents, SEARCH, told.search))
-        if material.exact:
-            tools.append(FunctionAction(found.find_exact, FIND, told.find))
+    found = material.found
+    if found:
+        search = FunctionAction(found.search_documents, SEARCH, told.search)
+        tools.append(search)
+    if found and material.exact:
+        find = FunctionAction(found.find_exact, FIND, told.find)
+        tools.append(find)
     if material.read_out:
-        tools.append(FunctionAction(_make_reader(material.read_out, told), READ, told.read))
+        reader = _make_reader(material.read_out, told)
+        tools.append(FunctionAction(reader, READ, told.read))
     return tools
 
 
@@ -174,12 +179,15 @@ class PlanProtocol(ReWOOProtocol):
             return self._read_within_limits(message, tools, known)
         except ResponseParsingError as error:
             self._left -= 1
-            if self._left or known or SEARCH not in (tools or [SEARCH]):
+            has_search = SEARCH in (tools or [SEARCH])
+            if self._left or known or not has_search:
                 raise
             told = "No plan could be made, so the question was looked up as it stands."
-            self.notes.append(Note(text=told, detail=error.message))
-            bus.emit(Noted(self._setup.planner, **self.notes[-1]))
-            return Plan((look_up("#E1", "Look the question up as it stands", self._question),))
+            note = Note(text=told, detail=error.message)
+            self.notes.append(note)
+            bus.emit(Noted(self._setup.planner, **note))
+            step = look_up("#E1", "Look the question up as it stands", self._question)
+            return Plan((step,))
 
     def _read_within_limits(
         self, message: str, tools: Collection[str] | None, known: Collection[str]
@@ -214,9 +222,14 @@ def _quote(task: Task, found: Findings, executor: ActionExecutor, setup: Setup) 
     """
     planner = setup.planner
     plan, plan_id = _propose_lookups(task, executor, setup), new_id()
-    bus.emit(PlanMade(planner, plan_id, 1, [step.to_json() for step in plan.steps]))
+    steps = [step.to_json() for step in plan.steps]
+    bus.emit(PlanMade(planner, plan_id, 1, steps))
     evidence = execute(
-        plan, ActionCall(executor, planner), at_once=1, agent=planner, plan_id=plan_id
+        plan,
+        ActionCall(executor, planner),
+        at_once=1,
+        agent=planner,
+        plan_id=plan_id,
     )
     failed = [each.error for each in evidence.values() if not each.ok]
     if failed and not found.hits:
@@ -277,7 +290,7 @@ def _solve(task: Task, found: Findings, executor: ActionExecutor, setup: Setup) 
         retries=setup.retries,
         replans=setup.planning.replans,
         on_plan=review.ask if setup.planning.seen_first else None,
-        approve=_ask_before(task, setup),
+        approve=_Asking(task, setup).approve,
         names={"planner": setup.planner, "solver": setup.solver},
     )
     try:
@@ -292,34 +305,41 @@ def _solve(task: Task, found: Findings, executor: ActionExecutor, setup: Setup) 
     return _conclude(task, returned.response, found, ANSWERED, protocol.notes, model, computed)
 
 
-def _ask_before(task: Task, setup: Setup) -> Approve:
-    """Ask the person about a step's call before it is made, as often as the tool's policy says."""
-    approval = Approval(setup.planner, task.allowed, setup.planner)
-    agreed = {name for name, policy in setup.policies.items() if policy == "never"}
+class _Asking:
+    """Asks the person about calls of steps, as often as the tools' policies say."""
 
-    def is_agreed(tool: str, remembered: str) -> bool:
-        if tool in agreed:
-            return True
-        return setup.policies.get(tool) == "first" and remembered in task.agreed
+    def __init__(self, task: Task, setup: Setup) -> None:
+        self._setup, self._agreed = setup, task.agreed
+        self._approval = Approval(setup.planner, task.allowed, setup.planner)
 
-    def approve(tool: str, arguments: Arguments) -> Arguments | Refusal:
-        permit = setup.permits.get(tool, tool)
-        remembered = name_agreement(setup.planner, permit)
+    def approve(self, tool: str, arguments: Arguments) -> Arguments | Refusal:
+        """The arguments with which a call is made, or why it is not."""
+        agreement = self._find_agreement(tool)
         made = arguments
-        if not is_agreed(tool, remembered):
-            shown = arguments if isinstance(arguments, str) else to_text(arguments)
-            decision = approval.of_call(None, tool, shown, permit, setup.origins.get(tool))
+        if not agreement.is_given:
+            decision = self._ask(tool, arguments)
             if not decision.approved:
                 return Refusal(describe_rejection("this call", decision))
             if decision.changed:
                 made = fill(decision.draft, {})
-            if setup.policies.get(tool) == "first":
-                task.agreed.add(remembered)
-        if not approval.may_repeat(None, tool, to_text(made), setup.origins.get(tool)):
-            return Refusal(NOT_REPEATED)
-        return made
+            agreement.remember()
+        origin = self._setup.origins.get(tool)
+        if self._approval.may_repeat(None, tool, to_text(made), origin):
+            return made
+        return Refusal(NOT_REPEATED)
 
-    return approve
+    def _ask(self, tool: str, arguments: Arguments) -> Decision:
+        shown = arguments if isinstance(arguments, str) else to_text(arguments)
+        permit, origin = self._find_permit(tool), self._setup.origins.get(tool)
+        return self._approval.of_call(None, tool, shown, permit, origin)
+
+    def _find_permit(self, tool: str) -> str:
+        return self._setup.permits.get(tool, tool)
+
+    def _find_agreement(self, tool: str) -> Agreement:
+        policy = self._setup.policies.get(tool, "always")
+        remembered = name_agreement(self._setup.planner, self._find_permit(tool))
+        return Agreement(policy, remembered, self._agreed)
 
 
 def _conclude(
@@ -362,11 +382,13 @@ class _TaskModel:
 
     def create(self, *, messages: list[Message], agent: str) -> Reply:
         """The reply; raises what the model raises, and Stopped."""
-        solves = agent == self.solver
         model, params = self._speaks.get(agent, self._chosen)
         reply = call(model, messages, agent=agent, params=params)
-        self.answer, self.cut = (reply.text, cut_by(reply.end)) if solves else ("", None)
-        self.thinking = reply.thinking if solves else None
+        self.answer, self.cut, self.thinking = "", None, None
+        if agent == self.solver:
+            self.answer = reply.text
+            self.cut = cut_by(reply.end)
+            self.thinking = reply.thinking
         if reply.stopped:
             raise Stopped("stopped by the user")
         return reply

@@ -8,8 +8,10 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any
 
+from agentkit.core.given import find_value
 from agentkit.core.tools import effects
 from agentkit.errors import WrongArgument
 
@@ -44,17 +46,17 @@ def calculate(
     if len(text) not in range(1, _LONGEST + 1):
         raise _refusal(expression, f"write 1 to {_LONGEST} characters")
     try:
-        return _format(_compute(ast.parse(text, mode="eval").body))
+        tree = ast.parse(text, mode="eval")
+        value = _compute(tree.body)
+        return _format(value)
     except _EXPECTED as error:
-        raise _refusal(expression, _explain(error)) from error
+        problem = _explain(error)
+        raise _refusal(expression, problem) from error
 
 
 def _explain(error: Exception) -> str:
     """What went wrong in parsing or computing."""
-    for kind, told in _PROBLEMS.items():
-        if isinstance(error, kind):
-            return told
-    return str(error)
+    return find_value(_PROBLEMS.items(), partial(isinstance, error), str(error))
 
 
 class _Wrong(Exception):
@@ -69,47 +71,58 @@ def _compute(node: ast.expr) -> Number:
         case ast.Constant(value=value) if type(value) in (int, float):
             return _check_size(value)
         case ast.UnaryOp(op=ast.UAdd() | ast.USub(), operand=operand):
-            return _SIGNED[type(node.op)](_compute(operand))
+            sign = _SIGNED[type(node.op)]
+            return sign(_compute(operand))
         case ast.BinOp() if type(node.op) in _OPERATORS:
             operate = _OPERATORS[type(node.op)]
-            return _check_size(operate(_compute(node.left), _compute(node.right)))
+            left, right = _compute(node.left), _compute(node.right)
+            return _check_size(operate(left, right))
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
-            return _check_size(_FUNCTIONS[name](*map(_compute, args)))
+            function = _FUNCTIONS[name]
+            values = [_compute(arg) for arg in args]
+            return _check_size(function(*values))
         case ast.BinOp(op=ast.BitXor()):
             raise _Wrong("powers are written with **")
-        case _:
-            raise _Wrong(
-                f"{ast.unparse(node)!r:.80} is not allowed; there are numbers, + - * / // % ** ( ),"
-                f" {', '.join(_FUNCTIONS)}"
-            )
+    raise _Wrong(
+        f"{ast.unparse(node)!r:.80} is not allowed; there are numbers, + - * / // % ** ( ),"
+        f" {', '.join(_FUNCTIONS)}"
+    )
 
 
 def _check_size(value: Any) -> Number:
-    if isinstance(value, int) and value.bit_length() <= _MOST_BITS:
-        return value
-    if isinstance(value, float) and math.isfinite(value):
-        return value
-    if isinstance(value, complex):
-        raise _Wrong("there is no real number for it")
+    match value:
+        case int() if value.bit_length() <= _MOST_BITS:
+            return value
+        case float() if math.isfinite(value):
+            return value
+        case complex():
+            raise _Wrong("there is no real number for it")
     raise _Wrong(_TOO_LARGE)
 
 
 def _power(base: Number, exponent: Number) -> Any:
-    both_whole = isinstance(base, int) and isinstance(exponent, int)
-    if both_whole and int(base).bit_length() * exponent > _MOST_BITS:
-        raise OverflowError
+    if isinstance(base, int) and isinstance(exponent, int):
+        bits = base.bit_length() * exponent
+        if bits > _MOST_BITS:
+            raise OverflowError
     return base**exponent
 
 
 def _round(value: Number, places: Number = 0) -> Number:
     if not isinstance(places, int) or abs(places) > _MOST_PLACES:
-        raise _Wrong(f"round takes whole places from -{_MOST_PLACES} to {_MOST_PLACES}")
-    return round(value, places) if places else round(value)
+        limits = f"-{_MOST_PLACES} to {_MOST_PLACES}"
+        raise _Wrong(f"round takes whole places from {limits}")
+    if places:
+        return round(value, places)
+    return round(value)
 
 
 def _format(value: Number) -> str:
-    is_whole = value == int(value) and abs(value) < _EXACT
-    if is_whole or isinstance(value, int):
+    if isinstance(value, int):
+        return str(int(value))
+    is_whole = value == int(value)
+    is_exact = abs(value) < _EXACT
+    if is_whole and is_exact:
         return str(int(value))
     return f"{value:.12g}"
 

@@ -5,7 +5,7 @@ one, what it will take.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from agentkit import runs
 from agentkit.agents.rewoo import Plan, Refusal, Step
 from agentkit.agents.rewoo.mistakes import Mistake
 from agentkit.agents.rewoo.reading import MOST_STEPS, find_forward
+from agentkit.core.given import list_missing
 from agentkit.errors import AgentkitError, WrongArgument
 from agentkit.events import Event, StepDone
 from agentkit.options import PLAN, OptionKey, chosen
@@ -98,9 +99,15 @@ class Proposal:
         look_up = self.tokens.get("look_up", 0)
         given = {step.label: _weigh(step, look_up) for step in plan.steps}
         readers = [step for step in plan.steps if step.tool == READ]
-        read = sum(_READER_TOKENS + _sum_needs(step, given) for step in readers)
-        answer = self.tokens.get("answer", 0) + sum(given.values()) + _ANSWER_TOKENS
-        return Estimate(count_lookups(plan), len(readers) + 1, read + answer)
+        read = len(readers) * _READER_TOKENS
+        read += sum(_sum_needs(step, given) for step in readers)
+        answer = self.tokens.get("answer", 0) + _ANSWER_TOKENS
+        answer += sum(given.values())
+        return Estimate(
+            lookups=count_lookups(plan),
+            calls=len(readers) + 1,
+            tokens=read + answer,
+        )
 
 
 def _weigh(step: Step, look_up: int) -> int:
@@ -121,19 +128,26 @@ def count_lookups(plan: Plan) -> int:
 def find_excess(plan: Plan, most_steps: int | None, most_lookups: int | None) -> list[str]:
     """The limits that a plan goes beyond, in words for a planner or a person."""
     problems: list[str] = []
-    steps, lookups = len(plan.steps), count_lookups(plan)
+    steps = len(plan.steps)
     most = most_steps or MOST_STEPS
     if steps > most:
-        problems.append(Mistake.of("too many", steps=steps, most=most))
-    if most_lookups and lookups > most_lookups:
-        problems.append(Mistake.of("too many lookups", lookups=lookups, most=most_lookups))
+        told = Mistake.of("too many", steps=steps, most=most)
+        problems.append(told)
+    if not most_lookups:
+        return problems
+    lookups = count_lookups(plan)
+    if lookups > most_lookups:
+        told = Mistake.of("too many lookups", lookups=lookups, most=most_lookups)
+        problems.append(told)
     return problems
 
 
-def _find_blank(plan: Plan) -> list[str]:
+def _find_blank(plan: Plan) -> Iterator[str]:
     """Steps of our own tools without an input, which all of them need."""
-    needy = [step for step in plan.steps if step.tool in _NEED_INPUT]
-    return [Mistake.of("no input", label=one.label) for one in needy if not one.arguments.strip()]
+    for step in plan.steps:
+        is_blank = not step.arguments.strip()
+        if is_blank and step.tool in _NEED_INPUT:
+            yield Mistake.of("no input", label=step.label)
 
 
 class Review:
@@ -165,13 +179,13 @@ class Review:
 
         Raises Stopped, and AgentkitError when nobody answers in time.
         """
-        known = [label for label, ok in self._done.items() if ok and label not in plan.labels]
         shown, prompt = plan, _ASKED
+        known = self._list_known(plan)
         while True:
             proposal = Proposal(
                 shown,
                 self._tools,
-                tuple(known),
+                known,
                 self._limits.most_steps,
                 self._limits.most_lookups,
                 self._tokens,
@@ -191,6 +205,11 @@ class Review:
                 return shown
             prompt = _ASKED_AGAIN.format(problems="; ".join(problems))
 
+    def _list_known(self, plan: Plan) -> tuple[str, ...]:
+        """Steps before a plan that gave something; its own stand in it."""
+        given = [label for label, ok in self._done.items() if ok]
+        return tuple(list_missing(given, plan.labels))
+
 
 def _decide(plan: Plan, answer: str) -> Plan | Refusal:
     """What comes of an answer that changes nothing in the plan."""
@@ -202,8 +221,10 @@ def _decide(plan: Plan, answer: str) -> Plan | Refusal:
             f"Nobody said within {answer.waited_s:g} seconds whether the plan is to run, so nothing"
             " of it was done. Ask again, or let plans run unseen."
         )
-    # whatever else was said is no consent
-    reason = (rest if choice == "reject" else answer).strip()
+    said = answer  # whatever else was said is no consent
+    if choice == "reject":
+        said = rest
+    reason = said.strip()
     if not reason:
         return Refusal(Mistake.of("refused without reason"))
     return Refusal(Mistake.of("refused", reason=reason))
@@ -224,7 +245,10 @@ def list_steps(draft: str) -> str:
         plan = Proposal.from_draft(draft).plan
     except WrongArgument:
         return draft
-    lines = [f"{one.label} {one.thought}\n    {one.tool}[{one.arguments}]" for one in plan.steps]
+    lines: list[str] = []
+    for step in plan.steps:
+        lines.append(f"{step.label} {step.thought}")
+        lines.append(f"    {step.tool}[{step.arguments}]")
     return "\n".join(lines)
 
 

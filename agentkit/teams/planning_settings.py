@@ -39,18 +39,24 @@ class Planning:
         _check_limit("most_lookups", self.most_lookups)
         if not 0 <= self.replans <= MOST_REPLANS:
             raise WrongArgument(f"replans is {self.replans!r}; give 0 to {MOST_REPLANS}.")
-        if self.language not in (None, *get_args(PlanLanguage)):
-            known = ", ".join(get_args(PlanLanguage))
+        languages = get_args(PlanLanguage)
+        if self.language not in (None, *languages):
+            known = ", ".join(languages)
             raise WrongArgument(f"language is {self.language!r}; give one of {known}, or None.")
 
     def speaks(self, question: str) -> PlanLanguage:
         """The language of the prompts for this question."""
         if self.language:
             return self.language
-        is_chinese = _HAN.search(question) and not _KANA.search(question)
-        return "zh" if is_chinese else "en"
+        if _KANA.search(question):
+            return "en"
+        if _HAN.search(question):
+            return "zh"
+        return "en"
 
 
 def _check_limit(name: str, value: int | None) -> None:
-    if value is not None and value < 1:
+    if value is None:
+        return
+    if value < 1:
         raise WrongArgument(f"{name} is {value!r}; give 1 or more, or None for no limit.")

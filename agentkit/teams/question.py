@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
@@ -172,10 +173,16 @@ def _renamed(stored: Mapping[str, Any]) -> dict[str, Any]:
     """
     known = {**stored, **stored.get("choice", {})}
     if "attachments" in known:  # of the oldest ones there are names alone
-        known["attachments"] = [_file(one) for one in known["attachments"]]
-    if files := known.pop("files", None):
-        known["attachments"] = [Source(name, Path(path), origin) for name, path, origin in files]
+        known["attachments"] = list(map(_file, known["attachments"]))
+    files = known.pop("files", None)
+    if files:
+        known["attachments"] = list(starmap(_to_source, files))
     return {_EARLIER_NAMES.get(name, name): value for name, value in known.items()}
+
+
+def _to_source(name: str, path: str, origin: str) -> Source:
+    """A file as older versions stored it."""
+    return Source(name, Path(path), origin)
 
 
 def _file(stored: object) -> object:

@@ -32,10 +32,12 @@ class Repeat:
 
     def __post_init__(self) -> None:
         """Raises WrongArgument for what names no step, or two."""
-        if bool(self.label) == (self.from_step > 0):
+        names_step, names_label = self.from_step > 0, bool(self.label)
+        if names_step == names_label:
             raise WrongArgument(
                 f"from_step is {self.from_step!r} and label {self.label!r}; give a number from 1"
                 " on, or the label of a plan's step."
             )
-        if self.label and (self.reply is not None or self.instructions is not None):
+        has_changes = self.reply is not None or self.instructions is not None
+        if names_label and has_changes:
             raise WrongArgument("A step of a plan has no reply and no instructions to be changed.")

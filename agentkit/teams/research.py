@@ -61,37 +61,55 @@ def work(task: Task) -> Answer:
 def carry_out(task: Task, retrieve: Callable[[str], list[Hit]], setup: Setup) -> Answer:
     """Split, look up, hand over, write, as it is set up."""
     parts = find_parts(task, setup)
-    most = setup.per_part if len(parts) > 1 else None
-    found = [retrieve(part)[:most] for part in parts]
-    hits = merge(found, setup.passages)
-    lines = [f"- {part} ({len(some)} passages)" for part, some in zip(parts, found, strict=True)]
-    task.say(setup.researcher, setup.writer, "\n".join(["Looked up:", *lines]))
+    most = None
+    if len(parts) > 1:
+        most = setup.per_part
+    found: list[list[Hit]] = []
+    told = ["Looked up:"]
+    for part in parts:
+        hits = retrieve(part)[:most]
+        found.append(hits)
+        told.append(f"- {part} ({len(hits)} passages)")
+    task.say(setup.researcher, setup.writer, "\n".join(told))
     stopping.check()
-    return answer_from(task, hits, setup.writer, voice=setup.writes)
+    merged = merge(found, setup.passages)
+    return answer_from(task, merged, setup.writer, voice=setup.writes)
 
 
 def find_parts(task: Task, setup: Setup) -> list[str]:
     """The separate questions to look up, at most as many as is set up."""
     voice = setup.looks_up
     question = complete_question(task, voice)
-    if not voice.of(task).is_language_model:
+    model = voice.of(task)
+    if not model.is_language_model:
         return split_question(question)
+    prompt = [
+        message("system", setup.plan),
+        *tell_turns(task),
+        message("user", question),
+    ]
     reply = call(
-        voice.of(task),
-        [message("system", setup.plan), *tell_turns(task), message("user", question)],
+        model,
+        prompt,
         agent=setup.researcher,
         stream=False,
         params=voice.params,
     )
     stopping.check()
-    parts = (_BULLET.sub("", line).strip() for line in reply.text.splitlines())
-    return list(filter(None, parts))[: setup.parts] or [question]
+    lines = reply.text.splitlines()
+    parts = [_BULLET.sub("", line).strip() for line in lines]
+    filled = list(filter(None, parts))
+    return filled[: setup.parts] or [question]
 
 
 def split_question(question: str) -> list[str]:
     """Cut at question marks, and before an `and` that begins another question."""
-    parts = [part.strip() for part in _BORDER.split(question) if part.strip(" ?")]
-    return parts[:PARTS] or [question]
+    asking: list[str] = []
+    for part in _BORDER.split(question):
+        words = part.strip()
+        if words.strip(" ?"):
+            asking.append(words)
+    return asking[:PARTS] or [question]
 
 
 def merge(found: list[list[Hit]], most: int = PASSAGES) -> list[Hit]:

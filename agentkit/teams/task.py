@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from agentkit.core import bus
+from agentkit.core.given import list_missing
 from agentkit.errors import AgentkitError, ConfigError, NotFound
 from agentkit.events import (
     CodeRan,
@@ -243,14 +244,14 @@ class Task:
 
         Its figures may also be from what was `computed` for it.
         """
-        again: dict[int, Citation] = {}
-        for number in find_markers(text):
-            if number > len(hits) and number in self.known:
-                again[number] = self.known[number]
-        given: dict[int, Hit | Citation] = {**dict(enumerate(hits, start=1)), **again}
+        given: dict[int, Hit | Citation] = dict(enumerate(hits, start=1))
+        later = list_missing(find_markers(text), given)
+        again = {number: self.known[number] for number in later if number in self.known}
+        given |= again
         numbered = {number: (one.text, describe_source(one)) for number, one in given.items()}
+        checks = self.checked(text, numbered, computed)
         cited = [replace(one, marker=number) for number, one in again.items()]
-        return Evidence((*cite_hits(text, hits), *cited), self.checked(text, numbered, computed))
+        return Evidence((*cite_hits(text, hits), *cited), checks)
 
     def checked(
         self, text: str, numbered: Mapping[int, tuple[str, str]], computed: Sequence[str] = ()
@@ -258,8 +259,11 @@ class Task:
         """What comes of comparing each marker with its passage, by words alone where no vectors can
         be had.
         """
+        embed = self.embed
+        if self.fallback:
+            embed = None
         try:
-            return tuple(check(text, numbered, None if self.fallback else self.embed, computed))
+            return tuple(check(text, numbered, embed, computed))
         except AgentkitError:  # of the embedding model; the answer is there, and is told
             return tuple(check(text, numbered, None, computed))
 
@@ -278,28 +282,36 @@ class Task:
         """Send a message on: an inner one between agents, or the final answer; `cut` says what cut
         it.
         """
-        message_id = self.answer_id if final else new_id()
+        message_id = new_id()
+        if final:
+            message_id = self.answer_id
         shown = {**extra, "inner": not final}
         if cut:
             shown["cut"] = cut
-        if final and self.fallback:
-            shown["fallback"] = asdict(self.fallback)
-        if final and self.refused:
-            shown["refused"] = [asdict(one) for one in self.refused]
-        bus.emit(
-            MessageSent(
-                message_id,
-                self.parent_id,
-                sender,
-                recipient,
-                "assistant",
-                content,
-                status,
-                shown,
-                thinking,
-            )
+        if final:
+            shown |= self._tell_heard()
+        sent = MessageSent(
+            message_id,
+            self.parent_id,
+            sender,
+            recipient,
+            "assistant",
+            content,
+            status,
+            shown,
+            thinking,
         )
+        bus.emit(sent)
         self.parent_id = message_id
+
+    def _tell_heard(self) -> dict[str, object]:
+        """What the final message tells of what happened in the work."""
+        told: dict[str, object] = {}
+        if self.fallback:
+            told["fallback"] = asdict(self.fallback)
+        if self.refused:
+            told["refused"] = [asdict(one) for one in self.refused]
+        return told
 
     def conclude(
         self,
@@ -394,7 +406,9 @@ class Team:
 
     def check(self, model: Model) -> None:
         """Raise ConfigError when the team cannot work with this model."""
-        if self.needs_language_model and not model.is_language_model:
+        if model.is_language_model:
+            return
+        if self.needs_language_model:
             raise ConfigError(
                 f"The team “{self.name}” needs a language model, and {model.label} is none: it only"
                 " quotes. Connect a model in the settings and choose it below, or choose another"

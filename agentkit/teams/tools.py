@@ -127,30 +127,23 @@ class Runner(ConversableAgent):
         """Execute a call when the person agrees, with the arguments that they want; a rejection is
         the result.
         """
-        name, arguments = (
-            str(func_call.get("name") or ""),
-            format_arguments(func_call.get("arguments")),
-        )
+        name = str(func_call.get("name") or "")
+        arguments = format_arguments(func_call.get("arguments"))
         if arguments is None or not self.can_execute_function(name):
-            return super().execute_function(
-                func_call, verbose
-            )  # an error for the model to read; nothing runs
-        if asks_itself(self._function_map[name]):
+            # an error for the model to read; nothing runs
             return super().execute_function(func_call, verbose)
-        decision = self._approval.of_call(self._function_map.get(name), name, arguments)
+        tool = self._function_map[name]
+        if asks_itself(tool):
+            return super().execute_function(func_call, verbose)
+        decision = self._approval.of_call(tool, name, arguments)
         if not decision.approved:
-            return False, {
-                "name": name,
-                "role": "function",
-                "content": describe_rejection("this call", decision),
-            }
-        changed = {}
+            return _refuse(name, describe_rejection("this call", decision))
+        made = dict(func_call)
         if decision.changed:
-            changed = {"arguments": decision.draft}
-        made = {**func_call, **changed}
-        tool, told = self._function_map.get(name), to_text(made.get("arguments"))
+            made["arguments"] = decision.draft
+        told = to_text(made.get("arguments"))
         if not self._approval.may_repeat(tool, name, told):
-            return False, {"name": name, "role": "function", "content": NOT_REPEATED}
+            return _refuse(name, NOT_REPEATED)
         ok, result = super().execute_function(made, verbose)
         content = shorten_result(str(result["content"]), LONGEST)
         if decision.changed:
@@ -203,44 +196,67 @@ class Runner(ConversableAgent):
         return known.exit_code, known.output
 
     def _run(self, language: str, code: str) -> tuple[int, str]:
-        recording = replay.current()
-        if recording and (known := recording.take_code(self.name, language, code)):
+        known = replay.recorded().take_code(self.name, language, code)
+        if known is not None:
             return self._tell_again(known)
-        if cells := self._kernel_for(language):
+        cells = self._kernel_for(language)
+        if cells:
             ran = cells.run(self.name, code)
             return ran.exit_code, ran.output
         began, where = time.monotonic(), type(self._executor).__name__
+        block = coding.CodeBlock(code, language)
         try:
             with announce_stops(self.name, language, code, where):
-                result = self._executor.execute_code_blocks([coding.CodeBlock(code, language)])
+                result = self._executor.execute_code_blocks([block])
         except (
             ExecutionError,
             WrongArgument,
         ) as error:  # such as a file name outside of its folder: for the model to mend
             result = coding.CodeResult(1, str(error))
-        seconds = time.monotonic() - began
-        bus.emit(
-            CodeRan(self.name, language, code, result.exit_code, result.output, where, seconds)
+        done = CodeRan(
+            self.name,
+            language,
+            code,
+            result.exit_code,
+            result.output,
+            where,
+            seconds=time.monotonic() - began,
         )
+        bus.emit(done)
         return result.exit_code, result.output
 
     def _isolated(self) -> bool:
         """Whether there is a place to run code in, made on first use; if not, the person is told
         how to get one.
         """
-        if self._executor is None and not self.notes:
-            try:
-                self._executor = coding.isolated_executor(timeout=self._timeout_s)
-            except NoIsolation as error:
-                told = "Code was not run, because nothing on this machine can isolate it."
-                self.notes.append(Note(text=told, detail=str(error)))
-                bus.emit(Noted(self.name, **self.notes[-1]))
-        return self._executor is not None
+        if self._executor is not None:
+            return True
+        if self.notes:
+            return False
+        try:
+            self._executor = coding.isolated_executor(timeout=self._timeout_s)
+        except NoIsolation as error:
+            told = "Code was not run, because nothing on this machine can isolate it."
+            note = Note(text=told, detail=str(error))
+            self.notes.append(note)
+            bus.emit(Noted(self.name, **note))
+            return False
+        return True
 
     def close(self) -> None:
         """Let go of the place where code ran."""
         if hasattr(self._executor, "stop"):
             self._executor.stop()
+
+
+def _refuse(name: str, content: str) -> tuple[bool, dict[str, Any]]:
+    """What a call gives that is not made, for the model to read."""
+    result = {
+        "name": name,
+        "role": "function",
+        "content": content,
+    }
+    return False, result
 
 
 def work(task: Task) -> Answer:
@@ -292,9 +308,10 @@ def explain_code(instructions: str, cells: ChatCells | None) -> str:
     if cells is None:
         return instructions.replace(CODE, PROGRAMS)
     told = instructions.replace(CODE, explain_cells())
-    if state := cells.describe():
-        return f"{told}\n{state}"
-    return told
+    state = cells.describe()
+    if not state:
+        return told
+    return f"{told}\n{state}"
 
 
 def _is_final(message: AnyMessage) -> bool:
@@ -304,7 +321,9 @@ def _is_final(message: AnyMessage) -> bool:
     if has_calls(message):
         return False
     text = text_of(message.get("content"))
-    return is_ending(text) or not _runnable(_blocks(text))
+    if is_ending(text):
+        return True
+    return not _runnable(_blocks(text))
 
 
 def _blocks(text: str) -> list[tuple[str, str]]:
@@ -318,7 +337,12 @@ def _runnable(blocks: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Those whose language says that they are meant to run; what names no language may be anything,
     such as an output.
     """
-    return [(language.lower(), code) for language, code in blocks if language.lower() in RUNNABLE]
+    runnable: list[tuple[str, str]] = []
+    for language, code in blocks:
+        known = language.lower()
+        if known in RUNNABLE:
+            runnable.append((known, code))
+    return runnable
 
 
 TEAM = Team(

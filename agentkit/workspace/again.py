@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from agentkit.core.given import pick_kind
+from agentkit.core.given import list_known, pick_kind
 from agentkit.errors import ConfigError, NotFound
-from agentkit.events import Event, MessageSent
+from agentkit.events import Event, MessageSent, events_of
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.retrieval import Library, Source, StoredDocument
 from agentkit.teams import Question, Team
@@ -38,18 +38,20 @@ def find_earlier(library: Library, said: StoredMessage, chat: Chat, own: str) ->
     name = known.get(str(said.extra.get("collection_id")), chat.collection)
     question = replace(Question.asked_by(said, chat.team), collection=name)
     if also_ids := said.extra.get("also_ids"):  # under their names of today, without those gone
-        also = [known[one] for one in also_ids if one in known]
+        also = [known[one] for one in list_known(also_ids, known)]
         question = replace(question, also=tuple(also))
-    there = _find_documents(library, owner, name if question.keep_attachments else own)
+    holder = own
+    if question.keep_attachments:
+        holder = name
+    there = _find_documents(library, owner, holder)
     files, unread, missing = [], [], []
     for file in question.attachments:
         found = there.get(file.origin)
-        is_in = found is not None and found.status == "indexed"
-        if is_in:
+        if found is not None and found.status == "indexed":
             continue
         if file.path.is_file():
             files.append(file)
-        elif found:
+        elif found is not None:
             unread.append(found.id)
         else:
             missing.append(file.name)
@@ -68,7 +70,7 @@ def _find_documents(library: Library, owner: str, collection: str) -> dict[str, 
 def find_begun(ledger: Ledger, owner: str, question: StoredMessage) -> Begun:
     """What there is of the answer to a question; raises ConfigError when nobody could go on."""
     recorded = queries.events(ledger, owner, question.run_id or "")
-    events = [one.event for one in recorded]
+    events = events_of(recorded)
     text = drop_broken_word(_read_last_answer(events))
     found = Begun(text, find_talk(events), find_passages(events))
     if found.text or found.said:
@@ -80,8 +82,7 @@ def _read_last_answer(events: Sequence[Event]) -> str:
     """What was said last to the person; empty where nothing was."""
     answer = ""
     for said in pick_kind(events, MessageSent):
-        is_answer = said.role == "assistant" and not said.extra.get("inner")
-        if is_answer:
+        if said.role == "assistant" and not said.extra.get("inner"):
             answer = said.content
     return answer
 

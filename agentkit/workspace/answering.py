@@ -19,10 +19,17 @@ from operator import attrgetter
 from typing import Any
 
 from agentkit.core import bus
-from agentkit.core.given import find_first, list_missing, pick_kind
+from agentkit.core.given import find_first, list_known, list_missing, pick_kind
 from agentkit.documents import DocumentText
 from agentkit.errors import LimitReached, ReplayDiffers, Stopped, explain
-from agentkit.events import Compressed, LimitTold, MessageSent, MessageStatus, ParameterRefused
+from agentkit.events import (
+    Compressed,
+    LimitTold,
+    MessageSent,
+    MessageStatus,
+    ParameterRefused,
+    events_of,
+)
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.ledger.kept_teams import PREFIX
 from agentkit.llm.calls.budgets import to_end
@@ -181,16 +188,17 @@ def sum_usage(ledger: Ledger, chat: Chat) -> Used:
     """What the language models have taken in a chat, in all its branches."""
     took = queries.totals(ledger, queries.CallFilter(chat.owner, purpose="chat", chat=chat.id))
     tokens = took.prompt_tokens + took.completion_tokens
-    return Used(tokens, None if took.unpriced else took.cost or 0.0)
+    if took.unpriced:
+        return Used(tokens, None)
+    return Used(tokens, took.cost or 0.0)
 
 
 def add_advice(error: Exception, run: Run[Any]) -> Exception:
     """The error; of a limit that was reached, with where it can be raised."""
-    limits = pick_kind((one.event for one in run.events()), LimitTold)
-    reached = [limit for limit in limits if limit.reached]
-    if not reached or not isinstance(error, LimitReached):
+    told = pick_kind(events_of(run.events()), LimitTold)
+    limit = find_first(reversed(told), attrgetter("reached"))
+    if limit is None or not isinstance(error, LimitReached):
         return error
-    limit = reached[-1]
     if limit.budget:
         return _explain_budget(limit)
     setting = f"AGENTKIT_{limit.scope}_{limit.unit}".upper()
@@ -215,7 +223,9 @@ def say_question(
     question: Question, thread: Sequence[StoredMessage], facts: Mapping[str, object]
 ) -> str:
     """The person says it, after the thread; gives the message's id."""
-    asked, before = new_id(), thread[-1].id if thread else None
+    asked, before = new_id(), None
+    if thread:
+        before = thread[-1].id
     extra = {**question.to_json(), **facts}
     del extra["text"]  # it is what the message says
     bus.emit(MessageSent(asked, before, "user", "team", "user", question.text, extra=extra))
@@ -224,7 +234,7 @@ def say_question(
 
 def say_end(run: Run[Any], task: Task, asked: Team, error: Exception) -> None:
     """The chat keeps what there is of an answer, and why there is no more."""
-    events = [one.event for one in run.events()]
+    events = events_of(run.events())
     text = read_unfinished(events, asked)
     extra: dict[str, Any] = {"model": task.model.id}
     if text:
@@ -243,11 +253,13 @@ def to_history(thread: Sequence[StoredMessage]) -> list[Message]:
     """The turns of a chat as a model is told them: what was asked and finally answered, not what
     agents said among themselves.
     """
-    return [
-        message("user" if turn.role == "user" else "assistant", turn.content)
-        for turn in thread
-        if is_turn(turn)
-    ]
+    return list(map(_to_message, filter(is_turn, thread)))
+
+
+def _to_message(turn: StoredMessage) -> Message:
+    if turn.role == "user":
+        return message("user", turn.content)
+    return message("assistant", turn.content)
 
 
 def is_turn(said: StoredMessage) -> bool:
@@ -337,6 +349,6 @@ def find_shortenings(
         return
     telling = queries.find_telling(ledger, owner, unknown, Compressed)
     whole.update(list_missing(unknown, telling))
-    told_in = [each for each in unknown if each in telling]
+    told_in = list_known(unknown, telling)
     for run_id, event in queries.told(ledger, owner, told_in, Compressed):
         yield len(to_history(thread[: begins[run_id]])), event

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextvars
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -23,6 +23,7 @@ from agentkit.events import (
     QuestionBegan,
     QuestionTried,
     Retrieved,
+    events_of,
 )
 from agentkit.ledger import queries
 from agentkit.ledger.bill.forecasts import find_forecast
@@ -226,7 +227,9 @@ def _tell_again(before: Unfinished) -> None:
 
 def _ask_all(setting: Setting, ask: Callable[[int, Known], None]) -> None:
     """Ask each that was not asked before, in threads that work in this run."""
-    told = setting.before.told if setting.before else {}
+    told: Mapping[int, QuestionTried] = {}
+    if setting.before:
+        told = setting.before.told
     left = [
         (number, known)
         for number, known in enumerate(setting.questions, start=1)
@@ -252,7 +255,9 @@ def _ask(workspace: Place, owner: str, setting: Setting, number: int, known: Kno
     if setting.before:
         begun = setting.before.begun.get(number, "")
     taken_up = take_up(workspace.ledger, owner, begun)
-    terms = _TERMS if taken_up is None else _go_on(taken_up)
+    terms = _TERMS
+    if taken_up is not None:
+        terms = _go_on(taken_up)
     try:
         run = ask_alone(workspace, owner, setting.team, question, terms)
     except AgentkitError as error:
@@ -264,7 +269,9 @@ def _ask(workspace: Place, owner: str, setting: Setting, number: int, known: Kno
     if not isinstance(run.error, Stopped):
         took = queries.of_runs(workspace.ledger, owner, [run.id]).get(run.id, Totals())
         told = _tell(tried, run, took)
-        earlier_s = taken_up.seconds if taken_up else 0.0
+        earlier_s = 0.0
+        if taken_up:
+            earlier_s = taken_up.seconds
         bus.emit(replace(told, seconds=told.seconds + earlier_s))
 
 
@@ -286,7 +293,7 @@ def _fail(tried: QuestionTried, error: BaseException) -> QuestionTried:
 def _tell(tried: QuestionTried, run: Run[Answer], took: Totals) -> QuestionTried:
     """What came of a question, out of the run that answered it."""
     recorded = run.events()
-    events = [one.event for one in recorded]
+    events = events_of(recorded)
     told = replace(
         tried,
         run_id=run.id,

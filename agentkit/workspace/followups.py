@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from agentkit.errors import AgentkitError
@@ -42,11 +43,11 @@ _INSTRUCTIONS = (
 
 def find_headings(ledger: Ledger, owner: str, run_id: str, asked: str) -> list[str]:
     """Headings of passages that were found for a question and that it does not name itself."""
-    found = [
-        (str(hit.get("heading", "")), str(hit.get("text", "")))
-        for _, event in queries.told(ledger, owner, [run_id], Retrieved)
-        for hit in event.hits
-    ]
+    found = []
+    for _, event in queries.told(ledger, owner, [run_id], Retrieved):
+        for hit in event.hits:
+            passage = (str(hit.get("heading", "")), str(hit.get("text", "")))
+            found.append(passage)
     known = _words(asked)
     return [one for one in _choose(found, len(found)) if not _words(one) <= known][:MOST]
 
@@ -56,8 +57,12 @@ def list_headings(library: Library, owner: str, collection: str, most: int) -> l
     NotFound.
     """
     ready = [one for one in library.documents(owner, collection) if one.status == "indexed"]
-    of_each = [_choose(_read_headings(library, owner, one.id), most) for one in ready[:_DOCUMENTS]]
-    return list(dict.fromkeys(_take_turns(of_each)))[:most]
+    of_each = []
+    for document in ready[:_DOCUMENTS]:
+        passages = _read_headings(library, owner, document.id)
+        of_each.append(_choose(passages, most))
+    in_turn = filter(None, chain.from_iterable(zip_longest(*of_each)))
+    return list(dict.fromkeys(in_turn))[:most]
 
 
 def draft(workspace: Workspace, chat_id: str, model: Model, asked: str, answer: str) -> list[str]:
@@ -108,11 +113,6 @@ def _is_spoken_of(heading: str, text: str) -> bool:
         return False
     below = text.replace(heading, " ", 1).lower()
     return any(word[:_STEM].removesuffix("s") in below for word in _words(heading))
-
-
-def _take_turns(lists: Sequence[Sequence[str]]) -> Iterator[str]:
-    for place in range(max(map(len, lists), default=0)):
-        yield from (one[place] for one in lists if place < len(one))
 
 
 def _last_part(heading: str) -> str:

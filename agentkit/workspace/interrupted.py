@@ -14,6 +14,7 @@ from agentkit.events import (
     ModelReplied,
     Recorded,
     TokenDelta,
+    events_of,
 )
 from agentkit.ledger import Ledger, RunKey, queries
 from agentkit.llm.calls.usage import estimate_usage
@@ -53,7 +54,7 @@ def _keep_begun(ledger: Ledger, run: RunKey, find_team: FindTeam) -> None:
     heard = queries.events(ledger, run.owner, run.id)
     replies = [_reply(one, heard) for one in begun]
     in_order: list[Recorded] = sorted([*heard, *begun], key=lambda one: one.seq)
-    events = [one.event for one in in_order]
+    events = events_of(in_order)
     said = _messages(ledger, run, [*events, *replies], find_team)
     at = begun[-1].at if begun else in_order[-1].at
     added: list[Event] = [*replies, *said]
@@ -121,9 +122,11 @@ def _messages(
 def _cut_reply(events: list[Event], last: str, agent: str) -> list[MessageSent]:
     """What one agent was saying to the others, if the last reply of a model was cut off."""
     replies = pick_kind(events, ModelReplied)
-    cut = [reply for reply in replies[-1:] if reply.status == "stopped" and reply.text]
-    extra = {"inner": True}
+    if not replies:
+        return []
+    cut, extra = replies[-1], {"inner": True}
+    if cut.status != "stopped" or not cut.text:
+        return []
     return [
-        MessageSent(new_id(), last, one.agent, agent, "assistant", one.text, "interrupted", extra)
-        for one in cut
+        MessageSent(new_id(), last, cut.agent, agent, "assistant", cut.text, "interrupted", extra)
     ]

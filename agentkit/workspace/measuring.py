@@ -63,9 +63,11 @@ class Measuring(TeamRuns):
         with self._trying:
             if runs.live(owner, kind=KIND) or runs.live(owner, kind="ingest"):
                 return None
-            due = {(one.set_id, one.state): one for one in courses if one.repeats and one.is_due}
+            due = {(one.set_id, one.state): one for one in courses if one.begins_by_itself}
             new = self._keep_new(due)
-            return self.measure_again(owner, new) if new else None
+            if not new:
+                return None
+            return self.measure_again(owner, new)
 
     def _keep_new(self, due: Mapping[tuple[str, str], Course]) -> list[Course]:
         """Those that were not tried yet; they count as tried from now on."""
@@ -108,28 +110,32 @@ class Measuring(TeamRuns):
         """
         by_itself = {one.id for one in self.library.questions.sets(owner) if one.asks_teams}
         due = [one for one in courses if one.is_due and one.latest.began.set_id in by_itself]
-        begun = []
+        begun: list[Run[Evaluation]] = []
         with self._trying:
             if runs.live(owner, kind=results.KIND):
                 return []
             for one in due:
-                key = (one.latest.began.set_id, one.latest.began.collection, *_key(one))
-                if key in self._tried:
-                    continue
-                self._tried.add(key)
-                try:
-                    begun.append(self.evaluate_again(owner, one))
-                except AgentkitError as error:
-                    log.warning("%s was not tried again: %s", one.team_id, error)
+                begun += self._try_once(owner, one)
         return begun
 
-
-def _key(course: TeamCourse) -> tuple[str, str]:
-    return course.team_id, course.model_id
+    def _try_once(self, owner: str, course: TeamCourse) -> list[Run[Evaluation]]:
+        """The run that begins; none where it was tried already, or cannot begin."""
+        began = course.latest.began
+        key = (began.set_id, began.collection, course.team_id, course.model_id)
+        if key in self._tried:
+            return []
+        self._tried.add(key)
+        try:
+            return [self.evaluate_again(owner, course)]
+        except AgentkitError as error:
+            log.warning("%s was not tried again: %s", course.team_id, error)
+            return []
 
 
 def _name(courses: Sequence[Course]) -> str:
     """`Drinks on Kitchen and 2 more`."""
     first, others = courses[0], len(courses) - 1
     name = f"{first.set_name} on {first.collection}"
-    return f"{name} and {others} more" if others else name
+    if others:
+        name += f" and {others} more"
+    return name

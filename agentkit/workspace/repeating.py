@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
-from typing import TypeVar
 
+from agentkit.core.given import pick_kind
 from agentkit.core.replay import Change, Messages, Recording
 from agentkit.errors import AgentkitError, ConfigError, NotFound
 from agentkit.events import (
@@ -34,7 +34,6 @@ from agentkit.teams.planning_settings import READ, READER
 from agentkit.teams.repeating import Repeat
 from agentkit.workspace.resuming import BrokenOff, find_question, find_root, is_complete
 
-E = TypeVar("E")
 ReadRequest = Callable[[str], Messages]
 _GOING_ON = ("running", "waiting", "interrupted")
 
@@ -58,7 +57,7 @@ class Finished:
 def list_calls(events: Sequence[Event]) -> list[ModelCalled]:
     """The calls of language models, each once, in their order: the steps of a run."""
     calls: dict[str, ModelCalled] = {}
-    for call in filter(_is_of_text, _select(ModelCalled, events)):
+    for call in filter(_is_of_text, pick_kind(events, ModelCalled)):
         calls.setdefault(call.call_id, call)
     return list(calls.values())
 
@@ -66,11 +65,6 @@ def list_calls(events: Sequence[Event]) -> list[ModelCalled]:
 def _is_of_text(call: ModelCalled) -> bool:
     """Whether it asks a language model."""
     return call.purpose == "chat"
-
-
-def _select(kind: type[E], events: Sequence[Event]) -> list[E]:
-    """The events of a kind."""
-    return [one for one in events if isinstance(one, kind)]
 
 
 def find_step(events: Sequence[Event], call_id: str) -> int:
@@ -157,7 +151,9 @@ def find_recording(
     None for one that begins at the beginning. Raises NotFound when that is gone.
     """
     repeat = question.repeat
-    change = make_change(repeat, model_name) if repeat else None
+    change = None
+    if repeat:
+        change = make_change(repeat, model_name)
     if broken:
         return broken.record(ledger, change)
     if repeat:
@@ -204,14 +200,14 @@ def select_served(
 def _without_unfinished(events: Sequence[Event]) -> list[Event]:
     """Without calls of tools that had not returned by then: they are made anew."""
     find_id = attrgetter("call_id")
-    returned = set(map(find_id, _select(ToolReturned, events)))
-    unfinished = set(map(find_id, _select(ToolCalled, events))) - returned
+    returned = set(map(find_id, pick_kind(events, ToolReturned)))
+    unfinished = set(map(find_id, pick_kind(events, ToolCalled))) - returned
     return [one for one in events if getattr(one, "call_id", None) not in unfinished]
 
 
 def _answer(events: Sequence[Event], call: ModelCalled, text: str) -> list[Event]:
     """The call with what it is to have replied, which takes nothing."""
-    replies = {one.call_id: one for one in _select(ModelReplied, events)}
+    replies = {one.call_id: one for one in pick_kind(events, ModelReplied)}
     made = replies.get(call.call_id, _make_reply(call))
     edited = replace(
         made,
@@ -235,7 +231,7 @@ def _make_reply(call: ModelCalled) -> ModelReplied:
 
 def _leave_out(events: Sequence[Event], label: str, read_request: ReadRequest) -> list[Event]:
     """All but what a plan's step did, and what planner and solver said after it."""
-    done = {one.label: one for one in _select(StepDone, events)}.get(label)
+    done = {one.label: one for one in pick_kind(events, StepDone)}.get(label)
     if done is None:
         raise ConfigError(f"The run did no step {label}, so it cannot be done again.")
     end = max(number for number, one in enumerate(events) if one is done)
@@ -258,7 +254,7 @@ def _leave_out_own(
     events: Sequence[Event], done: StepDone, read_request: ReadRequest
 ) -> list[Event]:
     """All but what the step did: its tool, and what that looked up or asked."""
-    calls = {(one.name, one.arguments): one for one in _select(ToolCalled, events)}
+    calls = {(one.name, one.arguments): one for one in pick_kind(events, ToolCalled)}
     call = calls.get((done.tool, done.arguments))
     if call is None:
         return list(events)

@@ -16,6 +16,7 @@ from agentkit.events import (
     HumanInputRequested,
     ModelReplied,
     RunStarted,
+    events_of,
 )
 from agentkit.ledger import Ledger, RunKey, StoredMessage, queries
 from agentkit.retrieval import Hit
@@ -70,9 +71,9 @@ def find_broken_off(ledger: Ledger, owner: str, run_id: str) -> BrokenOff:
     on with it.
     """
     known = queries.run_state(ledger, owner, run_id)
-    broke_off = known.state in _STATES or (
-        known.state == "running" and runs.find_error(run_id, owner)  # its end could not be stored
-    )
+    broke_off = known.state in _STATES
+    if known.state == "running":
+        broke_off = runs.find_error(run_id, owner) is not None  # its end could not be stored
     if not broke_off or not known.key.chat_id:
         raise ConfigError(f"The run {run_id} did not break off, so there is nothing to go on with.")
     return _read(ledger, known.key)
@@ -82,7 +83,7 @@ def _read(ledger: Ledger, run: RunKey) -> BrokenOff:
     owner, run_id = run.owner, run.id
     chat = ledger.chat(owner, run.chat_id or "")
     said = find_question(ledger, run)
-    events = [one.event for one in queries.events(ledger, owner, run_id, with_requests=False)]
+    events = _read_events(ledger, run)
     if not is_complete(events):
         raise ConfigError(
             "An older version had begun this answer and noted too little to go on; ask again."
@@ -116,8 +117,12 @@ def is_waiting(ledger: Ledger, run: RunKey) -> bool:
 
 def is_second_time(ledger: Ledger, run: RunKey) -> bool:
     """Whether the run had gone on with another one already."""
-    events = [one.event for one in queries.events(ledger, run.owner, run.id, with_requests=False)]
-    return _find_started(events).resumes != ""
+    return _find_started(_read_events(ledger, run)).resumes != ""
+
+
+def _read_events(ledger: Ledger, run: RunKey) -> list[Event]:
+    """What had happened in a run, without the requests."""
+    return events_of(queries.events(ledger, run.owner, run.id, with_requests=False))
 
 
 def serving(look_up: LookUp, *, exact: bool = False) -> LookUp:
@@ -138,7 +143,7 @@ def serving(look_up: LookUp, *, exact: bool = False) -> LookUp:
 
 def find_question(ledger: Ledger, run: RunKey) -> StoredMessage:
     """The message that asked what a run answers; raises ConfigError when it is gone."""
-    said = ledger.said_in(run.owner, run.id)
+    said = ledger.find_run_messages(run.owner, run.id)
     if (question := find_first(said, lambda one: one.role == "user")) and question.content:
         return question
     raise ConfigError("The question of this answer is not there any more; ask it again.")
@@ -162,4 +167,4 @@ def find_root(ledger: Ledger, owner: str, events: list[Event]) -> str:
 
 
 def _find_started(events: list[Event]) -> RunStarted:
-    return next(event for event in events if isinstance(event, RunStarted))
+    return pick_kind(events, RunStarted)[0]

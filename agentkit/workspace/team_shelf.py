@@ -52,7 +52,7 @@ class TeamShelf:
         self, owner: str, given: TeamDocument | Mapping[str, Any] | str, team_id: str = ""
     ) -> KeptTeam:
         """Keep a team, or a new version of one; raises ConfigError that names every problem."""
-        document = given if isinstance(given, built.TeamDocument) else built.read_document(given)
+        document = _to_document(given)
         built.check_document(document)
         return self.kept.save(owner, document.name, document.to_json(), team_id)
 
@@ -60,7 +60,7 @@ class TeamShelf:
         """The team that is as this document; a new one where there is none yet. Raises ConfigError
         that names every problem.
         """
-        document = given if isinstance(given, built.TeamDocument) else built.read_document(given)
+        document = _to_document(given)
         whole = document.to_json()
         same = [one for one in self.kept.newest(owner) if one.document == whole]
         if same:
@@ -89,6 +89,12 @@ class TeamShelf:
             except ConfigError:  # the page of teams says what is wrong with it
                 continue
         return own
+
+
+def _to_document(given: TeamDocument | Mapping[str, Any] | str) -> TeamDocument:
+    if isinstance(given, built.TeamDocument):
+        return given
+    return built.read_document(given)
 
 
 def _build(kept: KeptTeam) -> Team:

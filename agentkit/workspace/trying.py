@@ -67,7 +67,9 @@ def try_team(
     """
     document = given if isinstance(given, TeamDocument) else read_document(given)
     asked_team = build_team(document, KIND)
-    stand_in = make_stand_in(document) if dry else None
+    stand_in = None
+    if dry:
+        stand_in = make_stand_in(document)
     return ask_alone(workspace, owner, asked_team, question, Terms(stand_in=stand_in))
 
 

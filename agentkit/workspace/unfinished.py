@@ -11,7 +11,7 @@ from agentkit import runs
 from agentkit.core.given import pick_kind
 from agentkit.core.replay import Recording
 from agentkit.errors import ConfigError
-from agentkit.events import QuestionTried, RunStarted
+from agentkit.events import QuestionTried, RunStarted, events_of
 from agentkit.ledger import Ledger, RunKey, queries
 from agentkit.ledger.evaluations.results import KIND, Evaluation, Evaluations
 from agentkit.retrieval.store.questions import Question
@@ -38,11 +38,10 @@ class Unfinished:
 
     def check_questions(self, questions: Sequence[Question]) -> None:
         """Raise ConfigError when these are not the questions of then."""
-        began, told = self.evaluation.began, self.told
-        is_same = len(questions) == began.questions
-        for number, known in enumerate(questions, start=1):
-            is_same = is_same and (number not in told or told[number].question == known.text)
-        if not is_same:
+        began = self.evaluation.began
+        now = {number: one.text for number, one in enumerate(questions, start=1)}
+        asked = {number: one.question for number, one in self.told.items()}
+        if len(questions) != began.questions or not asked.items() <= now.items():
             raise ConfigError(
                 f"The question set {began.set_name!r} has changed since then; put it to the team"
                 " anew."
@@ -86,7 +85,7 @@ def take_up(ledger: Ledger, owner: str, run_id: str) -> TakenUp | None:
         return None
     chosen = _find_holder(ledger, owner, run_id)
     recorded = queries.events(ledger, owner, chosen, with_requests=False)
-    events = [one.event for one in recorded]
+    events = events_of(recorded)
     has_begun = bool(pick_kind(events, RunStarted))
     if not has_begun or not resuming.is_complete(events):
         return None

@@ -98,7 +98,9 @@ def find_select(reply: str) -> str:
 
 def _tell(before: str | None, sender: str, recipient: str, text: str) -> str:
     """Say who said what to whom; gives the message's id."""
-    role = "user" if sender == "user" else "assistant"
+    role = "assistant"
+    if sender == "user":
+        role = "user"
     sent = MessageSent(new_id(), before, sender, recipient, role, text)
     bus.emit(sent)
     return sent.id

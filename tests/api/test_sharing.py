@@ -219,7 +219,6 @@ def test_programs_that_start_together_share_the_folder(tmp_path: Path) -> None:
 
 
 def test_a_holder_of_another_version_is_told(settings: Settings) -> None:
-    settings.data.mkdir()
     said = {"api": 2, "pid": os.getpid(), "socket": "/nowhere/s"}
     (settings.data / "socket.json").write_text(json.dumps(said))
     with pytest.raises(StoreError, match="another version of agentkit; update it or this one"):
@@ -300,7 +299,6 @@ def test_nothing_is_told_to_a_process_of_another_user(settings: Settings) -> Non
         with started("-c", LISTENS, path) as process:
             assert process.stdout
             assert process.stdout.readline() == "up\n"
-            settings.data.mkdir()
             said = {"api": 1, "pid": process.pid, "socket": path}
             (settings.data / "socket.json").write_text(json.dumps(said))
             workspace = Workspace(settings, FakeEmbedder())

@@ -24,7 +24,6 @@ from agentkit.teams import Answer
 from agentkit.ui.shared import state
 from agentkit.workspace import Workspace
 from tests.app.driver import OWNER
-from tests.conftest import MODELS
 
 
 class HaltingClient(ScriptedClient):
@@ -112,9 +111,9 @@ def components_are_looked_for_once() -> Iterator[None]:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Iterator[ScriptableWorkspace]:
+def workspace(settings: Settings) -> Iterator[ScriptableWorkspace]:
     """An empty workspace, served to the pages."""
-    opened = ScriptableWorkspace(Settings(data=tmp_path / "data", model_folder=MODELS))
+    opened = ScriptableWorkspace(settings)
     state.use(opened)
     yield opened
     state.close()

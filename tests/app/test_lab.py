@@ -465,7 +465,7 @@ def test_measurements_are_named_by_what_differs() -> None:
         now = datetime(2026, 11, 22)  # noqa: DTZ001 (as the database has it)
         return Measurement(str(number), "s", collection, "v", options, {}, now)
 
-    named = results.named_by_what_differs
+    named = results.name_by_what_differs
     same = [made(1, DEFAULT), made(2, DEFAULT)]
     assert named(same, {"v": "tiny"}) == {"1": "Meaning and words", "2": "Meaning and words"}
     apart = [made(1, DEFAULT), made(2, replace(DEFAULT, merge=False)), made(3, DEFAULT, "Mine")]

@@ -18,7 +18,7 @@ for number, text in enumerate(json.loads(Path(os.environ["TEXTS"]).read_text(enc
     with st.container(key=f"answer-{number}"):
         for part in (
             markdown.answer(text, "m", {1}),
-            *map(markdown.prose, markdown.finished(text)),
+            *map(markdown.prose, markdown.split_finished(text)),
         ):
             st.markdown(part)
     st.caption(markdown.literal(text))

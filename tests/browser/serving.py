@@ -18,6 +18,8 @@ import pytest
 
 from tests.servers.forking import Forked, forked
 
+_NOT_PASSED_ON = ("OPENAI_", "AGENTKIT_", "STREAMLIT_", "PYTHONPATH")
+"""How the environment's names begin that the app has of its test alone."""
 _LONGEST_LOG = 20_000  # characters
 _INNERMOST = 8  # calls of a thread that are told
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -70,8 +72,7 @@ def serving(
     clean = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("OPENAI_", "AGENTKIT_", "STREAMLIT_"))
-        or name == "AGENTKIT_MODEL_FOLDER"
+        if not name.startswith(_NOT_PASSED_ON) or name == "AGENTKIT_MODEL_FOLDER"
     }
     arguments = ["run", script, f"--server.port={port}"]
     arguments += ["--server.headless=true", "--server.address=127.0.0.1", *options]

@@ -32,6 +32,18 @@ PROSE = "I would rather talk than fill in forms."
 SPOKEN = "Whoever sleeps well is a wolf."
 
 
+_FIRST_LOOKS = """
+window.looks = [];
+new MutationObserver(() => {
+    const table = document.querySelector("[class*=st-key-turn-] table");
+    if (table && !looks.includes(getComputedStyle(table).display)) {
+        looks.push(getComputedStyle(table).display);
+    }
+}).observe(document, { childList: true, subtree: true });
+"""
+"""Notes how a table in an answer is laid out, from the first moment that it is there."""
+
+
 @pytest.mark.parametrize("server", [None], ids=["offline"])
 def test_a_table_shows_its_sources_and_is_taken_away(server: None, app: App, page: Page) -> None:
     page.goto(f"{app.url}/documents")
@@ -46,10 +58,12 @@ def test_a_table_shows_its_sources_and_is_taken_away(server: None, app: App, pag
     turn.locator("td").filter(has_text="1486.9").locator("a").click()
     expect(page.locator(".st-key-source mark").first).to_have_text("Total: 1,486.90 EUR")
     _three_files_say_the_same(page, turn)
-    page.reload()
+    page.add_init_script(_FIRST_LOOKS)
     page.set_viewport_size({"width": 400, "height": 850})
+    page.reload()
     expect(turn.locator("table")).to_contain_text("INV-2025-014")
     driver.settled(page)
+    assert page.evaluate("window.looks") == ["block"], "a table stood there without its style"
     assert turn.locator("table").evaluate("table => table.scrollWidth > table.clientWidth"), (
         "too narrow to show anything"
     )

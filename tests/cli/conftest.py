@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -45,13 +46,13 @@ Cli = Callable[..., Ended]
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An own data folder, and no model server in the environment."""
+def data(tmp_path: Path, new_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An own data folder without documents and chats, and no model server in the environment."""
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AGENTKIT_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("COLUMNS", "200")
-    return tmp_path / "data"
+    return shutil.copytree(new_folder, tmp_path / "data")
 
 
 @pytest.fixture(params=["alone", "held"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -202,6 +203,7 @@ def dataset(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("held", [False])
 @pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
 def test_eval(cli: Cli, dataset: Path, data: Path, mode: str) -> None:
+    shutil.rmtree(data)
     ended = cli("eval", dataset, "--mode", mode, "--json")
     assert ended.code == 0
     assert ended.err == ""
@@ -372,6 +374,7 @@ def test_doctor_tells_a_store_that_is_in_use_or_broken(data: Path, cli: Cli) -> 
 
 @pytest.mark.parametrize("held", [False])
 def test_doctor_tells_a_folder_that_cannot_be_written(cli: Cli, data: Path) -> None:
+    shutil.rmtree(data)
     data.write_text("a file is in the way")
     ended = cli("doctor", "--json")
     assert ended.code == 1

@@ -80,7 +80,7 @@ def test_the_sums_agree_however_they_are_asked_for(
     for figure in FIGURES:
         assert sum(getattr(one, figure) for one in by_message) == getattr(total, figure)
     for by in ("day", "model", "agent", "chat", "run"):
-        frame = ask.grouped(ledger, chosen, by)
+        frame = ask.group_calls(ledger, chosen, by)
         assert {figure: frame[figure].sum() for figure in FIGURES} == {
             figure: getattr(total, figure) for figure in FIGURES
         }
@@ -95,7 +95,7 @@ def test_a_known_price_of_nothing_is_not_an_unknown_one(ledger: Ledger) -> None:
     record(ledger, [call(Usage(10, output=5), cost=0.0, model="free")])
     record(ledger, [call(Usage(10, output=5), model="secret")])
     record(ledger, [call(model="failed before any token")])
-    frame = ask.grouped(ledger, ask.CallFilter(OWNER), "model").set_index("key")
+    frame = ask.group_calls(ledger, ask.CallFilter(OWNER), "model").set_index("key")
     assert frame.loc["free", "cost"] == 0
     assert frame.loc["free", "unpriced"] == 0
     # A cell has no static type.
@@ -192,7 +192,7 @@ def test_days_are_those_of_the_zone(ledger: Ledger) -> None:
     ):
         record(ledger, [call()], at=at)  # on the 29th Berlin goes from one hour ahead of UTC to two
     days = {
-        zone: list(ask.grouped(ledger, ask.CallFilter(OWNER), "day", zone)["key"])
+        zone: list(ask.group_calls(ledger, ask.CallFilter(OWNER), "day", zone)["key"])
         for zone in ("UTC", "Europe/Berlin", "America/New_York")
     }
     assert days == {
@@ -201,7 +201,7 @@ def test_days_are_those_of_the_zone(ledger: Ledger) -> None:
         "America/New_York": ["2026-03-28", "2026-03-29"],
     }
     with pytest.raises(ConfigError, match="no time zone 'Mars/Base'"):
-        ask.grouped(ledger, ask.CallFilter(OWNER), "day", "Mars/Base")
+        ask.group_calls(ledger, ask.CallFilter(OWNER), "day", "Mars/Base")
 
 
 def test_filters(ledger: Ledger) -> None:

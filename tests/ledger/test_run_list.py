@@ -107,8 +107,8 @@ def test_a_run_is_told_with_what_it_took(four: Ledger) -> None:
     assert run.seconds == 2.0
     with pytest.raises(NotFound, match="no run 'foreign'"):
         run_list.one(four, OWNER, "foreign")
-    assert run_list.known_values(four, OWNER, "team") == ["answer", "group"]
-    assert run_list.known_values(four, OWNER, "model") == ["big", "small"]
+    assert run_list.find_values(four, OWNER, "team") == ["answer", "group"]
+    assert run_list.find_values(four, OWNER, "model") == ["big", "small"]
 
 
 def test_a_text_is_found_in_events_and_in_what_was_sent_for_the_first_time(ledger: Ledger) -> None:

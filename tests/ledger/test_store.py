@@ -162,7 +162,7 @@ def test_a_deleted_chat_leaves_its_calls_and_nothing_that_was_said(
     assert [run["title"] for run in ask.runs(ledger, OWNER)] == ["deleted chat"]
     assert ask.events(ledger, OWNER, run_id) == []
     assert ask.totals(ledger, ask.CallFilter(OWNER)).cost == 0.5
-    assert list(ask.grouped(ledger, ask.CallFilter(OWNER), "chat")["title"]) == ["deleted chat"]
+    assert list(ask.group_calls(ledger, ask.CallFilter(OWNER), "chat")["title"]) == ["deleted chat"]
 
 
 def test_others_see_and_change_nothing(ledger: Ledger, chat: Chat) -> None:
@@ -183,7 +183,7 @@ def test_others_see_and_change_nothing(ledger: Ledger, chat: Chat) -> None:
     assert ask.totals(ledger, ask.CallFilter("other")) == ask.Totals()
     assert ask.calls(ledger, ask.CallFilter("other")).empty
     for by in ("day", "model", "agent", "chat", "run"):
-        assert ask.grouped(ledger, ask.CallFilter("other"), by).empty
+        assert ask.group_calls(ledger, ask.CallFilter("other"), by).empty
     assert ledger.chat(OWNER, chat.id).title == "Rivers"
     assert ids(ledger, chat) == ["m1"]
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,12 @@ from agentkit.llm import (
 )
 from agentkit.llm.connections.config import keep_found, key_for
 from agentkit.settings import Settings
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings with a data folder that is not there yet."""
+    return Settings(data=tmp_path / "data")
 
 
 def test_without_anything_the_offline_model_is_the_default(settings: Settings) -> None:

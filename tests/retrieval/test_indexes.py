@@ -18,6 +18,7 @@ from agentkit.documents import Piece
 from agentkit.retrieval.index import index_files
 from agentkit.retrieval.index import indexes as indexes_module
 from agentkit.retrieval.index.indexes import CollectionIndex
+from agentkit.retrieval.store.chunk_table import ChunkTable
 from agentkit.retrieval.store.store import Finished
 from agentkit.retrieval.types import IndexVersion, StoredDocument
 from tests.retrieval.conftest import OWNER, Shelf, cut
@@ -322,3 +323,33 @@ def test_files_of_older_versions_are_read_or_replaced_and_removed(
     shelf.close()
     assert len(list(folder.glob("passages-*.arrow"))) == 1
     shelf.open()
+
+
+class CountingChunks(ChunkTable):
+    """Counts how often somebody asks what was removed."""
+
+    asked = 0
+
+    def removed(self, version: IndexVersion, after: int, until: int) -> list[int]:
+        self.asked += 1
+        return super().removed(version, after, until)
+
+
+def test_while_others_take_in_the_database_is_asked_once_for_what_was_removed(
+    shelf: Shelf,
+) -> None:
+    desk = Desk(shelf)
+    chunks = CountingChunks(shelf.database)
+    index = CollectionIndex(chunks, desk.version, desk.folder, EXACT_BELOW)
+    index.refresh()
+    desk.put("a", 3)
+    with index._following:
+        before = chunks.asked
+        for _ in range(3):
+            index.refresh(wait=False)
+        assert chunks.asked == before + 1
+    index.refresh()
+    desk.delete("a")
+    index.refresh(wait=False)
+    assert index.passages(chunks.chunk_ids(desk.version)) == {}
+    assert len(index._vectors) == 0

@@ -311,6 +311,18 @@ def test_only_what_is_neither_plainly_english_nor_german_loads_the_model() -> No
     assert done.stdout.split() == ["False", "False", "False", "True"]
 
 
+def test_a_document_that_begins_plainly_english_needs_no_model_for_its_tables() -> None:
+    text = " ".join(PASSAGES["english"] * 3)
+    code = (
+        "import sys; from agentkit.retrieval.index.languages import languages_of, prepare;"
+        f" chunks = [{text!r}, 'Umsatz 2024: 31.200 Stück, Umsatz 2025: 33.900 Stück'];"
+        " prepare(chunks); print(*languages_of(chunks), 'py3langid' in sys.modules);"
+        " languages_of([chunks[0][:200], chunks[1]]); print('py3langid' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["english", "german", "False", "True"]
+
+
 def test_the_model_is_read_meanwhile_where_chunks_need_it() -> None:
     texts = [*PASSAGES["english"], *PASSAGES["german"]]
     code = (

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -351,3 +352,25 @@ def test_what_a_killed_commit_left_behind_is_no_obstacle(
     again.remove([1])
     again.commit(6)
     assert (again.change, again.ids()) == (6, {2, 3, 4, 5})
+
+
+class Counting(LexicalIndex):
+    """Counts how often a query's terms are looked up."""
+
+    lookups = 0
+
+    def _find_terms(self, query: str) -> list[list[tuple[str, str]]]:
+        self.lookups += 1
+        return super()._find_terms(query)
+
+
+def test_a_query_is_analysed_once_though_another_thread_searches_too(tmp_path: Path) -> None:
+    index = Counting(tmp_path / "words")
+    index.add([row(1, "", "a cat"), row(2, "", "a dog")])
+    index.commit(1)
+    with ThreadPoolExecutor(1) as other:
+        assert index.search("cat", 3)[0] == [1]
+        assert other.submit(index.search, "dog", 3).result()[0] == [2]
+        assert index.ceiling("cat") > 0
+        assert other.submit(index.ceiling, "dog").result() > 0
+    assert index.lookups == 2

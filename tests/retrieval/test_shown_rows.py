@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow
@@ -11,9 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agentkit.database import Database
 from agentkit.retrieval.index import shown_rows
 from agentkit.retrieval.index.index_files import checksum
 from agentkit.retrieval.index.shown_rows import ShownRows
+from agentkit.retrieval.store.chunk_table import ChunkTable
+from agentkit.retrieval.types import IndexVersion
 from tests.retrieval.conftest import OWNER, Shelf
 from tests.retrieval.full_disk import at_most
 from tests.retrieval.test_indexes import Desk
@@ -90,10 +95,47 @@ def test_much_in_memory_is_written_on_the_way(desk: Desk, monkeypatch: pytest.Mo
     monkeypatch.setattr(shown_rows, "_SLICE", 20)
     desk.put("a", 200)
     found = opened(desk)
-    assert len(found._ids) - found._written <= 50
+    assert len(found._held.ids) - found._written <= 50
     agrees(desk, found)
     assert unread(desk).saved == found.saved > 0
     agrees(desk, opened(desk))
+
+
+class HaltingChunks(ChunkTable):
+    """Stops while rows are read, until it may go on."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.read, self.go_on = threading.Event(), threading.Event()
+        self.go_on.set()
+
+    def read_added_passages(
+        self, version: IndexVersion, after: int, until: int, limit: int
+    ) -> pyarrow.Table:
+        self.read.set()
+        self.go_on.wait()
+        return super().read_added_passages(version, after, until, limit)
+
+
+def test_rows_are_given_while_others_are_taken_in(desk: Desk) -> None:
+    desk.put("a", 20)
+    chunks = HaltingChunks(desk.shelf.database)
+    found = ShownRows(chunks, desk.version, desk.folder)
+    found.refresh(chunks.last_change(desk.version))
+    first = chunks.chunk_ids(desk.version)
+    desk.put("b", 5)
+    chunks.read.clear()
+    chunks.go_on.clear()
+    with ThreadPoolExecutor(2) as pool:
+        taking_in = pool.submit(found.refresh, chunks.last_change(desk.version))
+        chunks.read.wait()
+        giving = pool.submit(found.get, first)
+        try:
+            assert list(giving.result(60)) == first
+        finally:
+            chunks.go_on.set()
+        taking_in.result()
+    agrees(desk, found)
 
 
 def cut(content: bytes) -> bytes:

@@ -157,6 +157,62 @@ def test_a_search_does_not_wait_for_what_is_being_taken_in() -> None:
     assert index.ids.tolist() == first + second
 
 
+class HaltingGraph(Graph):
+    """Stops in the middle of being changed, until it may go on."""
+
+    def __init__(self) -> None:
+        super().__init__(SIZE, "cosine")
+        self.changing, self.go_on = threading.Event(), threading.Event()
+
+    def add(self, ids: np.ndarray, vectors: np.ndarray) -> None:
+        self.changing.set()
+        self.go_on.wait()
+        super().add(ids, vectors)
+
+
+def test_vectors_are_read_while_the_graph_is_changed() -> None:
+    table = SharedTable()
+    ids = table.put(vectors(50, 1))
+    index = VectorIndex(table, SIZE, "cosine", None)
+    index._graph = graph = HaltingGraph()
+    with ThreadPoolExecutor(2) as pool:
+        taking_in = pool.submit(index.refresh)
+        graph.changing.wait()
+        reading = pool.submit(index.vectors, ids[:3])
+        try:
+            found, rows = reading.result(60)
+        finally:
+            graph.go_on.set()
+        taking_in.result()
+    assert found == ids[:3]
+    assert np.allclose(rows, vectors(50, 1)[:3])
+
+
+def test_the_more_candidates_a_trial_looks_at_the_fewer_are_tried_at_once() -> None:
+    table = SharedTable()
+    table.put(vectors(50, 1))
+    index = VectorIndex(table, SIZE, "cosine", None)
+    index.refresh()
+    index._graph = counting = CountingGraph()
+    most = np.full((30, 1), 2.0)
+    for ef in (10, 500, 2_000):
+        assert index._measure_recall(counting, vectors(30, 2), most, 10, ef) == 1
+    assert counting.tried == [30, *[2] * 15, *[1] * 30]
+
+
+class CountingGraph(Graph):
+    """Finds something for each query, and notes how many were asked at once."""
+
+    def __init__(self) -> None:
+        super().__init__(SIZE, "cosine")
+        self.tried: list[int] = []
+
+    def search(self, queries: np.ndarray, k: int, ef: int) -> tuple[np.ndarray, np.ndarray] | None:
+        self.tried.append(len(queries))
+        found = np.zeros((len(queries), k))
+        return found.astype(np.int64), found
+
+
 def test_a_search_with_fewer_candidates_takes_none_from_another() -> None:
     graph = Graph(SIZE, "cosine")
     graph.add(np.arange(50), vectors(50, 1))

@@ -32,7 +32,7 @@ def test_a_cell_is_one_step_from_its_beginning_to_its_end() -> None:
     (run,) = steps(recorded(BEGAN, *pieces))
     assert isinstance(run, CellRun)
     assert run.cell.outputs == [printed("a"), printed("b")]
-    assert draw.doing(run) == "Running Python"
+    assert draw.describe_doing(run) == "Running Python"
     cell = Cell("c", "ok", [printed("ab")], chat_id="chat")
     ran = CodeRan("Runner", "python", "print(1)", 0, "ab", seconds=0.5, cell=cell)
     ended = CellRun("python", "print(1)", cell, 0.5)
@@ -40,7 +40,7 @@ def test_a_cell_is_one_step_from_its_beginning_to_its_end() -> None:
     inner = [handed_on] if handed_on.extra.update(inner=True) is None else []
     assert steps(recorded(BEGAN, *pieces, ran, *inner)) == [ended]
     assert steps(recorded(ran)) == [ended], "as it is stored"
-    assert draw.doing(ended) == "Working on the answer"
+    assert draw.describe_doing(ended) == "Working on the answer"
 
 
 def test_code_that_ran_in_no_kernel_is_a_step_by_itself() -> None:

@@ -41,7 +41,7 @@ def test_sizes_are_told_plainly(sizes: list[int], said: str) -> None:
         charts.draw_chunk_sizes(sizes, 256)
         charts.draw_cuts(sizes, sizes, 256)
 
-    app = AppTest.from_function(page, args=(sizes,)).run()
+    app = AppTest.from_function(page, args=(sizes,), default_timeout=30).run()
     assert not app.exception
     assert app.caption[0].value.startswith(said)
     assert app.caption[1].value == f"As now {said}"

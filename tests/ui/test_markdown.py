@@ -134,7 +134,7 @@ def test_a_citation_stays_one_whatever_its_number_is_said_to_lead_to() -> None:
 def test_a_text_longer_than_anybody_reads_is_shown_as_it_stands() -> None:
     text = f"{PICTURE} ```` $a_1$ " * 5_000
     assert markdown.prose(text) == f"`````\n{text}\n`````"
-    assert markdown.finished(text) == ("", text)
+    assert markdown.split_finished(text) == ("", text)
 
 
 @given(st.lists(st.sampled_from([PICTURE, "```", "~~~", "`", "\n", "\\", "$", "> ", "a^2"])))
@@ -155,7 +155,7 @@ def test_nothing_is_lost_around_formulas(text: str) -> None:
 def test_what_is_finished_never_changes_while_the_text_grows(text: str) -> None:
     before = ""
     for end in range(len(text) + 1):
-        done, rest = markdown.finished(text[:end])
+        done, rest = markdown.split_finished(text[:end])
         assert text[:end].startswith(done)
         assert text[:end].endswith(rest)
         assert not text[len(done) : end - len(rest)].strip()
@@ -164,9 +164,9 @@ def test_what_is_finished_never_changes_while_the_text_grows(text: str) -> None:
 
 
 def test_code_with_blank_lines_stays_in_one_piece() -> None:
-    assert markdown.finished("First.\n\n```\na\n\nb") == ("First.", "```\na\n\nb")
+    assert markdown.split_finished("First.\n\n```\na\n\nb") == ("First.", "```\na\n\nb")
 
 
 def test_marked_words_are_shown_as_they_stand() -> None:
-    shown = markdown.marked([("    It is ", False), ("*hot*\nnow", True), (".", False)])
+    shown = markdown.mark_parts([("    It is ", False), ("*hot*\nnow", True), (".", False)])
     assert shown == "It is :primary-background[\\*hot\\*]  \n:primary-background[now]\\."

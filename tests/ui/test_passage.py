@@ -14,7 +14,14 @@ from agentkit.retrieval import FakeEmbedder, Hit, Library, sources_from_paths
 from agentkit.settings import Settings
 from agentkit.teams import Citation
 from agentkit.teams.citing import cite_hits
-from agentkit.ui.shared.passage import find_place, heading_at, leaning, mark, page_span, quoted
+from agentkit.ui.shared.passage import (
+    find_leaning,
+    find_place,
+    find_quotes,
+    heading_at,
+    mark,
+    page_span,
+)
 
 OWNER = "local"
 
@@ -91,21 +98,23 @@ def test_a_passage_that_moved_is_found_and_one_that_is_gone_keeps_its_own_text(
 
 def test_an_answer_leans_on_the_sentences_that_carry_the_marker() -> None:
     answer = "Tea is hot. [1] Coffee is hotter [2, 3]. And [4] so on. Milk is cold [12]."
-    assert leaning(answer, 1) == "Tea is hot."
-    assert leaning(answer, 3) == "Coffee is hotter ."
-    assert leaning(answer, 2) == "Coffee is hotter ."
-    assert leaning(answer, 4) == "And  so on."
-    assert leaning(answer, 9) == ""
+    assert find_leaning(answer, 1) == "Tea is hot."
+    assert find_leaning(answer, 3) == "Coffee is hotter ."
+    assert find_leaning(answer, 2) == "Coffee is hotter ."
+    assert find_leaning(answer, 4) == "And  so on."
+    assert find_leaning(answer, 9) == ""
 
 
 def test_an_answer_leans_at_each_marker_on_its_own_sentence() -> None:
     answer = "Tea is hot. [1] Milk is cold [2, 1]. Ice is colder [1]."
-    assert [leaning(answer, 1, nth) for nth in range(3)] == [
+    assert [find_leaning(answer, 1, nth) for nth in range(3)] == [
         "Tea is hot.",
         "Milk is cold .",
         "Ice is colder .",
     ]
-    assert leaning(answer, 1, 7) == leaning(answer, 1)  # an answer of which another text was shown
+    assert find_leaning(answer, 1, 7) == find_leaning(
+        answer, 1
+    )  # an answer of which another text was shown
 
 
 def test_a_sentence_has_its_own_heading_within_a_merged_passage(tmp_path: Path) -> None:
@@ -130,6 +139,10 @@ def test_a_sentence_has_its_own_heading_within_a_merged_passage(tmp_path: Path) 
 
 def test_no_sentence_is_marked_where_none_is_repeated() -> None:
     passage = "Tea is hot. Milk is cold."
-    assert mark(passage, quoted(passage, "Entirely different words here")) == [(passage, "passage")]
-    assert mark(passage, quoted(passage, "")) == [(passage, "passage")]
-    assert ("Milk is cold.", "sentence") in mark(passage, quoted(passage, "Milk is always cold"))
+    assert mark(passage, find_quotes(passage, "Entirely different words here")) == [
+        (passage, "passage")
+    ]
+    assert mark(passage, find_quotes(passage, "")) == [(passage, "passage")]
+    assert ("Milk is cold.", "sentence") in mark(
+        passage, find_quotes(passage, "Milk is always cold")
+    )

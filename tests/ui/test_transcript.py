@@ -121,7 +121,7 @@ def test_words_come_as_they_are_written_and_become_the_message() -> None:
     *_, writing = follow(*begun)
     assert isinstance(writing, Writing)
     assert (writing.text, writing.thinking, writing.since) == ("Is there?", "Hm.", 1.0)
-    assert draw.doing(writing) == "Critic is writing"
+    assert draw.describe_doing(writing) == "Critic is writing"
     replied = ModelReplied("c", "Critic", "p", "m", text="Is there?")
     *_, ended = follow(*begun, replied)
     assert isinstance(ended, Writing)
@@ -232,16 +232,16 @@ def test_of_a_long_transcript_the_end_is_shown_and_its_beginning_stands_still() 
 
 def test_a_long_text_is_folded_between_words() -> None:
     short = "word " * 100
-    assert markdown.beginning(short, 700, 10) == short
+    assert markdown.cut_to_beginning(short, 700, 10) == short
     text = "word " * 400
-    shown = markdown.beginning(text, 700, 10)
+    shown = markdown.cut_to_beginning(text, 700, 10)
     assert shown.endswith("word …")
     assert len(shown) <= 702
     lines = "\n".join(f"- {n}" for n in range(40))
-    assert markdown.beginning(lines, 700, 10).count("\n") == 9
+    assert markdown.cut_to_beginning(lines, 700, 10).count("\n") == 9
     code = "```python\n" + "print(1)\n" * 40 + "```"
-    assert markdown.beginning(code, 700, 10).endswith("\nprint(1)")
-    assert len(markdown.beginning("x" * 5000, 700, 10)) == 702
+    assert markdown.cut_to_beginning(code, 700, 10).endswith("\nprint(1)")
+    assert len(markdown.cut_to_beginning("x" * 5000, 700, 10)) == 702
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,9 @@ def _is_model_name(text: str | None) -> bool:
     """Whether a second argument is rather the name of a model than a prompt."""
     if not text:
         return False
-    return is_known(text) or " " not in text
+    if is_known(text):
+        return True
+    return " " not in text
 
 
 class DictDialogAgent(DialogAgent):

@@ -22,7 +22,7 @@ from agentkit.conversation.model import model_reply, offered_tools
 from agentkit.conversation.replies import asks_model
 from agentkit.conversation.tooling import conversation
 from agentkit.core import stopping
-from agentkit.core.given import coalesce, is_list_of, list_missing, to_list
+from agentkit.core.given import coalesce, is_list_of, list_missing, list_new_objects, to_list
 from agentkit.core.io import is_quiet
 from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import BadModelReply, NoModelConfig, ResponseParsingError, WrongType
@@ -163,7 +163,9 @@ class AgentBase(ConversableAgent):
 
     def _keep_rounds(self, heard: Sequence[Msg], rounds: list[Stored]) -> None:
         """Calls of tools are shown again behind the message that they followed."""
-        if self.memory is not None and heard and rounds:
+        if self.memory is None or not rounds:
+            return
+        if heard:
             latest = heard[-1]
             self._rounds[latest.id] += rounds
 
@@ -212,7 +214,7 @@ class AgentBase(ConversableAgent):
 
     def reset_audience(self, audience: Sequence[AgentBase]) -> None:
         """Let these agents hear what this one replies, itself left out."""
-        self._audience = [agent for agent in audience if agent is not self]
+        self._audience = list_new_objects([self], audience)
 
     def clear_audience(self) -> None:
         """Let nobody hear it."""
@@ -319,9 +321,11 @@ class AgentBase(ConversableAgent):
         if isinstance(reply, Msg):
             return reply
         content = given_content(reply)
-        if isinstance(content, str | list) and content:
+        has_content = isinstance(content, str | list) and content
+        if has_content:
             return Msg(self.name, content, "assistant")
-        if self.client is None and not content:
+        has_model = self.client is not None
+        if not content and not has_model:
             raise NoModelConfig(
                 f"{self.name} has no model to reply with; give the model_config_name or an"
                 " llm_config."
@@ -408,7 +412,8 @@ def _without_reasoning(reply: str) -> str | None:
         return None
     if start == 0:
         return reply
-    return reply[start:].lstrip() or None
+    answer = reply[start:].lstrip()
+    return answer or None
 
 
 def _is_about_calls(reply: Any) -> bool:

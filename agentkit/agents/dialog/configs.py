@@ -120,7 +120,9 @@ class _Common:
     @property
     def settings(self) -> dict[str, object]:
         """What is said of every call."""
-        return {"stream": True} if self.stream else {}
+        if not self.stream:
+            return {}
+        return {"stream": True}
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,9 +166,11 @@ def merge(messages: Iterable[Stored]) -> list[Stored]:
 
 
 def _is_plain(message: Stored) -> bool:
+    if "name" in message:
+        return False
     is_from_user = message.get("role") == "user"
     has_text = isinstance(message.get("content"), str)
-    return is_from_user and has_text and "name" not in message
+    return is_from_user and has_text
 
 
 def show_to(name: str, message: Msg) -> Stored:
@@ -178,9 +180,11 @@ def show_to(name: str, message: Msg) -> Stored:
     Servers seldom show a model the `name` of a message, so that it would not know who speaks.
     """
     content = message.content
-    if (message.name, message.role) == (name, "assistant"):
+    is_own = (message.name, message.role) == (name, "assistant")
+    if is_own:
         return {"role": "assistant", "content": content}
-    if message.role != "user" and isinstance(content, str):
+    is_persons = message.role == "user"
+    if isinstance(content, str) and not is_persons:
         content = f"{message.name}: {content}"
     return {"role": "user", "content": content}
 

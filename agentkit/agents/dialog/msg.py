@@ -156,7 +156,8 @@ def as_text(content: Any) -> Any:
     """
     if content in (None, []):
         return ""
-    if isinstance(content, str) or _are_parts(content):
+    is_readable = isinstance(content, str) or _are_parts(content)
+    if is_readable:
         return content
     return json.dumps(content, ensure_ascii=False, default=str)
 
@@ -168,7 +169,9 @@ def _restore(values: dict[str, Any], memory: str | None) -> Msg:
 
 
 def _are_parts(content: Any) -> bool:
-    return isinstance(content, list) and all(map(_is_part, content))
+    if not isinstance(content, list):
+        return False
+    return all(map(_is_part, content))
 
 
 def _is_part(value: object) -> bool:
@@ -192,5 +195,8 @@ def _is_json(value: Any) -> bool:
 def _add_pictures(content: Any, url: str | Sequence[str] | None) -> Any:
     if not url:
         return content
-    pictures = [{"type": "image_url", "image_url": {"url": each}} for each in to_list(url, str)]
-    return _to_parts(content) + pictures
+    parts = _to_parts(content)
+    for each in to_list(url, str):
+        picture = {"type": "image_url", "image_url": {"url": each}}
+        parts = [*parts, picture]
+    return parts

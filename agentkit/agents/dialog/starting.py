@@ -68,11 +68,11 @@ def _make_agent(config: object) -> AgentBase:
         raise ConfigError(
             f"An agent's configuration is a dict with class and args, not {type(config).__name__}."
         )
-    if config.get("class") not in _CLASSES:
-        raise ConfigError(
-            f"There is no agent class {config.get('class')!r}; known are {', '.join(_CLASSES)}."
-        )
+    name, arguments = config.get("class"), config.get("args", {})
+    make = _CLASSES.get(name)
+    if make is None:
+        raise ConfigError(f"There is no agent class {name!r}; known are {', '.join(_CLASSES)}.")
     try:
-        return _CLASSES[config["class"]](**config.get("args", {}))
+        return make(**arguments)
     except TypeError as error:
-        raise ConfigError(f"The args of the {config['class']} do not fit: {error}.") from error
+        raise ConfigError(f"The args of the {name} do not fit: {error}.") from error

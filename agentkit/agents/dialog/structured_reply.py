@@ -145,9 +145,9 @@ def _shorten(reply: str, client: Any) -> str:
     """A refused reply as the model sees it again; of a very long one the two ends, so that there is
     room for a better one.
     """
-    window = model_asked_by(client)[1] or _LONGEST
+    _, window = model_asked_by(client)
     # As many characters as the window has tokens take about a quarter of it.
-    longest = min(_LONGEST, window)
+    longest = min(_LONGEST, window or _LONGEST)
     cut, end = len(reply) - longest, longest // 2
     if cut <= 0:
         return reply or "(nothing)"
@@ -202,11 +202,15 @@ class _Way:
         """Whether these models take it, as far as is known."""
         if not self.name:
             return True
-        return bool(models) and (self.name, models) not in _refused
+        if not models:
+            return False
+        return (self.name, models) not in _refused
 
     def is_refused_by(self, error: ModelError) -> bool:
         """Whether the error says that a model does not take it, rather than something else."""
-        if not self.name or error.retry_after_s is not None:
+        if not self.name:
+            return False
+        if error.retry_after_s is not None:
             return False
         return _REFUSAL.search(str(error)) is not None
 
@@ -259,14 +263,17 @@ def _read_reply(agent: ConversableAgent, reply: Any, *, forced: bool) -> str | S
     was called with.
     """
     text = text_of(given_content(reply))
-    called = functions_of(reply) if isinstance(reply, dict) else []
+    if not isinstance(reply, dict):
+        return text
+    called = functions_of(reply)
     if not called:
         return text
 
     arguments = str(coalesce(called[0].get("arguments"), ""))
     if forced:
         return arguments
-    known = map(agent.can_execute_function, map(itemgetter("name"), called))
-    if offered_tools(agent.llm_config) or any(known):
+    names = map(itemgetter("name"), called)
+    is_known = any(map(agent.can_execute_function, names))
+    if is_known or offered_tools(agent.llm_config):
         return cast(Stored, reply)
     return text or arguments

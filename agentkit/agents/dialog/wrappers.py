@@ -64,7 +64,8 @@ def register_model_wrapper_class(
     taken, unless `exist_ok`.
     """
     given: object = model_wrapper_class
-    if not (isinstance(given, type) and issubclass(given, ModelWrapperBase)):
+    is_wrapper = isinstance(given, type) and issubclass(given, ModelWrapperBase)
+    if not is_wrapper:
         raise WrongType(
             "A model wrapper must be a subclass of ModelWrapperBase, not"
             f" {model_wrapper_class!r:.200}."
@@ -75,10 +76,12 @@ def register_model_wrapper_class(
             f"{model_wrapper_class.__name__} has no model_type; write one, such as model_type ="
             " 'mine'."
         )
-    if not exist_ok and _registered.get(kind, model_wrapper_class) is not model_wrapper_class:
-        taken = _registered[kind].__name__
+    known = _registered.get(kind, model_wrapper_class)
+    is_taken = known is not model_wrapper_class
+    if is_taken and not exist_ok:
         raise WrongArgument(
-            f"The model_type {kind!r} is taken by {taken}; pass exist_ok=True to replace it."
+            f"The model_type {kind!r} is taken by {known.__name__}; pass exist_ok=True to replace"
+            " it."
         )
     _registered[kind] = model_wrapper_class
 

@@ -73,7 +73,8 @@ def _make_chooser(
     """The agent that the model speaks for."""
     classes = to_list(chat.select_speaker_auto_model_client_cls, type)
     config: Any = chat.select_speaker_auto_llm_config
-    if config is None and classes:
+    asks_as_selector = config is None
+    if asks_as_selector and classes:
         config = getattr(selector, "llm_config", False)
     chooser = ConversableAgent(
         "speaker_selection_agent",
@@ -86,8 +87,9 @@ def _make_chooser(
         chooser.client = getattr(selector, "client", None)
     if isinstance(config, dict):
         _register_clients(chooser, config, classes)
-    if chat.select_speaker_transform_messages is not None:
-        chat.select_speaker_transform_messages.add_to_agent(chooser)
+    transform = chat.select_speaker_transform_messages
+    if transform is not None:
+        transform.add_to_agent(chooser)
     return chooser
 
 
@@ -139,8 +141,10 @@ class _Check:
         }
 
     def _show(self, named: list[str]) -> None:
-        if self.chat.select_speaker_auto_verbose:
-            IOStream.get_default().print(
-                f">>>>>>>> Choice of the next speaker, attempt {self.attempt} of {self.attempts}:"
-                f" names {', '.join(named) or 'nobody'}"
-            )
+        if not self.chat.select_speaker_auto_verbose:
+            return
+        names = ", ".join(named) or "nobody"
+        IOStream.get_default().print(
+            f">>>>>>>> Choice of the next speaker, attempt {self.attempt} of {self.attempts}:"
+            f" names {names}"
+        )

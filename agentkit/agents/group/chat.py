@@ -65,7 +65,8 @@ class GroupChat(Group):
         if recursive:
             agents = self.nested_agents()
         found = [agent for agent in agents if agent.name == name]
-        if raise_on_name_conflict and len(found) > 1:
+        is_ambiguous = len(found) > 1
+        if is_ambiguous and raise_on_name_conflict:
             raise AgentNameConflict(
                 f"{len(found)} agents of the group are called {name!r}; give each a name of its"
                 " own."

@@ -96,9 +96,16 @@ def _draw(transitions: Mapping[Agent, Sequence[Agent]], agents: Sequence[Agent])
 
 def _place_in_circle(count: int) -> list[Point]:
     """So many places around the middle, the first above it."""
-    angles = [2 * math.pi * number / max(count, 1) - math.pi / 2 for number in range(count)]
     across, down = _MIDDLE[0] - 5 * _NODE, _MIDDLE[1] - 3 * _NODE
-    return [(_MIDDLE[0] + across * math.cos(a), _MIDDLE[1] + down * math.sin(a)) for a in angles]
+    places: list[Point] = []
+    for number in range(count):
+        angle = 2 * math.pi * number / count - math.pi / 2
+        at = (
+            _MIDDLE[0] + across * math.cos(angle),
+            _MIDDLE[1] + down * math.sin(angle),
+        )
+        places.append(at)
+    return places
 
 
 def _draw_arrow(draw: ImageDraw, start: Point, end: Point) -> None:

@@ -23,7 +23,7 @@ from agentkit.conversation.ends import stop_reason
 from agentkit.conversation.engine import check_faces, ended, lend_cache, why_ended
 from agentkit.conversation.model import offered_tools
 from agentkit.conversation.tooling import conversation
-from agentkit.core.given import coalesce, is_list_of, pick_kind
+from agentkit.core.given import coalesce, find_first, is_list_of, list_new_objects, pick_kind
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import NoEligibleSpeaker, WrongArgument, WrongType
 from agentkit.events import SpeakerSelected
@@ -106,7 +106,8 @@ class GroupChatManager(ConversableAgent):
         reply_at_receive: bool = True,
     ) -> None:
         super()._prepare_chat(recipient, clear_history, prepare_recipient, reply_at_receive)
-        others = [agent for agent in list_conversable(self._groupchat) if agent is not recipient]
+        members = list_conversable(self._groupchat)
+        others = list_new_objects([recipient], members)
         if clear_history:
             self._forget(others)
         for agent in others:
@@ -115,9 +116,10 @@ class GroupChatManager(ConversableAgent):
     def _forget(self, others: Sequence[Agent]) -> None:
         """The transcript, and what was said to these members."""
         self._groupchat.reset()
-        met = (each for each in others if each in self.chat_messages)
-        for agent in met:
-            self.clear_history(agent)
+        for agent in others:
+            has_met = agent in self.chat_messages
+            if has_met:
+                self.clear_history(agent)
 
     # The chat
 
@@ -233,11 +235,11 @@ class GroupChatManager(ConversableAgent):
         bear the function's name.
         """
         name = message["name"]
-        if message.get("role") == "function":
-            members = list_conversable(self._groupchat)
-            able = (agent for agent in members if agent.can_execute_function(name))
-            return next(able, self)
-        return coalesce(self._groupchat.agent_by_name(name), self)
+        if message.get("role") != "function":
+            return coalesce(self._groupchat.agent_by_name(name), self)
+        members = list_conversable(self._groupchat)
+        able = find_first(members, lambda agent: agent.can_execute_function(name))
+        return coalesce(able, self)
 
     def messages_from_string(self, message_string: str) -> list[Message]:
         """The messages in a JSON text; raises WrongArgument for anything else."""
@@ -339,9 +341,11 @@ def _announce_choice(leader: Any, choice: Choice | None, speaker: Agent, number:
 def _find_conclusion(leader: Any, chat: GroupChat, sender: Agent) -> str | None:
     """The last thing that was said after the sender's message and is no termination message."""
     newest_first = reversed(chat.messages)
-    for message in takewhile(lambda each: each["name"] != sender.name, newest_first):
-        if message["content"] and not leader._is_termination_msg(message):
-            return str(message["content"])
+    since = takewhile(lambda each: each["name"] != sender.name, newest_first)
+    for message in since:
+        content = message["content"]
+        if content and not leader._is_termination_msg(message):
+            return str(content)
     return None
 
 
@@ -404,12 +408,13 @@ def remove_termination(message: Stored, remove: str | Callable[[str], str] | Non
     content = message.get("content")
     if remove is None or not isinstance(content, str):
         return message
-    if not isinstance(remove, str | Callable):
+    if isinstance(remove, str):
+        rest = content.replace(remove, "")
+        return {**message, "content": rest}
+    if not callable(remove):
         raise WrongType(
             f"remove_termination_string must be a text, a function or None, not {remove!r}."
         )
-    if isinstance(remove, str):
-        return {**message, "content": content.replace(remove, "")}
     return {**message, "content": remove(content)}
 
 

@@ -29,9 +29,12 @@ class Clearing:
 
 def asks_to_clear(reply: object) -> bool:
     """Whether a reply is a person's message with the command."""
-    if not isinstance(reply, dict) or reply.get("role") not in ("user", "tool"):
+    if not isinstance(reply, dict):
         return False
-    return _COMMAND.search(text_or_empty(reply.get("content"))) is not None
+    if reply.get("role") not in ("user", "tool"):
+        return False
+    content = text_or_empty(reply.get("content"))
+    return _COMMAND.search(content) is not None
 
 
 def read_clearing(content: str, names: Iterable[str]) -> Clearing:
@@ -68,7 +71,11 @@ def count_mentions(
     """
     by_spelling: dict[str, str] = {}
     for underscore, name in product(("_", " ", r"\_"), names):
-        by_spelling.setdefault(name.replace("_", underscore), name)
+        spelling = name.replace("_", underscore)
+        by_spelling.setdefault(spelling, name)
     longest_first = sorted(by_spelling, key=len, reverse=True)
-    pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first)) or '(?!)'})(?!\w)"
-    return dict(Counter(by_spelling[found] for found in re.findall(pattern, text_of(content))))
+    any_name = "|".join(map(re.escape, longest_first)) or "(?!)"
+    pattern = rf"(?<!\w)(?:{any_name})(?!\w)"
+    found = re.findall(pattern, text_of(content))
+    counts = Counter(by_spelling[spelling] for spelling in found)
+    return dict(counts)

@@ -11,6 +11,7 @@ from agentkit.agents.group.auto import ask_model
 from agentkit.agents.group.members import Group
 from agentkit.agents.group.settings import read_method
 from agentkit.conversation.agent import Agent
+from agentkit.core.given import list_known
 from agentkit.core.twin import Mode
 from agentkit.errors import NoEligibleSpeaker, WrongArgument
 from agentkit.messages import functions_of
@@ -78,11 +79,14 @@ def _read_answer(answer: object) -> str:
 def _find_candidates(chat: Group, last_speaker: Agent) -> tuple[list[Agent], str]:
     """Who may speak now, in the order of the group, and what is to blame when it is only one."""
     followers = _find_followers(chat, last_speaker)
-    called = _list_called(chat) if chat.func_call_filter else []
+    called: list[str] = []
+    if chat.func_call_filter:
+        called = _list_called(chat)
     if called:
         able = _find_executors(chat, called)
+        following = _select(able, followers)
         # A call must be answered: when no transition leads to who can, the call goes first.
-        return _select(able, followers) or able, "function"
+        return following or able, "function"
     candidates = _select(chat.agents, followers)
     if not candidates:
         raise NoEligibleSpeaker(f"No transition leads on from {last_speaker.name}.")
@@ -90,15 +94,17 @@ def _find_candidates(chat: Group, last_speaker: Agent) -> tuple[list[Agent], str
 
 
 def _select(agents: list[Agent], allowed: list[Agent]) -> list[Agent]:
-    return [agent for agent in agents if agent in allowed]
+    return list_known(agents, allowed)
 
 
 def _find_followers(chat: Group, last_speaker: Agent) -> list[Agent]:
     """Who may follow; anybody may follow somebody from outside, or when nothing was said about
     transitions.
     """
+    if last_speaker not in chat.agents:
+        return chat.agents
     says_nothing = (chat.speaker_transitions_type, chat.allow_repeat_speaker) == (None, True)
-    if says_nothing or last_speaker not in chat.agents:
+    if says_nothing:
         return chat.agents
     return chat.allowed_speaker_transitions_dict.get(last_speaker, [])
 

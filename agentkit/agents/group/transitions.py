@@ -9,7 +9,7 @@ from itertools import chain
 from operator import attrgetter
 
 from agentkit.conversation.agent import Agent
-from agentkit.core.given import is_list_of, list_missing
+from agentkit.core.given import is_list_of, list_missing, list_new_objects
 from agentkit.errors import WrongArgument
 
 Transitions = dict[Agent, list[Agent]]
@@ -47,7 +47,7 @@ def _allow_everybody(agents: Sequence[Agent], allow_repeat: bool | Sequence[Agen
         repeating = agents
     allowed: Transitions = {}
     for agent in agents:
-        followers = [other for other in agents if other is not agent]
+        followers = list_new_objects([agent], agents)
         if agent in repeating:
             followers.append(agent)
         allowed[agent] = followers

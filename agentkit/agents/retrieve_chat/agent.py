@@ -260,16 +260,21 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         none.
         """
         if not doc_contents:
-            if not self._exhausted:
-                self._note(f"no more context: {stop_reason(self._explain_lack())}")
-            self._exhausted = True
-            return END
+            return self._tell_exhausted()
         prompt = self.customized_prompt or PROMPTS.get(task.lower())
         if prompt is None:
             raise WrongArgument(
                 f"{self.name}: the task must be one of {', '.join(PROMPTS)}, not {task!r}."
             )
         return fill_prompt(prompt, self.problem, doc_contents, self._current_docs_in_context)
+
+    def _tell_exhausted(self) -> str:
+        """TERMINATE; that there are no more passages is noted once."""
+        if not self._exhausted:
+            reason = stop_reason(self._explain_lack())
+            self._note(f"no more context: {reason}")
+        self._exhausted = True
+        return END
 
     def _explain_lack(self) -> EndReason:
         """Why there are no passages to send."""
@@ -287,8 +292,12 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         lacking, end = self._explain_lack(), engine.why_ended(self, recipient)
         if getattr(end, "kind", None) == lacking.kind:
             return lacking
-        *_, last = [{}, *self._oai_messages[recipient]]
-        if (last.get("role"), last.get("content")) == ("assistant", END):
+        said = self._oai_messages[recipient]
+        if not said:
+            return None
+        last = said[-1]
+        is_end = (last.get("role"), last.get("content")) == ("assistant", END)
+        if is_end:
             return lacking
         return None
 
@@ -323,7 +332,8 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         if given_content(message) is None or has_calls(message):
             return False
         blocks = legacy.extract_code(_read_text(message))
-        if any(language.lower() in _PYTHONS for language, _ in blocks):
+        languages = {language.lower() for language, _ in blocks}
+        if not languages.isdisjoint(_PYTHONS):
             return False
         if not self._config.update_context:
             return True
@@ -360,7 +370,9 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         if not self._config.update_context or not messages:
             return False
         last = messages[-1]
-        return any(self._check_update_context(last)) and not has_calls(last)
+        if has_calls(last):
+            return False
+        return any(self._check_update_context(last))
 
     def _begin_anew(self, sender: Agent | None) -> None:
         """Forget what was said in the chat with the sender."""
@@ -423,7 +435,9 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         counts as failed.
         """
         language = coalesce(kwargs.get("lang"), "python")
-        if language.lower() not in _PYTHONS or code.startswith(("!", "%pip", "pip ")):
+        is_python = language.lower() in _PYTHONS
+        is_command = code.startswith(("!", "%pip", "pip "))
+        if is_command or not is_python:
             return 1, _REFUSED, None
         return super().run_code(code, **kwargs)
 

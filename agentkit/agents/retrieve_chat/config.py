@@ -13,7 +13,7 @@ from agentkit.agents.retrieve_chat.files import TEXT_FORMATS
 from agentkit.agents.retrieve_chat.prompts import PROMPTS, fill_prompt
 from agentkit.conversation.checks import check_kind
 from agentkit.conversation.model import list_models
-from agentkit.core.given import coalesce, list_missing, pick, pick_given
+from agentkit.core.given import coalesce, find_value, list_missing, pick, pick_given
 from agentkit.errors import UnknownModel, WrongArgument
 from agentkit.llm.tokens.windows import count_token, get_max_token_limit, registered_window
 from agentkit.messages import without_keys
@@ -194,9 +194,9 @@ def find_window(model: str) -> int:
     registered = registered_window(model)
     if registered:
         return registered
-    for part, tokens in _OF_AUTOGEN:
-        if part in model:
-            return tokens
+    usual = find_value(_OF_AUTOGEN, lambda part: part in model, 0)
+    if usual:
+        return usual
     try:
         return get_max_token_limit(model)
     except UnknownModel:

@@ -145,13 +145,12 @@ class BaseAction:
         return self._loaders[name]
 
     def _complete(self, arguments: dict[str, object], outputs: object) -> ActionReturn:
-        if not isinstance(outputs, ActionReturn):
-            return ActionReturn(
-                arguments, type=self.name, result=self._parser.parse_outputs(outputs)
-            )
-        outputs.args = outputs.args or arguments
-        outputs.type = outputs.type or self.name
-        return outputs
+        if isinstance(outputs, ActionReturn):
+            outputs.args = outputs.args or arguments
+            outputs.type = outputs.type or self.name
+            return outputs
+        result = self._parser.parse_outputs(outputs)
+        return ActionReturn(arguments, type=self.name, result=result)
 
     def _fail(self, arguments: object, problem: str, state: ActionStatusCode) -> ActionReturn:
         return ActionReturn(arguments, type=self.name, errmsg=problem, state=state)
@@ -214,8 +213,9 @@ def _find_marked(cls: type) -> dict[str, Description]:
     members: dict[str, Any] = {}
     for each in reversed(cls.__mro__):
         members |= vars(each)
-    return {
-        name: value.api_description
-        for name, value in members.items()
-        if hasattr(value, "api_description")
-    }
+    marked: dict[str, Description] = {}
+    for name, value in members.items():
+        described = getattr(value, "api_description", None)
+        if described is not None:
+            marked[name] = described
+    return marked

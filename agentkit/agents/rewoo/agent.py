@@ -202,10 +202,12 @@ def show_chat(messages: Sequence[Stored], role: str) -> list[ChatMessage]:
 
 
 def _to_turn(message: Stored, text: str) -> ChatMessage:
+    said = text
     if message.get("role") == "assistant":
-        return {"role": "assistant", "content": text}
+        return {"role": "assistant", "content": said}
     name = message.get("name")
-    said = f"{name}: {text}" if name else text
+    if name:
+        said = f"{name}: {text}"
     return {"role": "user", "content": said}
 
 

@@ -62,24 +62,34 @@ class ActionCall:
         returned = replay.tell_result(self.agent, tool, arguments)
         if returned is None:
             return None
-        if not returned.ok:
-            problem = returned.content.removeprefix("Error: ")
-            return ActionReturn(type=tool, errmsg=problem, state=ActionStatusCode.API_ERROR)
-        return ActionReturn(type=tool, result=[{"type": "text", "content": returned.content}])
+        if returned.ok:
+            result = {"type": "text", "content": returned.content}
+            return ActionReturn(type=tool, result=[result])
+        problem = returned.content.removeprefix("Error: ")
+        return ActionReturn(
+            type=tool,
+            errmsg=problem,
+            state=ActionStatusCode.API_ERROR,
+        )
 
 
 def to_action_return(step: Step, evidence: Evidence) -> ActionReturn:
     """What a step gave as an ActionReturn: its action's own where there is one."""
     own = evidence.value
     if isinstance(own, ActionReturn):
-        return replace(own, thought=own.thought or step.thought)
-    given = {"inputs": evidence.arguments or step.arguments}
-    made = ActionReturn(given, type=step.tool, thought=step.thought)
-    if not evidence.ok:
-        made.errmsg = evidence.error or evidence.text
-        made.state = ActionStatusCode.API_ERROR
+        thought = own.thought or step.thought
+        return replace(own, thought=thought)
+    arguments = evidence.arguments or step.arguments
+    made = ActionReturn(
+        {"inputs": arguments},
+        type=step.tool,
+        thought=step.thought,
+    )
+    if evidence.ok:
+        made.result = [{"type": "text", "content": evidence.text}]
         return made
-    made.result = [{"type": "text", "content": evidence.text}]
+    made.errmsg = evidence.error or evidence.text
+    made.state = ActionStatusCode.API_ERROR
     return made
 
 

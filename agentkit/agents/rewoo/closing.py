@@ -89,7 +89,9 @@ class Region:
         last one counts.
         """
         sure = self._find_sure_end(start, _CLOSING[opened])
-        end = self._find_closing(start, opened) if sure is None else sure
+        end = sure
+        if sure is None:
+            end = self._find_closing(start, opened)
         if end is None:
             return Ending(None)
         until = len(self.text)
@@ -99,14 +101,16 @@ class Region:
         rest_of_line, _, _ = self.text[end:until].partition("\n")
         line = end + len(rest_of_line)
         last, stray = self._find_strays(end, line, until, opened)
-        if last == sure:
+        if stray or last == sure:
             return Ending(last, stray)
-        return Ending(last, stray or self._may_go_on(start, last, line, until))
+        may_go_on = self._may_go_on(start, last, line, until)
+        return Ending(last, may_go_on)
 
     def _find_sure_end(self, start: int, closing: str) -> int | None:
         begin = self._skip_space(start)
         for way in _WAYS:
-            if way in self.failed or not self.text.startswith(way.begins, begin):
+            begins_so = self.text.startswith(way.begins, begin)
+            if way in self.failed or not begins_so:
                 continue
             end = self._skip_space(way.find_end(self.text, begin))
             if self.text.startswith(closing, end):
@@ -152,15 +156,18 @@ class Region:
         rest = _STRING.sub("", written)
         if _OPEN_QUOTE.search(rest) is not None:
             return self._is_quote_open(written) or self._is_closed_within(end + 1, until)
-        if not _brackets_match(rest) and written.startswith(_BEGINS_WHOLE):
+        is_whole = written.startswith(_BEGINS_WHOLE)
+        if is_whole and not _brackets_match(rest):
             return True
         has_more = self.text[end:line].strip(_SLIP + ".")
-        goes_on = "\n" in written or has_more
-        return bool(goes_on) and self._is_closed_within(line, until)
+        if has_more or "\n" in written:
+            return self._is_closed_within(line, until)
+        return False
 
     def _is_quote_open(self, written: str) -> bool:
         """Whether an input in which a quote is open must have its partner elsewhere."""
-        if self.goes_on and written.startswith("'"):  # else it may be an apostrophe
+        may_be_apostrophe = not self.goes_on
+        if written.startswith("'") and not may_be_apostrophe:
             return True
         return written.startswith(_BEGINS_WHOLE)
 
@@ -180,4 +187,6 @@ def _count_step(bracket: str, opened: str) -> int:
 
 def _brackets_match(text: str) -> bool:
     """Whether no bracket of JSON is open at the end."""
-    return text.count("{") <= text.count("}") and text.count("[") <= text.count("]")
+    open_braces = text.count("{") - text.count("}")
+    open_brackets = text.count("[") - text.count("]")
+    return max(open_braces, open_brackets) <= 0

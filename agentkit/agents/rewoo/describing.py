@@ -26,7 +26,7 @@ from typing import (
 
 from docstring_parser import ParseError, parse
 
-from agentkit.core.given import coalesce, list_missing
+from agentkit.core.given import coalesce, find_value, list_missing
 from agentkit.core.tools.signature import NOTHING, name_of, parameters_of
 from agentkit.messages import text_or_empty
 
@@ -110,7 +110,9 @@ _COLLECTING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def _is_described(parameter: inspect.Parameter) -> bool:
-    return parameter.name != "self" and parameter.kind not in _COLLECTING
+    if parameter.name == "self":
+        return False
+    return parameter.kind not in _COLLECTING
 
 
 def read_purpose(cls: type) -> str:
@@ -218,17 +220,16 @@ def _find_word(plain: object) -> str:
 
 def _agree_on_word(annotations: Iterable[object]) -> str:
     """The word on which all parts of an annotation agree, else STRING."""
-    first, *others = {*map(type_of, annotations)} or {"STRING"}
-    return "STRING" if others else first
+    words = set(map(type_of, annotations))
+    if len(words) != 1:
+        return "STRING"
+    return words.pop()
 
 
 def parse_type(text: str) -> str:
     """The same for a type as docstrings write it."""
     lowered = text.lower()
-    for part, word in _WORDS:
-        if part in lowered:
-            return word
-    return "STRING"
+    return find_value(_WORDS, lambda part: part in lowered, "STRING")
 
 
 def _read_list(doc: _Doc) -> list[dict[str, str]]:

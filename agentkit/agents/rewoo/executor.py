@@ -55,7 +55,10 @@ class ActionExecutor:
 
     def is_valid(self, name: str) -> bool:
         """Whether there is an enabled action of that name."""
-        return name in self.actions and self.actions[name].enable
+        action = self.actions.get(name)
+        if action is None:
+            return False
+        return action.enable
 
     def action_names(self, only_enable: bool = True) -> list[str]:
         """The names of the actions, toolkits as one."""
@@ -205,4 +208,6 @@ def _find_tools() -> dict[str, type[BaseAction]]:
 
 
 def _is_tool(kind: type[BaseAction]) -> bool:
-    return kind.__tool_name__ in _SPECIAL or not kind.__module__.startswith("agentkit.")
+    if kind.__tool_name__ in _SPECIAL:
+        return True
+    return not kind.__module__.startswith("agentkit.")

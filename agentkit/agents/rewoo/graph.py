@@ -145,8 +145,10 @@ class _Policy:
         """Why the step does not run on its evidence; nothing when it may."""
         if step.anyway:
             return ""
+        if self.effects(step.tool) == "none":
+            return ""
         failed = [need for need in step.needs if not evidence[need].ok]
-        if not failed or self.effects(step.tool) == "none":
+        if not failed:
             return ""
         return f"not run, because {' and '.join(failed)} failed"
 

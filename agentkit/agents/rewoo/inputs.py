@@ -172,9 +172,11 @@ class JsonParser(BaseParser):
 
     def _find_only(self, name: str) -> str | None:
         """The parameter that an input without a name must mean."""
-        for names in (self._required[name], list(self._parameters[name])):
-            if len(names) == 1:
-                return names[0]
+        required, all_of_them = self._required[name], list(self._parameters[name])
+        if len(required) == 1:
+            return required[0]
+        if len(all_of_them) == 1:
+            return all_of_them[0]
         return None
 
     def _load_typed(self, value: object, name: str, parameter: str) -> object:

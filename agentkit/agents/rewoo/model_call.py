@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, cast
 
+from agentkit.core.given import find_value
 from agentkit.core.twin import finish
 from agentkit.errors import BadModelReply, Stopped, WrongType
 from agentkit.llm.calls.client import call
@@ -64,13 +65,13 @@ def _is_system(message: Mapping[str, Any]) -> bool:
 def _find_way(llm: object) -> _Way:
     if isinstance(llm, Model):
         return _ask_our_model
-    for method, way in _BY_METHOD.items():
-        if callable(getattr(llm, method, None)):
-            return way
-    raise WrongType(
-        f"{llm!r:.200} is no language model; give a Model, an OpenAIWrapper, an object with"
-        " chat(messages), or a function of the messages that returns a text."
-    )
+    way = find_value(_BY_METHOD.items(), lambda method: callable(getattr(llm, method, None)), None)
+    if way is None:
+        raise WrongType(
+            f"{llm!r:.200} is no language model; give a Model, an OpenAIWrapper, an object with"
+            " chat(messages), or a function of the messages that returns a text."
+        )
+    return way
 
 
 def _ask_our_model(model: Any, asked: _Asked, agent: str, options: Mapping[str, object]) -> str:
@@ -127,6 +128,7 @@ def _content_of(reply: object) -> object:
     """The content of a message, a dict or an object; a batch of one is its text."""
     if isinstance(reply, str):
         return reply
-    if isinstance(reply, list | tuple) and len(reply) == 1:
-        return reply[0]
+    match reply:
+        case [only]:
+            return only
     return field_of(reply, "content")

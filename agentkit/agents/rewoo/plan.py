@@ -262,11 +262,11 @@ def _find_bad_labels(labels: Sequence[str]) -> Iterator[str]:
 
 def _find_unknown_tools(plan: Plan, tools: Collection[str]) -> Iterator[str]:
     unknown = [step for step in plan.steps if step.tool not in tools]
-    if not unknown:
-        return
     for step in unknown:
         yield Mistake.of("unknown tool", label=step.label, tool=step.tool)
-    yield Mistake.of("tools", tools=list_names(tools))
+    if unknown:
+        told = list_names(tools)
+        yield Mistake.of("tools", tools=told)
 
 
 def _find_missing_steps(plan: Plan, known: Collection[str]) -> Iterator[str]:

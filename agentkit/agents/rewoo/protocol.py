@@ -83,12 +83,14 @@ class ReWOOProtocol:
 
         Raises ResponseParsingError that tells all that is wrong.
         """
-        steps = parse_plan(message).steps
-        return (
-            [step.thought for step in steps],
-            [step.tool for step in steps],
-            [step.arguments for step in steps],
-        )
+        thoughts: list[str] = []
+        tools: list[str] = []
+        inputs: list[str] = []
+        for step in parse_plan(message).steps:
+            thoughts.append(step.thought)
+            tools.append(step.tool)
+            inputs.append(step.arguments)
+        return thoughts, tools, inputs
 
     def parse_plan(
         self, message: str, tools: Collection[str] | None = None, known: Collection[str] = ()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from agentkit.agents.rewoo.closing import Region
 from agentkit.agents.rewoo.mistakes import Mistake
 from agentkit.agents.rewoo.plan import ANY_TOOL, Plan, Step
-from agentkit.core.given import coalesce
+from agentkit.core.given import coalesce, list_known
 from agentkit.errors import ResponseParsingError
 
 MOST_STEPS = 100
@@ -63,9 +63,9 @@ class _Reading:
     def close(self) -> None:
         """End the current plan line, which needs an action."""
         if self.thought and not self.used:
-            self.problems.append(
-                Mistake.of("no action", number=self.plans, thought=_shorten(self.thought))
-            )
+            thought = _shorten(self.thought)
+            mistake = Mistake.of("no action", number=self.plans, thought=thought)
+            self.problems.append(mistake)
 
     def begin_action(self, label: str) -> str:
         """Give the current plan line an action; returns its thought."""
@@ -135,9 +135,9 @@ def _select_relevant(text: str) -> str:
     inside, outside = _split_fences(text)
     if any(map(_ACTION_OR_REST.search, outside)):
         return text
-    fenced = "\n".join(inside)
-    has_actions = any(map(_ACTION.search, inside))
-    return fenced if has_actions else text
+    if any(map(_ACTION.search, inside)):
+        return "\n".join(inside)
+    return text
 
 
 def _drop_reasoning(text: str) -> str:
@@ -259,9 +259,10 @@ def _normalize_tool(name: str, tools: Collection[str]) -> str:
         return name
     wanted = name.casefold()
     alike = [tool for tool in tools if tool.casefold() == wanted]
-    if len(alike) != 1:
-        return name
-    return alike[0]
+    match alike:
+        case [only]:
+            return only
+    return name
 
 
 def find_forward(plan: Plan, known: Collection[str]) -> Iterator[str]:
@@ -269,9 +270,10 @@ def find_forward(plan: Plan, known: Collection[str]) -> Iterator[str]:
     later = set(plan.labels).difference(known)
     for step in plan.steps:
         later.discard(step.label)
-        ahead = [each for each in step.needs if each in later]
+        ahead = list_known(step.needs, later)
         if ahead:
-            yield Mistake.of("later", label=step.label, others=", ".join(ahead))
+            others = ", ".join(ahead)
+            yield Mistake.of("later", label=step.label, others=others)
 
 
 def _normalize_label(label: str) -> str:

@@ -18,7 +18,7 @@ from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.core import bus, stopping
 from agentkit.core.fences import unfenced
-from agentkit.core.given import coalesce
+from agentkit.core.given import coalesce, list_known
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import AgentkitError, WrongType
 from agentkit.events import CodeRan
@@ -214,7 +214,7 @@ def _to_description(schema: Mapping[str, Any]) -> Description:
         "name": schema["name"],
         "description": _read_text(schema, "description"),
         "parameters": [_to_parameter(name, each) for name, each in properties.items()],
-        "required": [each for each in required if each in properties],
+        "required": list_known(required, properties),
     }
 
 

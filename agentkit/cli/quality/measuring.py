@@ -97,10 +97,11 @@ def watch_ingest(workspace: Workspace, collection: str) -> None:
     at once, with a warning where the search got worse.
     """
     owner = workspace.settings.owner
-    due = [one for one in workspace.library.questions.courses(owner, collection) if one.is_due]
-    by_itself = [one for one in due if one.repeats]
-    for one in due:
-        if one not in by_itself:
+    by_itself = []
+    for one in workspace.library.questions.courses(owner, collection):
+        if one.begins_by_itself:
+            by_itself.append(one)
+        elif one.is_due:
             note(f"{one.set_name} was measured before this: `agentkit eval --again` does it anew.")
     if not by_itself:
         return

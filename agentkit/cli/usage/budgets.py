@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from agentkit.cli.output import count, dollars, note, put_json, put_table
+from agentkit.cli.output import Listing, count, dollars, note, put_json
 from agentkit.cli.store import open_workspace
 from agentkit.cli.usage.days import find_local_zone
 from agentkit.errors import NotFound
@@ -21,6 +21,8 @@ app = typer.Typer(help="Set what may be spent, and see where that stands.", no_a
 _AS_JSON = typer.Option("--json", help="JSON instead of text.")
 _COLUMNS = ("id", "of", "whose", "most", "used", "on course for", "warns at", "zone", "state")
 _NUMBERS = ("most", "used", "on course for", "warns at")
+_WHOSE = {True: "yours", False: "all together"}
+"""By whether a budget has an owner."""
 
 
 @app.command("list")
@@ -40,13 +42,14 @@ def list_budgets(
             known = workspace.bill.budgets.history()
             budgets = [one for one in known if one.owner in ("", owner)]
     rows = [_to_json(one, stood.get(one.id)) for one in budgets]
-    if as_json:
-        put_json({"budgets": rows})
-        return
-    if not rows:
-        note("No budget is set: questions may take what they need.")
-        return
-    put_table(_COLUMNS, [_to_cells(row) for row in rows], _NUMBERS)
+    listing = Listing(
+        {"budgets": rows},
+        _COLUMNS,
+        list(map(_to_cells, rows)),
+        "No budget is set: questions may take what they need.",
+        _NUMBERS,
+    )
+    listing.put(as_json=as_json)
 
 
 @app.command("set")
@@ -78,8 +81,9 @@ def set_budget(
 
     place = zone or find_local_zone()
     with open_workspace(context) as workspace:
-        owner = workspace.settings.owner
-        whose = "" if everybody else owner
+        owner = whose = workspace.settings.owner
+        if everybody:
+            whose = ""
         given = Budget(scope, unit, amount, whose, warn_at / 100, place, not fixed)
         kept = workspace.bill.budgets.enter(given, owner)
     if as_json:
@@ -123,22 +127,30 @@ def _to_json(budget: Budget, course: Course | None) -> dict[str, Any]:
 
 def _to_cells(row: dict[str, Any]) -> list[str]:
     unit = row["unit"]
-    used, forecast = row["used"], row["forecast"]
-    state = {True: "may be raised", False: "fixed"}[row["may_raise"]]
     return [
         row["id"],
         f"a {row['scope']}",
-        "yours" if row["owner"] else "all together",
+        _WHOSE[bool(row["owner"])],
         _tell_amount(unit, row["amount"]),
-        "" if used is None else _tell_amount(unit, used),
-        "" if forecast is None else _tell_amount(unit, forecast),
+        _tell_amount(unit, row["used"]),
+        _tell_amount(unit, row["forecast"]),
         f"{row['warn_at']:.0%}",
         row["zone"],
-        "removed" if row["removed_at"] else state,
+        _tell_state(row),
     ]
 
 
-def _tell_amount(unit: str, value: float) -> str:
+def _tell_state(row: dict[str, Any]) -> str:
+    if row["removed_at"]:
+        return "removed"
+    if row["may_raise"]:
+        return "may be raised"
+    return "fixed"
+
+
+def _tell_amount(unit: str, value: float | None) -> str:
+    if value is None:
+        return ""
     if unit == "dollars":
         return dollars(value)
     return count(round(value), "token")

@@ -19,10 +19,13 @@ def find_days(
     from agentkit.ledger.usage.local import check_zone
 
     clock = check_zone(zone)
-    today = datetime.now(clock).date()
-    first = read_day(since) if since else today - timedelta(days=days - 1) if days else None
-    last = read_day(until) if until else None
-    return _begin(first, clock), _begin(last + timedelta(days=1) if last else None, clock)
+    first, last = find_day(since), find_day(until)
+    if first is None and days:
+        today = datetime.now(clock).date()
+        first = today - timedelta(days=days - 1)
+    if last is not None:
+        last += timedelta(days=1)
+    return _begin(first, clock), _begin(last, clock)
 
 
 def _begin(day: date | None, clock: ZoneInfo) -> datetime | None:
@@ -31,8 +34,10 @@ def _begin(day: date | None, clock: ZoneInfo) -> datetime | None:
     return datetime.combine(day, time(), clock).astimezone(UTC).replace(tzinfo=None)
 
 
-def read_day(text: str) -> date:
-    """A day as 2026-11-13; raises ConfigError."""
+def find_day(text: str) -> date | None:
+    """A day as 2026-11-13; None where none is given. Raises ConfigError for anything else."""
+    if not text:
+        return None
     try:
         return date.fromisoformat(text)
     except ValueError as error:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from datetime import date
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentkit.cli.output import count, dollars, note, put, put_json, put_table
+from agentkit.cli.output import (
+    count,
+    dollars,
+    note,
+    put,
+    put_json,
+    put_table,
+    tell_given,
+)
 from agentkit.cli.store import open_workspace
-from agentkit.cli.usage.days import find_days, find_local_zone, read_day
+from agentkit.cli.usage.days import find_day, find_days, find_local_zone
+from agentkit.core.given import coalesce
 
 if TYPE_CHECKING:
     from agentkit.core.rates import Rates
@@ -24,6 +32,8 @@ reprice_app = typer.Typer(help="Price old calls anew, or take that back.")
 app.add_typer(reprice_app, name="reprice")
 _AS_JSON = typer.Option("--json", help="JSON instead of text.")
 _RATES = ("input", "output", "cache read", "cache write")
+_STATES = {True: "in force", False: "removed"}
+"""Of an own price, by whether it counts."""
 _FROM = {
     "own": "your entry",
     "machine": "this machine",
@@ -46,18 +56,17 @@ def list_prices(
         entries = book.history() if history else book.entries()
         models = workspace.list_prices(workspace.settings.owner)
     if as_json:
-        told = [dataclasses.asdict(one) for one in models]
-        put_json({"models": told, "own": [dataclasses.asdict(one) for one in entries]})
+        put_json({"models": models, "own": entries})
         return
     if not models and not entries:
         note("No model has been connected or called that costs anything.")
         return
-    put_table(("model", "server", "from", *_RATES), [_to_cells(one) for one in models], _RATES)
+    put_table(("model", "server", "from", *_RATES), map(_to_cells, models), _RATES)
     note("US dollars for a million tokens, today. A price that is not known is never 0.")
     if entries:
         put("")
         columns = ("id", "server", "model", *_RATES, "first day", "last day", "state")
-        put_table(columns, [_to_own_cells(one) for one in entries], _RATES)
+        put_table(columns, map(_to_own_cells, entries), _RATES)
 
 
 @app.command("set")
@@ -87,14 +96,17 @@ def set_price(
     from agentkit.core.rates import Rates
     from agentkit.ledger.bill.own_prices import OwnPrice
 
-    read = input_price if cache_read is None else cache_read
-    written = input_price if cache_write is None else cache_write
-    rates = Rates(input_price, output_price, read, written)
-    given = OwnPrice(server, model, rates, _read_day(first), _read_day(last))
+    rates = Rates(
+        input_price,
+        output_price,
+        coalesce(cache_read, input_price),
+        coalesce(cache_write, input_price),
+    )
+    given = OwnPrice(server, model, rates, find_day(first), find_day(last))
     with open_workspace(context) as workspace:
         kept = workspace.bill.prices.enter(given)
     if as_json:
-        put_json(dataclasses.asdict(kept))
+        put_json(kept)
         return
     note(f"{model or 'Every model'} at {server}: {kept.id}. Calls from now on have this price.")
 
@@ -134,9 +146,7 @@ def reprice(
         if apply and changes:
             made = workspace.price_anew(calls)
     if as_json:
-        told = [dataclasses.asdict(one) for one in changes]
-        whole = dataclasses.asdict(made) if made else None
-        put_json({"changes": told, "made": whole})
+        put_json({"changes": changes, "made": made})
         return
     _put_changes(changes, made)
 
@@ -147,10 +157,10 @@ def list_repricings(context: typer.Context, as_json: Annotated[bool, _AS_JSON] =
     with open_workspace(context) as workspace:
         made = workspace.list_repricings(workspace.settings.owner)
     if as_json:
-        put_json({"repricings": [dataclasses.asdict(one) for one in made]})
+        put_json({"repricings": made})
         return
-    rows = [_to_repricing_cells(one) for one in made]
-    put_table(("id", "when (UTC)", "calls", "before", "after", "state"), rows, ("calls",))
+    columns = ("id", "when (UTC)", "calls", "before", "after", "state")
+    put_table(columns, map(_to_repricing_cells, made), ("calls",))
 
 
 @reprice_app.command()
@@ -168,16 +178,23 @@ def _put_changes(changes: Sequence[Change], made: Repricing | None) -> None:
     if not changes:
         note("These calls have the prices of their days already.")
         return
-    rows = [
-        (one.model, one.provider, f"{one.calls:,}", _tell_before(one), dollars(one.after))
-        for one in changes
-    ]
-    put_table(("model", "server", "calls", "cost now", "new cost"), rows, ("calls",))
+    columns = ("model", "server", "calls", "cost now", "new cost")
+    put_table(columns, map(_to_change_cells, changes), ("calls",))
     if made is None:
         note("Nothing was changed; --apply changes them.")
         return
     changed = count(made.calls, "call")
     note(f"{changed} changed; `prices reprice undo {made.id}` takes it back.")
+
+
+def _to_change_cells(change: Change) -> list[str]:
+    return [
+        change.model,
+        change.provider,
+        f"{change.calls:,}",
+        _tell_before(change),
+        dollars(change.after),
+    ]
 
 
 def _tell_before(change: Change) -> str:
@@ -187,20 +204,21 @@ def _tell_before(change: Change) -> str:
 
 
 def _to_cells(one: PricedModel) -> list[str]:
-    origin = f"list, {one.since}" if one.since else _FROM[one.origin]
+    origin = _FROM[one.origin]
+    if one.since:
+        origin = f"list, {one.since}"
     return [one.model, one.provider, origin, *_tell_rates(one.rates)]
 
 
 def _to_own_cells(one: OwnPrice) -> list[str]:
-    state = "in force" if one.is_in_force else "removed"
     return [
         one.id,
         one.provider,
         one.model or "(every)",
         *_tell_rates(one.rates),
-        str(one.from_day or ""),
-        str(one.until_day or ""),
-        state,
+        tell_given(one.from_day),
+        tell_given(one.until_day),
+        _STATES[one.is_in_force],
     ]
 
 
@@ -211,11 +229,14 @@ def _tell_rates(rates: Rates | None) -> list[str]:
 
 
 def _to_repricing_cells(made: Repricing) -> list[str]:
-    state = "taken back" if made.undone_at else ""
-    before, after = dollars(made.before), dollars(made.after)
-    return [made.id, f"{made.applied_at:%Y-%m-%d %H:%M}", f"{made.calls:,}", before, after, state]
-
-
-def _read_day(text: str) -> date | None:
-
-    return read_day(text) if text else None
+    state = ""
+    if made.undone_at:
+        state = "taken back"
+    return [
+        made.id,
+        f"{made.applied_at:%Y-%m-%d %H:%M}",
+        f"{made.calls:,}",
+        dollars(made.before),
+        dollars(made.after),
+        state,
+    ]

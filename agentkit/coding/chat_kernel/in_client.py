@@ -110,11 +110,11 @@ class Client:
         """What is shown of it; of what is too large, only its size."""
         for form, most in self._limits["forms"].items():
             if form in data:
-                return _bound(form, data[form], most)
+                return _cut_form(form, data[form], most)
         return {}
 
 
-def _bound(form: str, shown: Any, most: int) -> dict[str, Any]:
+def _cut_form(form: str, shown: Any, most: int) -> dict[str, Any]:
     """Data of one form, if it is not too large; of text the beginning."""
     text = shown if isinstance(shown, str) else json.dumps(shown)
     size = len(text)

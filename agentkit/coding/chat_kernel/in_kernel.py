@@ -93,11 +93,11 @@ class _CappedStreams:
         self._most = self._room = most
         self._left_out = 0
         for stream in (sys.stdout, sys.stderr):
-            stream.write = self._capped(stream.write)  # type: ignore[method-assign]
+            stream.write = self._cap(stream.write)  # type: ignore[method-assign]
         shell.events.register("pre_run_cell", self._begin)
         shell.events.register("post_run_cell", self._tell)
 
-    def _capped(self, write: Callable[[str], int]) -> Callable[[str], int]:
+    def _cap(self, write: Callable[[str], int]) -> Callable[[str], int]:
         def write_some(text: str) -> int:
             if len(text) > self._room:
                 self._left_out += len(text) - self._room

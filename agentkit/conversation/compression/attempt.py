@@ -16,6 +16,7 @@ from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.shape import Messages, divide, find_damage, is_summary
 from agentkit.conversation.compression.strategy import Scope, Strategy
 from agentkit.core import bus
+from agentkit.core.given import coalesce, list_new_objects
 from agentkit.core.io import is_quiet
 from agentkit.errors import AgentkitError, Stopped
 from agentkit.events import Compressed, Event, ModelReplied
@@ -116,10 +117,9 @@ class Attempt:
     def _announce(
         self, before: Messages, made: Messages | None, error: str, spent: Spending, seconds: float
     ) -> None:
-        after = before if made is None else made
+        after = coalesce(made, before)
         was, taken = self.tokens(before), self.tokens(after)
-        stayed = set(map(id, before))  # a message that stays may look like a summary, too
-        new = (each for each in after if id(each) not in stayed)
+        new = list_new_objects(before, after)  # a message that stays may look like a summary, too
         summaries = [each["content"] for each in new if is_summary(each)]
         event = Compressed(
             self.agent,

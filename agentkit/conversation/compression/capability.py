@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from agentkit.conversation.agent import Agent
-from agentkit.conversation.checks import check_count, check_flag, is_number
+from agentkit.conversation.checks import check_count, check_flag
 from agentkit.conversation.compression.attempt import Attempt, assemble
 from agentkit.conversation.compression.meter import Meter, model_of, window_named
 from agentkit.conversation.compression.model_summary import ModelSummary
@@ -23,6 +23,7 @@ from agentkit.conversation.model import offered_tools
 from agentkit.conversation.replies import Continued
 from agentkit.conversation.tooling import conversation
 from agentkit.core.given import coalesce
+from agentkit.core.lenient import is_number
 from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.llm.tokens.windows import DEFAULT_MODEL, how_to_set_window
@@ -310,4 +311,6 @@ def read_trigger(owner: str, argument: str, value: object) -> float:
             f"{owner}: {argument}={value!r} must be above 0: a share up to 1.0, or a number of"
             " tokens."
         )
-    return int(value) if value > 1 else value
+    if value > 1:
+        return int(value)
+    return value

@@ -21,7 +21,9 @@ _NOBODY = _Nobody()
 
 
 def _key(one: object) -> object:
-    return _NOBODY if one is None else one
+    if one is None:
+        return _NOBODY
+    return one
 
 
 class Conversations(Generic[T]):

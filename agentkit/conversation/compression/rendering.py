@@ -48,7 +48,10 @@ def _say(message: AnyMessage, passages: bool) -> Iterator[Said]:
 
 def written(messages: Sequence[AnyMessage]) -> list[str]:
     """Each part of the messages as one text, its label before it."""
-    return [f"##{label}## {text}" for message in messages for label, text in said(message)]
+    parts: list[str] = []
+    for message in messages:
+        parts += [f"##{label}## {text}" for label, text in said(message)]
+    return parts
 
 
 def _read_summary(content: str) -> str:

@@ -9,11 +9,12 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
-from agentkit.conversation.checks import check_count, check_kind, is_number
+from agentkit.conversation.checks import check_count, check_kind
 from agentkit.conversation.compression.shape import Messages
 from agentkit.core.given import list_missing
+from agentkit.core.lenient import is_number
 from agentkit.errors import AgentkitError, WrongArgument, WrongType
-from agentkit.messages import copied, has_calls, tool_responses_of
+from agentkit.messages import Stored, copied, has_calls, tool_responses_of
 
 MODES = ("TERMINATE", "COMPRESS", "CUSTOMIZED")
 DEFAULT: dict[str, Any] = {
@@ -108,15 +109,17 @@ def read_result(function: object, given: object) -> Messages:
         raise AgentkitError(getattr(given, "reason", f"{name} reported no success"))
     if not isinstance(messages, list | tuple):
         raise AgentkitError(f"{name} must give a list of messages, not {messages!r:.80}")
-    read: Messages = []
-    for message in messages:
-        if not _is_message(message):
-            raise AgentkitError(
-                f"{name} gave no message of a chat, which has a role and content or a call:"
-                f" {message!r:.80}"
-            )
-        read.append(copied({"content": None, **message}))
-    return read
+    return [_read_message(name, message) for message in messages]
+
+
+def _read_message(function: str, message: Any) -> Stored:
+    """A message that a compressing function gave; raises AgentkitError for anything else."""
+    if not _is_message(message):
+        raise AgentkitError(
+            f"{function} gave no message of a chat, which has a role and content or a call:"
+            f" {message!r:.80}"
+        )
+    return copied({"content": None, **message})
 
 
 def _is_message(message: object) -> bool:

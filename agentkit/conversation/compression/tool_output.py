@@ -47,6 +47,8 @@ class ToolOutput:
         start = meter.cut(rest, self._keep).rstrip()
         lost = meter.text(rest) - meter.text(start)
         note = f" … [{lost} more tokens of this result were dropped]"
-        cut = start + note if lost > meter.text(note) else rest
+        cut = rest
+        if lost > meter.text(note):
+            cut = start + note
         cited = [found for found in parse_passages(text) if found.marker in scope.cited]
         return join_filled("\n", (cut, format_passages(cited)))

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from agentkit.conversation.checks import check_kind
 from agentkit.conversation.transforms.base import Messages
-from agentkit.core.given import coalesce, list_missing
+from agentkit.core.given import coalesce, list_missing, pick_kind
 from agentkit.errors import WrongArgument
 from agentkit.messages import AnyMessage, Given, has_calls, is_result
 
@@ -95,9 +95,8 @@ def has_text(part: object) -> bool:
 def find_texts(content: object) -> list[str]:
     """The texts of a content: itself, or those of its parts."""
     if not isinstance(content, list):
-        content = [content]
-    texts = [_get_text(part) for part in content]
-    return [text for text in texts if isinstance(text, str)]
+        return pick_kind([_get_text(content)], str)
+    return pick_kind(map(_get_text, content), str)
 
 
 def _get_text(part: object) -> object:

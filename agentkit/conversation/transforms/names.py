@@ -85,7 +85,9 @@ class TextMessageContentName:
 
     def _repeated(self, label: str) -> str:
         """What goes from a text that has the label already."""
-        return label if self._deduplicate else ""
+        if self._deduplicate:
+            return label
+        return ""
 
 
 def _is_format(text: str) -> bool:

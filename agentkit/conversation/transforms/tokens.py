@@ -141,7 +141,9 @@ class MessageTokenLimiter:
         """
         cut = []
         for part in parts:
-            text = part.get(key) if isinstance(part, dict) else None
+            text = None
+            if isinstance(part, dict):
+                text = part.get(key)
             if isinstance(text, str):
                 text = truncated(text, tokens, self._model)
                 tokens -= count_text(text, self._model)[0]

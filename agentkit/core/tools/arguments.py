@@ -26,8 +26,8 @@ def parse_arguments(text: str | Mapping[str, object] | None) -> dict[str, Any]:
         return dict(text or {})
     if not isinstance(text, str):
         raise WrongArgument(f"The arguments must be a JSON object, but they are {text!r}.")
-    fenced = unfenced(text)
-    value = _decode(fenced[1] if fenced else text)
+    _, content = unfenced(text) or ("", text)
+    value = _decode(content)
     if isinstance(value, dict | None):
         return value or {}
     raise WrongArgument(
@@ -45,15 +45,24 @@ def _decode(text: str) -> Any:
     try:
         return json.loads(text, strict=False)
     except json.JSONDecodeError as error:
+        repaired = text
         if error.msg.startswith(("Invalid \\escape", "Invalid \\u")):
-            repaired = _ESCAPE.sub(lambda found: found[0] if len(found[0]) > 1 else "\\\\", text)
-            if repaired != text:
-                return _decode(repaired)
+            repaired = _ESCAPE.sub(_repair_escape, text)
+        if repaired != text:
+            return _decode(repaired)
         raise WrongArgument(_describe_error(error)) from error
     except (ValueError, RecursionError) as error:
         raise WrongArgument(
             f"The arguments cannot be read as JSON: {error}. Write a smaller JSON object."
         ) from error
+
+
+def _repair_escape(found: re.Match[str]) -> str:
+    """An escape as it is; two backslashes for one that begins none."""
+    whole = found[0]
+    if len(whole) > 1:
+        return whole
+    return "\\\\"
 
 
 def _describe_error(error: json.JSONDecodeError) -> str:

@@ -10,7 +10,7 @@ from itertools import repeat
 from keyword import iskeyword
 from typing import Any
 
-from agentkit.core.given import list_missing
+from agentkit.core.given import list_known, list_missing
 from agentkit.core.tools.effects import Effects
 from agentkit.core.tools.schema import Schema
 
@@ -91,13 +91,20 @@ def _bind(signature: inspect.Signature, *args: Any, **given: Any) -> dict[str, A
 def _make_signature(parameters: Schema) -> inspect.Signature:
     """The same as a signature, what is needed first."""
     properties = parameters.get("properties", {})
-    if any(not name.isidentifier() or iskeyword(name) for name in properties):
+    are_names = all(map(_is_name, properties))
+    if not are_names:
         return _ANY
-    needed = [each for each in dict.fromkeys(parameters.get("required", ())) if each in properties]
+    required = dict.fromkeys(parameters.get("required", ()))
+    needed = list_known(required, properties)
     optional = list_missing(properties, needed)
     made = map(_make_parameter, needed, map(properties.get, needed))
     rest = map(_make_parameter, optional, map(properties.get, optional), repeat(None))
     return inspect.Signature([*made, *rest])
+
+
+def _is_name(text: str) -> bool:
+    """Whether it can be the name of a parameter."""
+    return text.isidentifier() and not iskeyword(text)
 
 
 def _make_parameter(

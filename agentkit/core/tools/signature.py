@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from itertools import chain
 from operator import attrgetter
-from types import SimpleNamespace
+from types import FrameType, SimpleNamespace
 from typing import Any, get_type_hints
 
 from agentkit.errors import WrongArgument, WrongType
@@ -116,12 +116,16 @@ def _find_enclosing_names(function: Any) -> dict[str, Any]:
     """Local names of the functions around `function` that still run: where it is defined and
     registered in one of them.
     """
-    around = getattr(function, "__qualname__", "").rpartition(".<locals>.")[0]
+    around, _, _ = getattr(function, "__qualname__", "").rpartition(".<locals>.")
     names: dict[str, Any] = {}
-    frame = sys._getframe() if around else None
+    if not around:
+        return names
+    path = f"{around}.<locals>."
+    frame: FrameType | None = sys._getframe()
     while frame is not None:
-        within = f"{around}.<locals>.".startswith(f"{frame.f_code.co_qualname}.<locals>.")
-        if within and frame.f_globals is function.__globals__:
+        is_within = path.startswith(f"{frame.f_code.co_qualname}.<locals>.")
+        is_of_module = frame.f_globals is function.__globals__
+        if is_within and is_of_module:
             names = {**frame.f_locals, **names}
         frame = frame.f_back
     return names

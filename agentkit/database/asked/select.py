@@ -88,7 +88,7 @@ def _find_tables(nodes: Sequence[_Node], tables: Collection[str]) -> list[str]:
 def _check_nodes(statements: Any, tables: Collection[str]) -> list[_Node]:
     """All objects of the tree of a statement that is one SELECT over these tables."""
     nodes = list_nodes(statements)
-    own = {str(name).lower() for node in nodes for name in _named_in(node)}
+    own = {str(name).lower() for node in nodes for name in _find_named(node)}
     for node in nodes:
         _check_function(node)
         _check_kind(node, {*own, *tables}, tables)
@@ -131,7 +131,7 @@ def _require(holds: bool, why: str) -> None:
         raise SqlRefused(why)
 
 
-def _named_in(node: _Node) -> list[Any]:
+def _find_named(node: _Node) -> list[Any]:
     """The tables that a WITH names there."""
     return [one["key"] for one in node.get("cte_map", {}).get("map", [])]
 

@@ -17,7 +17,7 @@ from agentkit.documents.places import span
 from agentkit.documents.readers.package import local, parse_xml
 from agentkit.documents.refusals import AS_TEXT
 from agentkit.errors import DamagedDocument
-from agentkit.messages import mappings_in
+from agentkit.messages import mappings_in, text_or_empty
 
 _SHORT = re.compile(r"(?=.*\S).{1,600}")
 """A record of so few characters on one line stays on it."""
@@ -175,7 +175,9 @@ def _read_record(line: str, number: int, name: str) -> str:
 def _find_encoding(data: bytes) -> str:
     """The encoding that an XML declaration names, or ""."""
     found = re.match(rb"""\s*<\?xml[^>]{0,200}encoding\s*=\s*["']([\w.:-]+)""", data)
-    return found[1].decode("ascii") if found else ""
+    if found is None:
+        return ""
+    return found[1].decode("ascii")
 
 
 def _cut_element(root: Any) -> Iterator[Part]:
@@ -207,7 +209,9 @@ def _write_element(node: Any) -> Iterator[str]:
     for key, value in node.attrib.items():
         yield f"{tag} {key.rpartition('}')[2]}: {value}"
 
-    written = "".join(node.itertext()) if _is_mixed(node) else node.findtext(".")
+    written = node.findtext(".")
+    if _is_mixed(node):
+        written = "".join(node.itertext())
     if text := " ".join(written.split()):
         yield f"{tag}: {text}"
 
@@ -222,8 +226,10 @@ def _cut_cells(cells: list[Mapping[str, Any]]) -> Iterator[Part]:
     outline = Outline()
     for number, cell in enumerate(cells, 1):
         outline.place = f"cell {number}"
-        add = _add_markdown if cell.get("cell_type") == "markdown" else _add_code
-        add(cell, outline)
+        if cell.get("cell_type") == "markdown":
+            _add_markdown(cell, outline)
+        else:
+            _add_code(cell, outline)
         outline.cut()
     yield from outline.parts()
 
@@ -245,10 +251,12 @@ def _add_code(cell: Mapping[str, Any], outline: Outline) -> None:
 def _read_output(output: object) -> str:
     """The textual form of an output; pictures have none."""
     if find_below(output, "output_type") == "error":
-        text = f"{find_below(output, 'ename')}: {find_below(output, 'evalue')}"
+        name, told = find_below(output, "ename"), find_below(output, "evalue")
+        text = f"{name}: {told}"
     else:
         shown = _join_lines(find_below(output, "data", "text/plain"))
-        text = _join_lines(find_below(output, "text")) or shown
+        printed = _join_lines(find_below(output, "text"))
+        text = printed or shown
     return _ANSI.sub("", text)
 
 
@@ -256,4 +264,4 @@ def _join_lines(value: object) -> str:
     """Notebooks keep texts as one string or as a list of lines."""
     if isinstance(value, list):
         return "".join(map(str, value))
-    return value if isinstance(value, str) else ""
+    return text_or_empty(value)

@@ -175,10 +175,15 @@ def local(node: Any) -> str:
 
 def attribute(node: Any, name: str) -> str:
     """The value of the attribute with that local name, in any namespace, or ""."""
-    return next((value for key, value in node.attrib.items() if key.rpartition("}")[2] == name), "")
+    for key, value in node.attrib.items():
+        if key.rpartition("}")[2] == name:
+            return str(value)
+    return ""
 
 
 def find_attribute(node: Any, path: str, name: str) -> str:
     """The attribute of the first element at that path; "" when either is missing."""
     found = node.find(path)
-    return "" if found is None else attribute(found, name)
+    if found is None:
+        return ""
+    return attribute(found, name)

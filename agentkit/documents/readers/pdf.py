@@ -114,7 +114,9 @@ def _substitute(raw: str) -> tuple[str, list[tuple[int, int]]]:
     at = length = 0
     for match in _CHANGED.finditer(raw):
         found = match.group()
-        new = "\n" if found[0] == "\r" else _LIGATURES.get(found, "")
+        new = "\n"
+        if found[0] != "\r":
+            new = _LIGATURES.get(found, "")
         pieces += (raw[at : match.start()], new)
         length += match.start() - at + len(new)
         at = match.end()

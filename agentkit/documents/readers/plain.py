@@ -94,7 +94,9 @@ def _read(data: bytes, find_headings: FindHeadings) -> Reading:
     """A file with its headings; the first of them is its title."""
     lines = decode(data).split("\n")
     headings = list(find_headings(lines))
-    title = headings[0].title[:_LONGEST_TITLE] if headings else ""
+    title = ""
+    if headings:
+        title = headings[0].title[:_LONGEST_TITLE]
     return Reading(_cut_at_headings(lines, headings), title)
 
 
@@ -143,17 +145,26 @@ def _find_outside_fences(lines: list[str], start: int) -> Iterator[int]:
     for index in range(start, len(lines)):
         mark = _FENCE.match(lines[index])
         if mark and mark[1].startswith(fence):
-            fence = "" if fence else mark[1]
+            fence = _turn_fence(fence, mark[1])
         elif not fence:
             yield index
+
+
+def _turn_fence(fence: str, mark: str) -> str:
+    """The fence that is open behind a mark that fits: none where it closes one."""
+    if fence:
+        return ""
+    return mark
 
 
 def _can_be_setext(lines: list[str], index: int) -> bool:
     """Whether an underline below this line makes it a heading: one line of text, and nothing
     directly above it.
     """
-    above = lines[index - 1 : index]
-    return not "".join(above).strip() and _CAN_BE_SETEXT.match(lines[index]) is not None
+    above = "".join(lines[index - 1 : index])
+    if above.strip():
+        return False
+    return _CAN_BE_SETEXT.match(lines[index]) is not None
 
 
 def _clean_title(title: str) -> str:
@@ -174,8 +185,9 @@ def _find_rst(lines: list[str]) -> Iterator[Heading]:
 
 def _is_underlined(title: str, under: str) -> bool:
     """Whether the second line is a rule, and long enough for the first, which can be a title."""
-    is_long_enough = len(under.rstrip()) >= len(title.strip())
-    return is_long_enough and all((_RST_TITLE.match(title), _RST_RULE.match(under)))
+    if len(under.rstrip()) < len(title.strip()):
+        return False
+    return _RST_TITLE.match(title) is not None and _RST_RULE.match(under) is not None
 
 
 def _find_marked(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 from operator import attrgetter
 from typing import Any
 
+from agentkit.core.given import list_known
 from agentkit.documents.assembly import Part, Reading
 from agentkit.documents.document import Limits
 from agentkit.documents.readers.package import Package, find_attribute, local
@@ -19,14 +19,14 @@ def read_pptx(data: bytes, name: str, limits: Limits) -> Reading:
     main = package.main("ppt/presentation.xml")
     targets = dict(map(attrgetter("id", "target"), package.relations(main)))
     listed = map(targets.get, map(_find_id, package.xml(main).iter("{*}sldId")))
-    slides = [each for each in filter(None, listed) if each in package.members]
+    slides = list_known(filter(None, listed), package.members)
     check_pages(name, len(slides), "slides", limits)
     return Reading(_cut_slides(package, slides), pages=len(slides), pictures=package.has_pictures())
 
 
 def _find_id(node: Any) -> str:
     """The id of the relation, not that of the slide."""
-    return next((str(value) for key, value in node.attrib.items() if key.endswith("}id")), "")
+    return str(node.xpath("string(@*[local-name() = 'id' and namespace-uri() != ''])"))
 
 
 def _cut_slides(package: Package, slides: list[str]) -> Iterator[Part]:
@@ -61,9 +61,13 @@ def _read_diagram(root: Any) -> str:
 
 
 def _read_notes(root: Any) -> str:
-    bodies = (shape for shape in root.iter("{*}sp") if _find_role(shape) == "body")
-    notes = "\n".join(chain.from_iterable(map(_read_paragraphs, bodies)))
-    return notes and f"Notes: {notes}"
+    lines: list[str] = []
+    for shape in root.iter("{*}sp"):
+        if _find_role(shape) == "body":
+            lines += _read_paragraphs(shape)
+    if not lines:
+        return ""
+    return "Notes: " + "\n".join(lines)
 
 
 _RELATED = {"diagramData": _read_diagram, "notesSlide": _read_notes}

@@ -42,7 +42,9 @@ def read_csv(data: bytes, name: str, limits: Limits) -> Reading:
     """Read delimited text; the delimiter is the one that gives the steadiest number of columns."""
     text = decode(data)
     csv.field_size_limit(max(limits.max_chars, 131_072))
-    usual = "\t" if name.lower().endswith(".tsv") else ","
+    usual = ","
+    if name.lower().endswith(".tsv"):
+        usual = "\t"
     delimiter = _find_delimiter(text, usual)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     return Reading(_cut_csv(_read_records(reader, name)))
@@ -54,7 +56,9 @@ def _find_delimiter(text: str, usual: str) -> str:
     def steadiness(delimiter: str) -> tuple[float, bool, int]:
         widths = list(filter(None, map(len, csv.reader(lines, delimiter=delimiter))))
         common = max(set(widths), key=widths.count, default=1)
-        share = widths.count(common) / len(widths) if common > 1 else 0.0
+        share = 0.0
+        if common > 1:
+            share = widths.count(common) / len(widths)
         return share, delimiter == usual, common
 
     return max(_DELIMITERS, key=steadiness)
@@ -148,7 +152,9 @@ def _cut_sheet(sheet: Any, book: Any, name: str) -> Iterator[Part]:
     for first, last, block in _find_blocks(_read_rows(sheet, book, name)):
         header = _read_header(block[0].cells) or header
         column = get_column_letter(max(map(_find_width, block)))
-        heading = f"{sheet.title}: {header}" if header else sheet.title
+        heading = sheet.title
+        if header:
+            heading = f"{sheet.title}: {header}"
         yield Part(_join_rows(block), heading, place=f"{sheet.title}!A{first}:{column}{last}")
 
 

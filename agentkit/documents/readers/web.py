@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from operator import methodcaller
 
+from agentkit.core.given import list_known
 from agentkit.documents.assembly import BETWEEN, Outline, Part, Reading
 from agentkit.documents.decoding import decode
 from agentkit.documents.document import Limits
@@ -67,7 +68,7 @@ def read_epub(data: bytes, name: str, limits: Limits) -> Reading:
     references = list(map(methodcaller("get", "idref"), book.iter("{*}itemref")))
     check_pages(name, len(references), "chapters", limits)
     listed = filter(None, map(files.get, references))
-    chapters = [each for each in listed if each in package.members]
+    chapters = list_known(listed, package.members)
     if _is_protected(package, chapters):
         raise EncryptedDocument(
             f"{name} is protected against copying. Add a copy without protection."

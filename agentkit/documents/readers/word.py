@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
+from agentkit.core.given import list_known
 from agentkit.documents.assembly import Outline, Part, Reading
 from agentkit.documents.decoding import clean
 from agentkit.documents.document import Limits
@@ -39,7 +39,9 @@ def read_docx(data: bytes, name: str, limits: Limits) -> Reading:
     relations = package.relations(main)
     styles = _find_members(relations, "styles")
     outline = Outline()
-    levels = _find_levels(package.xml(styles[0])) if styles else {}
+    levels: dict[str, int | None] = {}
+    if styles:
+        levels = _find_levels(package.xml(styles[0]))
     _Walk(outline, levels).add_all(body)
     outline.cut()
     _add_apart(package, outline, _find_members(relations, "footnotes", "endnotes"), "notes")
@@ -55,10 +57,11 @@ def _find_members(relations: list[Relation], *kinds: str) -> list[str]:
 def _add_apart(package: Package, outline: Outline, members: list[str], place: str) -> None:
     """Add what stands outside the body; the same text only once."""
     outline.place = place
-    present = (each for each in members if each in package.members)
-    paragraphs = chain.from_iterable(package.xml(each).iter("{*}p") for each in present)
-    texts = map(str.strip, map(_read_text, paragraphs))
-    for text in dict.fromkeys(texts):
+    texts: dict[str, None] = {}
+    for member in list_known(members, package.members):
+        for paragraph in package.xml(member).iter("{*}p"):
+            texts[_read_text(paragraph).strip()] = None
+    for text in texts:
         outline.add(text, "\n")
     outline.cut()
     outline.place = ""
@@ -113,7 +116,10 @@ def _read_text(paragraph: Any) -> str:
         tag = local(node)
         if tag in _SKIPPED:
             continue
-        pieces.append(node.findtext(".") if tag == "t" else _CHARACTERS.get(tag, ""))
+        if tag == "t":
+            pieces.append(node.findtext("."))
+        else:
+            pieces.append(_CHARACTERS.get(tag, ""))
         pending.extend(reversed(node))
     return "".join(pieces)
 

@@ -64,19 +64,19 @@ class Purse:
 
     def holds(self) -> bool:
         """Whether there is any budget for it."""
-        return bool(self._applying())
+        return bool(self._find_applying())
 
     def standings(self) -> list[Standing]:
         """Its budgets as they stand now."""
         now = self._clock()
-        return list(map(partial(self._stand, now), self._applying()))
+        return list(map(partial(self._stand, now), self._find_applying()))
 
     def reserve(self, call_id: str, tokens: int, dollars: float | None) -> Outcome:
         """Keep free what a call will take at least, until it is stored or released; not where that
         is beyond one of the budgets.
         """
         now = self._clock()
-        before = list(map(partial(self._find, now), self._applying()))
+        before = list(map(partial(self._find, now), self._find_applying()))
         wanted = list(map(partial(_want, dollars), before))
         call = SpentCall(call_id, self._owner, self._chat_id, self._run_id, now, tokens, dollars)
         totals = self._spending.reserve(call, wanted)
@@ -96,7 +96,7 @@ class Purse:
         self._told.add((budget_id, what))
         return is_new
 
-    def _applying(self) -> list[Budget]:
+    def _find_applying(self) -> list[Budget]:
         known: dict[Scope, str] = {"question": self._run_id, "chat": self._chat_id}
         theirs = self._budgets.entries(self._owner)
         return [one for one in theirs if known.get(one.scope) != ""]

@@ -11,8 +11,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, TypeVar
+from typing import Literal
 
+from agentkit.core.given import pick_kind
 from agentkit.errors import NotFound
 from agentkit.event_json import from_json
 from agentkit.events import EvaluationBegan, Event, QuestionBegan, QuestionTried
@@ -25,7 +26,6 @@ KIND = "evaluation"
 """The kind of such a run."""
 MOST = 200
 """Evaluations of a history at most, the newest."""
-T = TypeVar("T")
 
 
 def count_cited(tried: QuestionTried) -> int:
@@ -230,14 +230,10 @@ def find_team(team_id: str) -> str:
 
 
 def _make(run: RunTotals, told: Sequence[object]) -> Evaluation | None:
-    began = _pick(told, EvaluationBegan)
+    began = pick_kind(told, EvaluationBegan)
     if not began:
         return None
-    results = sorted(_pick(told, QuestionTried), key=lambda one: one.number)
-    begun = _pick(told, QuestionBegan)
+    results = sorted(pick_kind(told, QuestionTried), key=lambda one: one.number)
+    begun = pick_kind(told, QuestionBegan)
     times = (run.started_at, run.finished_at)
     return Evaluation(run.id, run.state, *times, began[0], tuple(results), tuple(begun))
-
-
-def _pick(told: Sequence[object], kind: type[T]) -> list[T]:
-    return [one for one in told if isinstance(one, kind)]

@@ -239,7 +239,7 @@ def name_chats(ledger: Ledger, chat_ids: list[str]) -> dict[str, str]:
     return {row["id"]: row["title"] for row in rows}
 
 
-def known_values(ledger: Ledger, calls: CallFilter) -> dict[str, list[str]]:
+def find_values(ledger: Ledger, calls: CallFilter) -> dict[str, list[str]]:
     """The models, agents, teams and so on that occur in the calls, sorted."""
     where, values = calls.where()
     keys = list_missing(KEYS, ("chat", "run"))

@@ -66,9 +66,7 @@ def call(
     options = wishes.with_parameters(dict(coalesce(params, {})), agent)
     plain = wishes.with_instructions([without_thinking(each) for each in messages], agent)
     plain = pictures.with_pictures(plain, agent)
-    whole = {"model": model.name, "messages": plain, "stream": stream, **options}
-    whole["model"] = replay.name_of(whole["model"])
-    fingerprint = replay.hash_of(whole) if bus.heard() else ""
+    fingerprint = _hash_request(model, plain, stream, options)
     form = templates.find_form(model)
 
     def prepare(told: list[Message]) -> tuple[list[Message], _Call]:
@@ -112,6 +110,17 @@ def call(
         if form != templates.find_form(model):
             templates.learn(model, form)
         return reply
+
+
+def _hash_request(
+    model: Model, messages: Sequence[Message], stream: bool | None, options: Mapping[str, Any]
+) -> str:
+    """By what a recording knows the request again; empty where nobody records."""
+    if not bus.heard():
+        return ""
+    asked = {"model": model.name, "messages": messages, "stream": stream, **options}
+    asked["model"] = replay.name_of(asked["model"])
+    return replay.hash_of(asked)
 
 
 def _learn_refusal(
@@ -257,8 +266,7 @@ class _Call:
 
     @property
     def _who(self) -> str:
-        prefix = f"{self.agent}: the" if self.agent else "The"
-        return f"{prefix} model {self.model.name}"
+        return self.model.name_for(self.agent)
 
     def _report_call(self, sent: Mapping[str, Any]) -> None:
         if not bus.heard():
@@ -290,7 +298,9 @@ class _Call:
     def _read_reply(self, response: ModelResponse, streamed: Streamed) -> Reply:
         """The first message of a response; raises BadModelReply when it cannot be used."""
         retrieved = self.model.client.message_retrieval(response)
-        first = retrieved[0] if retrieved else None
+        first = None
+        if retrieved:
+            first = retrieved[0]
         message = to_message(first, self._who)
         thinking = read_thinking(first) or streamed.thinking
         self._check(message, thinking, end_of(response))

@@ -34,7 +34,9 @@ def end_of(response: object) -> ReplyEnd:
 
 def cut_by(end: ReplyEnd | None) -> ReplyEnd | None:
     """What cut a reply that ended so; None when there was to be no more of it."""
-    return None if end == "whole" else end
+    if end == "whole":
+        return None
+    return end
 
 
 def find_half_call(message: AnyMessage) -> str:

@@ -19,7 +19,8 @@ from operator import attrgetter
 from typing import Literal
 
 from agentkit.core import bus
-from agentkit.core.given import coalesce, pick_given
+from agentkit.core.given import coalesce, find_first, pick_given
+from agentkit.core.lenient import is_number
 from agentkit.errors import LimitReached, WrongArgument, WrongType
 from agentkit.events import LimitTold, Usage
 from agentkit.llm.calls.room import find_reply_limit
@@ -54,7 +55,7 @@ def _check_amount(name: str, value: object) -> None:
     """Raise for anything but None and numbers above 0."""
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         raise WrongType(f"{name} of a limit is {value!r:.80}; it must be a number.")
     if not 0 < value < math.inf:
         raise WrongArgument(f"{name} of a limit is {value!r}; it must be a number above 0.")
@@ -98,7 +99,9 @@ def in_words(told: LimitTold) -> str:
     if told.budget:
         return _describe_budget(told)
     if told.reached:
-        who = f" of {told.agent}" if told.agent else ""
+        who = ""
+        if told.agent:
+            who = f" of {told.agent}"
         needed = amount(told.unit, told.used)
         return (
             f"The {_limit(told)} was reached: with the next call{who}, the {told.scope} would take"
@@ -119,7 +122,9 @@ def _describe_budget(told: LimitTold) -> str:
     needed = amount(told.unit, used)
     if not told.reached:
         return f"The {name} is nearly used up: {needed} with the call that is made now."
-    who = f" of {told.agent}" if told.agent else ""
+    who = ""
+    if told.agent:
+        who = f" of {told.agent}"
     return f"The {name} is used up: with the next call{who}, it would be at least {needed}."
 
 
@@ -218,22 +223,28 @@ def reserve(
         held.release()
 
 
+def _is_beyond(reckoned: tuple[_Meter, float]) -> bool:
+    """Whether a limit does not allow what would be taken of it in all."""
+    meter, total = reckoned
+    return not meter.allows(total)
+
+
 def _reserve(
     held: Reservation, meters: Sequence[_Meter], needs: Mapping[Unit, float], agent: str
 ) -> None:
     told: list[LimitTold | None] = []
     with _lock:
         totals = [(meter, meter.with_call(needs[meter.unit])) for meter in meters]
-        beyond = [(meter, total) for meter, total in totals if not meter.allows(total)]
-        if not beyond:
+        beyond = find_first(totals, _is_beyond)
+        if beyond is None:
             for meter, total in totals:
                 meter.pending[held] = needs[meter.unit]
                 told.append(meter.warn(agent, total))
     for warning in filter(None, told):
         bus.emit(warning)
-    if not beyond:
+    if beyond is None:
         return
-    meter, total = beyond[0]
+    meter, total = beyond
     reached = meter.tell(agent, total, reached=True)
     bus.emit(reached)
     end = EndReason("allowance", agent, reached.limit, reached.unit)

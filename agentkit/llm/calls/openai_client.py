@@ -144,7 +144,9 @@ class OpenAIClient:
                 value = read_value(response.iter_bytes(), sender)
             call.read_usage(value)
             entries = mappings_in(find_below(value, "data"))
-            vector = entries[0].get("embedding") if entries else None
+            vector = None
+            if entries:
+                vector = entries[0].get("embedding")
             if not isinstance(vector, list) or not vector:
                 raise BadModelReply(
                     f"{self._shown} answers, but sends no vector for {model!r}; choose another"
@@ -162,7 +164,9 @@ class OpenAIClient:
         headers = {}
         if self._api_key:
             headers = {"Authorization": f"Bearer {self._api_key}"}
-        method = "GET" if asked is None else "POST"
+        method = "POST"
+        if asked is None:
+            method = "GET"
         with (
             self._guard(sender) as line,
             line.http.stream(method, address, json=asked, headers=headers) as answer,
@@ -216,7 +220,9 @@ class OpenAIClient:
             sent(request)
         with self._guard(sender, says=True) as line:
             server = self._make_sdk(line.http)
-            asked: Any = server.completions if "prompt" in request else server.chat.completions
+            asked: Any = server.chat.completions
+            if "prompt" in request:
+                asked = server.completions
             _check_names(asked.create, request)
             with asked.with_streaming_response.create(**request) as response:
                 kind = response.headers.get("content-type", "")
@@ -343,7 +349,9 @@ def _check_names(create: Callable[..., object], request: Mapping[str, object]) -
     known = inspect.signature(create).parameters
     if unknown := list_missing(request, known):
         near = get_close_matches(unknown[0], [*known, *_OWN_KEYS], 1)
-        meant = f" Did you mean {near[0]!r}?" if near else ""
+        meant = ""
+        if near:
+            meant = f" Did you mean {near[0]!r}?"
         raise WrongType(
             f"A call takes no {unknown[0]!r}, which stands in an entry of the config_list or in the"
             f" call.{meant} What only this server knows goes into 'extra_body'."
@@ -399,8 +407,9 @@ class _EmbeddingCall:
 
     def report(self, status: CallStatus, *, error: str = "", error_type: str = "") -> None:
         """Say how it ended; a failure that was not counted costs nothing."""
-        is_free = error_type and not self._usage.total
-        cost = 0.0 if is_free else price(self._model, self._provider, self._usage)
+        cost = price(self._model, self._provider, self._usage)
+        if error_type and not self._usage.total:
+            cost = 0.0
         bus.emit(
             ModelReplied(
                 self._id,
@@ -439,4 +448,6 @@ def provider_of(base_url: str) -> str:
     host = parts.hostname or base_url
     if host == "api.openai.com":
         return "openai"
-    return f"{host}:{parts.port}" if parts.port else host
+    if parts.port:
+        return f"{host}:{parts.port}"
+    return host

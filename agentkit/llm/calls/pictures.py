@@ -134,7 +134,9 @@ def to_seen(messages: list[Message], model: Model, agent: str) -> list[Message]:
         shown.told.add(model.id)
         told = ParameterRefused(agent, model.name, model.id, PARAMETER, wished=names)
         bus.emit(told)
-    note = _UNSEEN.format(names) if model.is_language_model else ""
+    note = ""
+    if model.is_language_model:
+        note = _UNSEEN.format(names)
     return list(map(_without_pictures, messages, repeat(note)))
 
 
@@ -246,7 +248,9 @@ def _exchange(
 def _find(agent: str) -> Shown:
     """What there is for this agent's calls."""
     shown = _active.get()
-    return shown if agent in shown.agents else _NOTHING
+    if agent in shown.agents:
+        return shown
+    return _NOTHING
 
 
 def _read_nothing(picture: Picture) -> bytes:

@@ -129,7 +129,9 @@ def read_identity(reply: Mapping[str, Any], sender: Sender) -> dict[str, Any]:
 def read_usage(reply: Mapping[str, object]) -> dict[str, Any]:
     """The server's figures as part of a reply, if they can be."""
     figures = check_usage(reply.get("usage"))
-    return {"usage": figures} if figures else {}
+    if figures:
+        return {"usage": figures}
+    return {}
 
 
 def read_finish_reason(choice: Mapping[str, object]) -> str | None:

@@ -14,7 +14,7 @@ from types import NoneType
 from typing import Any, cast
 
 from agentkit.core import bus
-from agentkit.core.given import list_missing
+from agentkit.core.given import list_missing, list_new_objects
 from agentkit.core.lenient import count_or_zero
 from agentkit.errors import ContextTooLong
 from agentkit.events import Compressed
@@ -100,7 +100,7 @@ def fit_messages(
         return given
     made, after = _Fitting(given, counter, tools, tokens).fit(room.goal)
     if after > room.most:
-        who = f"{agent}: the model {model.name}" if agent else f"The model {model.name}"
+        who = model.name_for(agent)
         raise ContextTooLong(
             f"{who} takes {window_of(model):,} tokens with its reply, and this request has"
             f" {after:,} even in its shortest form, so it was not sent; ask for less, give fewer"
@@ -318,6 +318,4 @@ def _add_note(messages: list[Message], gone: int) -> list[Message]:
 
 def _count_shortened(before: Sequence[Message], after: Sequence[Message]) -> int:
     """How many results of tools and code were shortened."""
-    unchanged = set(map(id, before))
-    changed = (message for message in after if id(message) not in unchanged)
-    return sum(map(_is_result, changed))
+    return sum(map(_is_result, list_new_objects(before, after)))

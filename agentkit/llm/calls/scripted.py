@@ -9,13 +9,14 @@ from operator import attrgetter
 from typing import Any
 
 from agentkit.core import stopping
+from agentkit.core.lenient import text_under
 from agentkit.errors import BadModelReply, Stopped
 from agentkit.llm.calls.requests import find_tools
 from agentkit.llm.calls.stream import delta, thought
 from agentkit.llm.calls.usage import estimate_usage
 from agentkit.llm.model import Model
 from agentkit.llm.response import Choice, Response, ResponseMessage
-from agentkit.messages import THINKING, call_fields
+from agentkit.messages import THINKING, as_dict, call_fields
 
 Scripted = str | Mapping[str, Any] | Exception
 Script = Scripted | Callable[[Mapping[str, Any]], Scripted]
@@ -51,9 +52,8 @@ class ScriptedClient:
             reply = reply(params)
         if isinstance(reply, Exception):
             raise reply
-        message: dict[str, Any] = {"content": reply} if isinstance(reply, str) else dict(reply)
-        text = str(message.get("content") or "")
-        thinking = str(message.get(THINKING) or "")
+        message = as_dict("a scripted model", reply)
+        text, thinking = text_under(message, "content"), text_under(message, THINKING)
         if params.get("stream"):
             self._stream(thinking, thought)
             self._stream(text, delta)

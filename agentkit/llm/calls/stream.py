@@ -13,7 +13,7 @@ from typing import Any
 
 from agentkit.core import bus
 from agentkit.events import ThinkingDelta, TokenDelta
-from agentkit.llm.calls.thinking import Part, Splitter
+from agentkit.llm.calls.thinking import Kind, Part, Splitter
 
 
 @dataclass(slots=True)
@@ -71,28 +71,39 @@ class Streamed:
 
     def _tell(self, parts: list[Part]) -> None:
         for part in parts:
-            if part.kind == "text":
-                self._end_thinking()
-                if self.first_token_s is None:
-                    self.first_token_s = time.monotonic() - self.began
-                self.pieces.append(part.text)
-                bus.emit(TokenDelta(part.text, self.agent, self.call_id))
-                continue
-            if part.kind == "was_thinking":
-                self._began_thinking = self.began + (self.first_token_s or 0.0)
-                self.thoughts, self.pieces = self.thoughts + self.pieces, []
-                self.first_token_s = None
-            else:
-                self._began_thinking = self._began_thinking or time.monotonic()
-                self.thoughts.append(part.text)
-            was_text = part.kind == "was_thinking"
-            bus.emit(ThinkingDelta(part.text, self.agent, self.call_id, was_text))
+            _TAKE[part.kind](self, part.text)
+
+    def _take_text(self, text: str) -> None:
+        self._end_thinking()
+        if self.first_token_s is None:
+            self.first_token_s = time.monotonic() - self.began
+        self.pieces.append(text)
+        bus.emit(TokenDelta(text, self.agent, self.call_id))
+
+    def _take_thinking(self, text: str) -> None:
+        if self._began_thinking is None:
+            self._began_thinking = time.monotonic()
+        self.thoughts.append(text)
+        bus.emit(ThinkingDelta(text, self.agent, self.call_id))
+
+    def _take_back(self, text: str) -> None:
+        """All text so far was thinking."""
+        self._began_thinking = self.began + (self.first_token_s or 0.0)
+        self.thoughts, self.pieces = self.thoughts + self.pieces, []
+        self.first_token_s = None
+        bus.emit(ThinkingDelta(text, self.agent, self.call_id, was_text=True))
 
     def _end_thinking(self) -> None:
         if self.thinking_s is None and self._began_thinking is not None:
             self.thinking_s = time.monotonic() - self._began_thinking
 
 
+_TAKE: Mapping[Kind, Callable[[Streamed, str], None]] = {
+    "text": Streamed._take_text,
+    "thinking": Streamed._take_thinking,
+    "was_thinking": Streamed._take_back,
+}
+"""How a part of a reply is taken in, by its kind."""
 _streamed: ContextVar[Streamed | None] = ContextVar("agentkit_streamed", default=None)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, dropwhile, filterfalse, repeat, takewhile
 from typing import Any, Literal, cast
 
-from agentkit.core.given import coalesce, is_list_of
+from agentkit.core.given import coalesce, find_value, is_list_of
 from agentkit.errors import ModelError, ModelUnreachable
 from agentkit.llm.model import Model
 from agentkit.messages import (
@@ -44,9 +44,8 @@ _STRICTER: dict[Form, tuple[Form, ...]] = {
 _KNOWN: tuple[tuple[re.Pattern[str], Form], ...] = (
     (re.compile(r"gemma-?[12]?(?![\d.])(?!-?3)|codegemma", re.I), "without_system"),
     (re.compile(r"(^|[/_-])(mis|mix|minis|codes|devs|mags)tral|llama-?2|gemma", re.I), "in_turn"),
-    (re.compile(""), "any"),
 )
-"""Families whose own templates refuse other requests, by the name of the model; then all others."""
+"""Families whose own templates refuse other requests, by the name of the model."""
 _REFUSALS = (ModelError, ModelUnreachable)
 """As what a refusal comes: llama.cpp calls it a problem of its own."""
 _WORDS = re.compile(
@@ -74,7 +73,7 @@ _ID = re.compile(r"[A-Za-z0-9]{9}")
 
 def find_form(model: Model) -> Form:
     """The form that this model takes, as far as it is known; not every server says."""
-    of_family = next(form for name, form in _KNOWN if name.search(model.name))
+    of_family = find_value(_KNOWN, lambda name: name.search(model.name), "any")
     return _learned.get((model.provider, model.name), of_family)
 
 

@@ -72,7 +72,9 @@ class Splitter:
         """What is left when nothing more comes."""
         parts = self._advance(is_over=True)
         if self._held:
-            kind: Kind = "thinking" if self._state == "thinking" else "text"
+            kind: Kind = "text"
+            if self._state == "thinking":
+                kind = "thinking"
             parts.append(Part(kind, self._held))
             self._held = ""
         return parts

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, TypeGuard
 
 from agentkit.core.given import pick_given
-from agentkit.core.lenient import find_below
+from agentkit.core.lenient import find_below, is_number
 from agentkit.events import Usage
 from agentkit.llm.tokens.counting import count_messages, count_text
 from agentkit.messages import mappings_in
@@ -162,6 +162,6 @@ def _names_count(name: object) -> bool:
 
 
 def _is_count(value: Any) -> TypeGuard[int | float]:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         return False
     return 0 <= value <= _MOST and value % 1 == 0

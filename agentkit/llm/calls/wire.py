@@ -111,7 +111,9 @@ def _copy_text(text: str, depth: int) -> str:
 
 
 def _copy_number(number: float, depth: int) -> float | None:
-    return number if math.isfinite(number) else None
+    if math.isfinite(number):
+        return number
+    return None
 
 
 def _copy_list(values: list[object], depth: int) -> list[object]:

@@ -240,7 +240,9 @@ def _is_refused(key: Key, name: str, value: object) -> bool:
 def _find(agent: str) -> Wishes:
     """What holds for the calls of an agent."""
     wishes = _active.get()
-    return wishes if agent in wishes.agents else _NO_WISHES
+    if agent in wishes.agents:
+        return wishes
+    return _NO_WISHES
 
 
 def _key(model: Model) -> Key:

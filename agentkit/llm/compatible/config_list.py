@@ -42,7 +42,9 @@ def filter_config(
     A missing or None value meets no criterion.
     """
     criteria = coalesce(filter_dict, {})
-    wanted = 0 if exclude else len(criteria)
+    wanted = 0
+    if not exclude:
+        wanted = len(criteria)
     return [config for config in config_list if _count_met(config, criteria) == wanted]
 
 
@@ -242,8 +244,9 @@ def _meets(value: object, accepted: Collection[object]) -> bool:
     if value is None:
         return False
     choices = [accepted] if isinstance(accepted, str) else accepted
-    values = value if isinstance(value, list) else [value]
-    return any(map(partial(contains, choices), values))
+    if isinstance(value, list):
+        return any(map(partial(contains, choices), value))
+    return value in choices
 
 
 def _read_lines(folder: str | None, name: str | None, variable: str) -> list[str]:

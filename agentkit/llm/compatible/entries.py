@@ -215,9 +215,9 @@ def _azure_model(config: Mapping[str, Any]) -> Model:
     endpoint = _read_text(config, "azure_endpoint") or base_url
     version = _read_text(config, "api_version", "OPENAI_API_VERSION")
     if not endpoint or not version:
-        missing = (
-            "api_version (or OPENAI_API_VERSION)" if endpoint else "azure_endpoint or base_url"
-        )
+        missing = "azure_endpoint or base_url"
+        if endpoint:
+            missing = "api_version (or OPENAI_API_VERSION)"
         raise WrongArgument(f"The config of the model {name!r} is for Azure and needs {missing}.")
     api_key = _read_text(config, "api_key", "AZURE_OPENAI_API_KEY")
     options = _pick(config, SDK_OPTIONS | AZURE_OPTIONS)

@@ -346,7 +346,9 @@ def _read_address(base_url: str) -> str:
             f"{base_url!r} is no address of a model server; it looks like https://api.openai.com/v1"
             " or http://localhost:11434/v1."
         )
-    path = "" if parts.path.strip("/") else "/v1"
+    path = "/v1"
+    if parts.path.strip("/"):
+        path = ""
     return parts.geturl().rstrip("/") + path
 
 

@@ -13,6 +13,7 @@ from itertools import filterfalse
 
 from agentkit.core import stopping
 from agentkit.core.address import without_login
+from agentkit.core.given import pick, pick_filled
 from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import AgentkitError, ModelTimedOut, Stopped
 from agentkit.llm.calls.client import call
@@ -57,11 +58,8 @@ class Probe:
     def found_of(self, connection: Connection) -> Connection:
         """The connection with the sizes that the test showed of its models."""
         ours = {*connection.models, self.asked}
-        sizes = {
-            name: found.tokens
-            for name, found in self.contexts.items()
-            if found.tokens and name in ours
-        }
+        told = pick(self.contexts, ours)
+        sizes = pick_filled({name: found.tokens for name, found in told.items()})
         return replace(
             connection,
             contexts={**connection.contexts, **sizes},
@@ -158,7 +156,8 @@ class _Trial:
     def to_probe(self) -> Probe:
         with self._lock:
             models = tuple(self._list_offered())
-            listed = {name: Context(size) for name, size in self._listed.items() if size}
+            sizes = pick_filled(self._listed)
+            listed = {name: Context(size) for name, size in sizes.items()}
             contexts = {**listed, **self._contexts}
             steps, dimensions = tuple(self._steps), dict(self._dimensions)
             return Probe(self._answers, steps, models, contexts, dimensions, self._name)

@@ -91,8 +91,7 @@ def _add_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Uni
     if not best.is_listed or not is_wanted:
         return []
 
-    of_list = [unit for unit in units if unit.group == best.group]
-    listed = [unit for unit in of_list if not unit.asks]
+    listed = [unit for unit in units if unit.group == best.group and not unit.asks]
     shapes = Counter(map(attrgetter("shape"), listed))
     if shapes["item"] < 2:
         return []
@@ -157,7 +156,9 @@ def quote_units(picked: Sequence[Unit], cites: bool = True, wanted: Collection[s
     """The units word for word, each with its citation; items of a list stand on lines of their
     own.
     """
-    quote = partial(_cite if cites else _show, wanted=wanted)
+    quote = partial(_show, wanted=wanted)
+    if cites:
+        quote = partial(_cite, wanted=wanted)
     if len(picked) == 1:
         return quote(picked[0])
 
@@ -184,4 +185,6 @@ def _is_item(unit: Unit) -> bool:
 
 
 def _to_item(text: str) -> str:
-    return text if _NUMBERED.match(text) else f"- {text}"
+    if _NUMBERED.match(text):
+        return text
+    return f"- {text}"

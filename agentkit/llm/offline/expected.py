@@ -124,7 +124,9 @@ def _fit_list(question: Question, unit: Unit) -> float:
 
 
 def _fit_definition(question: Question, unit: Unit) -> float:
-    return 1.0 if _defines(question, unit) else 0.5
+    if _defines(question, unit):
+        return 1.0
+    return 0.5
 
 
 def _fit_way(question: Question, unit: Unit) -> float:

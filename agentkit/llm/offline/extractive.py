@@ -78,11 +78,14 @@ def parse_prompt(messages: Sequence[Mapping[str, Any]]) -> Asked:
             instructions += f"{text}\n"
 
     earlier, question = asked[-2:]
+    refusal = ""
+    if UPDATE_CONTEXT in instructions:
+        refusal = UPDATE_CONTEXT
     return Asked(
         _find_question(question),
         earlier,
         tuple(passages or _find_unnumbered(question)),
-        refusal=UPDATE_CONTEXT if UPDATE_CONTEXT in instructions else "",
+        refusal=refusal,
         cites=bool(passages),
     )
 

@@ -68,7 +68,9 @@ def _count_stems(unit: Unit, topic: Sequence[str]) -> int:
 
 
 def _weigh_place(unit: Unit) -> float:
-    return _OPENING if unit.previous is None else 1.0
+    if unit.previous is None:
+        return _OPENING
+    return 1.0
 
 
 def _skip_repetitions(places: Iterable[int], likeness: np.ndarray) -> Iterator[int]:

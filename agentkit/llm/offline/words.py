@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from functools import cache, lru_cache
 from itertools import chain, filterfalse
 from pathlib import Path
 
+from agentkit.core.given import list_missing
 from agentkit.core.normal import to_normal_form
 
 _WORD = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
@@ -31,13 +32,13 @@ def words(text: str) -> list[str]:
 
 def telling_words(text: str) -> list[str]:
     """The words of a text that carry meaning, in order."""
-    return list(_drop_stop_words(words(text)))
+    return list_missing(words(text), STOP)
 
 
 def stems(text: str) -> list[str]:
     """Stems of the words that carry meaning, in order."""
     parts = chain.from_iterable(map(_split_word, telling_words(text)))
-    return list(map(stem, _drop_stop_words(parts)))
+    return list(map(stem, list_missing(parts, STOP)))
 
 
 @lru_cache(maxsize=20_000)
@@ -102,10 +103,6 @@ def _read_groups() -> dict[str, frozenset[str]]:
         for one in members:
             found[one] = members.union(found.get(one, ()))
     return found
-
-
-def _drop_stop_words(given: Iterable[str]) -> Iterator[str]:
-    return (word for word in given if word not in STOP)
 
 
 def _split_word(word: str) -> Iterable[str]:

@@ -186,7 +186,9 @@ class _Comparison:
         for code in filterfalse(said.says_code, self.figures.codes):
             yield Doubt("name", code)
         for quantity in filterfalse(said.says_quantity, self.figures.quantities):
-            kind: DoubtKind = "date" if quantity.is_date else "number"
+            kind: DoubtKind = "number"
+            if quantity.is_date:
+                kind = "date"
             yield Doubt(kind, self.claim[quantity.start : quantity.end].strip())
 
     def agrees_in_figures(self) -> bool:
@@ -271,11 +273,18 @@ def check(
     judge = partial(_judge_markers, passages=passages, also=read_computed(computed))
     judged = list(chain.from_iterable(map(judge, find_claims(answer[:_READ]))))
     made = list(map(_Judged.to_checked, judged))
-    undecided = enumerate(map(_Judged.find_undecided, judged))
-    left = dict(islice(((place, one) for place, one in undecided if one), _COMPARED))
+    left = dict(islice(_find_undecided(judged), _COMPARED))
     for place in compress(left, _find_strays(list(left.values()), embed)):
         made[place] = replace(made[place], verdict="doubtful", kind="passage")
     return made
+
+
+def _find_undecided(judged: Sequence[_Judged]) -> Iterator[tuple[int, _Comparison]]:
+    """What only the meaning can decide, each with its place."""
+    for place, one in enumerate(judged):
+        comparison = one.find_undecided()
+        if comparison is not None:
+            yield place, comparison
 
 
 def doubt_of(

@@ -97,7 +97,9 @@ class Moment:
 
     def is_year_of(self, other: Moment, years: AbstractSet[float]) -> bool:
         """Whether the year is the same, or one of `years` if the other has none."""
-        told = years if other.year is None else {other.year}
+        told = years
+        if other.year is not None:
+            told = {other.year}
         return self.year is None or self.year in told
 
 
@@ -136,7 +138,9 @@ def _read_date(found: re.Match[str]) -> Moment:
 
 
 def _read_number(digits: str | None) -> int | None:
-    return int(digits) if digits else None
+    if digits:
+        return int(digits)
+    return None
 
 
 def _read_month(text: str) -> int:

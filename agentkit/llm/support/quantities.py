@@ -153,7 +153,9 @@ def _is_same(wanted: Quantity, given: Quantity) -> bool:
 def _is_near(wanted: Quantity, given: Quantity, pairs: Iterable[tuple[float, float]]) -> bool:
     """Whether two of their values are the same, or nearly so where the wanted one is rounded."""
     is_rounded = wanted.about and _count_digits(wanted.text) < _count_digits(given.text)
-    tolerance = _ROUGHLY if is_rounded else _CLOSE
+    tolerance = _CLOSE
+    if is_rounded:
+        tolerance = _ROUGHLY
     return any(starmap(partial(math.isclose, rel_tol=tolerance), pairs))
 
 

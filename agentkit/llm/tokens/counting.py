@@ -13,6 +13,7 @@ from types import NoneType
 from typing import Any
 from weakref import WeakKeyDictionary, WeakMethod
 
+from agentkit.core.given import coalesce
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.families import Family, TextCounter, family_of, register_token_counter
 from agentkit.llm.tokens.messages import Counted, add_up, count_message
@@ -97,7 +98,7 @@ class TokenCounter:
             known = self._extend(known, rest[len(known.messages) :])
         counted.append((known.tokens, known.is_estimate))
         if tools:
-            counted.append(self._count_tools(tools, known.system if system is None else system))
+            counted.append(self._count_tools(tools, coalesce(system, known.system)))
         return add_up(counted)
 
     def _find_known(self, rest: list[Mapping[str, Any]]) -> _Prompt:
@@ -253,4 +254,6 @@ def _freeze(value: object) -> Hashable:
         return (dict, *((key, _freeze(inner)) for key, inner in value.items()))
     if isinstance(value, list | tuple):
         return (list, *map(_freeze, value))
-    return (type(value), value if isinstance(value, _NUMBERS) else repr(value))
+    if isinstance(value, _NUMBERS):
+        return (type(value), value)
+    return (type(value), repr(value))

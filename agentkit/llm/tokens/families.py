@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from agentkit.core.given import find_value
 from agentkit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -81,12 +82,12 @@ def family_of(model: str) -> Family:
     if counter is not None:
         return replace(_UNKNOWN, text_is_known=True, own=counter)
     name = base_name(model)
-    return next((family for pattern, family in _FAMILIES if re.match(pattern, name)), _UNKNOWN)
+    return find_value(_FAMILIES, lambda pattern: re.match(pattern, name), _UNKNOWN)
 
 
 def find_by_name(name: str, patterns: Iterable[tuple[str, T]]) -> T | None:
     """The value of the first pattern that fits a name; None without one."""
-    return next((value for pattern, value in patterns if fnmatchcase(name, pattern)), None)
+    return find_value(patterns, partial(fnmatchcase, name), None)
 
 
 def base_name(model: str) -> str:

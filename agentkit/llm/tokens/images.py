@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from agentkit.core.given import find_value
 from agentkit.llm.tokens.families import base_name
 
 Size = tuple[int, int]
@@ -43,6 +44,10 @@ class Tiles:
         across, down = (math.ceil(max(1, round(side * scale)) / 512) for side in size)
         return self.base + self.tile * across * down
 
+    def is_fixed(self, detail: str) -> bool:
+        """Whether pictures of any size cost the same."""
+        return detail == "low"
+
 
 @dataclass(frozen=True, slots=True)
 class Patches:
@@ -62,6 +67,10 @@ class Patches:
         limits = own.get(detail) or self.high
         return math.ceil(self.factor * _count_patches(size, *limits))
 
+    def is_fixed(self, detail: str) -> bool:
+        """Whether pictures of any size cost the same."""
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class Area:
@@ -75,29 +84,35 @@ class Area:
         scale = min(1.0, 1568 / max(size))
         return min(self.most, math.ceil(size[0] * size[1] * scale * scale / self.pixels))
 
+    def is_fixed(self, detail: str) -> bool:
+        """Whether pictures of any size cost the same."""
+        return False
 
+
+Rule = Tiles | Patches | Area
 _ALL = (math.inf, math.inf)
 _LARGE = (10_000.0, 6000.0)
 
 # The first pattern that fits decides; the flag tells whether recorded calls or other people's
 # measurements confirm the rule. Source: OpenAI's guide "Images and vision". The guide names no
 # factor for gpt-5.2 and later; 1.2 is what was measured, and for gpt-5-mini and gpt-5-nano less was
-# measured than it names. For others: Anthropic's guide "Vision", width x height / 750.
-_RULES: list[tuple[str, Tiles | Patches | Area, bool]] = [
-    (r"gpt-4o-mini", Tiles(2833, 5667), True),
-    (r"(gpt-4\.1|gpt-5(\.\d)?)-mini|gpt-5.*-codex-mini", Patches(1.62), False),
-    (r"(gpt-4\.1|gpt-5(\.\d)?)-nano", Patches(2.46), False),
-    (r"o4-mini", Patches(1.72), False),
-    (r"o[134]", Tiles(75, 150), True),
-    (r"computer-use-preview", Tiles(65, 129), True),
-    (r"gpt-5\.[23]", Patches(1.2), False),
-    (r"gpt-5\.4", Patches(1.2, (2500, 2048), original=_LARGE), False),
-    (r"gpt-5\.5", Patches(1.2, (2500, 2048), auto=_LARGE), False),
-    (r"gpt-(5\.[6-9]|[6-9])", Patches(1.2, (2500, 2048), auto=_ALL), False),
-    (r"gpt-5", Tiles(70, 140), True),
-    (r"(chatgpt-4o|gpt-4)", Tiles(85, 170), True),
-    (r"", Area(750, 1600), False),
+# measured than it names.
+_RULES: list[tuple[str, tuple[Rule, bool]]] = [
+    (r"gpt-4o-mini", (Tiles(2833, 5667), True)),
+    (r"(gpt-4\.1|gpt-5(\.\d)?)-mini|gpt-5.*-codex-mini", (Patches(1.62), False)),
+    (r"(gpt-4\.1|gpt-5(\.\d)?)-nano", (Patches(2.46), False)),
+    (r"o4-mini", (Patches(1.72), False)),
+    (r"o[134]", (Tiles(75, 150), True)),
+    (r"computer-use-preview", (Tiles(65, 129), True)),
+    (r"gpt-5\.[23]", (Patches(1.2), False)),
+    (r"gpt-5\.4", (Patches(1.2, (2500, 2048), original=_LARGE), False)),
+    (r"gpt-5\.5", (Patches(1.2, (2500, 2048), auto=_LARGE), False)),
+    (r"gpt-(5\.[6-9]|[6-9])", (Patches(1.2, (2500, 2048), auto=_ALL), False)),
+    (r"gpt-5", (Tiles(70, 140), True)),
+    (r"(chatgpt-4o|gpt-4)", (Tiles(85, 170), True)),
 ]
+_OTHERS: tuple[Rule, bool] = (Area(750, 1600), False)
+"""Anthropic's guide "Vision": width x height / 750."""
 
 
 def count_image(part: Mapping[str, object], model: str) -> tuple[int, bool]:
@@ -110,9 +125,8 @@ def count_image(part: Mapping[str, object], model: str) -> tuple[int, bool]:
     rule, is_known = _find_rule(model)
     size = read_image_size(url)
     tokens = rule.tokens(size or _PHOTO, detail)
-    if size is None:
-        # Low pictures cost the same tiles whatever their size.
-        is_known = is_known and detail == "low" and isinstance(rule, Tiles)
+    if size is None and not rule.is_fixed(detail):
+        return tokens, True
     return tokens, not is_known
 
 
@@ -125,10 +139,10 @@ def _find_picture(part: Mapping[str, Any]) -> tuple[str, str]:
 
 
 @cache
-def _find_rule(model: str) -> tuple[Tiles | Patches | Area, bool]:
+def _find_rule(model: str) -> tuple[Rule, bool]:
     """How a model counts pictures, and whether that is confirmed."""
     name = base_name(model)
-    return next((rule, known) for pattern, rule, known in _RULES if re.match(pattern, name))
+    return find_value(_RULES, lambda pattern: re.match(pattern, name), _OTHERS)
 
 
 @lru_cache(maxsize=256)
@@ -152,12 +166,14 @@ def read_image_size(url: str) -> Size | None:
 
 def _find_size(data: bytes) -> Size | None:
     """The size of a picture of a known form; None for one without any extent."""
-    read = next(read for opening, read in _READERS if opening.match(data))
+    read = find_value(_READERS, lambda opening: opening.match(data), _read_unknown)
     try:
         size = read(data)
     except (struct.error, IndexError):
         return None
-    return size if all(size) else None
+    if all(size):
+        return size
+    return None
 
 
 def _read_png(data: bytes) -> Size:
@@ -214,7 +230,6 @@ _READERS: list[tuple[re.Pattern[bytes], Callable[[bytes], Size]]] = [
     (re.compile(rb"(?s)RIFF.{4}WEBPVP8 "), _read_lossy_webp),
     (re.compile(rb"(?s)RIFF.{4}WEBPVP8L"), _read_lossless_webp),
     (re.compile(rb"(?s)RIFF.{4}WEBPVP8X"), _read_extended_webp),
-    (re.compile(rb""), _read_unknown),
 ]
 """By what the file of a picture begins with."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from itertools import repeat
 
+from agentkit.core.lenient import text_under
 from agentkit.llm.tokens.families import Family
 from agentkit.llm.tokens.images import count_image
 from agentkit.messages import (
@@ -57,7 +58,7 @@ def add_up(counted: Iterable[Counted]) -> Counted:
 
 def _count_frame(message: AnyMessage, family: Family) -> int:
     """Tokens of who says it."""
-    role, name = message.get("role"), str(message.get("name") or "")
+    role, name = message.get("role"), text_under(message, "name")
     if role == "tool":
         return family.per_message + family.role + _RESULT
     if role == "function":  # the name stands in the place of the role
@@ -82,7 +83,7 @@ def _count_part(part: object, family: Family, model: str) -> Counted:
         return family.count(str(part)), True
     kind = part.get("type")
     if key := _TEXTS.get(str(kind)):
-        return family.count(str(part.get(key) or "")), False
+        return family.count(text_under(part, key)), False
     if kind in _IMAGES:
         return count_image(part, model)
     # Sounds and files: their tokens are not published by size.
@@ -94,7 +95,7 @@ def _count_calls(message: AnyMessage, family: Family) -> Counted:
     calls = tool_calls_of(message)
     tokens = _FRAMES.get(len(calls), _CALLS + _EACH_CALL * len(calls))
     for call in calls:
-        function = call.get("function") or {}
+        function: FunctionCall = call.get("function") or {}
         tokens += 2 * _count_name(function, family) + _count_arguments(function, family)
     if old := function_call_of(message):
         tokens += _CALL + _count_name(old, family) + _count_arguments(old, family)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, repeat
 from typing import Any
 
-from agentkit.core.lenient import find_below
+from agentkit.core.lenient import find_below, text_under
 from agentkit.llm.tokens.families import Family, family_of
 
 DEFAULT_MODEL = "gpt-3.5-turbo-0613"
@@ -73,7 +73,7 @@ def _get_dict(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _find_properties(function: Mapping[str, Any]) -> Mapping[str, Any]:
-    return find_below(function, "parameters", "properties") or {}
+    return _get_dict(_get_dict(function, "parameters"), "properties")
 
 
 def _write_function(function: Mapping[str, Any]) -> Iterator[str]:
@@ -95,7 +95,9 @@ def _write_properties(schema: Mapping[str, Any], indent: int) -> Iterator[str]:
     for name, inner in schema["properties"].items():
         if _is_described(inner):
             yield f"{margin}// {inner['description']}"
-        optional = "" if name in required else "?"
+        optional = "?"
+        if name in required:
+            optional = ""
         yield f"{margin}{name}{optional}: {_write_type(inner, indent)},"
 
 
@@ -172,7 +174,7 @@ def _is_bare(function: Mapping[str, Any]) -> bool:
 
 def _is_plain(function: Mapping[str, object]) -> bool:
     """Whether recorded calls cover all that is in the definition."""
-    if "\n" in str(function.get("description") or ""):
+    if "\n" in text_under(function, "description"):
         return False
     return _is_plain_schema(_get_dict(function, "parameters"))
 

@@ -83,6 +83,8 @@ class CollectionIndex:
         """The database's revision that the indexes have caught up with; -1 when they have to look
         anew.
         """
+        self._without_removed = -1
+        """The last revision up to which nothing was removed that the indexes may still have."""
         changes = VersionChanges(chunks, version)
         self._vectors = VectorIndex(changes, version.dimension, "cosine", folder, exact_below)
         if self._words.change > chunks.last_change(version):
@@ -101,7 +103,7 @@ class CollectionIndex:
         is_busy = database.in_transaction or self._abandoned.is_set()
         if revision == self._revision or is_busy:
             return
-        waits = wait or self._has_removed()
+        waits = wait or self._has_removed(revision)
         if not self._following.acquire(blocking=waits):
             return
         try:
@@ -109,13 +111,20 @@ class CollectionIndex:
         finally:
             self._following.release()
 
-    def _has_removed(self) -> bool:
+    def _has_removed(self, revision: int) -> bool:
         """Whether the database has removed what the indexes may still have, or they were never
         brought up to date.
         """
+        if self._revision < 0:
+            return True
+        if revision == self._without_removed:
+            return False  # as many searches ask while much is added
         seen = min(self._vectors.change, self._passages.change, self._words.change)
         last = self._chunks.last_change(self.version)
-        return self._revision < 0 or bool(self._chunks.removed(self.version, seen, last))
+        if self._chunks.removed(self.version, seen, last):
+            return True
+        self._without_removed = revision
+        return False
 
     def _follow(self, revision: int) -> None:
         self._vectors.refresh()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import threading
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -53,7 +54,8 @@ class LexicalIndex:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._writer: Any = None
-        self._last: tuple[str, Any, list[list[Term]]] | None = None
+        self._kept = threading.local()
+        """What `_analyse` has found last, for each thread: several search at a time."""
         self._open()
 
     def __len__(self) -> int:
@@ -123,7 +125,7 @@ class LexicalIndex:
         import tantivy
 
         searcher = self._searcher
-        clauses = [self._clause(choices) for choices in self._analyse(query, searcher)]
+        clauses = [self._clause(choices) for choices in self._analyse(query)]
         if not clauses or not k:
             return [], []
         words = tantivy.Query.boolean_query([(tantivy.Occur.Should, clause) for clause in clauses])
@@ -147,7 +149,7 @@ class LexicalIndex:
         # As the scores have it, with removed chunks until segments are merged.
         total = max(self._held, searcher.num_docs)
         bound = 0.0
-        for choices in self._analyse(query, searcher):
+        for choices in self._analyse(query):
             held = [searcher.doc_freq(*term) for term in choices if term[0] != "parts"]
             rarest = min(filter(None, held), default=0)
             bound += math.log(1 + (max(total, rarest) - rarest + 0.5) / (rarest + 0.5)) * (_K1 + 1)
@@ -232,17 +234,18 @@ class LexicalIndex:
             self._writer.garbage_collect_files()
         return self._writer
 
-    def _analyse(self, query: str, searcher: object) -> list[list[Term]]:
+    def _analyse(self, query: str) -> list[list[Term]]:
         """For each word of the query the terms that it may match; kept, as after the best chunks
         their ceiling is asked for.
         """
-        last = self._last
-        if last is None or last[:2] != (query, searcher):
-            last = query, searcher, self._find_terms(query, searcher)
-            self._last = last
-        return last[2]
+        asked = (query, self._languages)
+        last: tuple[object, list[list[Term]]] | None = getattr(self._kept, "last", None)
+        if last is None or last[0] != asked:
+            last = asked, self._find_terms(query)
+            self._kept.last = last
+        return last[1]
 
-    def _find_terms(self, query: str, searcher: Any) -> list[list[Term]]:
+    def _find_terms(self, query: str) -> list[list[Term]]:
         """For each word of the query the terms that it may match, and for each pair of characters
         that one.
         """

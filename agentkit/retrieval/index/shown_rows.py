@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -23,6 +24,7 @@ from agentkit.retrieval.store.chunk_table import ChunkTable, IndexRow
 from agentkit.retrieval.types import IndexVersion
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow
 
 log = logging.getLogger(__name__)
@@ -36,8 +38,42 @@ _NEWEST = 64
 """Rows that are compared with the database's when the file is opened."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The rows at one moment, never changed in place: who reads them waits for nobody."""
+
+    parts: Sequence[pyarrow.RecordBatch]
+    columns: Sequence[Mapping[str, pyarrow.Array]]
+    """Of each part by name."""
+    ends: np.ndarray
+    """Rows up to the end of each part."""
+    ids: np.ndarray
+    """Of all rows, rising, removed ones included."""
+    removed: frozenset[int]
+
+    def get(self, ids: Sequence[int]) -> dict[int, IndexRow]:
+        """Those of the rows that are there."""
+        import numpy as np
+
+        wanted = np.array(list_missing(ids, self.removed), dtype=np.int64)
+        at = np.searchsorted(self.ids, wanted)
+        at, wanted = at[at < len(self.ids)], wanted[at < len(self.ids)]
+        at = at[self.ids[at] == wanted]
+        parts = np.searchsorted(self.ends, at, side="right")
+        places = zip(parts.tolist(), (at - self.ends[parts]).tolist(), strict=True)
+        # Arrow's `take` would put the parts together first. The places are from a part's end.
+        rows = [
+            {name: column[place].as_py() for name, column in self.columns[part].items()}
+            for part, place in places
+        ]
+        return {row["id"]: cast(IndexRow, row) for row in rows}
+
+
 class ShownRows:
-    """The rows of one version by chunk id; share it between threads."""
+    """The rows of one version by chunk id; share it between threads.
+
+    Who reads them does not wait while others are read from the database or written.
+    """
 
     def __init__(self, chunks: ChunkTable, version: IndexVersion, folder: Path) -> None:
         self._chunks, self._version, self._folder = chunks, version, folder
@@ -48,6 +84,7 @@ class ShownRows:
         """The number of the last change that is contained."""
         self.saved = 0
         """The number of the last change that is in the file."""
+        self._held: _Held
         self._begin_anew()
         if (file := self._find_file()) and (found := _read(file)) is not None:
             self._rest_on(file, found)
@@ -56,38 +93,25 @@ class ShownRows:
 
     def ids(self) -> set[int]:
         """The ids of all rows, for checks."""
-        with self._lock:
-            return set(self._ids.tolist()) - self._removed
+        held = self._held
+        return set(held.ids.tolist()) - held.removed
 
     def get(self, ids: Sequence[int]) -> dict[int, IndexRow]:
         """Those of the rows that are there."""
-        import numpy as np
-
-        with self._lock:
-            wanted = np.array(list_missing(ids, self._removed), dtype=np.int64)
-            at = np.searchsorted(self._ids, wanted)
-            at, wanted = at[at < len(self._ids)], wanted[at < len(self._ids)]
-            at = at[self._ids[at] == wanted]
-            parts = np.searchsorted(self._ends, at, side="right")
-            places = zip(parts.tolist(), (at - self._ends[parts]).tolist(), strict=True)
-            # Arrow's `take` would put the parts together first. The places are from a part's end.
-            rows = [
-                {name: column[place].as_py() for name, column in self._columns[part].items()}
-                for part, place in places
-            ]
-        return {row["id"]: cast(IndexRow, row) for row in rows}
+        return self._held.get(ids)
 
     def refresh(self, until: int) -> None:
         """Take in what changed in the database up to that number."""
         with self._lock:
             if self.change:
-                self._removed |= set(self._chunks.removed(self._version, self.change, until))
+                gone = self._chunks.removed(self._version, self.change, until)
+                self._held = replace(self._held, removed=self._held.removed.union(gone))
             while True:
                 more = self._chunks.read_added_passages(self._version, self.change, until, _SLICE)
                 if not more.num_rows:
                     break
                 self._append(more)
-                if len(self._ids) - self._written > max(FAR, FAR_SHARE * self._written):
+                if len(self._held.ids) - self._written > max(FAR, FAR_SHARE * self._written):
                     self.save()
             self.change = until
 
@@ -116,16 +140,15 @@ class ShownRows:
     def _begin_anew(self) -> None:
         self.change = self.saved = 0
         self._schema = self._chunks.read_added_passages(self._version, 0, 0, 0).schema
-        self._removed: set[int] = set()
         self._written: int = 0
         """So many of the rows are in the file."""
-        self._hold([])
+        self._held = self._hold([], frozenset())
 
     def _rest_on(self, file: Path, found: pyarrow.Table) -> None:
         if found.schema == self._schema:
-            self._written, self._removed = found.num_rows, set()
+            self._written = found.num_rows
             self.change = self.saved = _change_of(file)
-            self._hold(found.to_batches())
+            self._held = self._hold(found.to_batches(), frozenset())
 
     def _is_of_this_history(self) -> bool:
         """Whether the database has what the file says.
@@ -139,31 +162,35 @@ class ShownRows:
         newest = sorted(self.ids() - set(gone))[-_NEWEST:]
         return self._chunks.passages(self._version, newest) == self.get(newest)
 
-    def _hold(self, parts: list[pyarrow.RecordBatch]) -> None:
-        """Have these rows, whose ids rise."""
+    def _hold(self, parts: Sequence[pyarrow.RecordBatch], removed: frozenset[int]) -> _Held:
+        """These rows, whose ids rise."""
         import numpy as np
 
-        self._parts = parts
-        self._columns = [dict(zip(self._schema.names, part.columns, strict=True)) for part in parts]
-        self._ends = np.cumsum([part.num_rows for part in parts], dtype=np.int64)
+        columns = [dict(zip(self._schema.names, part.columns, strict=True)) for part in parts]
+        ends = np.cumsum([part.num_rows for part in parts], dtype=np.int64)
         ids = [to_array(part.column("id")) for part in parts]
-        self._ids: np.ndarray = np.concatenate([np.empty(0, dtype=np.int64), *ids])
+        return _Held(
+            parts, columns, ends, np.concatenate([np.empty(0, dtype=np.int64), *ids]), removed
+        )
 
     def _append(self, more: pyarrow.Table) -> None:
         import pyarrow
 
-        written = int((self._ends <= self._written).sum())
-        later = pyarrow.Table.from_batches([*self._parts[written:], *more.to_batches()])
+        held = self._held
+        written = int((held.ends <= self._written).sum())
+        later = pyarrow.Table.from_batches([*held.parts[written:], *more.to_batches()])
         if later.column("id").num_chunks > _MOST_PARTS:
             later = later.combine_chunks()
-        self._hold([*self._parts[:written], *later.to_batches()])
-        self.change = int(self._ids[-1])
+        parts = [*held.parts[:written], *later.to_batches()]
+        self._held = self._hold(parts, held.removed)
+        self.change = int(self._held.ids[-1])
 
     def _write(self) -> None:
         import numpy as np
         import pyarrow
 
-        removed = np.array(sorted(self._removed), dtype=np.int64)
+        held = self._held
+        removed = np.array(sorted(held.removed), dtype=np.int64)
         temporary = self._folder / _TEMPORARY
         private.make_folder(self._folder)
         try:
@@ -171,9 +198,9 @@ class ShownRows:
                 open(temporary, "wb", opener=private.opener) as file,
                 pyarrow.ipc.new_file(file, self._schema) as writer,
             ):
-                rows = pyarrow.Table.from_batches(self._parts, self._schema)
-                for start in range(0, len(self._ids), _SLICE):
-                    stays = np.isin(self._ids[start : start + _SLICE], removed, invert=True)
+                rows = pyarrow.Table.from_batches(held.parts, self._schema)
+                for start in range(0, len(held.ids), _SLICE):
+                    stays = np.isin(held.ids[start : start + _SLICE], removed, invert=True)
                     some = rows.slice(start, _SLICE)
                     if not stays.all():
                         some = some.filter(columns.truths(stays))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import math
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -45,8 +47,8 @@ _STEP = 12
 """Vectors that are added to the graph while searches wait: 4 ms of processor time among 50,000
 vectors, 10 among a million. hnswlib shares out more than four a thread between two threads.
 """
-_TRIED = 8
-"""Queries of the sample that are tried while searches wait."""
+_LOOKED_AT = 1_000
+"""Candidates, in all, of the queries of the sample that are tried while searches wait."""
 _MOST_WASTE = 0.3
 """With a greater share of removed vectors the index is built again."""
 _SPARE = 1.5
@@ -98,7 +100,8 @@ class IndexFigures:
 class VectorIndex:
     """Follows a table; share it between threads. `refresh` before searching for what is new.
 
-    Searches never wait for each other, and while vectors are added they wait for one small step.
+    Searches never wait for each other, and while vectors are added they wait for one small step;
+    who only reads vectors by their ids does not wait for the graph at all.
 
     It is saved in `folder` (None: in memory only) with the number of the last change in it, so that
     an older file, or none after a crash, is brought up to date from the table.
@@ -115,7 +118,8 @@ class VectorIndex:
         self._changes, self._dimension, self._metric = changes, dimension, metric
         self._folder, self._exact_below = folder, exact_below
         self._changing, self._rebuilding = threading.RLock(), threading.Lock()
-        self._shared = SharedLock()
+        # To read, one of both is enough; what changes the vectors has both, the graph's one first.
+        self._shared, self._reading_vectors = SharedLock(), SharedLock()
         self.problem = ""
         """Why the index could not be saved the last time; empty when all is well."""
         self._vectors, self._graph = Vectors(dimension, metric), Graph(dimension, metric)
@@ -137,7 +141,7 @@ class VectorIndex:
     @property
     def ids(self) -> np.ndarray:
         """All ids, rising."""
-        with self._shared.reading():
+        with self._reading_vectors.reading():
             return self._vectors.ids
 
     @property
@@ -177,7 +181,7 @@ class VectorIndex:
 
     def vectors(self, ids: list[int]) -> tuple[list[int], np.ndarray]:
         """Those of the ids that are there, in the given order, and their vectors (n, dimension)."""
-        with self._shared.reading():
+        with self._reading_vectors.reading():
             return self._vectors.get(ids)
 
     def save(self) -> None:
@@ -277,17 +281,23 @@ class VectorIndex:
 
     # Following
 
+    @contextmanager
+    def _changing_vectors(self) -> Iterator[None]:
+        """While the block runs nobody reads the graph or the vectors."""
+        with self._shared.writing(), self._reading_vectors.writing():
+            yield
+
     def _follow(self, until: int) -> None:
         if self.change:
             removed = self._changes.removed(self.change, until)
-            with self._shared.writing():
+            with self._changing_vectors():
                 self._graph.remove(self._vectors.remove(removed))
         while True:
             ids, vectors = self._changes.added(self.change, until, _SLICE)
             if not len(ids):
                 break
             addition = self._vectors.prepare(ids, vectors)
-            with self._shared.writing():
+            with self._changing_vectors():
                 self._vectors.take(addition)
             for start in range(0, len(ids), _STEP):
                 with self._shared.writing():
@@ -303,7 +313,7 @@ class VectorIndex:
         self._fill(graph, self.ids)
         with self._changing:
             self._catch_up(graph)
-            with self._shared.writing():
+            with self._changing_vectors():
                 self._vectors.compact(graph.ids)
                 self._graph = graph
 
@@ -352,13 +362,13 @@ class VectorIndex:
         """The share of the `k` nearest that are found with exactly this ef: no other search may go
         on, as it could raise it.
         """
-        right = 0
-        for start in range(0, len(queries), _TRIED):
+        right, tried = 0, max(1, _LOOKED_AT // max(k, ef))
+        for start in range(0, len(queries), tried):
             with self._shared.writing():
-                found = graph.search(queries[start : start + _TRIED], k, ef)
+                found = graph.search(queries[start : start + tried], k, ef)
             if found is None:
                 return 0.0
-            right += int((found[1] <= most[start : start + _TRIED]).sum())
+            right += int((found[1] <= most[start : start + tried]).sum())
         return right / (k * len(queries))
 
     def _sample_queries(self) -> np.ndarray:
@@ -386,7 +396,7 @@ class VectorIndex:
     def _write(self, folder: Path) -> None:
         if len(self._graph):
             saved = index_files.write(folder, self._vectors, self._graph, self._tuned, self.change)
-            with self._shared.writing():
+            with self._changing_vectors():
                 self._vectors.rest_on(*saved)
         elif folder.exists():
             index_files.clear(folder)

@@ -124,7 +124,7 @@ class GroupWriter:
         self._indexes.of(self.version)
         _return_freed_memory()
         return [
-            _done(one, ready, one.document.id in stored)
+            _make_done(one, ready, one.document.id in stored)
             for one, ready in zip(embedded.finished, embedded.group, strict=True)
         ]
 
@@ -399,7 +399,7 @@ def _complete(ready: Ready, embedding_s: float) -> StoredDocument:
     )
 
 
-def _done(finished: Finished, ready: Ready, stored: bool) -> DocumentDone:
+def _make_done(finished: Finished, ready: Ready, stored: bool) -> DocumentDone:
     document, twin = finished.document, ready.twin
     if not stored:
         return DocumentDone(

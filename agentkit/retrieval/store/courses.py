@@ -39,6 +39,11 @@ class Course:
         """Whether it is to be measured again."""
         return not self.now_id and bool(self.before_id)
 
+    @property
+    def begins_by_itself(self) -> bool:
+        """Whether it is measured again as soon as it can be."""
+        return self.is_due and self.repeats
+
 
 def find_courses(database: Database, owner: str, collection: str = "") -> list[Course]:
     """How each set of the owner stands on each collection, or on one alone, by name."""

@@ -42,7 +42,7 @@ class Marks:
     def of(self, owner: str, set_id: str, question: str) -> list[Mark]:
         """What was marked for a question, the oldest first; raises NotFound."""
         self._questions.one(owner, set_id)
-        rows = self._database.rows(_MARKS, [set_id, _asked(question)])
+        rows = self._database.rows(_MARKS, [set_id, _normalize(question)])
         return [Mark(**row) for row in rows]
 
     def keep(
@@ -55,7 +55,7 @@ class Marks:
         a question without any expected document leaves the set. When nothing is said of a document
         any more, it stands as it stood before. Raises NotFound.
         """
-        place = [set_id, _asked(question), utf8(hit.document)]
+        place = [set_id, _normalize(question), utf8(hit.document)]
         with self._database.transaction():
             grade = self._questions.expected(owner, set_id, question).get(place[2], 0)
             before = self._find_grade(place, grade)
@@ -99,7 +99,7 @@ def _decide(said: str, grade: int, before: int) -> int:
     return grades[said]
 
 
-def _asked(question: str) -> str:
+def _normalize(question: str) -> str:
     """As it stands in a set."""
     return utf8(question.strip())
 

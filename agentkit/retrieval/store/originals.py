@@ -51,7 +51,7 @@ class Originals:
             sha256 = _sha256(source.path)
         except (OSError, ValueError) as error:  # ValueError for a path with a NUL in it
             raise DocumentError(
-                f"{source.name} cannot be read at {_shown(source.path)} ({_reason(error)}); "
+                f"{source.name} cannot be read at {_format_path(source.path)} ({_reason(error)}); "
                 "check the path and the permissions, then retry."
             ) from error
         if source.path.parent.parent == self.folder and source.path.name != sha256:
@@ -86,7 +86,7 @@ class Originals:
             next(source.path.iterdir(), None)  # says why it is given instead of what is in it
         if not source.path.is_file():
             raise DocumentError(
-                f"{source.name} at {_shown(source.path)} is not a file; "
+                f"{source.name} at {_format_path(source.path)} is not a file; "
                 "give files, or a folder to take all files in it."
             )
         if size > self._max_bytes:
@@ -155,7 +155,7 @@ def _sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _shown(path: Path) -> str:
+def _format_path(path: Path) -> str:
     """The path as a message can hold it, which is kept in a table."""
     return storable(str(path)).replace("\0", r"\0")
 

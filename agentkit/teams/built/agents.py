@@ -121,6 +121,13 @@ class CompressConfig(Part):
     verbose: bool = False
     """Print what is shortened, in Python."""
 
+    @property
+    def trigger(self) -> float | int:
+        """A share of the window, or whole tokens."""
+        if self.trigger_count > 1:
+            return int(self.trigger_count)
+        return self.trigger_count
+
     model_config = ConfigDict(
         extra="forbid", frozen=True, use_attribute_docstrings=True, populate_by_name=True
     )
@@ -225,3 +232,18 @@ class AgentDocument(Part):
     """Values that its tools share."""
     silent: bool = False
     """Whether its messages are left out of the console, in Python."""
+
+    @property
+    def may_call(self) -> bool:
+        """Whether there is anything that it may call."""
+        return bool(self.tools or self.documents or self.own_tools)
+
+    @property
+    def thinks(self) -> bool:
+        """Whether it answers by itself in a talk, where those who run code do nothing else."""
+        return self.llm is not None and self.code is None
+
+    @property
+    def choice(self) -> ModelChoice:
+        """How the model is asked that speaks for it; the chat's where none is chosen."""
+        return self.llm or ModelChoice()

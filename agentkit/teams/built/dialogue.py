@@ -10,6 +10,7 @@ from typing import Any
 from agentkit.agents.dialog import Msg, msghub
 from agentkit.agents.dialog.agents import DictDialogAgent
 from agentkit.conversation import announcing
+from agentkit.core.given import list_missing
 from agentkit.core.io import IOStream, Quiet
 from agentkit.messages import text_of
 from agentkit.parsers import (
@@ -40,7 +41,8 @@ def discuss(flow: Dialogue, members: Members, task: Task, found: Findings) -> An
     """All stages, one after the other; the last vote is the answer, else the last word."""
     agents = {name: members.dialog(name) for name in flow.agents}
     for agent in agents.values():
-        agent.observe([_to_msg(turn) for turn in tell_turns(task)])
+        heard = [_to_msg(turn) for turn in tell_turns(task)]
+        agent.observe(heard)
     table = _Table(flow, agents)
     with IOStream.set_default(Quiet()), announcing.following(task.parent_id) as last:
         try:
@@ -52,9 +54,12 @@ def discuss(flow: Dialogue, members: Members, task: Task, found: Findings) -> An
 
 
 def _to_msg(turn: Mapping[str, Any]) -> Msg:
-    is_persons = turn.get("role", "user") == "user"
     who = str(turn.get("name") or USER)
-    return Msg(who, text_of(turn.get("content")), "user" if is_persons else "assistant")
+    said = text_of(turn.get("content"))
+    role = turn.get("role", "user")
+    if role != "user":
+        role = "assistant"
+    return Msg(who, said, role)
 
 
 class _Table:
@@ -70,43 +75,51 @@ class _Table:
     def run(self, question: Msg) -> str:
         """What came of it, as Markdown."""
         result = ""
-        for place, stage in enumerate(self._flow.stages):
+        opening = [question]
+        for stage in self._flow.stages:
             speakers = stage.speakers or list(self._agents)
-            opening = [question] if place == 0 else []
             if stage.opening:
                 opening.append(Msg(HOST, stage.opening, "assistant"))
             self._tell(speakers, opening)
+            opening = []
             result = self._hold(stage, speakers)
         return result
 
     def _tell(self, names: Sequence[str], messages: Sequence[Msg]) -> None:
         """Let them hear what the host says."""
+        agents = self._find_agents(names)
         for said in messages:
-            with msghub([self._agents[name] for name in names], said):
+            with msghub(agents, said):
                 pass
+
+    def _find_agents(self, names: Sequence[str]) -> list[DictDialogAgent]:
+        return [self._agents[name] for name in names]
 
     def _hold(self, stage: Stage, speakers: Sequence[str]) -> str:
         parser = build_parser(stage.fields, self._flow.parser)
         with ExitStack() as stack:
             if self._flow.hub:
-                stack.enter_context(msghub([self._agents[name] for name in speakers]))
+                hub = msghub(self._find_agents(speakers))
+                stack.enter_context(hub)
             if stage.kind == "vote":
                 return self._vote(stage, speakers, parser)
             self._talk(stage, speakers, parser)
         return text_of(self._said.content)
 
     def _talk(self, stage: Stage, speakers: Sequence[str], parser: ParserBase) -> None:
+        ends_when = stage.ends_when
         for _ in range(stage.rounds):
-            answers = []
-            for name in speakers:
-                told = self._hear(name, parser)
-                answers.append(told.get(stage.ends_when) is True)
-            if stage.ends_when and all(answers):
+            told = [self._hear(name, parser) for name in speakers]
+            agrees = [one.get(ends_when) is True for one in told]
+            if ends_when and all(agrees):
                 return
 
     def _vote(self, stage: Stage, speakers: Sequence[str], parser: ParserBase) -> str:
-        votes = {name: self._hear(name, parser).get(stage.counted) for name in speakers}
-        return describe_votes({name: str(vote) for name, vote in votes.items()})
+        votes: dict[str, str] = {}
+        for name in speakers:
+            told = self._hear(name, parser)
+            votes[name] = str(told.get(stage.counted))
+        return describe_votes(votes)
 
     def _hear(self, name: str, parser: ParserBase) -> Mapping[str, Any]:
         """What the program is told of an agent's reply."""
@@ -118,7 +131,9 @@ class _Table:
         agent.set_parser(parser)
         self._said = agent()
         told = self._said.metadata
-        return told if isinstance(told, Mapping) else {}
+        if isinstance(told, Mapping):
+            return told
+        return {}
 
 
 def build_parser(fields: Sequence[ReplyField], form: str) -> ParserBase:
@@ -128,23 +143,37 @@ def build_parser(fields: Sequence[ReplyField], form: str) -> ParserBase:
         "keys_to_content": list_names(fields, "heard"),
         "keys_to_metadata": list_names(fields, "told"),
     }
-    needed = [one.name for one in fields if one.required]
+    needed = select_names(fields, "required")
+    names = [one.name for one in fields]
     if form == "tags":
-        missing = [one.name for one in fields if not one.required]
-        tagged = map(_to_tagged, fields)
-        return MultiTaggedContentParser(*tagged, **keys, keys_allow_missing=missing)
-    hint = {one.name: one.hint or one.type for one in fields}
+        return MultiTaggedContentParser(
+            *map(_to_tagged, fields),
+            **keys,
+            keys_allow_missing=list_missing(names, needed),
+        )
+    hint = {one.name: one.about for one in fields}
     properties = {one.name: to_schema(one) for one in fields}
-    schema = {"type": "object", "properties": properties, "required": needed}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": needed,
+    }
     return MarkdownJsonDictParser(hint, needed, json_schema=schema, **keys)
 
 
 def list_names(fields: Sequence[ReplyField], where: str) -> Any:
     """The fields that go there: one by itself as its value, none as False."""
-    names = [one.name for one in fields if getattr(one, where)]
-    if len(names) == 1 and where == "heard":
-        return names[0]
+    names = select_names(fields, where)
+    is_heard = where == "heard"
+    if is_heard and len(names) == 1:
+        [only] = names
+        return only
     return names or False
+
+
+def select_names(fields: Sequence[ReplyField], marked: str) -> list[str]:
+    """The names of the fields that are marked so."""
+    return [one.name for one in fields if getattr(one, marked)]
 
 
 def to_schema(field: ReplyField) -> dict[str, Any]:
@@ -154,18 +183,25 @@ def to_schema(field: ReplyField) -> dict[str, Any]:
 
 def _to_tagged(field: ReplyField) -> TaggedContent:
     is_json = field.type != "text"
-    return TaggedContent(
-        field.name, f"[{field.name}]", field.hint or field.type, f"[/{field.name}]", is_json
-    )
+    begin, end = f"[{field.name}]", f"[/{field.name}]"
+    return TaggedContent(field.name, begin, field.about, end, is_json)
 
 
 def describe_votes(votes: Mapping[str, str]) -> str:
     """The result in a line, and who voted for what as a table."""
-    counts = Counter(" ".join(vote.split()) for vote in votes.values())
+    given = [" ".join(vote.split()) for vote in votes.values()]
+    counts = Counter(given)
     most = max(counts.values())
     first = [f"**{vote}**" for vote, count in counts.items() if count == most]
     result = f"{first[0]} ({most} of {len(votes)} votes)"
     if len(first) > 1:
         result = f"A draw between {', '.join(first)} ({most} votes each)"
     rows = [f"| {name} | {vote} |" for name, vote in votes.items()]
-    return "\n".join([result, "", "| Agent | Vote |", "| --- | --- |", *rows])
+    lines = [
+        result,
+        "",
+        "| Agent | Vote |",
+        "| --- | --- |",
+        *rows,
+    ]
+    return "\n".join(lines)

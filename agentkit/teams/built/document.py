@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
+from agentkit.core.given import find_first
 from agentkit.errors import ConfigError
 from agentkit.teams.built.agents import AgentDocument, Name, Part, WrittenFunction
 from agentkit.teams.built.flows import Flow
@@ -43,10 +44,10 @@ class TeamDocument(Part):
 
     def agent(self, name: str) -> AgentDocument:
         """The agent of that name; raises ConfigError."""
-        for one in self.agents:
-            if one.name == name:
-                return one
-        raise ConfigError(f"The team “{self.name}” has no agent {name!r}.")
+        found = find_first(self.agents, lambda one: one.name == name)
+        if found is None:
+            raise ConfigError(f"The team “{self.name}” has no agent {name!r}.")
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """The whole document, defaults included, so that it means the same later on."""
@@ -58,7 +59,9 @@ def read_document(given: str | bytes | Mapping[str, Any]) -> TeamDocument:
 
     Reading runs nothing: neither tools nor models of the document are looked for.
     """
-    data = _parse(given) if isinstance(given, str | bytes) else given
+    data: Any = given
+    if isinstance(given, str | bytes):
+        data = _parse(given)
     check_form(data)
     _check_letters(data)
     try:
@@ -107,15 +110,23 @@ def check_form(data: object) -> None:
 
 def describe_errors(error: ValidationError) -> str:
     """The problems in words, each with its place in the document."""
-    problems = [f"{_place(one['loc'])}: {one['msg']}" for one in error.errors(include_url=False)]
+    problems: list[str] = []
+    for one in error.errors(include_url=False):
+        place = _place(one["loc"])
+        problems.append(f"{place}: {one['msg']}")
     shown = "; ".join(problems[:_SHOWN])
     more = len(problems) - _SHOWN
-    return f"{shown}; and {more} more." if more > 0 else f"{shown}."
+    if more > 0:
+        shown = f"{shown}; and {more} more"
+    return f"{shown}."
 
 
 def _place(parts: Iterable[str | int]) -> str:
     """Such as `agents[2].llm.temperature`."""
     place = ""
     for part in parts:
-        place += f"[{part + 1}]" if isinstance(part, int) else f".{part}"
+        if isinstance(part, int):
+            place += f"[{part + 1}]"
+        else:
+            place += f".{part}"
     return place.removeprefix(".") or "the document"

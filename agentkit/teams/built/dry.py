@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
+from agentkit.core.given import coalesce, find_first
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.model import Model
 from agentkit.messages import text_of
@@ -54,39 +55,50 @@ class _StandIn:
         """What is said to this request."""
         messages = request["messages"]
         flow = self._document.flow
-        if isinstance(flow, Dialogue):
-            return self._fill_in(flow, _read(messages))
-        if isinstance(flow, FieldTable):
-            return _write_json(_fill_row(_read(messages)))
-        if isinstance(flow, Plan) and messages[0].get("role") == "system":
-            return self._plan(flow)
-        agent = self._find_agent(messages)
-        if agent is None and isinstance(flow, Group):  # the question who speaks next
+        match flow:
+            case Dialogue():
+                return self._fill_in(flow, _read(messages))
+            case FieldTable():
+                return _write_json(_fill_row(_read(messages)))
+            case Plan() if messages[0].get("role") == "system":
+                return self._plan(flow)
+        return self._speak(self._find_agent(messages))
+
+    def _speak(self, agent: AgentDocument | None) -> str:
+        """What the agent says, or who speaks next where no agent is asked."""
+        if agent is not None:
+            name = agent.name
+        elif isinstance(self._document.flow, Group):
             return next(self._names)
-        name = agent.name if agent else find_speakers(self._document)[-1]
-        return f"{SAID.format(name=name)} {self._find_ending(name)}".strip()
+        else:
+            *_, name = find_speakers(self._document)
+        said = SAID.format(name=name)
+        return f"{said} {self._find_ending(name)}".strip()
 
     def _plan(self, flow: Plan) -> str:
         """One step with what costs nothing."""
         planner = self._document.agent(flow.planner)
-        step = f"{SEARCH}[{SAID.format(name=planner.name)}]" if planner.documents else _SUM
-        return f"Plan: {SAID.format(name=planner.name)}\n#E1 = {step}"
+        said = SAID.format(name=planner.name)
+        step = _SUM
+        if planner.documents:
+            step = f"{SEARCH}[{said}]"
+        return f"Plan: {said}\n#E1 = {step}"
 
     def _find_agent(self, messages: Sequence[Mapping[str, Any]]) -> AgentDocument | None:
         """Whose system message the request begins with."""
-        told = text_of(messages[0].get("content")) if messages else ""
-        for agent in self._document.agents:
-            if told.startswith(agent.system_message or DEFAULT_PROMPT):
-                return agent
-        return None
+        told = _read(messages[:1])
+        return find_first(
+            self._document.agents,
+            lambda agent: told.startswith(agent.system_message or DEFAULT_PROMPT),
+        )
 
     def _find_ending(self, name: str) -> str:
         """What ends the chat when this agent says it."""
-        flow = self._document.flow
-        if isinstance(flow, Group) and flow.writer == name:
-            return flow.ends_on.text
-        if isinstance(flow, TwoAgents) and flow.answers == name:
-            return self._document.agent(flow.starts).is_termination_msg.text
+        match self._document.flow:
+            case Group(writer=writer, ends_on=ending) if writer == name:
+                return ending.text
+            case TwoAgents(answers=answers, starts=starts) if answers == name:
+                return self._document.agent(starts).is_termination_msg.text
         return ""
 
     def _fill_in(self, flow: Dialogue, asked: str) -> str:
@@ -95,10 +107,12 @@ class _StandIn:
         values = {one.name: self._find_value(one, stage) for one in stage.fields}
         if flow.parser == "json":
             return _write_json(values)
-        return "\n".join(_to_tag(one, values[one.name]) for one in stage.fields)
+        tags = [_to_tag(one, values[one.name]) for one in stage.fields]
+        return "\n".join(tags)
 
     def _find_value(self, field: ReplyField, stage: Stage) -> Any:
-        if field.name == stage.counted and field.type == "text":
+        is_counted = field.name == stage.counted
+        if is_counted and field.type == "text":
             return next(self._names)
         return _VALUES[field.type]
 
@@ -121,22 +135,36 @@ def _write_json(values: Mapping[str, Any]) -> str:
 def _list_speakers(document: TeamDocument) -> list[str]:
     """Who takes part, in order; all where the flow does not say."""
     named = getattr(document.flow, "agents", None)
-    return list(named or [agent.name for agent in document.agents])
+    if named:
+        return list(named)
+    return [agent.name for agent in document.agents]
 
 
 def _find_stage(flow: Dialogue, asked: str) -> Stage:
     """The last stage all of whose fields are asked for."""
-    for stage in reversed(flow.stages):
-        if all(f'"{one.name}"' in asked or f"[{one.name}]" in asked for one in stage.fields):
-            return stage
-    return flow.stages[0]
+    asked_for = find_first(
+        reversed(flow.stages),
+        lambda stage: all(_is_asked(one, asked) for one in stage.fields),
+    )
+    return coalesce(asked_for, flow.stages[0])
+
+
+def _is_asked(field: ReplyField, asked: str) -> bool:
+    """Whether a request names the field, as JSON or as a tag."""
+    as_key, as_tag = f'"{field.name}"', f"[{field.name}]"
+    return as_key in asked or as_tag in asked
 
 
 def _read(messages: Sequence[Mapping[str, Any]]) -> str:
     """What the last message says: there stands in which form the reply is to be."""
-    return text_of(messages[-1].get("content")) if messages else ""
+    if not messages:
+        return ""
+    last = messages[-1]
+    return text_of(last.get("content"))
 
 
 def _to_tag(field: ReplyField, value: Any) -> str:
-    written = value if field.type == "text" else json.dumps(value)
+    written = value
+    if field.type != "text":
+        written = json.dumps(value)
     return f"[{field.name}]{written}[/{field.name}]"

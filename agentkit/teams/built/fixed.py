@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from agentkit.teams import answer, research
 from agentkit.teams.answer import Voice, look_up_and_answer
-from agentkit.teams.built.agents import ModelChoice
 from agentkit.teams.built.flows import CitedAnswer, FieldTable, Research, Werewolf
 from agentkit.teams.built.members import Members
 from agentkit.teams.extraction import team as table
@@ -45,21 +46,26 @@ def fill_table(flow: FieldTable, members: Members, task: Task, found: Findings) 
 
 def play_werewolf(flow: Werewolf, members: Members, task: Task, found: Findings) -> Answer:
     """Play a game."""
-    agents = [members.document.agent(name) for name in flow.players]
+    characters: dict[str, str] = {}
+    configs: dict[str, Any] = {}
+    for name in flow.players:
+        agent = members.document.agent(name)
+        characters[name] = agent.system_message
+        configs[name] = members.llm_config(agent.choice)
     setup = team.Setup(
         flow.players,
         flow.seat,
         flow.max_days,
         flow.rules_prompt or prompts.GAME,
-        {agent.name: agent.system_message for agent in agents},
-        {agent.name: members.llm_config(agent.llm or ModelChoice()) for agent in agents},
+        characters,
+        configs,
     )
     return team.carry_out(task, setup)
 
 
 def _make_voice(flow: CitedAnswer | Research, members: Members, name: str) -> Voice:
     known = members.document.agent(name)
-    choice = known.llm or ModelChoice()
+    choice = known.choice
     told = known.system_message.rstrip()
     return Voice(
         f"{told}\n\n" if told else answer.INSTRUCTIONS,

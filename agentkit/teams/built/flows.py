@@ -44,6 +44,11 @@ class Transition(Part):
     speakers: list[Name]
     """Who may (or may not) speak next."""
 
+    @property
+    def names(self) -> list[str]:
+        """All agents that it names."""
+        return [self.after, *self.speakers]
+
 
 class Group(Part):
     """Several agents in one conversation."""
@@ -257,6 +262,11 @@ class ReplyField(Part):
     told: bool = False
     """Whether the program is given it (metadata)."""
 
+    @property
+    def about(self) -> str:
+        """What the model is told of it, its type at least."""
+        return self.hint or self.type
+
 
 class Stage(Part):
     """One stage of a structured dialogue: a talk in turns, or a vote."""
@@ -277,6 +287,11 @@ class Stage(Part):
     """Of a talk: the field that ends it once everybody says yes there."""
     counted: str = ""
     """Of a vote: the field whose values are counted."""
+
+    @property
+    def names(self) -> list[str]:
+        """All agents that it names."""
+        return self.speakers
 
 
 class Dialogue(Part):

@@ -10,7 +10,7 @@ from agentkit.agents.dialog.agents import DictDialogAgent
 from agentkit.conversation import ConversableAgent, compression
 from agentkit.conversation.compression.shape import Messages
 from agentkit.core import bus
-from agentkit.core.given import list_missing
+from agentkit.core.given import find_first, list_missing
 from agentkit.events import Noted
 from agentkit.llm.model import Model
 from agentkit.messages import AnyMessage, has_calls, text_of
@@ -83,7 +83,7 @@ class Members:
             known.system_message or None,
             use_memory=known.dialog.use_memory,
             max_retries=known.dialog.max_retries,
-            llm_config=self.llm_config(known.llm or ModelChoice()),
+            llm_config=self.llm_config(known.choice),
             description=known.description or None,
         )
         self.offer(known.name, agent, agent)
@@ -94,29 +94,39 @@ class Members:
 
         Offered again, another executor does the same.
         """
-        known = self.document.agent(name)
-        if first := self._executors.get(name):
+        first = self._executors.get(name)
+        if first is not None:
             executor.register_function(dict(first.function_map))
             return
         self._executors[name] = executor
+        known = self.document.agent(name)
         if known.documents:
-            self.shelf(known.documents).offer(caller, executor)
+            shelf = self.shelf(known.documents)
+            shelf.offer(caller, executor)
         for use in self.list_uses(known):
-            if tool := self.tool(use, executor.name):
-                allowed, agreed = self._task.allowed, self._task.agreed
-                asking = Asking(executor.name, name, allowed, use.approval, agreed)
-                offer_tool(use.name, guard(tool, asking), caller, executor)
+            tool = self.tool(use, executor.name)
+            if tool is None:
+                continue
+            asking = Asking(
+                executor.name,
+                name,
+                self._task.allowed,
+                use.approval,
+                self._task.agreed,
+            )
+            offer_tool(use.name, guard(tool, asking), caller, executor)
 
     def list_uses(self, known: AgentDocument) -> list[ToolUse]:
         """What an agent may call: the named tools, then the person's own where it may."""
-        there: tuple[str, ...] = ()
-        if known.documents:
-            there = (SEARCH, FIND)  # the documents bring them
-        uses = [use for use in known.tools if use.name not in there]
-        if known.own_tools:
-            own = [tool.__name__ for tool in self._task.tools]
-            unnamed = list_missing(own, [use.name for use in known.tools])
-            uses += [ToolUse(name=name) for name in unnamed]
+        named = [use.name for use in known.tools]
+        uses = list(known.tools)
+        if known.documents:  # they bring these tools
+            uses = [use for use in uses if use.name not in (SEARCH, FIND)]
+        if not known.own_tools:
+            return uses
+        own = [tool.__name__ for tool in self._task.tools]
+        unnamed = list_missing(own, named)
+        uses += [ToolUse(name=name) for name in unnamed]
         return uses
 
     def close(self) -> None:
@@ -128,7 +138,9 @@ class Members:
 
     def notes(self) -> list[Note]:
         """What those who ran code want the person to know; it may grow."""
-        return self.runners[0].notes if self.runners else []
+        if not self.runners:
+            return []
+        return self.runners[0].notes
 
     def chat_config(self) -> dict[str, Any]:
         """For agents that the chat's model speaks for."""
@@ -152,28 +164,32 @@ class Members:
             "is_termination_msg": ends_with(known.is_termination_msg),
             "max_consecutive_auto_reply": known.max_consecutive_auto_reply,
             "human_input_mode": self._ask_by(known),
-            "llm_config": False if known.llm is None else self.llm_config(known.llm),
+            "llm_config": False,
             "default_auto_reply": known.default_auto_reply,
             "description": known.description or None,
             "context_variables": dict(known.context_variables),
             "silent": known.silent or None,
+            "system_message": self._instruct(known) or DEFAULT_PROMPT,
         }
-        shared["system_message"] = self._instruct(known) or DEFAULT_PROMPT
-        if known.compress_config is not None and known.llm is not None:
+        if known.llm is None:
+            return ConversableAgent(known.name, **shared)
+        shared["llm_config"] = self.llm_config(known.llm)
+        if known.compress_config is not None:
             return self._make_compressible(known.name, shared, known.compress_config)
         agent = ConversableAgent(known.name, **shared)
-        if known.llm is not None:
-            keep_short(agent, self._task.model)
+        keep_short(agent, self._task.model)
         return agent
 
     def _ask_by(self, known: AgentDocument) -> InputMode:
         """When the person is asked: where the document never does, those who stand for one ask as
         the chat is set.
         """
+        if known.human_input_mode != "NEVER":
+            return known.human_input_mode
         is_persons = known.role == "person" or known.code is not None
-        if is_persons and known.human_input_mode == "NEVER":
+        if is_persons:
             return self._task.human_input
-        return known.human_input_mode
+        return "NEVER"
 
     def _instruct(self, known: AgentDocument) -> str:
         if CODE not in known.system_message:
@@ -200,47 +216,57 @@ class Members:
         self, name: str, shared: dict[str, Any], config: CompressConfig
     ) -> ConversableAgent:
         given = config.model_dump(by_alias=True, exclude={"strategy"})
-        if config.trigger_count > 1:
-            given["trigger_count"] = int(config.trigger_count)
+        given["trigger_count"] = config.trigger
         if config.mode == "CUSTOMIZED":
             given["compress_function"] = make_shortener(config, lambda: self[name])
         return CompressibleAgent(name, compress_config=given, **shared)
 
     def model_of(self, name: str) -> Model:
         """The model that speaks for the agent of that name; raises NotFound."""
-        return self.model(self.document.agent(name).llm or ModelChoice())
+        known = self.document.agent(name)
+        return self.model(known.choice)
 
     def look_up(self, name: str) -> LookUp:
         """What gives the agent of that name passages by meaning."""
         documents = self.document.agent(name).documents
-        if documents is None or not documents.collection:
+        if documents is None:
             return self._task.retrieve
-        return self._task.look_into(documents.collection)[0]
+        if not documents.collection:
+            return self._task.retrieve
+        by_meaning, _ = self._task.look_into(documents.collection)
+        return by_meaning
 
     def shelf(self, documents: Documents) -> Findings:
         """Where an agent looks things up."""
         found = self._found
         if documents.collection:
-            found = found.elsewhere(*self._task.look_into(documents.collection))
-        return found if documents.exact else found.without_exact()
+            ways = self._task.look_into(documents.collection)
+            found = found.elsewhere(*ways)
+        if documents.exact:
+            return found
+        return found.without_exact()
 
     def tool(self, use: ToolUse, agent: str) -> Callable[..., Any] | None:
         """The tool, as the agent that runs it can; None for one that cannot run here, which the
         person is told. Raises ConfigError for one that there is not.
         """
         found = self._find_tool(use.name, agent)
-        return mark(found, use.marked) if found else None
+        if found is None:
+            return None
+        return mark(found, use.marked)
 
     def _find_tool(self, name: str, agent: str) -> Callable[..., Any] | None:
         if "/" in name:
             return self._find_served(name, agent)
-        written = {one.name: one for one in self.document.functions}
-        if name in written:
-            return self._make_written(written[name], agent)
+        function = find_first(self.document.functions, lambda one: one.name == name)
+        if function is not None:
+            return self._make_written(function, agent)
         own = {tool.__name__: tool for tool in self._task.tools}
-        if name in CATALOG or name not in own:
-            return choose_offer(make_offers(self._task, self._found, agent), name)
-        return own[name]
+        is_own = name in own and name not in CATALOG
+        if is_own:
+            return own[name]
+        offers = make_offers(self._task, self._found, agent)
+        return choose_offer(offers, name)
 
     def _make_written(self, function: WrittenFunction, agent: str) -> Callable[..., Any] | None:
         cells = find_cells(self._task)
@@ -251,8 +277,9 @@ class Members:
         return make_written(function, cells, agent)
 
     def _find_served(self, name: str, agent: str) -> Callable[..., Any] | None:
-        served = self._task.served
-        tool = served.find(name) if served else None
+        tool = None
+        if self._task.served:
+            tool = self._task.served.find(name)
         if tool is None:
             told = f"{name} was left out: the Settings page does not allow it, or not any more."
             bus.emit(Noted(agent, told))
@@ -281,9 +308,10 @@ def make_shortener(
     config: CompressConfig, find_agent: Callable[[], ConversableAgent]
 ) -> Callable[[Messages], tuple[bool, Messages | None]]:
     """The `compress_function` of a strategy: what it gives back, and whether it is shorter."""
-    trigger = config.trigger_count if config.trigger_count <= 1 else int(config.trigger_count)
     made = compression.Compression(
-        _STRATEGIES[config.strategy](), trigger, max(1, config.leave_last_n)
+        _STRATEGIES[config.strategy](),
+        config.trigger,
+        max(1, config.leave_last_n),
     )
 
     def shorten(messages: Messages) -> tuple[bool, Messages | None]:

@@ -31,28 +31,39 @@ _NAMING: Mapping[type, Sequence[str]] = {
     FieldTable: ["planner", "reader"],
 }
 """The fields of flows that name one agent."""
+_LISTING: Mapping[type, Sequence[str]] = {
+    Group: ["agents"],
+    Werewolf: ["players"],
+    Dialogue: ["agents"],
+}
+"""Those that name several."""
+_QUEUEING: Mapping[type, Sequence[str]] = {
+    TwoAgents: ["nested"],
+    Queue: ["chats"],
+}
+"""Those with conversations of two."""
+_GROUPING: Mapping[type, Sequence[str]] = {
+    Group: ["transitions"],
+    Dialogue: ["stages"],
+}
+"""Those with parts that name several."""
 
 
 def list_names(document: TeamDocument) -> Iterator[tuple[str, str]]:
     """The agents that the flow names, with where."""
     flow = document.flow
-    for field in _NAMING.get(type(flow), ()):
+    kind = type(flow)
+    for field in _NAMING.get(kind, ()):
         yield f"flow.{field}", getattr(flow, field)
-    match flow:
-        case TwoAgents():
-            yield from _name_queued("flow.nested", flow.nested)
-        case Group():
-            yield from (("flow.agents", name) for name in flow.agents)
-            for one in flow.transitions:
-                yield from (("flow.transitions", name) for name in (one.after, *one.speakers))
-        case Queue():
-            yield from _name_queued("flow.chats", flow.chats)
-        case Werewolf():
-            yield from (("flow.players", name) for name in flow.players)
-        case Dialogue():
-            yield from (("flow.agents", name) for name in flow.agents)
-            for stage in flow.stages:
-                yield from (("flow.stages", name) for name in stage.speakers)
+    for field in _LISTING.get(kind, ()):
+        for name in getattr(flow, field):
+            yield f"flow.{field}", name
+    for field in _QUEUEING.get(kind, ()):
+        yield from _name_queued(f"flow.{field}", getattr(flow, field))
+    for field in _GROUPING.get(kind, ()):
+        for part in getattr(flow, field):
+            for name in part.names:
+                yield f"flow.{field}", name
 
 
 def _name_queued(place: str, chats: list[Queued]) -> Iterator[tuple[str, str]]:

@@ -9,13 +9,13 @@ from typing import Any
 from agentkit.agents.rewoo import FunctionAction
 from agentkit.agents.rewoo.executor import Action
 from agentkit.agents.rewoo.prompts import SOLVER_PROMPT_CN, SOLVER_PROMPT_EN
-from agentkit.core.given import pick_filled, pick_given
+from agentkit.core.given import pick_filled
 from agentkit.core.tools import allowed_as, origin_of
 from agentkit.errors import Stopped
 from agentkit.llm.compatible.wrapper import OpenAIWrapper
 from agentkit.messages import Message
 from agentkit.teams import planning
-from agentkit.teams.built.agents import AgentDocument, ModelChoice
+from agentkit.teams.built.agents import Policy
 from agentkit.teams.built.flows import Plan
 from agentkit.teams.built.members import Members
 from agentkit.teams.built.tools import name_call
@@ -45,28 +45,40 @@ def plan_first(flow: Plan, members: Members, task: Task, found: Findings) -> Ans
     planner = members.document.agent(flow.planner)
     limits = merge_limits(flow, task.asked.planning)
     prompts = choose_prompts(flow, task.question, limits.language)
-    read_out = None
-    if flow.reads_results and task.model.is_language_model:
-        choice = planner.llm or ModelChoice()
-        read_out = make_asker(members.model(choice), choice.to_parameters())
-    shelf = None
-    if planner.documents:
-        shelf = members.shelf(planner.documents)
-    material = Material(prompts, shelf, bool(shelf and shelf.finds_exact), read_out)
-    uses = members.list_uses(planner)
-    made = {name_call(use.name): members.tool(use, flow.planner) for use in uses}
-    tools = pick_given(made)
+    material = _find_material(flow, members, task, prompts)
+    tools: dict[str, Callable[..., Any]] = {}
+    policies: dict[str, Policy] = {}
+    for use in members.list_uses(planner):
+        called = name_call(use.name)
+        policies[called] = use.approval
+        tool = members.tool(use, flow.planner)
+        if tool is not None:
+            tools[called] = tool
     setup = Setup(
         prompts,
         limits,
         make_actions(material, tools),
         **to_settings(flow),
-        policies={name_call(use.name): use.approval for use in uses},
+        policies=policies,
         permits={name: allowed_as(tool, name) for name, tool in tools.items()},
         origins={name: origin_of(tool, name) for name, tool in tools.items()},
         models=_find_models(flow, members),
     )
     return planning.carry_out(task, found, setup)
+
+
+def _find_material(flow: Plan, members: Members, task: Task, prompts: Prompts) -> Material:
+    """What plans can be made of: where things are looked up, and who reads them out."""
+    planner = members.document.agent(flow.planner)
+    read_out = None
+    has_reader = flow.reads_results and task.model.is_language_model
+    if has_reader:
+        model = members.model(planner.choice)
+        read_out = make_asker(model, planner.choice.to_parameters())
+    if planner.documents is None:
+        return Material(prompts, None, False, read_out)
+    shelf = members.shelf(planner.documents)
+    return Material(prompts, shelf, shelf.finds_exact, read_out)
 
 
 def to_settings(flow: Plan) -> dict[str, Any]:
@@ -80,7 +92,9 @@ def merge_limits(flow: Plan, asked: Planning | None) -> Planning:
     usual, chat = asdict(Planning()), asdict(asked or Planning())
     changed = {name: value for name, value in chat.items() if value != usual[name]}
     of_team = Planning(
-        most_steps=flow.most_steps, most_lookups=flow.most_lookups, replans=flow.replans
+        most_steps=flow.most_steps,
+        most_lookups=flow.most_lookups,
+        replans=flow.replans,
     )
     return replace(of_team, **changed)
 
@@ -112,13 +126,11 @@ def make_actions(material: Material, tools: Mapping[str, Callable[..., Any]]) ->
 
 
 def _find_models(flow: Plan, members: Members) -> dict[str, Any]:
-    spoken: list[AgentDocument] = [
-        members.document.agent(name) for name in (flow.planner, flow.solver)
-    ]
-    choices = {agent.name: agent.llm or ModelChoice() for agent in spoken}
-    return {
-        name: (members.model(choice), choice.to_parameters()) for name, choice in choices.items()
-    }
+    models: dict[str, Any] = {}
+    for name in (flow.planner, flow.solver):
+        choice = members.document.agent(name).choice
+        models[name] = (members.model(choice), choice.to_parameters())
+    return models
 
 
 class Speakers:

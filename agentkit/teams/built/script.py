@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 from agentkit.core.given import list_missing
 from agentkit.mcp.servers import ToolServer
-from agentkit.teams.built.agents import AgentDocument, Code, CompressConfig, ModelChoice
-from agentkit.teams.built.dialogue import HOST, list_names, to_schema
+from agentkit.teams.built.agents import AgentDocument, Code, CompressConfig, RetrieveConfig
+from agentkit.teams.built.dialogue import HOST, list_names, select_names, to_schema
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
     CitedAnswer,
@@ -123,11 +123,14 @@ class _Script:
 
     @property
     def _looks_up(self) -> bool:
-        by_agents = any(agent.documents for agent in self._document.agents)
-        flow = self._document.flow
-        asks = isinstance(flow, RetrieveChat) and flow.retrieve_config.vector_db == "collection"
-        fixed = isinstance(flow, CitedAnswer | Research | FieldTable | Werewolf)
-        return by_agents or asks or fixed or needs_documents(self._document)
+        match self._document.flow:
+            case CitedAnswer() | Research() | FieldTable() | Werewolf():
+                return True
+            case RetrieveChat(retrieve_config=RetrieveConfig(vector_db="collection")):
+                return True
+        if any(agent.documents for agent in self._document.agents):
+            return True
+        return needs_documents(self._document)
 
     def _make(self, agent: AgentDocument) -> Iterator[str]:
         if isinstance(self._flow, Plan | CitedAnswer | Research | FieldTable | Werewolf):
@@ -408,7 +411,7 @@ def _to_dialog_arguments(agent: AgentDocument) -> dict[str, str]:
         "sys_prompt": repr(agent.system_message or None),
         "use_memory": repr(agent.dialog.use_memory),
         "max_retries": repr(agent.dialog.max_retries),
-        "llm_config": write_model(agent.llm or ModelChoice()),
+        "llm_config": write_model(agent.choice),
     }
 
 
@@ -423,18 +426,23 @@ def _write_message(message: str) -> str:
 
 def _write_parser(stage: Stage) -> str:
     fields = stage.fields
-    needed = [one.name for one in fields if one.required]
+    properties: dict[str, Any] = {}
+    hint: dict[str, str] = {}
+    for one in fields:
+        properties[one.name] = to_schema(one)
+        hint[one.name] = one.about
+    needed = select_names(fields, "required")
     schema = {
         "type": "object",
-        "properties": {one.name: to_schema(one) for one in fields},
+        "properties": properties,
         "required": needed,
     }
     arguments = {
-        "content_hint": repr({one.name: one.hint or one.type for one in fields}),
+        "content_hint": repr(hint),
         "required_keys": repr(needed),
         "keys_to_memory": repr(list_names(fields, "remembered")),
         "keys_to_content": repr(list_names(fields, "heard")),
-        "keys_to_metadata": repr([one.name for one in fields if one.told]),
+        "keys_to_metadata": repr(select_names(fields, "told")),
         "json_schema": repr(schema),
     }
     return write_call("MarkdownJsonDictParser", arguments)
@@ -457,10 +465,13 @@ def _name_variables(document: TeamDocument) -> dict[str, str]:
 
 
 def _find_variable(name: str, taken: set[str]) -> str:
-    base = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "agent"
-    if base[0].isdigit() or keyword.iskeyword(base):
+    plain = re.sub(r"\W+", "_", name, flags=re.ASCII)
+    base = plain.strip("_").lower() or "agent"
+    is_no_name = base[0].isdigit() or keyword.iskeyword(base)
+    if is_no_name:
         base = f"agent_{base}"
     variable, number = base, 2
     while variable in taken:
-        variable, number = f"{base}_{number}", number + 1
+        variable = f"{base}_{number}"
+        number += 1
     return variable

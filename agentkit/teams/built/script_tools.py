@@ -47,13 +47,16 @@ def needs_documents(document: TeamDocument) -> bool:
 def write_tools(document: TeamDocument, servers: Sequence[ToolServer]) -> Iterator[str]:
     """The lines that make `tools`, and what stands in it; nothing where no agent has any."""
     names = list_names(document)
-    if not names and not any(map(attrgetter("own_tools"), document.agents)):
+    has_own = any(agent.own_tools for agent in document.agents)
+    if not names and not has_own:
         return
     yield f"\n{_OWN}"
-    if not {READ, QUERY}.isdisjoint(names):
+    reads_documents = not {READ, QUERY}.isdisjoint(names)
+    if reads_documents:
         yield DOCUMENTS
     yield from filter(None, map(_LINES.get, names))
-    yield from chain.from_iterable(map(_write_function, document.functions))
+    for function in document.functions:
+        yield from _write_function(function)
     wanted = list(filter(_is_served, names))
     if wanted:
         yield from _write_served(wanted, servers)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from agentkit import runs
 from agentkit.agents import GroupChat, GroupChatManager, RetrieveUserProxyAgent
 from agentkit.conversation import Agent, ChatResult, ConversableAgent, initiate_chats
+from agentkit.core.given import find_first
 from agentkit.llm.offline.passages import Passage, format_passages
 from agentkit.messages import AnyMessage, has_calls, text_of
 from agentkit.retrieval import Hit
@@ -120,10 +121,10 @@ def talk_in_group(flow: Group, members: Members, task: Task, found: Findings) ->
 
 def _find_person(flow: Group, members: Members) -> ConversableAgent:
     """Who puts the question: the person who is a member, else one who only asks."""
-    for name in flow.agents:
-        if members.document.agent(name).role == "person":
-            return members[name]
-    return ConversableAgent(USER, human_input_mode="NEVER", llm_config=False)
+    person = find_first(flow.agents, lambda name: members.document.agent(name).role == "person")
+    if person is None:
+        return ConversableAgent(USER, human_input_mode="NEVER", llm_config=False)
+    return members[person]
 
 
 def _is_writers_end(writer: str, ends: Callable[[AnyMessage], bool], message: AnyMessage) -> bool:
@@ -282,7 +283,8 @@ def to_retrieve_config(config: RetrieveConfig, model: str) -> dict[str, Any]:
     if config.vector_db == "collection":
         given["vector_db"] = None
     for key in ("customized_prompt", "docs_path", "custom_text_types", "db_config"):
-        if not given[key]:
+        is_empty = not given[key]
+        if is_empty:
             del given[key]
     return given
 
@@ -302,7 +304,11 @@ class CollectionProxy(RetrieveUserProxyAgent):
         """Look up, and keep what was found as `_results`; the look-up tells of itself."""
         hits = [hit for hit in self._retrieve(problem) if search_string in hit.text]
         numbered = self._found.number(hits[:n_results])
-        self._results = [[(_to_document(number, hit), 1 - hit.score) for number, hit in numbered]]
+        results: list[tuple[Any, float]] = []
+        for number, hit in numbered:
+            document = _to_document(number, hit)
+            results.append((document, 1 - hit.score))
+        self._results = [results]
         self._told = True
 
 

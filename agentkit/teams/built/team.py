@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agentkit.core.given import list_missing
 from agentkit.llm.calls.wishes import setting_agents
 from agentkit.teams.built import dialogue, fixed, planning, talking
-from agentkit.teams.built.agents import AgentDocument
+from agentkit.teams.built.agents import AgentDocument, ModelChoice
 from agentkit.teams.built.document import TeamDocument, read_document
 from agentkit.teams.built.flows import (
     CitedAnswer,
@@ -31,6 +32,17 @@ from agentkit.teams.werewolf.game import MODERATOR
 
 SELECTING = "speaker_selection_agent"
 """Whose model chooses who speaks next in a group."""
+_WRITING: Mapping[type, str] = {
+    Single: "agent",
+    TwoAgents: "answers",
+    Group: "writer",
+    RetrieveChat: "assistant",
+    Plan: "solver",
+    CitedAnswer: "agent",
+    Research: "writer",
+    FieldTable: "reader",
+}
+"""The fields of flows that name who writes the answer."""
 Play = Callable[[Any, Members, Task, Findings], Answer]
 _PLAY: Mapping[type, Play] = {
     Single: talking.answer_alone,
@@ -88,11 +100,11 @@ def _list_parameters(document: TeamDocument) -> dict[str, dict[str, Any]]:
     for agent in document.agents:
         if agent.llm:
             given[agent.name] = agent.llm.to_parameters()
-    flow = document.flow
-    if isinstance(flow, Plan) and flow.planner in given:
-        given[READER] = given[flow.planner]
-    if isinstance(flow, Group) and flow.select_speaker_auto_llm_config:
-        given[SELECTING] = flow.select_speaker_auto_llm_config.to_parameters()
+    match document.flow:
+        case Plan(planner=planner) if planner in given:
+            given[READER] = given[planner]
+        case Group(select_speaker_auto_llm_config=ModelChoice() as selecting):
+            given[SELECTING] = selecting.to_parameters()
     return given
 
 
@@ -104,7 +116,9 @@ def _needs_model(document: TeamDocument) -> bool:
 
 
 def _calls_tools(agent: AgentDocument) -> bool:
-    return bool(agent.tools or agent.own_tools or agent.code)
+    if agent.code:
+        return True
+    return bool(agent.tools or agent.own_tools)
 
 
 def team_from_json(given: str | bytes | Mapping[str, Any], team_id: str = "my-team") -> Team:
@@ -116,21 +130,21 @@ def team_from_json(given: str | bytes | Mapping[str, Any], team_id: str = "my-te
 
 def find_speakers(document: TeamDocument) -> tuple[str, ...]:
     """The names of the agents; the one that writes the answer is the last."""
-    names = [agent.name for agent in document.agents]
     writer = _find_writer(document)
-    return (*(name for name in names if name != writer), writer)
+    names = [agent.name for agent in document.agents]
+    others = list_missing(names, [writer])
+    return (*others, writer)
 
 
 def _find_writer(document: TeamDocument) -> str:
-    match document.flow:
-        case Single(agent=name) | TwoAgents(answers=name) | Group(writer=name):
-            return name
-        case CitedAnswer(agent=name) | Research(writer=name) | FieldTable(reader=name):
-            return name
+    flow = document.flow
+    kind = type(flow)
+    if kind in _WRITING:
+        name: str = getattr(flow, _WRITING[kind])
+        return name
+    match flow:
         case Werewolf():
             return MODERATOR
-        case RetrieveChat(assistant=name) | Plan(solver=name):
-            return name
         case Queue(chats=chats):
             return chats[-1].recipient
     return dialogue.HOST

@@ -10,9 +10,11 @@ from typing import Any
 
 from agentkit.conversation import ConversableAgent, register_function
 from agentkit.conversation.tooling import normalize_name
+from agentkit.core.given import coalesce
 from agentkit.core.tools import Effects, allowed_as, effects_of, parse_arguments, schema_of, to_text
 from agentkit.teams.approval import (
     NOT_REPEATED,
+    Agreement,
     Allowed,
     Approval,
     Decision,
@@ -113,36 +115,33 @@ class _Asker:
     """Gives the arguments with which a call may be made, or what the model is told instead."""
 
     def __init__(self, tool: Callable[..., Any], asking: Asking) -> None:
-        self._tool, self._policy = tool, asking.policy
+        self._tool = tool
         self._approval = Approval(asking.agent, asking.allowed, asking.wanted_by)
-        self._agreed: Allowed = set() if asking.agreed is None else asking.agreed
-        self._remembered = name_agreement(asking.agent, allowed_as(tool, tool.__name__))
+        remembered = name_agreement(asking.agent, allowed_as(tool, tool.__name__))
+        agreed = coalesce(asking.agreed, set[str]())
+        self._agreement = Agreement(asking.policy, remembered, agreed)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | str:
         name, given = self._tool.__name__, self._bind(args, kwargs)
         told = to_text(given)
-        if not self._may_pass:
+        if not self._agreement.is_given:
             decision = self._decide(name, given)
             if not decision.approved:
                 return describe_rejection("this call", decision)
-            if self._policy == "first":
-                self._agreed.add(self._remembered)
+            self._agreement.remember()
             told = decision.draft
-        if not self._approval.may_repeat(self._tool, name, told):
-            return NOT_REPEATED
-        return dict(parse_arguments(told))
-
-    @property
-    def _may_pass(self) -> bool:
-        if self._policy == "first":
-            return self._remembered in self._agreed
-        return self._policy == "never"
+        if self._approval.may_repeat(self._tool, name, told):
+            return dict(parse_arguments(told))
+        return NOT_REPEATED
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments by name; a tool told by a schema is only given such."""
-        if schema_of(self._tool) is not None and not args:
+        takes_words = schema_of(self._tool) is not None
+        if takes_words and not args:
             return kwargs
-        return dict(inspect.signature(self._tool).bind(*args, **kwargs).arguments)
+        signature = inspect.signature(self._tool)
+        bound = signature.bind(*args, **kwargs)
+        return dict(bound.arguments)
 
     def _decide(self, name: str, given: Mapping[str, Any]) -> Decision:
         """What the person says; they read and edit code as code, all else as JSON."""

@@ -81,17 +81,23 @@ def write_model(choice: ModelChoice | None) -> str:
     """The `llm_config` of a choice."""
     if choice is None:
         return "False"
-    given = choice.to_parameters()
+    given = ["**LLM"]
     if choice.model:
-        return f"{{**LLM, 'config_list': [{{**MODEL, 'model': {choice.model!r}}}], **{given!r}}}"
-    return f"{{**LLM, **{given!r}}}" if given else "{**LLM}"
+        given.append(f"'config_list': [{{**MODEL, 'model': {choice.model!r}}}]")
+    parameters = choice.to_parameters()
+    if parameters or choice.model:
+        given.append(f"**{parameters!r}")
+    return f"{{{', '.join(given)}}}"
 
 
 def write_call(name: str, arguments: Mapping[str, str], before: str = "") -> str:
     """A call with an argument in each line; `before` are those without a name."""
-    first = f"    {before},\n" if before else ""
-    rest = "".join(f"    {key}={value},\n" for key, value in arguments.items())
-    return f"{name}(\n{first}{rest})"
+    lines = [f"{name}("]
+    if before:
+        lines.append(f"    {before},")
+    lines += [f"    {key}={value}," for key, value in arguments.items()]
+    lines.append(")")
+    return "\n".join(lines)
 
 
 def write_dict(values: Mapping[str, str]) -> str:
@@ -102,7 +108,7 @@ def write_dict(values: Mapping[str, str]) -> str:
 
 def write_plan(flow: Plan, planner: AgentDocument, solver: AgentDocument) -> Iterator[str]:
     """Lines that make planner, tools and solver, and ask them."""
-    configs = {one.name: write_model(one.llm or ModelChoice()) for one in (planner, solver)}
+    configs = {one.name: write_model(one.choice) for one in (planner, solver)}
     yield f"models = Speakers({write_dict(configs)})"
     yield write_call("flow = Plan", _to_changed(flow))
     yield "prompts = choose_prompts(flow, question)"

@@ -76,8 +76,11 @@ def _list_unverified(cells: Mapping[str, Cell]) -> list[str]:
 
 def _choose(earlier: Cell, later: Cell) -> Cell:
     """The later cell only where it is verified, or where there was no value yet."""
-    is_better = later.source is not None or earlier.value is None
-    return later if is_better else earlier
+    is_first = earlier.value is None
+    is_verified = later.source is not None
+    if is_first or is_verified:
+        return later
+    return earlier
 
 
 class _Request:
@@ -101,23 +104,27 @@ class _Request:
 
     def read(self, start: int, end: int) -> dict[str, Cell]:
         """The cells that the model gives for this piece."""
-        text = (
-            f"Document: {self.paper.name}\n\n<document>\n{self.paper.text[start:end]}\n</document>"
-        )
+        piece = self.paper.text[start:end]
+        text = f"Document: {self.paper.name}\n\n<document>\n{piece}\n</document>"
         with quietly(True):
             reply = self.agent(Msg("user", text, "user"))
         stopping.check()
         claims = read_claims(self.schema, reply.metadata, self.style)
-        return {each.name: self._verify(each, claims[each.name]) for each in self.schema.fields}
+        cells: dict[str, Cell] = {}
+        for field in self.schema.fields:
+            cells[field.name] = self._verify(field, claims[field.name])
+        return cells
 
     def _verify(self, field: Field, claim: Claim) -> Cell:
         """The claimed value, with its quote as the source if that is there and shows it."""
         if claim.value is None:
             return Cell()
         source = self.paper.find(claim.quote)
-        if source is None or not field.type.is_shown(claim.value, source.text, self.style):
+        if source is None:
             return Cell(claim.value)
-        return Cell(claim.value, source)
+        if field.type.is_shown(claim.value, source.text, self.style):
+            return Cell(claim.value, source)
+        return Cell(claim.value)
 
     def _keep_what_fits(self, response: ModelResponse) -> dict[str, Any]:
         """After the last refusal: the values that fit; raises ResponseParsingError when there is no
@@ -125,15 +132,25 @@ class _Request:
         """
         parsed = MarkdownJsonDictParser().parse(response.text or "").parsed
         claims = read_claims(self.schema, parsed, self.style)
-        present = [each for each in self.schema.fields if claims[each.name].value is not None]
-        for each in present:
-            wrong = each.misfit(claims[each.name].value)
-            if wrong:
-                claims[each.name] = Claim()
-                self.remarks.append(Remark(each.name, f"{each.name}: {wrong}, so it was left out"))
-        for name, wrong in find_misfits(self.schema, claims).items():
-            self.remarks.append(Remark(name, f"{name or 'the row'}: {wrong}"))
+        for field in self.schema.fields:
+            claim = claims[field.name]
+            claims[field.name] = self._check_claim(field, claim)
+        misfits = find_misfits(self.schema, claims)
+        for name, wrong in misfits.items():
+            about = name or "the row"
+            self.remarks.append(Remark(name, f"{about}: {wrong}"))
         return {name: claim.to_json() for name, claim in claims.items()}
+
+    def _check_claim(self, field: Field, claim: Claim) -> Claim:
+        """The claim where its value fits; else an empty one, and a remark."""
+        if claim.value is None:
+            return claim
+        wrong = field.misfit(claim.value)
+        if not wrong:
+            return claim
+        told = f"{field.name}: {wrong}, so it was left out"
+        self.remarks.append(Remark(field.name, told))
+        return Claim()
 
 
 def _count_room(schema: Schema, model: Model) -> int:
@@ -168,7 +185,8 @@ def _find_cut(text: str, start: int, room: int, model: str) -> int:
     end = min(len(text), start + room * _CHARS_PER_TOKEN)
     tokens = count_text(text[start:end], model)[0]
     while tokens > room and end - start > 1:
-        end = start + max(1, int((end - start) * room / tokens * 0.95))
+        fitting = (end - start) * room / tokens * 0.95
+        end = start + max(1, int(fitting))
         tokens = count_text(text[start:end], model)[0]
     if end == len(text):
         return end

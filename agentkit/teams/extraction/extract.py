@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from agentkit.core import bus, stopping
 from agentkit.core.given import list_missing
@@ -45,20 +45,27 @@ def extract(schema: Schema, documents: Iterable[Readable], model: Model) -> Tabl
         for document in documents:
             stopping.check()
             if broken is not None:
-                rows.append(Row(document.id, document.name, error=str(broken)))
+                rows.append(_tell_failed(document, broken))
                 continue
             try:
                 row = _read_row(schema, document, model)
             except _HOPELESS as error:
-                if not any(row.cells for row in rows):
+                has_finished = any(row.cells for row in rows)
+                if not has_finished:
                     raise
                 broken = error
-                row = Row(document.id, document.name, error=str(error))
+                row = _tell_failed(document, error)
             rows.append(row)
-            bus.emit(Noted(AGENT, _summarize(row), document_id=document.id))
+            told = _summarize(row)
+            bus.emit(Noted(AGENT, told, document_id=document.id))
     except Stopped:
         return Table(schema, tuple(rows), stopped=True)
     return Table(schema, tuple(rows))
+
+
+def _tell_failed(document: Readable, error: AgentkitError) -> Row:
+    """The row of a document of which nothing was read."""
+    return Row(document.id, document.name, error=str(error))
 
 
 def _read_cells(schema: Schema, paper: Paper, model: Model) -> tuple[dict[str, Cell], list[Remark]]:
@@ -75,19 +82,36 @@ def _read_row(schema: Schema, document: Readable, model: Model) -> Row:
     except (*_HOPELESS, Stopped):
         raise
     except (DocumentError, ModelError, NotFound) as error:
-        return Row(document.id, document.name, error=str(error))
+        return _tell_failed(document, error)
     problems = [remark.text for remark in told]
+    problems += _list_lacking(schema, cells, told)
+    return Row(
+        document.id,
+        document.name,
+        cells,
+        tuple(problems),
+    )
+
+
+def _list_lacking(
+    schema: Schema, cells: Mapping[str, Cell], told: Iterable[Remark]
+) -> Iterator[str]:
+    """The required fields without a value of which nothing was told, in words."""
+    values = {name: cell.value for name, cell in cells.items()}
     explained = {remark.field for remark in told}
-    lacking = schema.lacking({name: cell.value for name, cell in cells.items()})
-    unexplained = list_missing(lacking, explained)
-    problems += [f"{name}: required, and not found in the document" for name in unexplained]
-    return Row(document.id, document.name, cells, tuple(problems))
+    lacking = schema.lacking(values)
+    for name in list_missing(lacking, explained):
+        yield f"{name}: required, and not found in the document"
 
 
 def _summarize(row: Row) -> str:
     if row.error:
         return f"{row.document}: {row.error}"
-    found = sum(cell.value is not None for cell in row.cells.values())
-    unverified = sum(cell.unverified for cell in row.cells.values())
-    doubt = f", {unverified} unverified" if unverified else ""
-    return f"{row.document}: {found} of {len(row.cells)} fields{doubt}"
+    found = unverified = 0
+    for cell in row.cells.values():
+        found += cell.value is not None
+        unverified += cell.unverified
+    told = f"{row.document}: {found} of {len(row.cells)} fields"
+    if unverified:
+        told += f", {unverified} unverified"
+    return told

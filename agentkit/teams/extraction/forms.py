@@ -49,12 +49,16 @@ def load_schema(given: str) -> Schema:
     Naming a class runs the code of its module. Raises ConfigError that says what cannot be read,
     and why.
     """
-    if given.strip().lower().endswith(".json") and "\n" not in given:
-        return _read_file(Path(given.strip()).expanduser())
-    found = _CLASS.fullmatch(given.strip())
-    if found:
-        return from_class(_find_class(found["place"], found["name"]))
-    return from_text(given)
+    stated = given.strip()
+    is_file = stated.lower().endswith(".json") and "\n" not in given
+    if is_file:
+        path = Path(stated).expanduser()
+        return _read_file(path)
+    found = _CLASS.fullmatch(stated)
+    if found is None:
+        return from_text(given)
+    known = _find_class(found["place"], found["name"])
+    return from_class(known)
 
 
 def from_text(text: str) -> Schema:
@@ -66,8 +70,10 @@ def from_text(text: str) -> Schema:
     else by commas. Raises ConfigError.
     """
     if text.lstrip().startswith("{"):
-        return from_json_schema(_decode(text, "The schema"))
-    return Schema(tuple(_parse_item(part) for part in _split_fields(text)))
+        described = _decode(text, "The schema")
+        return from_json_schema(described)
+    fields = map(_parse_item, _split_fields(text))
+    return Schema(tuple(fields))
 
 
 def from_json_schema(schema: object) -> Schema:
@@ -168,10 +174,13 @@ def _parse_item(part: str) -> Field:
             f"{part!r:.100} is no field; write `name (type): what it means`, for example `total"
             " (number)`."
         )
-    name, described = found["name"].strip(), found.groupdict("")["meaning"].strip()
-    kinds, required = _parse_kinds(found.groupdict("")["kind"])
-    if len(kinds) == 1 and "|" in kinds[0]:
-        return Field(name, "string", described, required, _split_choices(kinds[0]), (name,))
+    parts = found.groupdict("")
+    name, described = parts["name"].strip(), parts["meaning"].strip()
+    kinds, required = _parse_kinds(parts["kind"])
+    match kinds:
+        case [listed] if "|" in listed:
+            choices = _split_choices(listed)
+            return Field(name, "string", described, required, choices, path=(name,))
     kind = ", ".join(kinds).lower()
     if kind not in _KINDS:
         raise ConfigError(
@@ -187,7 +196,8 @@ def _parse_kinds(listed: str) -> tuple[list[str], bool]:
     """
     words = list(filter(None, map(str.strip, listed.split(","))))
     kinds = [word for word in words if word.lower() not in ("required", "optional")]
-    return kinds or ["text"], "required" in map(str.lower, words)
+    required = "required" in map(str.lower, words)
+    return kinds or ["text"], required
 
 
 def _split_choices(listed: str) -> tuple[str, ...]:

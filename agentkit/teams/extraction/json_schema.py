@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agentkit.core.given import list_missing
+from agentkit.core.given import list_missing, pick
 from agentkit.errors import ConfigError
 from agentkit.teams.extraction.schema import Field
 from agentkit.teams.extraction.value_types import Kind
@@ -58,10 +58,13 @@ def _check(schema: Mapping[str, Any]) -> None:
 
     newest = jsonschema.Draft202012Validator
     try:
-        jsonschema.validators.validator_for(schema, newest).check_schema(schema)
+        validator = jsonschema.validators.validator_for(schema, newest)
+        validator.check_schema(schema)
     except jsonschema.SchemaError as error:
         place = ".".join(map(str, error.absolute_path))
-        where = f" at {place}" if place else ""
+        where = ""
+        if place:
+            where = f" at {place}"
         raise ConfigError(f"The JSON schema is not valid{where}: {error.message:.300}") from error
 
 
@@ -76,16 +79,20 @@ class _Reader:
     ) -> Iterator[Field]:
         """The fields of an object, and of those in it."""
         name = ".".join(path) or "the schema"
-        if not isinstance(schema.get("properties"), Mapping):
+        properties = schema.get("properties")
+        if not isinstance(properties, Mapping):
             raise ConfigError(
                 f"{name} is no object with `properties`; {_KNOWN}. One row is made for each"
                 " document."
             )
         if len(path) > _DEPTH:
             raise ConfigError(f"{name} is nested more than {_DEPTH} deep, or in itself; {_KNOWN}.")
-        needed = schema.get("required", ()) if required else ()
-        for key, given in schema["properties"].items():
-            yield from self._read_property((*path, str(key)), given, key in needed)
+        needed: Sequence[str] = ()
+        if required:
+            needed = schema.get("required", ())
+        for key, given in properties.items():
+            inner = (*path, str(key))
+            yield from self._read_property(inner, given, key in needed)
 
     def resolve(self, schema: object, name: str, depth: int = 0) -> dict[str, Any]:
         """The schema itself instead of a reference to it; what stands beside the reference is
@@ -110,17 +117,24 @@ class _Reader:
                 f"{name} refers to {reference!r:.100}; only references within the schema (`#/...`)"
                 " are followed."
             )
-        at: Any = self.root
-        try:
-            for step in filter(None, reference[1:].split("/")):
-                at = at[step.replace("~1", "/").replace("~0", "~")]
-        except (KeyError, TypeError):
-            at = None
-        if not isinstance(at, Mapping):
+        target = self._follow(reference[1:])
+        if not isinstance(target, Mapping):
             raise ConfigError(
                 f"{name} refers to {reference!r:.100}, and that is not there; correct the"
                 " reference."
             )
+        return target
+
+    def _follow(self, pointer: str) -> object:
+        """What stands at a JSON pointer; None where nothing does."""
+        at: Any = self.root
+        steps = filter(None, pointer.split("/"))
+        try:
+            for step in steps:
+                key = step.replace("~1", "/").replace("~0", "~")
+                at = at[key]
+        except (KeyError, TypeError):
+            return None
         return at
 
     def _read_property(
@@ -128,14 +142,20 @@ class _Reader:
     ) -> Iterator[Field]:
         name = ".".join(path)
         schema = self._resolve_to_one_type(given, name)
-        match schema:
-            case {"type": "object"} | {"properties": _}:
-                yield from self.read_object(schema, path, required)
-            case _:
-                kind, choices = self._read_kind(schema, name)
-                described = str(schema.get("description") or "")
-                limits = {key: schema[key] for key in schema if key in _LIMITS}
-                yield Field(name, kind, described, required, choices, path, limits)
+        is_object = schema.get("type") == "object" or "properties" in schema
+        if is_object:
+            yield from self.read_object(schema, path, required)
+            return
+        kind, choices = self._read_kind(schema, name)
+        yield Field(
+            name,
+            kind,
+            description=str(schema.get("description") or ""),
+            required=required,
+            choices=choices,
+            path=path,
+            limits=pick(schema, _LIMITS),
+        )
 
     def _read_kind(self, schema: Mapping[str, Any], name: str) -> tuple[Kind, tuple[Any, ...]]:
         """What kind of values a schema is for, and which of them it allows."""
@@ -168,9 +188,11 @@ class _Reader:
             schema["enum"] = [schema.pop("const")]
         if "enum" in schema:
             members = list_missing(schema["enum"], [None])
-            schema = {"type": _find_type(members, name), **schema, "enum": members}
-        if isinstance(schema.get("type"), list):
-            types = list_missing(schema["type"], ["null"])
+            kind = _find_type(members, name)
+            schema = {"type": kind, **schema, "enum": members}
+        written = schema.get("type")
+        if isinstance(written, list):
+            types = list_missing(written, ["null"])
             schema["type"] = _find_common(types, name)
         return schema
 
@@ -181,26 +203,32 @@ class _Reader:
         if len(possible) == 1:
             return possible[0]
         types = [option.get("type") for option in possible]
+        is_decimal = sorted(map(str, types)) == ["number", "string"]  # as pydantic describes one
         has_choices = any("enum" in option for option in possible)
-        if sorted(map(str, types)) == ["number", "string"] and not has_choices:
-            return possible[types.index("number")]  # how pydantic describes a Decimal
-        return {"type": _find_common(types, name)}
+        if is_decimal and not has_choices:
+            place = types.index("number")
+            return possible[place]
+        common = _find_common(types, name)
+        return {"type": common}
 
 
 def _find_common(types: list[Any], name: str) -> str:
-    if len(types) == 1:
-        return str(types[0])
-    if set(map(str, types)) == {"integer", "number"}:
+    kinds = list(map(str, types))
+    if len(kinds) == 1:
+        [only] = kinds
+        return only
+    if set(kinds) == {"integer", "number"}:
         return "number"
-    raise ConfigError(
-        f"{name} may be {' or '.join(map(str, types)) or 'null alone'}; choose one type."
-    )
+    told = " or ".join(kinds) or "null alone"
+    raise ConfigError(f"{name} may be {told}; choose one type.")
 
 
 def _find_type(members: list[Any], name: str) -> str:
     types = set(map(type, members))
-    if len(types) == 1 and types <= _JSON_TYPES.keys():
-        return _JSON_TYPES[types.pop()]
+    if len(types) == 1:
+        [only] = types
+        if only in _JSON_TYPES:
+            return _JSON_TYPES[only]
     raise ConfigError(
         f"{name} has the possible values {members!r:.100}; they must be of one type, texts or"
         " numbers."

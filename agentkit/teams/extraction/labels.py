@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from agentkit.teams.extraction.names import split_words
 from agentkit.teams.extraction.values import MONTH
@@ -24,9 +24,11 @@ _VALUE_START = re.compile(
     re.IGNORECASE,
 )
 _BELOW = re.compile(r"\n[ \t]*(?:[-*+•▪–●]|\d{1,2}[.)])[ \t]+([^\n]+)|\n[^\n]*")
-_BEGINS_ANEW = re.compile(rf"\A\s*(?:[-*+•▪–●#]|\d{{1,2}}[.)])\s|{_COLON.pattern}")
-"""An item of a list, or another label with a colon."""
+_BEGINS_ANEW = re.compile(rf"\A\s*\Z|\A\s*(?:[-*+•▪–●#]|\d{{1,2}}[.)])\s|{_COLON.pattern}")
+"""Nothing, an item of a list, or another label with a colon."""
+_LINE_BELOW = re.compile(r"\n([^\n]*)")
 _ANY_LINE = re.compile(r"(?m)^.*$")
+_SEPARATES = re.compile(r"[,;!?]")
 _RULE = re.compile(r"[\s|:+=-]*")
 _BAR = re.compile(r"(?<!\\)\|")
 _MARKUP = " \t*_`\r"  # white space and signs of Markdown around a value
@@ -50,6 +52,11 @@ class Pair:
     """Whether it is one of several cells of a column."""
 
     @property
+    def is_labelled(self) -> bool:
+        """Whether the label has words, and not too many."""
+        return 0 < len(self.label) <= _WORDS_OF_LABEL
+
+    @property
     def is_list_below(self) -> bool:
         """Whether nothing stands at the label itself."""
         return self.start == self.end
@@ -58,27 +65,20 @@ class Pair:
 def find_pairs(text: str) -> list[Pair]:
     """All labelled values of a text, in order of the lines."""
     lines = [_Line(*found.span(), found[0]) for found in _ANY_LINE.finditer(text)]
-    for line, following in pairwise(lines):
-        line.following = following
     pairs: list[Pair] = []
     for is_table, group in groupby(lines, _is_row):
-        if is_table:
-            pairs += _read_table(text, list(group))
-            continue
-        for line in group:
-            pairs += _read_line(text, line)
-    lengths = range(1, _WORDS_OF_LABEL + 1)
-    return [pair for pair in pairs if len(pair.label) in lengths]
+        read = _read_table if is_table else _read_lines
+        pairs += read(text, list(group))
+    return [pair for pair in pairs if pair.is_labelled]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Line:
-    """A line, and the one below it."""
+    """A line, and where it stands."""
 
     start: int
     end: int
     text: str
-    following: _Line | None = None
 
 
 def find_bullets(text: str, start: int) -> list[Span]:
@@ -87,10 +87,12 @@ def find_bullets(text: str, start: int) -> list[Span]:
     """
     spans: list[Span] = []
     for found in _BELOW.finditer(text, start):
-        item = found[1]
-        if item and not item.rstrip(" \t*_`").endswith(":"):
+        item = found[1] or ""
+        begins_list = item.rstrip(" \t*_`").endswith(":")
+        if item and not begins_list:
             spans.append(found.span(1))
-        elif found[0].strip():
+            continue
+        if found[0].strip():
             break
     return spans
 
@@ -110,11 +112,18 @@ def _read_line(text: str, line: _Line) -> Iterator[Pair]:
         if colon is None:
             yield from _read_loose(text, low, high)
             continue
+        label = (low, colon.start())
         value = _find_behind_colon(text, colon.end(), high, line)
-        yield _make_pair(text, (low, colon.start()), value, low)
-    if len(segments) == 2 and ":" not in line.text:  # a label and its value in two columns
+        yield _make_pair(text, label, value, low)
+    in_two_columns = len(segments) == 2 and ":" not in line.text
+    if in_two_columns:
         label, value = segments
         yield _make_pair(text, label, value, label[0])
+
+
+def _read_lines(text: str, lines: Sequence[_Line]) -> Iterator[Pair]:
+    for line in lines:
+        yield from _read_line(text, line)
 
 
 def _skip_marks(text: str, start: int, end: int) -> int:
@@ -126,21 +135,26 @@ def _skip_marks(text: str, start: int, end: int) -> int:
 def _read_loose(text: str, start: int, end: int) -> Iterator[Pair]:
     """A label with a value right behind it: "Invoice number INV-7"."""
     blank = _VALUE_START.search(text, start, end)
-    if blank and not re.search(r"[,;!?]", text[start : blank.start()]):
-        yield _make_pair(text, (start, blank.start()), (blank.end(), end), start, loose=True)
+    if blank is None:
+        return
+    label, value = (start, blank.start()), (blank.end(), end)
+    is_label = _SEPARATES.search(text, *label) is None
+    if is_label:
+        yield _make_pair(text, label, value, start, loose=True)
 
 
 def _find_behind_colon(text: str, start: int, high: int, line: _Line) -> Span:
     """What stands behind the colon; when that is nothing and the line ends, the next line."""
-    following = line.following
-    if following is None or high != line.end:
+    is_filled = text[start:high].strip(" *_") != ""
+    ends_line = high == line.end
+    if is_filled or not ends_line:
         return start, high
-    if text[start:high].strip(" *_"):
+    below = _LINE_BELOW.match(text, line.end)
+    if below is None:
         return start, high
-    is_empty = not following.text.strip()
-    if is_empty or _BEGINS_ANEW.search(following.text):
+    if _BEGINS_ANEW.search(below[1]):
         return start, start
-    return following.start, following.end
+    return below.span(1)
 
 
 def _split_segments(text: str, start: int, end: int) -> Iterator[Span]:
@@ -162,26 +176,28 @@ def _read_table(text: str, lines: Sequence[_Line]) -> Iterator[Pair]:
     """
     filled_lines = [line for line in lines if not _RULE.fullmatch(line.text)]
     rows = [_split_cells(text, line.start, line.end) for line in filled_lines]
-    if not rows:
-        return
     for row in rows:
-        filled = list(filter(_is_filled, row))
-        if len(filled) == 2 and row[0] == filled[0]:
-            label, value = filled
-            yield _make_pair(text, label, value, label[0])
-    header, *others = rows
-    if len(header) > 2 or len(rows) == 2:
-        yield from _read_columns(text, header, others)
+        match list(filter(_is_filled, row)):
+            case [label, value] if label == row[0]:
+                yield _make_pair(text, label, value, label[0])
+    match rows:
+        case [header, only]:
+            yield from _read_columns(text, header, [only])
+        case [[_, _, _, *_] as header, *others]:
+            yield from _read_columns(text, header, others)
 
 
 def _read_columns(
     text: str, header: Sequence[Span], rows: Sequence[Sequence[Span]]
 ) -> Iterator[Pair]:
+    is_wide = len(header) != 2
     has_several = len(rows) > 1
     for row in rows:
-        if len(header) != 2 and sum(map(_is_filled, row)) <= 2:
+        is_pair = sum(map(_is_filled, row)) <= 2
+        if is_wide and is_pair:
             continue
-        for label, value in filter(_has_value, zip(header, row, strict=False)):
+        labelled = zip(header, row, strict=False)
+        for label, value in filter(_has_value, labelled):
             yield _make_pair(text, label, value, value[0], column=has_several)
 
 
@@ -193,10 +209,13 @@ def _split_cells(text: str, start: int, end: int) -> list[Span]:
     borders.append(end)
     spans = zip(borders[::2], borders[1::2], strict=True)
     cells = [trim_span(text, *span, _MARKUP) for span in spans]
-    if not text.startswith("|", start):
+    begins_with_bar = text.startswith("|", start)
+    if not begins_with_bar:
         return cells
     ends_with_bar = borders[-2] == end
-    return cells[1:-1] if ends_with_bar else cells[1:]
+    if ends_with_bar:
+        return cells[1:-1]
+    return cells[1:]
 
 
 def _is_filled(cell: Span) -> bool:

@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any
 
 from agentkit.core.text import sentences
-from agentkit.teams.extraction.labels import Pair, find_bullets, find_pairs, trim_span
+from agentkit.teams.extraction.labels import Pair, Span, find_bullets, find_pairs, trim_span
 from agentkit.teams.extraction.names import SENTENCE, FieldName, select_core, split_words
 from agentkit.teams.extraction.quoting import Paper
 from agentkit.teams.extraction.schema import Field, Schema, describe_misfit
@@ -43,6 +43,17 @@ _DEFINITION = re.compile(
     r"\s+(?P<value>\S[^\n]{0,79}?)[.\s]*$"
 )
 _WORDS_OF_DEFINITION = 8
+_WORDS_OF_HEADING = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """A part of a sentence, with its words as names are compared."""
+
+    start: int
+    end: int
+    text: str
+    words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +74,28 @@ def read_literally(schema: Schema, paper: Paper) -> tuple[dict[str, Cell], list[
     remarks: list[Remark] = []
     for field in schema.fields:
         distinct = _select_best(reader.collect(field))
-        if len(distinct) > 1 and field.kind != "list":
+        is_in_conflict = len(distinct) > 1 and field.kind != "list"
+        if is_in_conflict:
             remarks.append(_report_conflict(field, distinct))
             distinct = []
         cells[field.name] = _to_cell(field, distinct, paper)
-    misfits = schema.misfits({name: cell.value for name, cell in cells.items()})
+    values = {name: cell.value for name, cell in cells.items()}
+    misfits = schema.misfits(values)
     for name, reason in misfits.items():
-        remarks.append(Remark(name, describe_misfit(name, reason)))
+        told = describe_misfit(name, reason)
+        remarks.append(Remark(name, told))
     left_out = dict.fromkeys(misfits.keys() & cells.keys(), Cell())
     return {**cells, **left_out}, remarks
 
 
 def _select_best(evidence: Sequence[_Evidence]) -> list[_Evidence]:
     """The evidence of the best rank, each value once."""
-    best = min((each.rank for each in evidence), default=SENTENCE)
-    distinct: dict[str, _Evidence] = {}
+    by_rank: defaultdict[int, dict[str, _Evidence]] = defaultdict(dict)
     for each in evidence:
-        if each.rank == best:
-            distinct.setdefault(str(each.value).casefold(), each)
-    return list(distinct.values())
+        same_rank = by_rank[each.rank]
+        same_rank.setdefault(str(each.value).casefold(), each)
+    best = by_rank[min(by_rank, default=SENTENCE)]
+    return list(best.values())
 
 
 def _to_cell(field: Field, evidence: Sequence[_Evidence], paper: Paper) -> Cell:
@@ -89,18 +103,20 @@ def _to_cell(field: Field, evidence: Sequence[_Evidence], paper: Paper) -> Cell:
     if not evidence:
         return Cell()
     first, last = evidence[0], evidence[-1]
-    value = first.value
-    if field.kind == "list":
-        items = chain.from_iterable(each.value for each in evidence)
-        value = list(dict.fromkeys(items))
-    return Cell(value, paper.quotation(first.start, last.end))
+    quoted = paper.quotation(first.start, last.end)
+    if field.kind != "list":
+        return Cell(first.value, quoted)
+    items = chain.from_iterable(each.value for each in evidence)
+    distinct = dict.fromkeys(items)
+    return Cell(list(distinct), quoted)
 
 
 def _report_conflict(field: Field, evidence: Sequence[_Evidence]) -> Remark:
-    shown = ", ".join(str(each.value) for each in evidence[:4])
+    values = [str(each.value) for each in evidence]
+    shown = ", ".join(values[:4])
     return Remark(
         field.name,
-        f"{field.name}: {len(evidence)} different values stand in the document ({shown:.200}),"
+        f"{field.name}: {len(values)} different values stand in the document ({shown:.200}),"
         " so none is taken",
     )
 
@@ -115,18 +131,23 @@ class _DocumentReader:
         for pair in find_pairs(self.text):
             self.labels[pair.label].append(pair)
         stem, _, _ = paper.name.rpartition(".")
-        about = f"{_read_heading(self.text)} {paper.document.title} {stem}"
+        heading = _read_heading(self.text)
+        about = f"{heading} {paper.document.title} {stem}"
         self.title = frozenset(split_words(schema.title))
         self.about = frozenset(split_words(about))
-        spans = _find_clauses(self.text)
-        self.clauses = [((start, end), split_words(self.text[start:end])) for start, end in spans]
+        self.clauses: list[_Clause] = []
+        for start, end in _find_clauses(self.text):
+            stated = self.text[start:end]
+            self.clauses.append(_Clause(start, end, stated, split_words(stated)))
 
     def collect(self, field: Field) -> list[_Evidence]:
         """All that speaks for a value of this field."""
         name = FieldName(field, self.title)
-        finder = _choose_finder(field)(field, name, self.style)
-        labelled = list(self._read_labels(name, finder))
-        found = labelled or list(self._read_clauses(name, finder))
+        find_with = _choose_finder(field)
+        finder = find_with(field, name, self.style)
+        found = list(self._read_labels(name, finder))
+        if not found:
+            found = list(self._read_clauses(name, finder))
         return [each for each in found if not field.misfit(each.value)]
 
     def _read_labels(self, name: FieldName, finder: _Finder) -> Iterator[_Evidence]:
@@ -141,23 +162,25 @@ class _DocumentReader:
             if match is None:
                 continue
             for pair in pairs:
-                if match.missing <= self._words_around(pair):
+                around = self._words_around(pair)
+                if match.missing <= around:
                     yield match.rank, pair
 
     def _read_clauses(self, name: FieldName, finder: _Finder) -> Iterator[_Evidence]:
         """Clauses that state it: one value of the type, and beside it all words of the name."""
-        for (start, end), words in self.clauses:
-            if not name.core.issubset(words):
+        for clause in self.clauses:
+            if not name.core.issubset(clause.words):
                 continue
-            stated = finder.find_in_clause(self.text[start:end], words)
-            if len(stated) == 1:
-                yield _Evidence(SENTENCE, stated[0].value, start, end)
+            match finder.find_in_clause(clause.text, clause.words):
+                case [only]:
+                    yield _Evidence(SENTENCE, only.value, clause.start, clause.end)
 
     def _words_around(self, pair: Pair) -> frozenset[str]:
         """What the document is about where the pair stands: its title and its heading."""
         section = self.paper.section_at(pair.start)
-        heading = section.heading if section else ""
-        return self.about.union(split_words(heading))
+        if section is None:
+            return self.about
+        return self.about.union(split_words(section.heading))
 
 
 class _Finder:
@@ -168,9 +191,12 @@ class _Finder:
 
     def find_in_pair(self, text: str, pair: Pair) -> list[Found]:
         """The value that stands at a label, with its place in the document; at most one."""
-        found = self._find_at_label(text[pair.start : pair.end], pair)
-        is_clear = len(found) == 1 and not pair.loose
-        return [value.moved(pair.start) for value in found[:1] if is_clear or value.start == 0]
+        match self._find_at_label(text[pair.start : pair.end], pair):
+            case [only] if not pair.loose:
+                return [only.moved(pair.start)]
+            case [first, *_] if first.start == 0:
+                return [first.moved(pair.start)]
+        return []
 
     def find_in_clause(self, clause: str, words: Sequence[str]) -> list[Found]:
         """The values that a clause with these words may state."""
@@ -191,9 +217,11 @@ class _TextFinder(_Finder):
         found = _DEFINITION.match(clause)
         if found is None:
             return []
-        value, named = found["value"], select_core(split_words(found["name"]))
-        is_short = len(value.split()) <= _WORDS_OF_DEFINITION
-        if named != self.name.core or not is_short:
+        named = select_core(split_words(found["name"]))
+        if named != self.name.core:
+            return []
+        value = found["value"]
+        if len(value.split()) > _WORDS_OF_DEFINITION:
             return []
         return [Found(value, *found.span("value"))]
 
@@ -201,10 +229,13 @@ class _TextFinder(_Finder):
         """The text itself; without a sign between label and value only when it is one word with a
         digit.
         """
-        value = text.rstrip(" .,;") if _ends_with_stop(text) else text
-        if pair.loose and not _WORD_WITH_DIGIT.fullmatch(value):
-            return []
+        value = text
+        if _ends_with_stop(text):
+            value = text.rstrip(" .,;")
         if len(value) not in range(1, _LONGEST + 1):
+            return []
+        may_be_one = not pair.loose or _WORD_WITH_DIGIT.fullmatch(value)
+        if not may_be_one:
             return []
         return [Found(value, 0, len(value))]
 
@@ -214,12 +245,9 @@ class _NumberFinder(_Finder):
 
     def find_in_clause(self, clause: str, words: Sequence[str]) -> list[Found]:
         """The only number of a clause, if the name is beside it."""
-        numbers = self._find(clause, words)
-        if len(numbers) != 1:
-            return []
-        (number,) = numbers
-        if self.name.is_beside(clause, number):
-            return numbers
+        match self._find(clause, words):
+            case [number] if self.name.is_beside(clause, number):
+                return [number]
         return []
 
     def _find(self, text: str, words: Sequence[str]) -> list[Found]:
@@ -243,17 +271,25 @@ class _ListFinder(_BooleanFinder):
         """The list with its place in the document."""
         if pair.loose:
             return []
-        spans = [(pair.start, pair.end)]
-        if pair.is_list_below:
-            spans = find_bullets(text, pair.end)
+        spans = _find_items(text, pair)
         items = [text[start:end].strip() for start, end in spans]
-        if not pair.is_list_below and not pair.column:
-            items = _AND.split(items[0].rstrip("."))
+        is_in_one_line = not pair.is_list_below and not pair.column
+        if is_in_one_line:
+            [line] = items
+            items = _AND.split(line.rstrip("."))
         chosen = _select_items(self.field, items)
         if not chosen:
             return []
-        (start, _), (_, end) = spans[0], spans[-1]
+        first, last = spans[0], spans[-1]
+        start, end = first[0], last[1]
         return [Found(chosen, start, end)]
+
+
+def _find_items(text: str, pair: Pair) -> list[Span]:
+    """The spans of the items of a list: the bullets below its label, or all that stands at it."""
+    if pair.is_list_below:
+        return find_bullets(text, pair.end)
+    return [(pair.start, pair.end)]
 
 
 _FINDERS: dict[Kind, type[_Finder]] = {
@@ -268,35 +304,43 @@ _FINDERS: dict[Kind, type[_Finder]] = {
 
 def _choose_finder(field: Field) -> type[_Finder]:
     """What finds the field's values; choices are no longer any text."""
-    if field.choices and field.kind == "string":
+    has_choices = field.choices and field.kind == "string"
+    if has_choices:
         return _Finder
     return _FINDERS[field.kind]
 
 
 def _ends_with_stop(text: str) -> bool:
     """Whether signs at the end of a value are no part of it, as those of "Acme Inc." are."""
-    is_phrase = ". " not in text and not _ABBREVIATED.search(text)
-    return is_phrase or text.endswith(("..", ",", ";"))
+    if text.endswith(("..", ",", ";")):
+        return True
+    if ". " in text:
+        return False
+    return _ABBREVIATED.search(text) is None
 
 
 def _select_items(field: Field, items: Sequence[str]) -> list[str]:
     """The items that can be in the field's list, its choices in their own spelling."""
-    if not field.choices:
-        return list(filter(None, items))
-    choices = {str(choice).casefold(): str(choice) for choice in field.choices}
-    found = (choices.get(item.casefold(), "") for item in items)
-    return list(filter(None, found))
+    if field.choices:
+        choices = map(str, field.choices)
+        by_folded = {choice.casefold(): choice for choice in choices}
+        items = [by_folded.get(item.casefold(), "") for item in items]
+    return list(filter(None, items))
 
 
 def _read_heading(text: str) -> str:
     """The first line if it is short."""
     line, _, _ = text.lstrip().partition("\n")
-    return line if len(line.split()) <= 8 else ""
+    if len(line.split()) > _WORDS_OF_HEADING:
+        return ""
+    return line
 
 
 def _find_clauses(text: str) -> Iterator[tuple[int, int]]:
     for start, end in sentences(text):
-        if end - start > _LONGEST_SENTENCE or " | " in text[start:end]:
+        is_long = end - start > _LONGEST_SENTENCE
+        is_row = " | " in text[start:end]
+        if is_long or is_row:
             continue
         for found in _CLAUSE.finditer(text, start, end):
             yield trim_span(text, *found.span())

@@ -45,8 +45,11 @@ def split_words(name: str) -> tuple[str, ...]:
     """The words of a name as they are compared: small, singular, `no.` as `number`, camelCase and
     snake_case apart.
     """
-    spaced = _CAMEL.sub(" ", name).replace("№", " number ").replace("#", " number ")
-    words = _WORD.findall(_EMAIL.sub("email", spaced.casefold()))
+    spaced = _CAMEL.sub(" ", name)
+    for sign in ("№", "#"):
+        spaced = spaced.replace(sign, " number ")
+    plain = _EMAIL.sub("email", spaced.casefold())
+    words = _WORD.findall(plain)
     return tuple(_ALIASES.get(word) or _to_singular(word) for word in words)
 
 
@@ -55,7 +58,8 @@ def select_core(words: Sequence[str]) -> frozenset[str]:
     like beside others.
     """
     meaningful = frozenset(words) - _FILLERS
-    return meaningful - _WEAK or meaningful
+    telling = meaningful - _WEAK
+    return telling or meaningful
 
 
 def _to_singular(word: str) -> str:
@@ -92,15 +96,22 @@ class FieldName:
     def __init__(self, field: Field, title: frozenset[str]) -> None:
         plain = field.name.replace(".", " ").replace("_", " ")
         name = split_words(re.sub(r"\bin\s+(?=\w{1,8}$)", " ", plain))
-        meaning = re.split(r"\b(?:not|without|except)\b", field.description, maxsplit=1)[0]
-        phrases = map(split_words, re.split(r"[,;/()]|\bor\b", meaning))
-        described = split_words(meaning)
         self.is_number = field.kind in ("number", "integer")
-        self._unit = to_unit(name[-1]) if len(name) > 1 else ""
+        self._unit = ""
+        if len(name) > 1:
+            self._unit = to_unit(name[-1])
         self._full = frozenset(name)
-        self.core = select_core(name[:-1] if self._unit else name)
-        self._cores = {self.core, select_core(name)}
-        self._phrases = {select_core(phrase) for phrase in phrases if len(phrase) in range(1, 5)}
+        self.core = select_core(name)
+        self._cores = {self.core}
+        if self._unit:
+            self.core = select_core(name[:-1])
+            self._cores.add(self.core)
+        meaning = re.split(r"\b(?:not|without|except)\b", field.description, maxsplit=1)[0]
+        parts = re.split(r"[,;/()]|\bor\b", meaning)
+        phrases = [split_words(part) for part in parts]
+        short = [phrase for phrase in phrases if len(phrase) in range(1, 5)]
+        self._phrases = set(map(select_core, short))
+        described = split_words(meaning)
         self._described = _join(described)
         self._allowed = title | {*described, self._unit}
 
@@ -114,18 +125,24 @@ class FieldName:
 
     def match(self, label: Sequence[str]) -> Match | None:
         """How a label fits the name; None when it does not."""
-        words = frozenset(label)
         core = select_core(label)
-        if core in self._cores or self._is_exact_with_unit(label):
+        if core in self._cores:
             return Match(EXACT)
-        is_extended = self.core < core and core - self.core <= self._allowed
+        if self._is_exact_with_unit(label):
+            return Match(EXACT)
+        beside = core - self.core
+        is_extended = self.core < core and beside <= self._allowed
         if is_extended:
             return Match(NEAR)
-        is_described = len(core) > 1 and _join(label) in self._described
-        if is_described or core in self._phrases:
+        if core in self._phrases:
             return Match(DESCRIBED)
+        is_described = len(core) > 1 and _join(label) in self._described
+        if is_described:
+            return Match(DESCRIBED)
+        words = frozenset(label)
         if words < self._full:
-            return Match(NEAR, self._full - words)
+            missing = self._full - words
+            return Match(NEAR, missing)
         return None
 
     def is_beside(self, clause: str, number: Found) -> bool:
@@ -136,15 +153,22 @@ class FieldName:
         """
         before = split_words(clause[: number.start])
         behind = split_words(clause[number.start :].lstrip("$€£+-.,0123456789"))
+        if self._count_to_name(behind) > 0:
+            return True
         size = self._count_to_name(before[::-1])
+        if size == 0:
+            return False
         leading = list_missing(before[: len(before) - size], _ARTICLES)
-        stands_before = size > 0 and _TURNING.isdisjoint(leading[-1:])
-        return stands_before or self._count_to_name(behind) > 0
+        return _TURNING.isdisjoint(leading[-1:])
 
     def _is_exact_with_unit(self, label: Sequence[str]) -> bool:
         """Whether it is the name of a number and a unit, as in "Weight (kg)"."""
-        core = select_core(list(filterfalse(to_unit, label)))
-        return self.is_number and core in self._cores - {frozenset()}
+        if not self.is_number:
+            return False
+        without_unit = list(filterfalse(to_unit, label))
+        core = select_core(without_unit)
+        known = self._cores - {frozenset()}
+        return core in known
 
     def _count_to_name(self, words: Sequence[str]) -> int:
         """How many words it takes to have the whole name; 0 when something else stands before
@@ -158,7 +182,9 @@ class FieldName:
 
     def _may_pass(self, word: str) -> bool:
         known = _LINKING | self._full | self._allowed
-        return word in known or to_unit(word) != ""
+        if word in known:
+            return True
+        return to_unit(word) != ""
 
 
 def _join(words: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import re
 from itertools import chain
+from typing import Any
 
 from agentkit.agents.dialog import DictDialogAgent, Msg
 from agentkit.core.io import quietly
@@ -100,7 +101,8 @@ def find_schema(question: str, model: Model) -> Schema | None:
     """The schema of the wanted table; None when the question names no fields. Raises ConfigError
     for a wrong schema.
     """
-    if (stated := read_stated(question)) is not None:
+    stated = read_stated(question)
+    if stated is not None:
         return stated
     if model.is_language_model:
         return _ask_planner(question, model)
@@ -134,14 +136,20 @@ def _read_list(question: str) -> Schema | None:
         schema = from_text(question)
     except ConfigError:
         return None
-    names = [name.casefold().split() for name in schema.names]
-    words = set(chain.from_iterable(names))
-    is_speech = "?" in question or not _SPEECH.isdisjoint(words)
-    is_long = max(map(len, names)) > _LONGEST_NAME
-    is_list = len(names) > 1 or _TYPED.search(question)
-    if is_speech or is_long or not is_list:
+    if "?" in question:
         return None
-    return schema
+    names = [name.casefold().split() for name in schema.names]
+    longest = max(map(len, names))
+    if longest > _LONGEST_NAME:
+        return None
+    words = set(chain.from_iterable(names))
+    if not _SPEECH.isdisjoint(words):
+        return None
+    if len(names) > 1:
+        return schema
+    if _TYPED.search(question):
+        return schema
+    return None
 
 
 def _ask_planner(question: str, model: Model) -> Schema | None:
@@ -155,18 +163,19 @@ def _ask_planner(question: str, model: Model) -> Schema | None:
     )
     agent.set_parser(PlanParser())
     with quietly(True):
-        fields = agent(Msg("user", question, "user")).metadata["fields"]
-    return _build_schema(fields) if fields else None
+        reply = agent(Msg("user", question, "user"))
+    fields = reply.metadata["fields"]
+    if not fields:
+        return None
+    return _build_schema(fields)
 
 
 def _build_schema(fields: list[dict[str, str]]) -> Schema:
-    described = {
-        each["name"]: {
-            **_TYPES.get(each["type"], {"type": each["type"]}),
-            "description": each["description"],
-        }
-        for each in fields
-    }
+    described: dict[str, Any] = {}
+    for each in fields:
+        kind = each["type"]
+        type_of_values = _TYPES.get(kind, {"type": kind})
+        described[each["name"]] = {**type_of_values, "description": each["description"]}
     return from_json_schema({"type": "object", "properties": described})
 
 

@@ -67,11 +67,21 @@ class Paper:
 
     def quotation(self, start: int, end: int) -> Quotation:
         """The words of that span with their place."""
-        text, section = self.text[start:end], self.section_at(start)
-        if section is None:
-            return Quotation(self.id, self.name, None, "", "", start, end, text)
-        place = _find_place(section, start, end)
-        return Quotation(self.id, self.name, section.page, place, section.heading, start, end, text)
+        section = self.section_at(start)
+        page, place, heading = None, "", ""
+        if section is not None:
+            page, heading = section.page, section.heading
+            place = _find_place(section, start, end)
+        return Quotation(
+            document_id=self.id,
+            document=self.name,
+            page=page,
+            place=place,
+            heading=heading,
+            start=start,
+            end=end,
+            text=self.text[start:end],
+        )
 
     def section_at(self, position: int) -> Section | None:
         """The section in which a character stands."""
@@ -89,7 +99,9 @@ class Paper:
         if span is None:
             folded, _ = _fold(wanted)
             span = self._find_words(folded, *self._folded)
-        return self.quotation(*span) if span else None
+        if span is None:
+            return None
+        return self.quotation(*span)
 
     @cached_property
     def _folded(self) -> tuple[str, list[int]]:
@@ -113,16 +125,23 @@ def _find_place(section: Section, start: int, end: int) -> str:
     """The place of a span, narrowed to its lines; empty where the section has none."""
     if not section.place:
         return ""
-    skipped = section.text.count("\n", 0, start - section.start)
-    inside = section.text[start - section.start : end - section.start]
-    return narrow(section.place, section.text.count("\n") + 1, skipped, inside.count("\n") + 1)
+    first = start - section.start
+    last = end - section.start
+    lines = section.text.count("\n") + 1
+    skipped = section.text.count("\n", 0, first)
+    quoted = section.text[first:last].count("\n") + 1
+    return narrow(section.place, lines, skipped, quoted)
 
 
 def holds(quote: str, value: str) -> bool:
     """Whether a value stands in a quote: its characters in a row, or all of its words; compared as
     `Paper.find` compares.
     """
-    return _fold(value)[0] in _fold(quote)[0] or _words(value) <= _words(quote)
+    folded, _ = _fold(value)
+    within, _ = _fold(quote)
+    if folded in within:
+        return True
+    return _words(value) <= _words(quote)
 
 
 def _words(text: str) -> set[str]:
@@ -134,7 +153,9 @@ def _fold(text: str) -> tuple[str, list[int]]:
     made: list[str] = []
     places: list[int] = []
     for at, character in enumerate(text):
-        for each in unicodedata.normalize("NFKC", character).translate(_FOLDED).casefold():
+        plain = unicodedata.normalize("NFKC", character)
+        folded = plain.translate(_FOLDED).casefold()
+        for each in folded:
             if not each.isspace():
                 made.append(each)
                 places.append(at)
@@ -143,7 +164,8 @@ def _fold(text: str) -> tuple[str, list[int]]:
 
 def _is_inside_word(text: str, at: int) -> bool:
     """Whether a place is between two letters or digits of a script that has blanks."""
-    if at == 0:
+    around = text[max(0, at - 1) : at + 1]
+    is_at_end = at == 0 or len(around) != 2
+    if is_at_end or not around.isalnum():
         return False
-    around = text[at - 1 : at + 1]
-    return len(around) == 2 and around.isalnum() and max(around) < _CJK
+    return max(around) < _CJK

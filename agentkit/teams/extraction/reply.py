@@ -45,8 +45,10 @@ def find_misfits(schema: Schema, claims: Mapping[str, Claim]) -> dict[str, str]:
 def _read_claim(field: Field, item: object, style: Style) -> Claim:
     claim = item if isinstance(item, Mapping) else {"value": item}
     value = _parse_value(field, claim.get("value"), style)
+    if value in ("", []):
+        value = None
     quote = text_or_empty(claim.get("quote"))
-    return Claim(None if value in ("", []) else value, quote)
+    return Claim(value, quote)
 
 
 class FieldsParser(MarkdownJsonDictParser):
@@ -97,9 +99,12 @@ class FieldsParser(MarkdownJsonDictParser):
         return selected
 
     def _to_item(self, field: Field, item: Any) -> Any:
-        if not isinstance(item, Mapping) or "value" not in item:
+        if not isinstance(item, Mapping):
             return item
-        return {**item, "value": _parse_value(field, item["value"], self.style)}
+        if "value" not in item:
+            return item
+        value = _parse_value(field, item["value"], self.style)
+        return {**item, "value": value}
 
 
 def reply_schema(fields: Sequence[Field]) -> dict[str, Any]:

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from agentkit.core.given import join_filled, list_missing
+from agentkit.core.given import find_first, join_filled, list_missing, pick_given
 from agentkit.errors import ConfigError
 from agentkit.teams.extraction.value_types import TYPES, ChoiceType, Kind, ValueType
 
@@ -77,8 +77,10 @@ class Schema:
             raise ConfigError(
                 "The schema has no fields; name at least one, for example `total (number)`."
             )
-        columns = [DOCUMENT, PROBLEMS, *self.names, *(name + SOURCE for name in self.names)]
-        [(name, count)] = Counter(map(str.casefold, columns)).most_common(1)
+        sources = [name + SOURCE for name in self.names]
+        columns = [DOCUMENT, PROBLEMS, *self.names, *sources]
+        folded = map(str.casefold, columns)
+        [(name, count)] = Counter(folded).most_common(1)
         if count > 1:
             raise ConfigError(
                 f"Two columns of the table would be called {name!r}; rename the field."
@@ -93,7 +95,8 @@ class Schema:
 
     def only(self, names: Collection[str]) -> Schema:
         """The same with these fields alone, at least one."""
-        return replace(self, fields=tuple(each for each in self.fields if each.name in names))
+        chosen = self._select(names)
+        return replace(self, fields=tuple(chosen))
 
     def misfits(self, values: Mapping[str, object]) -> dict[str, str]:
         """What is wrong with which value, None being no value; under an empty name what the
@@ -104,16 +107,22 @@ class Schema:
             reason = each.misfit(values[each.name])
             if reason:
                 wrong[each.name] = reason
-        return wrong or self._ask_class(values)
+        if wrong:
+            return wrong
+        return self._ask_class(values)
 
     def lacking(self, values: Mapping[str, object]) -> list[str]:
         """The required fields without a value."""
-        present = self._select_present(values)
-        required = [each for each in self.fields if each.required]
-        return [each.name for each in list_missing(required, present)]
+        present = pick_given(values)
+        required = [each.name for each in self.fields if each.required]
+        return list_missing(required, present)
 
     def _select_present(self, values: Mapping[str, object]) -> list[Field]:
-        return [each for each in self.fields if values.get(each.name) is not None]
+        return self._select(pick_given(values))
+
+    def _select(self, names: Container[str]) -> list[Field]:
+        """The fields with these names."""
+        return [each for each in self.fields if each.name in names]
 
     def _ask_class(self, values: Mapping[str, object]) -> dict[str, str]:
         """What the class says is wrong; that something is missing is no fault of a value."""
@@ -133,16 +142,21 @@ class Schema:
         return {}
 
     def _reasons_by_field(self, errors: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-        return {
-            self._name_at(tuple(map(str, error["loc"]))): str(error["msg"])
-            for error in errors
-            if error["type"] != "missing"
-        }
+        reasons: dict[str, str] = {}
+        for error in errors:
+            if error["type"] == "missing":
+                continue
+            place = tuple(map(str, error["loc"]))
+            name = self._name_at(place)
+            reasons[name] = str(error["msg"])
+        return reasons
 
     def _name_at(self, place: tuple[str, ...]) -> str:
         """The field at or above a place in the nested object; empty where there is none."""
-        above = (each.name for each in self.fields if place[: len(each.path)] == each.path)
-        return next(above, "")
+        found = find_first(self.fields, lambda each: place[: len(each.path)] == each.path)
+        if found is None:
+            return ""
+        return found.name
 
 
 def describe_misfit(name: str, reason: str) -> str:

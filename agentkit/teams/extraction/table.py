@@ -40,8 +40,10 @@ class Cell:
     @property
     def said(self) -> str:
         """The source in words: `invoice.pdf, p. 2: “Total 12 EUR”`."""
+        if self.unverified:
+            return UNVERIFIED
         if self.source is None:
-            return UNVERIFIED if self.unverified else ""
+            return ""
         words = " ".join(self.source.text.split())
         if len(words) > _SHOWN:
             words = f"{words[:_SHOWN].rstrip()} \u2026"
@@ -112,10 +114,12 @@ class Table:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Table:
         """The table that `to_json` gave, as a message or a file kept it."""
-        schema = Schema(
-            tuple(Field(each["name"], each["type"], each["description"]) for each in data["fields"])
-        )
-        return cls(schema, tuple(_row_from(row) for row in data["rows"]), bool(data["stopped"]))
+        fields: list[Field] = []
+        for each in data["fields"]:
+            column = Field(each["name"], each["type"], each["description"])
+            fields.append(column)
+        rows = map(_row_from, data["rows"])
+        return cls(Schema(tuple(fields)), tuple(rows), bool(data["stopped"]))
 
     def to_csv(self) -> str:
         """With a header; a text that a spreadsheet would take for a formula gets an apostrophe
@@ -186,19 +190,34 @@ class Table:
 
 
 def _row_from(data: Mapping[str, Any]) -> Row:
-    cells = {
-        name: Cell(value, _quotation_from(data, data["citations"].get(name)))
-        for name, value in data["values"].items()
-    }
-    return Row(data["document_id"], data["document"], cells, tuple(data["problems"]), data["error"])
+    citations = data["citations"]
+    cells: dict[str, Cell] = {}
+    for name, value in data["values"].items():
+        source = _quotation_from(data, citations.get(name))
+        cells[name] = Cell(value, source)
+    return Row(
+        data["document_id"],
+        data["document"],
+        cells,
+        problems=tuple(data["problems"]),
+        error=data["error"],
+    )
 
 
 def _quotation_from(row: Mapping[str, Any], data: Mapping[str, Any] | None) -> Quotation | None:
     if data is None:
         return None
     start, end = data["span"]
-    place = data["page"], data["place"], data["heading"]
-    return Quotation(row["document_id"], data["document"], *place, start, end, data["text"])
+    return Quotation(
+        document_id=row["document_id"],
+        document=data["document"],
+        page=data["page"],
+        place=data["place"],
+        heading=data["heading"],
+        start=start,
+        end=end,
+        text=data["text"],
+    )
 
 
 def format_value(value: object) -> Any:
@@ -216,8 +235,11 @@ def _defuse(value: object) -> object:
     """A text that a spreadsheet would take for a formula with an apostrophe before it; all else as
     it is.
     """
-    is_formula = isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA)
-    return f"'{value}" if is_formula else value
+    if not isinstance(value, str):
+        return value
+    if value.lstrip(" ").startswith(_FORMULA):
+        return f"'{value}"
+    return value
 
 
 _TO_ARROW: dict[str, Callable[[Any], object]] = {"date": date.fromisoformat, "number": float}
@@ -244,6 +266,9 @@ def _text_column(texts: Iterable[str]) -> pa.Array[Any]:
 
 
 def _to_arrow(each: Field, value: Any) -> Any:
-    if value is None or each.kind not in _TO_ARROW:
+    if value is None:
+        return None
+    convert = _TO_ARROW.get(each.kind)
+    if convert is None:
         return value
-    return _TO_ARROW[each.kind](value)
+    return convert(value)

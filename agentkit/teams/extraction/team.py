@@ -52,7 +52,8 @@ def carry_out(task: Task, setup: Setup) -> Answer:
     documents: Sequence[Readable] = ()
     if task.documents:
         documents = task.documents()
-    schema = find_schema(setup.fields or task.question, setup.planner or task.model)
+    wanted = setup.fields or task.question
+    schema = find_schema(wanted, setup.planner or task.model)
     if schema is None:
         return _say(task, f"The question names no fields. {HOW}")
     if not documents:
@@ -61,7 +62,8 @@ def carry_out(task: Task, setup: Setup) -> Answer:
             "There are no documents to make a table of. Take some in, or choose others to look"
             " into.",
         )
-    table = extract(schema, documents, setup.reader or task.model)
+    reader = setup.reader or task.model
+    table = extract(schema, documents, reader)
     if table.stopped and not table.rows:
         raise Stopped("stopped by the user")
     return _answer(task, table, len(documents))
@@ -77,14 +79,23 @@ def _answer(task: Task, table: Table, documents: int) -> Answer:
     extra: dict[str, Any] = {
         "citations": [citation.to_json() for citation in citations],
         "model": task.model.id,
+        "table": table.to_json(),
     }
-    status: MessageStatus = "stopped" if table.stopped else "complete"
+    status: MessageStatus = "complete"
+    end = NO_EVIDENCE
+    if citations:
+        end = ANSWERED
+    if table.stopped:
+        status, end = "stopped", STOPPED
     task.say(
-        AGENT, "user", text, status=status, final=True, extra=extra | {"table": table.to_json()}
+        AGENT,
+        "user",
+        text,
+        status=status,
+        final=True,
+        extra=extra,
     )
-    return Answer(
-        text, citations, STOPPED if table.stopped else ANSWERED if citations else NO_EVIDENCE
-    )
+    return Answer(text, citations, end)
 
 
 def write_answer(
@@ -95,21 +106,24 @@ def write_answer(
     """
     cited = _Cited()
     names = table.schema.names
-    lines = [_line(["Document", *map(escape_cell, names)]), _line(["---"] * (len(names) + 1))]
-    lines += [
-        _line([escape_cell(row.document), *(cited.cell(row.cell(name)) for name in names)])
-        for row in table.rows[:ROWS]
+    lines = [
+        _line(["Document", *map(escape_cell, names)]),
+        _line(["---"] * (len(names) + 1)),
     ]
+    for row in table.rows[:ROWS]:
+        values = [cited.cell(row.cell(name)) for name in names]
+        lines.append(_line([escape_cell(row.document), *values]))
     parts = ["\n".join(lines), *_remarks(table, documents, language_model)]
     return "\n\n".join(parts), tuple(cited.citations)
 
 
 def _remarks(table: Table, documents: int, language_model: bool) -> list[str]:
+    rows = len(table.rows)
     said: list[str] = []
-    if len(table.rows) > ROWS:
-        said.append(f"The first {ROWS} of {len(table.rows):,} rows are shown.")
-    if len(table.rows) < documents:
-        said.append(f"Stopped after {len(table.rows):,} of {documents:,} documents.")
+    if rows > ROWS:
+        said.append(f"The first {ROWS} of {rows:,} rows are shown.")
+    if rows < documents:
+        said.append(f"Stopped after {rows:,} of {documents:,} documents.")
     if any(row.is_unverified for row in table.rows):
         said.append(
             "Values with (unverified) do not stand in the document as the model quoted them; check"
@@ -120,8 +134,11 @@ def _remarks(table: Table, documents: int, language_model: bool) -> list[str]:
             "The offline model is no language model: it takes only what stands literally beside the"
             " name of a field."
         )
-    shown = [row for row in table.rows[:ROWS] if row.told]
-    told = [f"- {escape_cell(row.document)}: {escape_cell(row.told, 400)}" for row in shown]
+    told: list[str] = []
+    for row in table.rows[:ROWS]:
+        if row.told:
+            problems = escape_cell(row.told, 400)
+            told.append(f"- {escape_cell(row.document)}: {problems}")
     return list(filter(None, (" ".join(said), "\n".join(told))))
 
 
@@ -146,10 +163,15 @@ class _Cited:
 
     def _marker(self, source: Quotation) -> int:
         key = (source.document_id, source.start, source.end)
-        if key not in self._markers and len(self.citations) < _MARKERS:
-            self._markers[key] = len(self.citations) + 1
-            self.citations.append(_citation(len(self.citations) + 1, source))
-        return self._markers.get(key, 0)
+        known = self._markers.get(key)
+        if known is not None:
+            return known
+        marker = len(self.citations) + 1
+        if marker > _MARKERS:
+            return 0
+        self._markers[key] = marker
+        self.citations.append(_citation(marker, source))
+        return marker
 
 
 def _citation(marker: int, source: Quotation) -> Citation:
@@ -182,12 +204,15 @@ def escape_cell(text: str, longest: int = _LONGEST) -> str:
     backslash does not protect it.
     """
     line = " ".join(text.split())
-    line = line if len(line) <= longest else line[:longest].rstrip() + " \u2026"
+    if len(line) > longest:
+        line = line[:longest].rstrip() + " \u2026"
     kept = _SIGNS.split(line)
-    signs = [f"&#{ord(sign)};" for sign in _SIGNS.findall(line)] + [""]
-    return "".join(
-        _EMPHASIS.sub(r"\\\1", part) + sign for part, sign in zip(kept, signs, strict=True)
-    )
+    signs = [f"&#{ord(sign)};" for sign in _SIGNS.findall(line)]
+    escaped = ""
+    for part, sign in zip(kept, [*signs, ""], strict=True):
+        escaped += _EMPHASIS.sub(r"\\\1", part)
+        escaped += sign
+    return escaped
 
 
 TEAM = Team(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, ClassVar, Literal
 
+from agentkit.core.given import find_first
 from agentkit.teams.extraction.quoting import holds
 from agentkit.teams.extraction.values import (
     Found,
@@ -110,8 +111,10 @@ class DateType(ValueType):
 
     def parse(self, text: str, style: Style) -> object:
         """The one date in the text."""
-        dates = find_dates(text, style)
-        return dates[0].value if len(dates) == 1 else text
+        match find_dates(text, style):
+            case [only]:
+                return only.value
+        return text
 
     def is_shown(self, value: Any, quote: str, style: Style) -> bool:
         """Whether it is one of the quote's dates; any digit does when no date can be read."""
@@ -135,7 +138,10 @@ class NumberType(ValueType):
 
     def find(self, text: str, style: Style, unit: str = "") -> list[Found]:
         """All numbers, and with which units they stand there."""
-        return [found for found in find_numbers(text, style) if unit in ("", found.unit)]
+        numbers = find_numbers(text, style)
+        if not unit:
+            return numbers
+        return [found for found in numbers if found.unit == unit]
 
     def parse(self, text: str, style: Style) -> object:
         """The number when the text is nothing but a number."""
@@ -146,13 +152,18 @@ class NumberType(ValueType):
         numbers = find_numbers(quote, style)
         if not numbers:
             return _FIGURE.search(quote) is not None
-        for number in numbers:
-            figures = [number.value]
-            if number.unit == "%":
-                figures.append(number.value / 100)
-            if any(math.isclose(abs(each), abs(value), abs_tol=1e-9) for each in figures):
-                return True
+        return any(_says(number, value) for number in numbers)
+
+
+def _says(number: Found, value: float) -> bool:
+    """Whether a number means a value, whatever its sign; 19 % are also 0.19."""
+    wanted = abs(value)
+    if math.isclose(abs(number.value), wanted, abs_tol=1e-9):
+        return True
+    if number.unit != "%":
         return False
+    share = abs(number.value / 100)
+    return math.isclose(share, wanted, abs_tol=1e-9)
 
 
 class IntegerType(NumberType):
@@ -169,9 +180,12 @@ class IntegerType(NumberType):
 
     def find(self, text: str, style: Style, unit: str = "") -> list[Found]:
         """All whole numbers, also those written as 12.0."""
-        numbers = super().find(text, style, unit)
-        whole = [found for found in numbers if float(found.value).is_integer()]
-        return [replace(found, value=int(found.value)) for found in whole]
+        whole: list[Found] = []
+        for found in super().find(text, style, unit):
+            number = float(found.value)
+            if number.is_integer():
+                whole.append(replace(found, value=int(found.value)))
+        return whole
 
     def parse(self, text: str, style: Style) -> object:
         """The number when the text is nothing but a number, whole if it can be."""
@@ -202,9 +216,11 @@ class ChoiceType(ValueType):
 
     def find(self, text: str, style: Style, unit: str = "") -> list[Found]:
         """The one choice that the text names, wherever it stands last."""
-        named = {found.value: found for found in find_choices(text, self.choices)}
-        if len(named) == 1:
-            return list(named.values())
+        found = find_choices(text, self.choices)
+        named = {each.value: each for each in found}
+        match list(named.values()):
+            case [only]:
+                return [only]
         return []
 
     def parse(self, text: str, style: Style) -> object:
@@ -213,9 +229,12 @@ class ChoiceType(ValueType):
 
     def is_shown(self, value: Any, quote: str, style: Style) -> bool:
         """Whether the quote names it; choices in other words are believed."""
-        named = [found.value for found in find_choices(quote, self.choices)]
+        found = find_choices(quote, self.choices)
+        named = [each.value for each in found]
+        if not named:
+            return True
         items = value if isinstance(value, list) else [value]
-        return not named or all(item in named for item in items)
+        return all(item in named for item in items)
 
 
 TYPES: dict[Kind, ValueType] = {
@@ -231,12 +250,16 @@ TYPES: dict[Kind, ValueType] = {
 
 def _take_whole(found: Sequence[Found], text: str) -> object:
     """The value that makes up the whole text, without a unit; the text when none does."""
-    whole = Found(text, 0, len(text))
-    return next((each for each in found if _is_bare(each, text)), whole).value
+    whole = find_first(found, lambda each: _is_bare(each, text))
+    if whole is None:
+        return text
+    return whole.value
 
 
 def _is_bare(found: Found, text: str) -> bool:
-    return not found.unit and (found.start, found.end) == (0, len(text))
+    if found.unit:
+        return False
+    return (found.start, found.end) == (0, len(text))
 
 
 def _is_iso(value: str) -> bool:

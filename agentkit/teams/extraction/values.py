@@ -129,10 +129,14 @@ def detect_style(text: str) -> Style:
     orders: set[bool | None] = set()
     for found in _DATE.finditer(text):
         if found["a"]:
-            orders.add(_is_day_first(int(found["a"]), int(found["b"])))
+            order = _is_day_first(int(found["a"]), int(found["b"]))
+            orders.add(order)
     orders.discard(None)
-    day_first = orders.pop() if len(orders) == 1 else None
-    return Style(has_comma and not has_point, day_first)
+    day_first = None
+    if len(orders) == 1:
+        [day_first] = orders
+    writes_comma = has_comma and not has_point
+    return Style(writes_comma, day_first)
 
 
 def to_unit(word: str) -> str:
@@ -176,15 +180,17 @@ def find_yes_no(text: str) -> list[Found]:
     found = _YES_NO.match(text)
     if found is None:
         return []
-    return [Found(found["yes"] is not None, *found.span())]
+    says_yes = found["yes"] is not None
+    return [Found(says_yes, *found.span())]
 
 
 def find_choices(text: str, choices: tuple[object, ...]) -> Iterator[Found]:
     """Where the members of an enum stand as whole words, longer ones first and none inside
     another.
     """
+    longest_first = sorted(choices, key=lambda each: -len(str(each)))
     taken: set[int] = set()
-    for choice in sorted(choices, key=lambda each: -len(str(each))):
+    for choice in longest_first:
         for found in _find_phrase(text, str(choice)):
             places = range(*found.span())
             if taken.isdisjoint(places):
@@ -195,7 +201,10 @@ def find_choices(text: str, choices: tuple[object, ...]) -> Iterator[Found]:
 def starts_with_range(text: str) -> bool:
     """Whether the first number of a text begins a range, as in "0.3 to 15 m"."""
     found = _NUMBER.search(text)
-    return found is not None and _RANGE.match(text, found.end("digits")) is not None
+    if found is None:
+        return False
+    more = _RANGE.match(text, found.end("digits"))
+    return more is not None
 
 
 def _find_phrase(text: str, phrase: str) -> Iterator[re.Match[str]]:
@@ -209,24 +218,32 @@ def _find_phrase(text: str, phrase: str) -> Iterator[re.Match[str]]:
 def _parse_number(found: re.Match[str], style: Style) -> Iterator[Found]:
     parts = found.groupdict("")
     value = _parse_digits(parts["digits"], style)
-    if value is None or parts["unit"].casefold() in _ORDINAL:
+    is_ordinal = parts["unit"].casefold() in _ORDINAL
+    if value is None or is_ordinal:
         return
-    if (parts["sign"] + parts["minus"]).strip("+"):
+    signs = parts["sign"] + parts["minus"]
+    if signs.strip("+"):
         value = -value
     value *= _SCALES.get(parts["scale"], 1)
-    end = max(found.end("digits"), found.end("scale"))
     unit = to_unit(parts["unit"])
     if unit:
-        end = found.end("unit")
-    yield Found(value, found.start(), end, unit or to_unit(parts["currency"].strip()))
+        yield Found(value, found.start(), found.end("unit"), unit)
+        return
+    end = max(found.end("digits"), found.end("scale"))
+    currency = to_unit(parts["currency"].strip())
+    yield Found(value, found.start(), end, currency)
 
 
 def _parse_digits(written: str, style: Style) -> float | int | None:
     """The number that the digits stand for; None when they are no number, such as 4.2.0."""
     plain = re.sub(r"[ \u00a0\u202f'\u2019]", "", written)
+    if len(plain) > _LONGEST:
+        return None
     decimal = _find_decimal_sign(plain, style)
-    whole, _, fraction = plain.rpartition(decimal) if decimal else (plain, "", "")
-    if len(plain) > _LONGEST or not _GROUPED.fullmatch(whole):
+    whole, fraction = plain, ""
+    if decimal:
+        whole, _, fraction = plain.rpartition(decimal)
+    if not _GROUPED.fullmatch(whole):
         return None
     digits = re.sub(r"[.,]", "", whole)
     if fraction:
@@ -236,29 +253,37 @@ def _parse_digits(written: str, style: Style) -> float | int | None:
 
 def _find_decimal_sign(plain: str, style: Style) -> str:
     """The point or comma before the decimals; empty where there are none."""
-    signs = re.findall(r"[.,]", plain)
+    signs: list[str] = re.findall(r"[.,]", plain)
     if len(set(signs)) == 2:
-        return str(signs[-1])
-    if len(signs) != 1:  # several of one kind separate thousands
-        return ""
-    (sign,) = signs
+        return signs[-1]
+    match signs:
+        case [sign] if not _is_group_sign(sign, plain, style):
+            return sign
+    return ""  # none, or what separates thousands
+
+
+def _is_group_sign(sign: str, plain: str, style: Style) -> bool:
+    """Whether the only sign in a number separates thousands."""
     thousands = "." if style.comma else ","
-    is_thousands = sign == thousands and _ONE_GROUP.fullmatch(plain)
-    if is_thousands:
-        return ""
-    return str(sign)
+    if sign != thousands:
+        return False
+    return _ONE_GROUP.fullmatch(plain) is not None
 
 
 def _parse_date(found: re.Match[str], style: Style) -> str:
     """The date in ISO form; empty when it is none or can be read in two ways."""
     # The groups of the one form that matched, without the numbers behind their names.
+    # The groups of the one form that matched, without the numbers behind their names.
     parts = {group[0]: text for group, text in found.groupdict().items() if text}
     year = int(parts["y"])
     if "m" in parts:
-        return _to_iso(year, _to_month(parts["m"]), int(parts["d"]))
+        month = _to_month(parts["m"])
+        return _to_iso(year, month, int(parts["d"]))
     first, second = int(parts["a"]), int(parts["b"])
+    if first == second:
+        return _to_iso(year, first, second)
     day_first = coalesce(_is_day_first(first, second), style.day_first)
-    if day_first is None and first != second:
+    if day_first is None:
         return ""
     if day_first:
         return _to_iso(year, second, first)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
+from agentkit.core.given import list_new_objects
 from agentkit.core.io import IOStream, Quiet
 from agentkit.events import Compressed
 from agentkit.llm.calls.room import room_in
@@ -52,12 +53,14 @@ def recall_turns(task: Task) -> list[Message]:
     failed to summarise is asked again when there are a quarter more turns; until then sentences are
     extracted. Told as Compressed; raises Stopped. Without a language model, the newest turns.
     """
-    if task.recalled is None:
-        turns = [_without_markers(turn) for turn in task.history]
-        places = {id(turn): place for place, turn in enumerate(turns)}
-        task.recalled = _recall(task, turns)
-        task.places = [places.get(id(turn)) for turn in task.recalled]
-    return task.recalled
+    if task.recalled is not None:
+        return task.recalled
+    turns = [_without_markers(turn) for turn in task.history]
+    places = {id(turn): place for place, turn in enumerate(turns)}
+    recalled = _recall(task, turns)
+    task.places = [places.get(id(turn)) for turn in recalled]
+    task.recalled = recalled
+    return recalled
 
 
 def tell_turns(task: Task) -> list[Message]:
@@ -72,9 +75,10 @@ def _recall(task: Task, turns: list[Message]) -> list[Message]:
     shown = turns
     if summary:
         shown = [turns[0], summary, *turns[covered:]]
-    made = _shorten(task, shown, _strategies()[rests:])
-    told = set(map(id, made))
-    back = [turns[place] for place in sorted(task.whole) if id(turns[place]) not in told]
+    strategies = _strategies()[rests:]
+    made = _shorten(task, shown, strategies)
+    whole = [turns[place] for place in sorted(task.whole)]
+    back = list_new_objects(made, whole)
     return [*made[:_KEPT], *back, *made[_KEPT:]]
 
 
@@ -93,11 +97,13 @@ def keep_short(agent: ConversableAgent, model: Model) -> None:
     """
     from agentkit.conversation.compression import Compression, SlidingWindow, ToolOutput
 
+    limit = UNKNOWN_WINDOW
     room = room_in(model, {})
-    limit = room.goal if room else UNKNOWN_WINDOW
-    Compression([ToolOutput(), SlidingWindow()], max(1, limit * 4 // 5), limit=limit).add_to_agent(
-        agent
-    )
+    if room:
+        limit = room.goal
+    begin_at = max(1, limit * 4 // 5)
+    compression = Compression([ToolOutput(), SlidingWindow()], begin_at, limit=limit)
+    compression.add_to_agent(agent)
 
 
 @cache
@@ -119,18 +125,27 @@ def _find_summary(task: Task, turns: int) -> tuple[int, Message | None, bool]:
 
     It rests when it failed to summarise while there were hardly fewer turns.
     """
-    from agentkit.conversation.compression.recall import grown
     from agentkit.conversation.compression.shape import marked
 
     told = [(count, event) for count, event in task.shortened() if event.agent == NOTES]
-    first = _strategies()[0].name
-    failed = [count for count, event in told if event.strategy == first and not event.ok]
-    rests = not all(grown(count, turns) for count in failed)
+    rests = any(_has_just_failed(count, event, turns) for count, event in told)
     for count, event in told:
-        if event.ok and event.summary:
+        is_summary = event.ok and event.summary
+        if is_summary:
             covered = count_covered(count, event)
-            return covered, cast(Message, marked(event.summary)), rests
+            summary = cast(Message, marked(event.summary))
+            return covered, summary, rests
     return 0, None, rests
+
+
+def _has_just_failed(count: int, event: Compressed, turns: int) -> bool:
+    """Whether the model failed to summarise when there were hardly fewer turns."""
+    from agentkit.conversation.compression.recall import grown
+
+    by_model, _ = _strategies()
+    if event.ok or event.strategy != by_model.name:
+        return False
+    return not grown(count, turns)
 
 
 def _shorten(
@@ -153,8 +168,9 @@ def _shorten(
     )
     given = cast("Messages", turns)
     for strategy in strategies:
+        compression = Compression(strategy, room)
         with IOStream.set_default(Quiet()):
-            made = Compression(strategy, room).compress(given, agent)
+            made = compression.compress(given, agent)
         if made is not given:
             return cast(list[Message], made)
     return turns

@@ -8,6 +8,7 @@ for the question before is kept in the chat's session, and not made once more.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -48,7 +49,8 @@ class Remembered:
 
 def restore(task: Task) -> Remembered:
     """The newest work of the team for turns that are told word for word, as much as fits."""
-    room = min(LONGEST, (window_of(task.model) or UNKNOWN_WINDOW) // SHARE)
+    window = window_of(task.model) or UNKNOWN_WINDOW
+    room = min(LONGEST, window // SHARE)
     numbers = _Numbers()
     remembered: dict[int, Sequence[Said]] = {}
     before, task.session.told = task.session.told, {}
@@ -57,7 +59,9 @@ def restore(task: Task) -> Remembered:
             break
         new = numbers.add(work)
         key = (work.answer_id, task.model.id, tuple(new.items()))
-        told = before.get(key) or _tell(work, new, task)
+        told = before.get(key)
+        if told is None:
+            told = _tell(work, new, task)
         task.session.told[key] = told
         room -= told.tokens
         if room < 0:
@@ -69,7 +73,8 @@ def restore(task: Task) -> Remembered:
 def _tell(work: Work, new: Mapping[int, int], task: Task) -> Told:
     words = renumber(work, new)
     counter = counter_of(task.model)
-    return Told(words, sum(counter.text(one.content)[0] for one in words))
+    tokens = [counter.text(one.content)[0] for one in words]
+    return Told(words, sum(tokens))
 
 
 def as_history(said: Sequence[Said], agent: str, person: str) -> list[Stored]:
@@ -77,21 +82,25 @@ def as_history(said: Sequence[Said], agent: str, person: str) -> list[Stored]:
     made: list[Stored] = []
     for number, one in enumerate(said):
         if one.role == "tool":
-            made.append(_as_result(made, one.content))
+            result = _as_result(made, one.content)
+            made.append(result)
             continue
-        own = one.sender == agent or bool(one.calls)
+        is_own = one.sender == agent or bool(one.calls)
         known: Stored = {
             "content": one.content or None,
-            "role": "assistant" if own else "user",
+            "role": "assistant" if is_own else "user",
             "name": one.sender if number else person,
         }
-        made.append(cast(Stored, {**known, **one.calls}))
+        known |= cast(Stored, one.calls)
+        made.append(known)
     return made
 
 
 def _as_result(before: Sequence[Stored], content: str) -> Stored:
     """The results of the calls before it; all that they gave stands with the first."""
-    calls = before[-1] if before else Stored()
+    calls = Stored()
+    if before:
+        calls = before[-1]
     results = interrupted(calls, "(See the first result.)")
     if not results:
         return {"role": "user", "content": content, "name": "tool"}
@@ -119,12 +128,11 @@ class _Numbers:
 
 def renumber(work: Work, new: Mapping[int, int]) -> list[Said]:
     """The words of earlier work with these numbers; results are cut to what the answer cites."""
-    cited = format_passages(
-        [
-            Passage(new[marker], describe_source(one), one.text)
-            for marker, one in sorted(work.citations.items())
-        ]
-    )
+    passages: list[Passage] = []
+    for marker, citation in sorted(work.citations.items()):
+        source = describe_source(citation)
+        passages.append(Passage(new[marker], source, citation.text))
+    cited = format_passages(passages)
     words: list[Said] = []
     for one in work.said:
         content = _change_markers(without_ending(one.content), new)
@@ -146,10 +154,20 @@ def _shorten_result(content: str, cited: str) -> str:
 def _change_markers(text: str, new: Mapping[int, int]) -> str:
     """The text with the new numbers of its passages, without those that name none."""
 
-    def change(found: str) -> str:
-        numbers = [new[number] for number in read_markers(found) if number in new]
-        if numbers:
-            return f"[{', '.join(map(str, numbers))}]"
-        return ""
+    known = _Renaming(new)
+    return MARKER.sub(known.rename, text)
 
-    return MARKER.sub(lambda marker: change(marker[0]), text)
+
+@dataclass(frozen=True, slots=True)
+class _Renaming:
+    """Numbers of passages by those that they had."""
+
+    new: Mapping[int, int]
+
+    def rename(self, marker: re.Match[str]) -> str:
+        """The marker with the new numbers; empty where it names none."""
+        found = read_markers(marker[0])
+        numbers = [str(self.new[number]) for number in found if number in self.new]
+        if not numbers:
+            return ""
+        return f"[{', '.join(numbers)}]"

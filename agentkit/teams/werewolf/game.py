@@ -126,24 +126,24 @@ class Game:
 
     def _scheme(self, wolves: Sequence[str]) -> None:
         for _ in range(ROUNDS):
-            if all(
-                [self._hear(wolf, parsers.for_scheme(wolf)) for wolf in wolves]
-            ):  # both speak, in any case
+            agreed = [self._hear(wolf, parsers.for_scheme(wolf)) for wolf in wolves]
+            if all(agreed):
                 return
 
     def _brew(self, witch: str) -> None:
         village = self.village
         if village.may_heal:
             self._announce([witch], prompts.heal(village, witch))
-            if self._tell(
-                witch, parsers.for_decision("heal", "whether you use your healing potion")
-            ):
+            asked = parsers.for_decision("heal", "whether you use your healing potion")
+            if self._tell(witch, asked):
                 village.heal()
-        if village.may_poison:
-            self._announce([witch], prompts.poison(village, witch))
-            target = self._choose(witch, "poison", "whom you poison", village.others(witch))
-            if target:
-                village.poison(target)
+        if not village.may_poison:
+            return
+        self._announce([witch], prompts.poison(village, witch))
+        others = village.others(witch)
+        target = self._choose(witch, "poison", "whom you poison", others)
+        if target:
+            village.poison(target)
 
     def _look(self, seer: str) -> None:
         village = self.village
@@ -182,7 +182,10 @@ class Game:
         is.
         """
         self._said_last = text
-        said = Msg(MODERATOR, text, "assistant", {"begins": dict(begins)} if begins else None)
+        told = None
+        if begins:
+            told = {"begins": dict(begins)}
+        said = Msg(MODERATOR, text, "assistant", told)
         self.moderator.speak(said)
         for listener in self.moderator.audience or ():
             listener.observe(said)
@@ -235,7 +238,8 @@ def _configs(llm_config: Mapping[str, Any], village: Village) -> dict[str, dict[
     missing = list_missing(village.roles, llm_config)
     if not missing:
         return {name: dict(llm_config[name]) for name in village.roles}
-    if len(missing) == len(village.roles):
+    has_none = len(missing) == len(village.roles)
+    if has_none:
         return {name: dict(llm_config) for name in village.roles}
     raise WrongArgument(
         f"llm_config: it has none for {', '.join(missing)}; give one for every player, or one for"

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from agentkit.core.given import coalesce, pick
 from agentkit.errors import JsonDictValidationError
 from agentkit.parsers import MarkdownJsonDictParser, ModelResponse
 
@@ -53,7 +54,7 @@ class Text:
         """The text; raises ValueError when it is none, or an empty one where something is to be
         said.
         """
-        given = "" if value is None else value
+        given = coalesce(value, "")
         if not isinstance(given, str):
             raise _say_no_text(value)
         text = " ".join(given.split())
@@ -107,20 +108,25 @@ class Choice:
     @property
     def options(self) -> list[str]:
         """What can be chosen, nobody included where one may abstain."""
-        return [*self.candidates, *([NOBODY] if self.may_abstain else [])]
+        if not self.may_abstain:
+            return list(self.candidates)
+        return [*self.candidates, NOBODY]
 
     def read(self, value: object) -> str:
         """The name; raises ValueError when it is unclear, unknown, or that of somebody who cannot
         be chosen.
         """
-        if isinstance(value, list) and len(value) == 1:
-            value = value[0]
+        match value:
+            case [only]:
+                value = only
         if self.may_abstain and _means_nobody(value):
             return NOBODY
         name = _find_name(_to_plain(value), self.players)
         if name in self.candidates:
             return name
-        why = f"{name} cannot be chosen" if name else f"{value!r:.200} names nobody clearly"
+        why = f"{value!r:.200} names nobody clearly"
+        if name:
+            why = f"{name} cannot be chosen"
         raise ValueError(f"{why}; give exactly one of: {', '.join(self.options)}")
 
 
@@ -136,11 +142,11 @@ class PhaseParser(MarkdownJsonDictParser):
         self.fields = dict(fields)
         hint = {key: field.hint for key, field in fields.items()}
         needed = [key for key, field in fields.items() if field.required]
-        remembered = [key for key in fields if key in ("thought", says)]
+        remembered = pick(fields, ("thought", says))
         super().__init__(
             hint,
             needed,
-            keys_to_memory=remembered,
+            keys_to_memory=list(remembered),
             keys_to_content=says,
             keys_to_metadata=tells or False,
         )
@@ -150,29 +156,35 @@ class PhaseParser(MarkdownJsonDictParser):
         cannot be.
         """
         read = super().parse(response)
-        values, problems = {}, []
+        values: dict[str, Any] = {}
+        problems: list[str] = []
         for key, field in self.fields.items():
+            given = read.parsed.get(key)
             try:
-                values[key] = field.read(read.parsed.get(key))
+                values[key] = field.read(given)
             except ValueError as error:
                 problems.append(f'"{key}" {error}')
-        read.parsed = None if problems else values
         if problems:
-            raise JsonDictValidationError(f"{'; '.join(problems)}.", read.text)
+            read.parsed = None
+            told = "; ".join(problems)
+            raise JsonDictValidationError(f"{told}.", read.text)
+        read.parsed = values
         return read
 
     def to_content(self, parsed_response: Mapping[str, object], allow_missing: bool = False) -> Any:
         """What the others hear; a decision in a word."""
         heard = super().to_content(parsed_response, allow_missing)
-        if isinstance(heard, bool):
-            return "yes" if heard else "no"
+        if heard is True:
+            return "yes"
+        if heard is False:
+            return "no"
         return heard
 
     def api_format(self) -> dict[str, Any]:
         """The fields as a JSON schema, for servers that hold the model to it."""
-        properties = {
-            key: {**field.schema, "description": field.hint} for key, field in self.fields.items()
-        }
+        properties: dict[str, Any] = {}
+        for key, field in self.fields.items():
+            properties[key] = {**field.schema, "description": field.hint}
         schema = {
             "type": "object",
             "properties": properties,
@@ -213,17 +225,19 @@ def for_choice(
     may_abstain: bool = True,
 ) -> PhaseParser:
     """For the choice of a player, under this key; tells the name, or `NOBODY`."""
-    options = (
-        f"{what}: exactly one of {', '.join(candidates)}{f', or {NOBODY}' if may_abstain else ''}"
-    )
-    return PhaseParser(
-        {"thought": _THOUGHT, key: Choice(options, candidates, players, may_abstain)}, key, key
-    )
+    hint = f"{what}: exactly one of {', '.join(candidates)}"
+    if may_abstain:
+        hint += f", or {NOBODY}"
+    choice = Choice(hint, candidates, players, may_abstain)
+    fields: dict[str, Field] = {"thought": _THOUGHT, key: choice}
+    return PhaseParser(fields, key, key)
 
 
 def for_decision(key: str, what: str) -> PhaseParser:
     """For a yes or no, under this key; tells it."""
-    return PhaseParser({"thought": _THOUGHT, key: YesNo(f"{what}: true or false")}, key, key)
+    decision = YesNo(f"{what}: true or false")
+    fields: dict[str, Field] = {"thought": _THOUGHT, key: decision}
+    return PhaseParser(fields, key, key)
 
 
 _THOUGHT = Text(
@@ -242,13 +256,19 @@ def _to_plain(value: object) -> str:
     """A value as it is compared; what is too long to be a name, or no text or number, is like
     nothing.
     """
-    if not isinstance(value, str | int) or len(str(value)) > _LONGEST:
+    if not isinstance(value, str | int):
         return _UNREADABLE
-    return unicodedata.normalize("NFKC", str(value)).strip().casefold()
+    text = str(value)
+    if len(text) > _LONGEST:
+        return _UNREADABLE
+    return unicodedata.normalize("NFKC", text).strip().casefold()
 
 
 def _means_nobody(value: object) -> bool:
-    return value is None or value is False or bool(_NONE.fullmatch(_to_plain(value)))
+    if value is None or value is False:
+        return True
+    plain = _to_plain(value)
+    return _NONE.fullmatch(plain) is not None
 
 
 def _find_name(text: str, players: Sequence[str]) -> str:
@@ -257,9 +277,10 @@ def _find_name(text: str, players: Sequence[str]) -> str:
     if not found and _NUMBER.fullmatch(text):
         number = int(re.sub(r"\D", "", text))
         ends = re.compile(rf"(?<!\d)0*{number}\Z")
-        found = [name for name in players if ends.search(name)]
-    if len(found) == 1:
-        return found[0]
+        found = list(filter(ends.search, players))
+    match found:
+        case [only]:
+            return only
     return ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agentkit.core.given import coalesce, find_first, list_missing
 from agentkit.teams.werewolf.rules import Ballot, Role, Village, Winner
 
 GAME = """You are {name}. You play the game of werewolf with {others}.
@@ -55,9 +56,14 @@ _WINNERS: dict[Winner, str] = {
 
 def system(name: str, village: Village, parts: Sequence[str] = (GAME,)) -> str:
     """Who a player is, and the rules, from parts that name {name}, {others} and {role}."""
-    role, partner = village.roles[name], _find_partner(name, village)
-    others = _names([other for other in village.roles if other != name])
-    told = {"name": name, "others": others, "role": _ROLES[role].format(partner=partner)}
+    role = village.roles[name]
+    others = list_missing(village.roles, [name])
+    partner = _find_partner(name, village)
+    told = {
+        "name": name,
+        "others": _names(others),
+        "role": _ROLES[role].format(partner=partner),
+    }
     filled = "\n\n".join(parts).strip()
     for key, value in told.items():
         filled = filled.replace(f"{{{key}}}", value)
@@ -72,10 +78,9 @@ def seat(name: str, village: Village) -> str:
 
 def _find_partner(name: str, village: Village) -> str:
     """The other werewolf; empty when there is none."""
-    for one, role in village.roles.items():
-        if role == "werewolf" and one != name:
-            return one
-    return ""
+    partners = list_missing(village.roles, [name])
+    wolf = find_first(partners, lambda partner: village.roles[partner] == "werewolf")
+    return coalesce(wolf, "")
 
 
 def night(village: Village) -> str:
@@ -158,14 +163,17 @@ def vote(village: Village) -> str:
 
 def report_vote(ballot: Ballot) -> str:
     """To all that have voted, the one who leaves included."""
-    votes = ", ".join(
-        f"{voter} {f'for {choice}' if choice else 'abstained'}"
-        for voter, choice in ballot.votes.items()
-    )
+    votes = ", ".join(f"{voter} {_tell_vote(choice)}" for voter, choice in ballot.votes.items())
     end = "Nobody leaves"
     if ballot.chosen:
         end = f"{ballot.chosen} has the most and leaves the game"
     return f"The votes: {votes}. {end}."
+
+
+def _tell_vote(choice: str | None) -> str:
+    if choice:
+        return f"for {choice}"
+    return "abstained"
 
 
 def end(village: Village, winner: Winner) -> str:

@@ -116,14 +116,18 @@ class Village:
 
     def hunt(self, votes: Mapping[str, str | None]) -> Ballot:
         """Count the votes of the werewolves for their victim."""
-        ballot = self._count("night", votes, dict.fromkeys(self.living("werewolf"), self.prey))
+        wolves = self.living("werewolf")
+        candidates = dict.fromkeys(wolves, self.prey)
+        ballot = self._count("night", votes, candidates)
         self.victim = ballot.chosen
         return ballot
 
     @property
     def may_heal(self) -> bool:
         """Whether the witch can save tonight's victim."""
-        return self.has_healing and self.victim is not None and self._has_witch
+        if self.victim is None:
+            return False
+        return self.has_healing and self._has_witch
 
     def heal(self) -> None:
         """The witch saves the victim; raises WrongArgument when she cannot."""
@@ -138,7 +142,9 @@ class Village:
         """Whether the witch can kill tonight: once in the game, and not in a night in which she
         healed.
         """
-        return self.has_poison and not self._healed and self._has_witch
+        if self._healed:
+            return False
+        return self.has_poison and self._has_witch
 
     @property
     def _has_witch(self) -> bool:
@@ -146,8 +152,8 @@ class Village:
 
     def poison(self, player: str) -> None:
         """The witch kills another player; raises WrongArgument when she cannot, or not this one."""
-        witches = self.living("witch")
-        if not self.may_poison or player not in self.others(*witches):
+        others = self.others(*self.living("witch"))
+        if not self.may_poison or player not in others:
             raise WrongArgument(
                 f"poison: {player!r} cannot be poisoned on day {self.day}; it takes the witch's"
                 " poison, which she has once and not after healing, and another living player."
@@ -159,7 +165,8 @@ class Village:
         seer.
         """
         seers = self.living("seer")
-        if not seers or player not in self.others(*seers):
+        others = self.others(*seers)
+        if not seers or player not in others:
             raise WrongArgument(
                 f"look: {player!r} cannot be looked at on day {self.day}; it takes a living seer"
                 f" and another living player: {', '.join(self.alive)}."
@@ -171,16 +178,21 @@ class Village:
         cause.
         """
         causes: dict[str | None, Cause] = {self.poisoned: "poison", self.victim: "werewolves"}
-        died = [player for player in self.alive if player in causes]
-        self.deaths += [Death(player, self.day, causes[player]) for player in died]
+        died: list[str] = []
+        for player in self.alive:
+            if player in causes:
+                died.append(player)
+                self.deaths.append(Death(player, self.day, causes[player]))
         self.victim, self.poisoned, self._healed = None, None, False
         return died
 
     def vote(self, votes: Mapping[str, str | None]) -> Ballot:
         """Count the votes of the living, let the chosen one die, and go on to the next day."""
-        ballot = self._count("day", votes, {voter: self.others(voter) for voter in self.alive})
+        candidates = {voter: self.others(voter) for voter in self.alive}
+        ballot = self._count("day", votes, candidates)
         if ballot.chosen:
-            self.deaths.append(Death(ballot.chosen, self.day, "vote"))
+            death = Death(ballot.chosen, self.day, "vote")
+            self.deaths.append(death)
         self.day += 1
         return ballot
 
@@ -189,21 +201,31 @@ class Village:
         """Who has won by now, looked at after the night and after the vote; a draw when the days
         are over.
         """
-        wolves, prey = len(self.living("werewolf")), len(self.prey)
+        wolves, prey = self.living("werewolf"), self.prey
         if not wolves:
             return "village"
-        if wolves >= prey:
+        if len(wolves) >= len(prey):
             return "werewolves"
-        return "draw" if self.day > self.max_days else None
+        if self.day > self.max_days:
+            return "draw"
+        return None
 
     @property
     def days(self) -> int:
         """How many days there were, the last one perhaps only with its night."""
-        return self.ballots[-1].day if self.ballots else 0
+        if not self.ballots:
+            return 0
+        return self.ballots[-1].day
 
     def outcome(self, winner: Winner) -> Outcome:
         """The game as it ended."""
-        return Outcome(winner, self.days, dict(self.roles), tuple(self.deaths), tuple(self.ballots))
+        return Outcome(
+            winner,
+            self.days,
+            roles=dict(self.roles),
+            deaths=tuple(self.deaths),
+            ballots=tuple(self.ballots),
+        )
 
     def _count(
         self, phase: Phase, votes: Mapping[str, str | None], candidates: Mapping[str, Sequence[str]]
@@ -216,7 +238,8 @@ class Village:
             choice = votes.get(voter)
             if choice in known:
                 valid[voter] = choice
-        ballot = Ballot(self.day, phase, valid, _find_leader(valid.values()))
+        chosen = _find_leader(valid.values())
+        ballot = Ballot(self.day, phase, valid, chosen)
         self.ballots.append(ballot)
         return ballot
 
@@ -226,4 +249,7 @@ def _find_leader(choices: Iterable[str | None]) -> str | None:
     votes = Counter(filter(None, choices))
     most = max(votes.values(), default=0)
     leaders = [choice for choice, count in votes.items() if count == most]
-    return leaders[0] if len(leaders) == 1 else None
+    if len(leaders) != 1:
+        return None
+    [leader] = leaders
+    return leader

@@ -59,11 +59,17 @@ def carry_out(task: Task, setup: Setup) -> Answer:
     """`work`, as it is set up."""
     chance = replay.chance()
     village = Village(deal(setup.players, chance), setup.max_days)
-    person = chance.choice(setup.players) if setup.seat else None
+    person = None
+    if setup.seat:
+        person = chance.choice(setup.players)
     configs = setup.llm_configs or task.llm_config
-    told = {name: [setup.told, setup.characters.get(name, "")] for name in setup.players}
+    told: dict[str, list[str]] = {}
+    for name in setup.players:
+        character = setup.characters.get(name, "")
+        told[name] = [setup.told, character]
+    game = Game(village, configs, person, told)
     try:
-        winner = _play(task, Game(village, configs, person, told))
+        winner = _play(task, game)
     except (Stopped, LimitReached) as error:
         if not village.ballots:
             raise
@@ -155,22 +161,24 @@ def _day(village: Village, day: int) -> Iterator[str]:
     deaths = [death for death in village.deaths if death.day == day]
     yield _night(deaths)
     for ballot in village.ballots:
-        if (ballot.day, ballot.phase) == (day, "day"):
+        is_of_day = ballot.day == day and ballot.phase == "day"
+        if is_of_day:
             yield _vote(ballot)
 
 
 def _night(deaths: list[Death]) -> str:
-    lost = [
-        f"{death.player} was {_FATES[death.cause]}" for death in deaths if death.cause != "vote"
-    ]
+    lost: list[str] = []
+    for death in deaths:
+        if death.cause != "vote":
+            fate = _FATES[death.cause]
+            lost.append(f"{death.player} was {fate}")
     return " and ".join(lost) or "nobody died in the night"
 
 
 def _vote(ballot: Ballot) -> str:
-    votes = [choice for choice in ballot.votes.values() if choice]
+    voters = len(ballot.votes)
+    votes = list(filter(None, ballot.votes.values()))
     if ballot.chosen is None:
-        return f"nobody was voted out ({len(votes)} of {len(ballot.votes)} voted)"
-    return (
-        f"{ballot.chosen} was voted out with {votes.count(ballot.chosen)} of {len(ballot.votes)}"
-        " votes"
-    )
+        return f"nobody was voted out ({len(votes)} of {voters} voted)"
+    against = votes.count(ballot.chosen)
+    return f"{ballot.chosen} was voted out with {against} of {voters} votes"

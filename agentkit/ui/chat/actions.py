@@ -147,7 +147,7 @@ def _list_actions(turn: Turn, beside: Sequence[str], *, is_last: bool) -> list[s
 def _draw_menu(turn: Turn, question_id: str, actions: Sequence[str]) -> None:
     key = f"more-{turn.run_id}"
 
-    def chosen() -> None:
+    def choose() -> None:
         action = st.session_state[key]
         if action == GO_ON:
             _go_on(turn)
@@ -162,7 +162,7 @@ def _draw_menu(turn: Turn, question_id: str, actions: Sequence[str]) -> None:
         key=key,
         type="tertiary",
         icon=":material/more_horiz:",
-        on_click=chosen,
+        on_click=choose,
     )
 
 

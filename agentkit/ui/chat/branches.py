@@ -40,7 +40,7 @@ def draw_dialog(chosen: Question, turns: Sequence[Turn], rows: Rows) -> None:
     """The dialog that was chosen in the menu of one of these turns, if any; `chosen` is whom the
     chat asks next.
     """
-    action, subject = dialogs.asked()
+    action, subject = dialogs.read_open()
     dialogs_of: dict[object, Callable[[Turn, Rows], None]] = {
         EDIT: partial(_edit, chosen),
         AGAIN: partial(_answer_again, chosen),

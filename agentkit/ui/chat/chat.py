@@ -12,9 +12,9 @@ from typing import Any
 import streamlit as st
 
 from agentkit import runs
-from agentkit.core.given import find_first
+from agentkit.core.given import find_first, pick_kind
 from agentkit.errors import AgentkitError
-from agentkit.events import DocumentDone, HumanInputRequested, MessageSent
+from agentkit.events import DocumentDone, HumanInputRequested, MessageSent, events_of
 from agentkit.ledger import Chat, StoredMessage, queries
 from agentkit.reasons import end_from_json
 from agentkit.runs import Run
@@ -78,7 +78,7 @@ def live_run(chat: Chat) -> Run[Any] | None:
 
 def _messages(run: Run[Any]) -> Iterator[MessageSent]:
     """What was said in the run so far."""
-    return (one.event for one in run.events() if isinstance(one.event, MessageSent))
+    return iter(pick_kind(events_of(run.events()), MessageSent))
 
 
 def draw_chat(
@@ -193,7 +193,7 @@ def speak(chat: Chat | None, run: Run[Any] | None) -> None:
     if request:
         state_now = f"{wording.DOING['asks']}: {requests.in_plain(request)}"
     chat_id = chat.id if chat else ""
-    components.spoken(
+    components.speak_state(
         chat_id, state_now, "The answer has ended.", begun=composer.has_begun(chat_id)
     )
 
@@ -213,7 +213,7 @@ def _draw_stored(turn: Turn, rows: actions.Rows, again: Question | None, *, is_l
     took, cited = stored.NOTHING, None
     if answered:
         took = rows.took.get(answered.id, stored.NOTHING)
-        marker = source.opened(answered.id)
+        marker = source.find_open(answered.id)
         cited = find_first(turn.citations, lambda citation: citation["marker"] == marker)
 
     def answer() -> None:
@@ -368,7 +368,7 @@ def _draw_remarks(turn: Turn) -> None:
         st.warning(
             f"The answer is not whole: {wording.CUT[turn.cut]}.", icon=":material/content_cut:"
         )
-    if turn.status == "complete" and (why := _ended(turn.extra)):
+    if turn.status == "complete" and (why := _describe_end(turn.extra)):
         st.caption(f":material/flag: Ended: {markdown.literal(why)}.")
 
 
@@ -380,11 +380,11 @@ def _note(stored: Any) -> tuple[str, str]:
     return text, detail
 
 
-def _ended(extra: Mapping[str, Any]) -> str:
+def _describe_end(extra: Mapping[str, Any]) -> str:
     """Why the agents' chat ended; older versions stored it in words."""
     end = end_from_json(extra.get("end"))
     if end:
-        return wording.ended(end)
+        return wording.describe_end(end)
     return str(extra.get("ended") or "")
 
 
@@ -413,7 +413,7 @@ def _draw_no_evidence(turn: Turn) -> None:
     if turn.asked.scope != EVERYTHING:
         ways = f"Clear what the question is narrowed to. {ways}"
     st.info(f"{text} {ways}", icon=":material/search_off:")
-    collection = _searched(turn) or first.collection
+    collection = _name_searched(turn) or first.collection
     st.page_link(
         state.PAGES / "retrieval_lab.py",
         label="See this search in the retrieval lab",
@@ -422,7 +422,7 @@ def _draw_no_evidence(turn: Turn) -> None:
     )
 
 
-def _searched(turn: Turn) -> str:
+def _name_searched(turn: Turn) -> str:
     """The name that the collection which the question was asked of has now; empty when it is gone,
     or not known.
     """

@@ -73,7 +73,7 @@ def draw_chat_list(current: str | None) -> None:
             args=(None,),
             width="stretch",
         )
-        goes_on = bool(_going_on())
+        goes_on = bool(_find_answering())
         every = live.pace_looks(POLL_S) if goes_on else None
         st.fragment(_draw_list, run_every=every)(current, goes_on)
     _draw_dialog(current)
@@ -85,11 +85,11 @@ def _draw_list(current: str | None, looks: bool) -> None:
     """
     marks = find_marks(current)
     components.chat_list(_act, to_data(current, marks))
-    if st.session_state.pop(_NEXT, False) or looks != bool(_going_on()):
+    if st.session_state.pop(_NEXT, False) or looks != bool(_find_answering()):
         st.rerun()
 
 
-def _going_on() -> dict[str | None, runs.Run[Any]]:
+def _find_answering() -> dict[str | None, runs.Run[Any]]:
     """The runs that answer now, by chat."""
     return {run.chat_id: run for run in runs.live(state.owner(), kind="chat")}
 
@@ -98,7 +98,7 @@ def find_marks(current: str | None) -> dict[str, Mark]:
     """What stands out of chats, by their ids; a chat that ends while it is not looked at is
     remembered in the session.
     """
-    going_on = _going_on()
+    going_on = _find_answering()
     ended = st.session_state.get(_GOING_ON, set()) - {current} - going_on.keys()
     st.session_state[_GOING_ON] = ended | going_on.keys()
     marks: dict[str, Mark] = dict.fromkeys(ended, "finished")
@@ -228,7 +228,7 @@ def _unarchive(ids: list[str], value: str) -> None:
 
 def _delete(ids: list[str], value: str) -> None:
     gone = state.workspace().discard_chats(state.owner(), ids)
-    if address.shown() in gone:
+    if address.read_chat() in gone:
         open_chat(None)
         st.session_state[_NEXT] = True
     _tell(gone, "deleted", _restore)
@@ -285,7 +285,7 @@ def _draw_dialog(current: str | None) -> None:
     """What asks something first; kept in the session, so that the end of an answer does not close
     it.
     """
-    name, ids = dialogs.asked()
+    name, ids = dialogs.read_open()
     if name in _DIALOGS:
         _DIALOGS[name](ids)
 

@@ -134,11 +134,11 @@ def _draw_side(
     rows: Rows, side: Side, asked: list[Part], answered: list[Part], *, marks: bool
 ) -> None:
     st.caption(f"Version {side.version} · {_describe_whom(rows, side.turn)}")
-    st.markdown(markdown.marked(asked if marks else [(side.question, False)]))
+    st.markdown(markdown.mark_parts(asked if marks else [(side.question, False)]))
     if not side.answer:
         st.caption("There is no answer.")
     elif marks:
-        st.markdown(markdown.marked(answered))
+        st.markdown(markdown.mark_parts(answered))
     else:
         st.markdown(markdown.prose(side.answer))
 

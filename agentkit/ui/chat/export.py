@@ -77,7 +77,7 @@ def draw_import() -> None:
 
 def draw_dialog() -> None:
     """The dialog that is open, if it is one of these."""
-    match dialogs.asked():
+    match dialogs.read_open():
         case (name, Chat() as chat) if name == EXPORT:
             _export(chat)
         case (name, _) if name == IMPORT:
@@ -133,7 +133,7 @@ def _import() -> None:
     pressed = st.button("Import", key="import", type="primary", icon=":material/upload:")
     if pressed and (problem := _load(given)):
         st.error(markdown.literal(problem), icon=":material/error:")
-    if not dialogs.asked()[0]:
+    if not dialogs.read_open()[0]:
         st.rerun()
 
 

@@ -121,7 +121,6 @@ def _draw_live(
     is_new = requests.in_words(run) != asked or _seconds() != every
     if run.ended or is_new:
         st.rerun()
-    requests.tell_of_others(run)
     following = _follow(run, at_work)
     turn = following.catch_up(run)
     if at_work.keeps_secrets:  # what others do, and that they do it, is not for the person
@@ -140,7 +139,7 @@ def _follow(run: Run[Any], at_work: Team) -> Following:
 
 def _draw_source(run: Run[Any], at_work: Team) -> None:
     """The source that was opened while its answer is still being written."""
-    if marker := source.opened(run.message_id):
+    if marker := source.find_open(run.message_id):
         turn = _follow(run, at_work).catch_up(run)
         if marker in turn.sources:
             source.draw_source(run.message_id, turn.sources[marker], turn.text)
@@ -148,7 +147,7 @@ def _draw_source(run: Run[Any], at_work: Team) -> None:
 
 def _draw_progress(run: Run[Any], turn: Turn, following: Following, at_work: Team) -> None:
     request = run.waiting_for  # looked at once: the run goes on meanwhile
-    label, level = _doing(turn), choices.level()
+    label, level = _describe_doing(turn), choices.level()
     if run.stopping:
         label = "Stopping"
     unfolded = len(at_work.agents) > 1
@@ -209,7 +208,7 @@ def _draw_text(turn: Turn, message_id: str) -> None:
     hidden, text = lately(turn.text)
     if not text:
         return
-    before, growing = markdown.finished(text)
+    before, growing = markdown.split_finished(text)
     with st.container(key=f"answer-{message_id}"):
         for part in (before, growing) if before else (growing,):
             st.markdown(markdown.answer(part, message_id, turn.sources))
@@ -244,7 +243,7 @@ def _draw_said_last(turn: Turn, *, whole: bool, above: Level | None) -> None:
         draw.draw(last, "everything")
 
 
-def _doing(turn: Turn) -> str:
+def _describe_doing(turn: Turn) -> str:
     last = turn.steps[-1] if turn.steps else None
     is_asking = isinstance(last, Asked) and last.answered is None
     if not is_asking and turn.text:
@@ -255,7 +254,7 @@ def _doing(turn: Turn) -> str:
         shown = next(filter(_is_reading, turn.steps), last)
     if shown is None:
         return wording.DOING["searches"]
-    return draw.doing(shown)
+    return draw.describe_doing(shown)
 
 
 def _is_reading(step: Step) -> bool:

@@ -37,7 +37,7 @@ def draw_search() -> None:
 
 def _draw() -> None:
     found = st.session_state.get(_FOUND, _NOTHING)
-    components.search(_told, {**found, "here": address.shown()})
+    components.search(_act_on, {**found, "here": address.read_chat()})
     to = st.session_state.pop(_TO, None)
     if to is None:
         return
@@ -46,13 +46,13 @@ def _draw() -> None:
     st.switch_page(state.PAGES / "chat.py", query_params=to)
 
 
-def _told(told: Mapping[str, Any]) -> None:
+def _act_on(told: Mapping[str, Any]) -> None:
     """What is typed is looked for; what is chosen is gone to."""
     words = str(told["words"])
     if told["name"] == "go":
         _go(str(told["chat"]), str(told["message"]), words)
         return
-    found = find_in(address.shown(), words) if told["only"] else find(words)
+    found = find_in(address.read_chat(), words) if told["only"] else find(words)
     st.session_state[_FOUND] = {"asked": told["asked"], **found}
 
 

@@ -17,7 +17,7 @@ from agentkit.retrieval import StoredDocument
 from agentkit.retrieval.names import file_name
 from agentkit.ui.composer import pictures
 from agentkit.ui.shared import components, state
-from agentkit.ui.shared.passage import Place, find_place, heading_at, page_span, unwrapped
+from agentkit.ui.shared.passage import Place, find_place, heading_at, page_span, unwrap
 from agentkit.ui.text import markdown
 
 Span = tuple[int, int]
@@ -37,7 +37,7 @@ def open_source(target: str) -> None:
     st.session_state[_OPEN] = target
 
 
-def opened(message_id: str) -> int | None:
+def find_open(message_id: str) -> int | None:
     """The marker of the source that is open at this answer."""
     return _target(message_id)[0]
 
@@ -76,11 +76,11 @@ def draw_chips(
     what was selected before, which would close the source again.
     """
     by_marker = {int(citation["marker"]): citation for citation in citations}
-    selected = opened(message_id)
+    selected = find_open(message_id)
     key = f"sources-{message_id}-{selected or 0}"
     st.session_state[key] = selected
 
-    def chosen() -> None:
+    def choose() -> None:
         marker = st.session_state[key]
         open_source(f"{message_id}-{marker}" if marker else "")
 
@@ -90,7 +90,7 @@ def draw_chips(
         list(names),
         format_func=names.__getitem__,
         key=key,
-        on_change=chosen,
+        on_change=choose,
         label_visibility="collapsed",
     )
 
@@ -108,7 +108,7 @@ def draw_source(
         if note := _NOTES.get(place.document):
             st.info(note, icon=":material/info:")
         parts = (
-            [(unwrapped(text), kind) for text, kind in place.parts]
+            [(unwrap(text), kind) for text, kind in place.parts]
             if citation["page"]
             else place.parts
         )

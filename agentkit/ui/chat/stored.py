@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from agentkit.errors import NotFound
+from agentkit.events import events_of
 from agentkit.ledger import StoredMessage, queries
 from agentkit.ledger.queries import Totals
 from agentkit.ui.composer import choices
@@ -114,7 +115,7 @@ def _read_steps(run_id: str) -> tuple[list[Step], Flow]:
     if run_id not in known:
         ledger, owner = state.workspace().ledger, state.owner()
         heard = queries.events(ledger, owner, run_id, with_requests=False)
-        known[run_id] = steps(heard), Flow().follow(one.event for one in heard)
+        known[run_id] = steps(heard), Flow().follow(events_of(heard))
         for old in list(known)[:-_RUNS_KEPT]:
             del known[old]
     return known[run_id]

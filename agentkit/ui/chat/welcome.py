@@ -93,7 +93,7 @@ def _draw_suggestions(known: Mapping[str, int], ingesting: bool) -> None:
 
 def _draw_starters(chosen: Question, asked: Sequence[str]) -> None:
     """Buttons, not pills: a chosen pill would ask once more whenever the page is drawn anew."""
-    scope = narrowing.chosen(None, chosen.collection)
+    scope = narrowing.read_scope(None, chosen.collection)
     for text in asked:
         question = replace(chosen, text=text, scope=scope)
         st.button(
@@ -103,7 +103,7 @@ def _draw_starters(chosen: Question, asked: Sequence[str]) -> None:
 
 def draw_dialog() -> None:
     """The dialog for the questions of a collection, if it is open."""
-    match dialogs.asked():
+    match dialogs.read_open():
         case (name, Collection() as there) if name == _STARTERS:
             _change(there)
 

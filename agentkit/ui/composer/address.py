@@ -80,7 +80,7 @@ def remember(chat_id: str | None) -> None:
     st.session_state[_OPEN] = chat_id
 
 
-def shown() -> str:
+def read_chat() -> str:
     """The chat in the address of the page; empty for a new one, and on other pages."""
     return st.query_params.get(_CHAT, "")
 

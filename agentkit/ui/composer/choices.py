@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit.core.given import list_known
 from agentkit.errors import WrongArgument
 from agentkit.ledger import Chat
 from agentkit.options import InputMode
@@ -55,7 +56,7 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
         first_known("model", models, models[0], own[1], before[1]),
         chat.id if chat else None,
         human_input=_human_input(chat) if asked.takes_part else None,
-        planning=plan_choices.chosen(chat.id if chat else None) if asked.plans else None,
+        planning=plan_choices.read_chosen(chat.id if chat else None) if asked.plans else None,
     )
     return settings.ask(now, known)
 
@@ -70,13 +71,13 @@ def choose(what: str, value: str, known: Collection[str]) -> None:
     st.session_state[_key(what, None)] = value
 
 
-def renewed(question: Question) -> Question:
+def renew(question: Question) -> Question:
     """The question, asked of whom its chat asks now where its team or its model is gone, and over
     those of its further collections that are still there.
     """
     if question.also:
         there = collections()
-        also = [name for name in question.also if name in there]
+        also = list_known(question.also, there)
         question = replace(question, also=tuple(also))
     has_team = question.team_id in _teams(question.team_id)
     if has_team and question.model_id in _models():
@@ -181,12 +182,12 @@ def _draw_team(chat: Chat | None, now: Question, *, only_offline: bool) -> None:
     by_id = {known.id: known for known in by_kind.values()}
     kinds = list(by_id)
 
-    def named(team_id: str) -> str:
+    def name_team(team_id: str) -> str:
         # The same whatever the chosen model is: a browser knows the chosen option by its text.
         needs = only_offline and by_id[team_id].needs_language_model
         return by_id[team_id].name + (" (needs a language model)" if needs else "")
 
-    _select("Team", "team", chat, kinds, named)
+    _select("Team", "team", chat, kinds, name_team)
     st.caption(markdown.literal(chosen.description))
     if newest.id != chosen.id and not chosen.variant:
         _offer_newer(chat, chosen, newest)

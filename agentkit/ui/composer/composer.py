@@ -88,11 +88,11 @@ def resume(run_id: str) -> None:
     _hold(run.chat_id, held=False)
 
 
-def _stored(chat_id: str | None, stored: Mapping[str, Any]) -> Question:
+def _read_stored(chat_id: str | None, stored: Mapping[str, Any]) -> Question:
     """A question that was kept in its chat; asked of who is chosen there, where whom it names is
     gone.
     """
-    return choices.renewed(replace(Question.from_json(stored), chat_id=chat_id))
+    return choices.renew(replace(Question.from_json(stored), chat_id=chat_id))
 
 
 def send_queued(chat: Chat) -> None:
@@ -124,7 +124,7 @@ def draw_pending(chat_id: str | None) -> None:
         label = "Not sent" if not_asked.get("late") else "Not asked"
         st.error(f"**{label}:** {text}\n\n{problem}", icon=":material/error:")
         with st.container(horizontal=True, gap="small"):
-            again = (_stored(chat_id, not_asked),)
+            again = (_read_stored(chat_id, not_asked),)
             icon = ":material/refresh:"
             label = "Ask it next" if not_asked.get("late") else "Try again"
             st.button(label, key="send-again", icon=icon, on_click=send, args=again)
@@ -192,7 +192,6 @@ def draw_composer(
     """
     chat_id, most_mb = chat.id if chat else None, state.workspace().settings.max_file_mb
     now = choices.choice(chat, known)
-    requests.tell_of_others(run)
     with st.bottom, st.container(gap="xsmall"):
         place = st.container()  # filled last: the dialog below says what stands there
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -215,6 +214,7 @@ def draw_composer(
             if chat:
                 choices.draw_gone(chat, now)
         does = _does(run, asked)
+        requests.draw_told(chat_id, run)
         if asked:  # said beside the input, too: it may hold a question that was begun before
             st.caption(f":material/keyboard_return: {markdown.literal(does)}")
         sent = st.chat_input(
@@ -238,7 +238,7 @@ def draw_composer(
 def _does(run: Run[Any] | None, asked: HumanInputRequested | None) -> str:
     """What Enter does, as plain text."""
     if asked:
-        return f"Answer {wording.called(asked.to or asked.agent)}"
+        return f"Answer {wording.name_agent(asked.to or asked.agent)}"
     if run:
         return "Ask next, after this answer"
     return "Ask your documents, or attach files"
@@ -258,6 +258,7 @@ def _submit(chat: Chat | None, run: Run[Any] | None, asked: HumanInputRequested 
             return
         question = undisturbed(lambda: _write(chat, value.text, files, shown))
         kept.put(question.chat_id, "draft", None)
+        requests.forget_told()
         if run and asked and not value.files:  # only questions come with files
             undisturbed(partial(_answer, run, asked, question))
             return
@@ -285,7 +286,7 @@ def _write(
 ) -> Question:
     """The question as it stands in the composer, with the pictures that were chosen before."""
     now = choices.choice(chat, choices.collections())
-    shown = (*pictures.chosen(now.chat_id), *attached)
+    shown = (*pictures.read_chosen(now.chat_id), *attached)
     names = map(attrgetter("name"), (*files, *shown))
     return replace(
         now,
@@ -293,14 +294,14 @@ def _write(
         pictures=shown,
         attachments=files,
         keep_attachments=bool(st.session_state.get("keep-files")),
-        scope=mentions.narrow(now.chat_id, narrowing.chosen(now.chat_id, now.collection)),
-        whole=context.told_whole(now.chat_id),
+        scope=mentions.narrow(now.chat_id, narrowing.read_scope(now.chat_id, now.collection)),
+        whole=context.find_told_whole(now.chat_id),
     )
 
 
 def _answer(run: Run[Any], asked: HumanInputRequested, said: Question) -> None:
     if not requests.answer(run, asked, said.text):  # what was written stays
-        why = requests.why_late(run, asked.request_id)
+        why = requests.tell_why_late(run, asked.request_id)
         kept.put(said.chat_id, "not_asked", {**said.to_json(), "problem": why, "late": True})
 
 
@@ -311,7 +312,7 @@ def keep_draft(chat_id: str | None, on_slash: Callable[[], None]) -> None:
     A `/` in the empty composer calls `on_slash`.
     """
 
-    def typed(of: str, text: str) -> None:
+    def keep_typed(of: str, text: str) -> None:
         kept.put(of or None, "draft", text[:_LONGEST_DRAFT] or None)
         st.session_state.pop(_PUT, None)
 
@@ -321,7 +322,7 @@ def keep_draft(chat_id: str | None, on_slash: Callable[[], None]) -> None:
 
     draft = kept.get(chat_id, "draft") or ""
     components.draft(
-        typed,
+        keep_typed,
         slash,
         chat_id or "",
         str(draft),
@@ -358,10 +359,10 @@ def _wait(question: Question) -> None:
 
 
 def _take_back(chat_id: str | None, queued: Mapping[str, object]) -> None:
-    _taken(chat_id, queued)
+    _take_queued(chat_id, queued)
 
 
-def _taken(chat_id: str | None, queued: Mapping[str, object]) -> bool:
+def _take_queued(chat_id: str | None, queued: Mapping[str, object]) -> bool:
     """Take a question out of the queue; False when another tab was faster."""
     while True:
         before = _queue(chat_id)
@@ -373,8 +374,8 @@ def _taken(chat_id: str | None, queued: Mapping[str, object]) -> bool:
 
 
 def _ask_now(chat_id: str, queued: dict[str, Any]) -> None:
-    if _taken(chat_id, queued):
-        send(_stored(chat_id, queued))
+    if _take_queued(chat_id, queued):
+        send(_read_stored(chat_id, queued))
 
 
 def _hold(chat_id: str | None, *, held: bool) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from agentkit.core.given import join_filled
+from agentkit.core.given import join_filled, list_known
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.ledger.bill.forecasts import Forecast
 from agentkit.llm.model import Model
@@ -94,7 +94,7 @@ def _describe_request(found: Context | None, expected: Forecast | None, now: Que
     return "How many tokens the next request has is not known yet."
 
 
-def told_whole(chat_id: str | None) -> tuple[str, ...]:
+def find_told_whole(chat_id: str | None) -> tuple[str, ...]:
     """The ids of the messages that were brought back in this chat."""
     return tuple(kept.get(chat_id, "whole") or ())
 
@@ -171,7 +171,7 @@ def _draw_shortened(chat: Chat, found: Context) -> None:
     with st.expander("After: what the model is told"):
         draw_text(found.summary)
     asked = {said.id: said for said in found.covered if said.role == "user"}
-    st.session_state["whole-choice"] = [one for one in told_whole(chat.id) if one in asked]
+    st.session_state["whole-choice"] = list_known(find_told_whole(chat.id), asked)
     st.multiselect(
         "Bring turns back",
         list(asked),

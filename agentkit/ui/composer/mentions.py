@@ -10,6 +10,7 @@ from itertools import islice
 
 import streamlit as st
 
+from agentkit.core.given import list_known
 from agentkit.errors import NotFound, WrongArgument
 from agentkit.retrieval.types import Scope
 from agentkit.teams import Question
@@ -21,7 +22,7 @@ _LISTED = 1_000  # documents that are offered by name; of more, a part of the na
 
 def narrow(chat_id: str | None, scope: Scope) -> Scope:
     """The scope for the next question: only the chosen documents, where some are."""
-    chosen = _chosen(chat_id)
+    chosen = _read_chosen(chat_id)
     if chosen:
         return replace(scope, document_ids=chosen)
     return scope
@@ -29,7 +30,7 @@ def narrow(chat_id: str | None, scope: Scope) -> Scope:
 
 def list_chosen(chat_id: str | None) -> list[str]:
     """The ids of the documents that the next question is only about."""
-    return [one for one in _chosen(chat_id) if _find_name(one)]
+    return [one for one in _read_chosen(chat_id) if _find_name(one)]
 
 
 def take_over(ids: Sequence[str]) -> None:
@@ -48,7 +49,7 @@ def forget(chat_id: str | None) -> None:
 
 def draw_line(chat_id: str | None) -> None:
     """Which documents the next question is about, and the way to clear them."""
-    if not (names := [name for one in _chosen(chat_id) if (name := _find_name(one))]):
+    if not (names := [name for one in _read_chosen(chat_id) if (name := _find_name(one))]):
         return
     shown = ", ".join(map(markdown.literal, names[:3]))
     more = ""
@@ -85,10 +86,10 @@ def draw_button(question: Question) -> None:
 
 def _draw_choice(chat_id: str | None, collections: Sequence[str]) -> None:
     names = _offer(collections)
-    chosen = _chosen(chat_id)
+    chosen = _read_chosen(chat_id)
     names |= {one: name for one in chosen if one not in names and (name := _find_name(one))}
     key = f"mentions-{chat_id or 'new'}"
-    st.session_state[key] = [one for one in chosen if one in names]
+    st.session_state[key] = list_known(chosen, names)
     st.multiselect(
         "The next question is about",
         list(names),
@@ -132,5 +133,5 @@ def _find_name(document_id: str) -> str:
         return ""
 
 
-def _chosen(chat_id: str | None) -> list[str]:
+def _read_chosen(chat_id: str | None) -> list[str]:
     return list(kept.get(chat_id, "mentions") or ())

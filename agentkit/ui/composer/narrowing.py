@@ -19,9 +19,9 @@ from agentkit.ui.text import figures, markdown
 _NARROW = "Narrow"
 
 
-def chosen(chat_id: str | None, collection: str) -> Scope:
+def read_scope(chat_id: str | None, collection: str) -> Scope:
     """What the next question of this chat (None for a new one) looks into."""
-    narrowed = _narrowed(chat_id)
+    narrowed = _read_narrowing(chat_id)
     if not narrowed:  # as nearly always: nothing need be looked up then
         return EVERYTHING
     there = _collection(collection)
@@ -38,7 +38,7 @@ def follow(chat_id: str) -> None:
 def find_narrowed(collection: str) -> Mapping[str, object] | None:
     """What narrows the next new chat over this collection, as JSON values; None for nothing."""
     there = _collection(collection)
-    return _narrowed(None).get(there.id) if there else None
+    return _read_narrowing(None).get(there.id) if there else None
 
 
 def take_over(collection: str, given: object) -> None:
@@ -55,9 +55,9 @@ def take_over(collection: str, given: object) -> None:
 
 def draw_line(chat_id: str | None, collection: str) -> None:
     """What the next question is narrowed to, and the way to clear it; nothing while it is not."""
-    if not _narrowed(chat_id):
+    if not _read_narrowing(chat_id):
         return
-    there, scope = _collection(collection), chosen(chat_id, collection)
+    there, scope = _collection(collection), read_scope(chat_id, collection)
     if there is None or not (words := filters.in_words(scope)):
         return
     key = _key(chat_id, there)
@@ -90,13 +90,13 @@ def draw_button(chat_id: str | None, collection: str) -> None:
         args=(chat_id, there),
         help=about,
     )
-    if dialogs.asked()[0] == _NARROW:
+    if dialogs.read_open()[0] == _NARROW:
         _narrow(there, chat_id)
 
 
 def _open(chat_id: str | None, collection: Collection) -> None:
     """The fields show what narrows the chat now, whichever tab has chosen it."""
-    found = _narrowed(chat_id).get(collection.id)
+    found = _read_narrowing(chat_id).get(collection.id)
     filters.fill(_key(chat_id, collection), found["fields"] if found else {})
     dialogs.ask(_NARROW)
 
@@ -112,7 +112,7 @@ def _narrow(collection: Collection, chat_id: str | None) -> None:
     scope = scope_to_json(filters.draw_fields(collection, key))
     narrowed = None
     if scope:
-        narrowed = {"scope": scope, "fields": filters.filled(key)}
+        narrowed = {"scope": scope, "fields": filters.read_fields(key)}
     _keep(chat_id, collection.id, narrowed)
     with st.container(horizontal=True):
         done = st.button("Done", key="narrow-done", type="primary", on_click=dialogs.close)
@@ -133,7 +133,7 @@ def _clear(chat_id: str | None, collection_id: str) -> None:
     filters.clear(_key_of(chat_id, collection_id))
 
 
-def _narrowed(chat_id: str | None) -> dict[str, Any]:
+def _read_narrowing(chat_id: str | None) -> dict[str, Any]:
     """What narrows a chat, by the ids of the collections: the scope, and the fields that gave
     it.
     """
@@ -141,7 +141,7 @@ def _narrowed(chat_id: str | None) -> dict[str, Any]:
 
 
 def _keep(chat_id: str | None, collection_id: str, narrowed: Mapping[str, object] | None) -> None:
-    now = dict(_narrowed(chat_id))
+    now = dict(_read_narrowing(chat_id))
     now.pop(collection_id, None)
     if narrowed:
         now[collection_id] = narrowed

@@ -39,7 +39,7 @@ def is_picture(name: str) -> bool:
     return PurePath(name).suffix.lower() in ENDINGS
 
 
-def chosen(chat_id: str | None) -> tuple[Picture, ...]:
+def read_chosen(chat_id: str | None) -> tuple[Picture, ...]:
     """What goes with the next question."""
     told = kept.get(chat_id, "pictures")
     return Question.from_json({"text": "", "pictures": told or ()}).pictures
@@ -66,7 +66,7 @@ def prepare(files: Iterable[uploads.Uploaded]) -> tuple[list[Picture], list[str]
 
 def add(chat_id: str | None, made: Sequence[Picture]) -> None:
     """Let these go with the next question, too."""
-    together = (*chosen(chat_id), *made)
+    together = (*read_chosen(chat_id), *made)
     _put(chat_id, together)
 
 
@@ -102,7 +102,7 @@ def draw_line(now: Question) -> None:
     """What goes with the next question, each with the way to take it away, and what is to be known
     about it.
     """
-    shown = chosen(now.chat_id)
+    shown = read_chosen(now.chat_id)
     if not shown:
         return
     with st.container(horizontal=True, gap="small", key="next-pictures"):
@@ -114,7 +114,7 @@ def draw_line(now: Question) -> None:
 
 def describe(now: Question) -> str:
     """How many pictures the next question has and what they take; empty for none."""
-    shown = chosen(now.chat_id)
+    shown = read_chosen(now.chat_id)
     if not shown:
         return ""
     tokens = figures.count(count_tokens(now), "token")
@@ -125,7 +125,7 @@ def describe(now: Question) -> str:
 def count_tokens(now: Question) -> int:
     """About how many tokens the chosen pictures take with the model that is chosen."""
     name = state.workspace().model(now.model_id).name
-    counted = (picture.count_tokens(name) for picture in chosen(now.chat_id))
+    counted = (picture.count_tokens(name) for picture in read_chosen(now.chat_id))
     return sum(map(itemgetter(0), counted))
 
 
@@ -176,7 +176,7 @@ def _draw_next(chat_id: str | None, number: int, picture: Picture) -> None:
 
 
 def _remove(chat_id: str | None, picture: Picture) -> None:
-    left = list(chosen(chat_id))
+    left = list(read_chosen(chat_id))
     left.remove(picture)
     _put(chat_id, left)
 

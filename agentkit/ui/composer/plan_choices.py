@@ -28,7 +28,7 @@ _SEEN_HELP = (
 )
 
 
-def chosen(chat_id: str | None) -> Planning:
+def read_chosen(chat_id: str | None) -> Planning:
     """How plans are made and run in this chat: seen first, where nothing was chosen."""
     stored: Any = kept.get(chat_id, "planning")
     if not isinstance(stored, Mapping):
@@ -48,9 +48,9 @@ def follow(chat_id: str) -> None:
 
 def draw(chat_id: str | None) -> None:
     """The choices."""
-    now = chosen(chat_id)
+    now = read_chosen(chat_id)
     _begin("seen_first", chat_id, now.seen_first)
-    st.toggle(_SEEN, help=_SEEN_HELP, **_keeping("seen_first", chat_id))
+    st.toggle(_SEEN, help=_SEEN_HELP, **_bind_choice("seen_first", chat_id))
     limits = st.columns(3, gap="small")
     _draw_number(limits[0], "Most steps", "most_steps", chat_id, now.most_steps)
     _draw_number(limits[1], "Most look-ups", "most_lookups", chat_id, now.most_lookups)
@@ -60,21 +60,21 @@ def draw(chat_id: str | None) -> None:
         min_value=0,
         max_value=MOST_REPLANS,
         help="How often it may be planned again when steps have failed.",
-        **_keeping("replans", chat_id),
+        **_bind_choice("replans", chat_id),
     )
     _begin("language", chat_id, now.language or "")
     st.selectbox(
         "Language of the prompts",
         list(_LANGUAGES),
         format_func=_LANGUAGES.__getitem__,
-        **_keeping("language", chat_id),
+        **_bind_choice("language", chat_id),
     )
 
 
 def _draw_number(place: Any, label: str, name: str, chat_id: str | None, now: int | None) -> None:
     _begin(name, chat_id, now)
     place.number_input(
-        label, min_value=1, step=1, placeholder="Any number", **_keeping(name, chat_id)
+        label, min_value=1, step=1, placeholder="Any number", **_bind_choice(name, chat_id)
     )
 
 
@@ -83,7 +83,7 @@ def _begin(name: str, chat_id: str | None, value: object) -> None:
     st.session_state[_key(name, chat_id)] = value
 
 
-def _keeping(name: str, chat_id: str | None) -> dict[str, Any]:
+def _bind_choice(name: str, chat_id: str | None) -> dict[str, Any]:
     """The key of a choice, and what keeps it when it changes."""
     return {"key": _key(name, chat_id), "on_change": _keep, "args": (name, chat_id)}
 
@@ -91,7 +91,7 @@ def _keeping(name: str, chat_id: str | None) -> dict[str, Any]:
 def _keep(name: str, chat_id: str | None) -> None:
     value = st.session_state[_key(name, chat_id)]
     change: dict[str, Any] = {name: None if value == "" else value}  # no language of its own
-    kept.put(chat_id, "planning", asdict(replace(chosen(chat_id), **change)))
+    kept.put(chat_id, "planning", asdict(replace(read_chosen(chat_id), **change)))
 
 
 def _key(name: str, chat_id: str | None) -> str:

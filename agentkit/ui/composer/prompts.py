@@ -63,13 +63,13 @@ def show(view: View | None = None) -> None:
 
 def draw_dialog(uses: Uses) -> None:
     """The library, if it is open."""
-    if dialogs.asked()[0] == PROMPTS:
+    if dialogs.read_open()[0] == PROMPTS:
         _library(uses)
 
 
 @st.dialog(PROMPTS, on_dismiss=dialogs.close)
 def _library(uses: Uses) -> None:
-    name, view = dialogs.asked()
+    name, view = dialogs.read_open()
     if name != PROMPTS:  # it was just closed
         st.rerun()
     match view:
@@ -83,7 +83,7 @@ def _library(uses: Uses) -> None:
             _draw_delete(prompt)
         case _:
             _draw_list(uses)
-    if not dialogs.asked()[0]:
+    if not dialogs.read_open()[0]:
         st.rerun()
 
 
@@ -110,7 +110,7 @@ def _draw_row(prompt: Prompt, uses: Uses) -> None:
     menu = f"prompt-menu-{prompt.id}"
     views = {"Edit": "edit", "Versions": "look", "Delete": "delete"}
 
-    def chosen() -> None:
+    def choose() -> None:
         show(View(views[st.session_state[menu]], prompt))
 
     with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="xsmall"):
@@ -129,7 +129,7 @@ def _draw_row(prompt: Prompt, uses: Uses) -> None:
             key=menu,
             type="tertiary",
             help=f"Change {markdown.literal(prompt.name)}",
-            on_click=chosen,
+            on_click=choose,
         )
 
 
@@ -236,7 +236,7 @@ def _draw_versions(prompt: Prompt) -> None:
 
 
 def _draw_version(one: Prompt, note: str) -> None:
-    when = markdown.literal(times.written(one.created_at))
+    when = markdown.literal(times.format_time(one.created_at))
     told = join_filled(", ", [f"Version {one.version}", note, when])
     st.caption(f"{told} · {markdown.literal(one.name)}")
     st.code(one.text, language=None, wrap_lines=True)

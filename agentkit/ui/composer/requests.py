@@ -12,8 +12,9 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit.core.given import find_first, pick_kind
 from agentkit.errors import NotFound
-from agentkit.events import HumanAnswered, HumanInputRequested
+from agentkit.events import HumanAnswered, HumanInputRequested, events_of
 from agentkit.options import END, PLAN, Moment, key_of
 from agentkit.runs import Run
 from agentkit.ui.composer import plan_editor
@@ -40,9 +41,9 @@ HELP = {
         "Run this, and never ask about this tool again, in no chat. The settings take it back."
     ),
 }
-_SEEN, _OURS = "question-seen", "questions-answered"
-"""Which question the page has shown last, with its run; and those that were answered here, or told
-of.
+_SEEN, _OURS, _TOLD = "question-seen", "questions-answered", "question-told"
+"""Which question the page has shown last, with its run; those that were answered here, or told of;
+and what is told of one, with its chat.
 """
 _SKIP = (
     "skip",
@@ -108,7 +109,7 @@ def draw_question(run: Run[Any], request: HumanInputRequested) -> None:
 
 def in_plain(request: HumanInputRequested) -> str:
     """What is asked, for a screen reader."""
-    to = wording.called(request.to)
+    to = wording.name_agent(request.to)
     return _ASKS[request.moment][0].format(to=to, prompt=_to_plain(request))
 
 
@@ -119,6 +120,7 @@ def _to_plain(request: HumanInputRequested) -> str:
 
 def answer(run: Run[Any], request: HumanInputRequested, text: str) -> bool:
     """Answer the question; False when it waits no more."""
+    forget_told()
     try:
         run.answer(text, request.request_id)
     except NotFound:
@@ -127,18 +129,23 @@ def answer(run: Run[Any], request: HumanInputRequested, text: str) -> bool:
     return True
 
 
-def tell_of_others(run: Run[Any] | None) -> None:
-    """Say once when a question that this page has shown was answered elsewhere, or by nobody in
-    time; `run` is the one whose question it shows now.
+def draw_told(chat_id: str | None, run: Run[Any] | None) -> None:
+    """Say that a question that this page has shown was answered elsewhere, or by nobody in time,
+    until something is sent here; `run` is the one whose question it shows now.
     """
     seen = st.session_state.get(_SEEN)
     if run and run.waiting_for:
         st.session_state[_SEEN] = (run, run.waiting_for.request_id)
-    if seen is None or seen[1] in _ours():
-        return
-    if _find_answer(*seen):
-        _ours().add(seen[1])
-        st.toast(why_late(*seen), icon=":material/info:", duration="long")
+    if seen and seen[1] not in _ours() and _find_answer(*seen):
+        st.session_state[_TOLD] = (chat_id, tell_why_late(*seen))
+    told_in, told = st.session_state.get(_TOLD, ("", ""))
+    if told and told_in == chat_id:
+        st.caption(f":material/info: {told}")
+
+
+def forget_told() -> None:
+    """Something was sent from here: what was said of the question before it is old."""
+    st.session_state.pop(_TOLD, None)
 
 
 def _ours() -> set[str]:
@@ -148,13 +155,13 @@ def _ours() -> set[str]:
 
 
 def _find_answer(run: Run[Any], request_id: str) -> HumanAnswered | None:
-    heard = (one.event for one in run.events())
-    answers = {one.request_id: one for one in heard if isinstance(one, HumanAnswered)}
-    return answers.get(request_id)
+    heard = pick_kind(events_of(run.events()), HumanAnswered)
+    return find_first(reversed(heard), lambda one: one.request_id == request_id)
 
 
-def why_late(run: Run[Any], request_id: str) -> str:
-    """What became of a question that waits no more."""
+def tell_why_late(run: Run[Any], request_id: str) -> str:
+    """What became of a question that waits no more, to be told; it is told only once."""
+    _ours().add(request_id)
     answered = _find_answer(run, request_id)
     if answered and answered.waited_s is not None:
         waited = wording.of_patience(answered.waited_s).capitalize()
@@ -164,7 +171,7 @@ def why_late(run: Run[Any], request_id: str) -> str:
 
 def _ask_words(request: HumanInputRequested) -> str:
     """Who asks what, in Markdown."""
-    to = markdown.literal(wording.called(request.to))
+    to = markdown.literal(wording.name_agent(request.to))
     who = ""
     if request.agent:
         who = f"**{markdown.literal(wording.asker(request))}** asks: "
@@ -284,7 +291,7 @@ def _draw_submit(
 
 
 def _give(run: Run[Any], request: HumanInputRequested, text: str) -> None:
-    answer(run, request, text)  # that it came too late, `tell_of_others` says
+    answer(run, request, text)  # that it came too late, `draw_told` says
 
 
 def _give_edited(run: Run[Any], request: HumanInputRequested) -> None:

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import streamlit as st
 
-from agentkit.core.given import join_filled, list_missing
+from agentkit.core.given import join_filled, list_known, list_missing
 from agentkit.errors import WrongArgument
 from agentkit.events import ParameterRefused
 from agentkit.llm.calls.wishes import Parameters, check_instructions, find_refused
@@ -68,7 +68,7 @@ def draw_button(question: Question, there: Collection[str]) -> None:
         on_click=_open,
         args=(question.chat_id,),
     )
-    if dialogs.asked()[0] == _DIALOG:
+    if dialogs.read_open()[0] == _DIALOG:
         _draw_dialog(question, sorted(there))
 
 
@@ -141,7 +141,7 @@ def _draw_also(question: Question, there: Sequence[str]) -> tuple[str, ...]:
     """The further collections; those that are gone are no longer chosen."""
     key = _key(question.chat_id, "also")
     others = [name for name in there if name != question.collection]
-    st.session_state[key] = [name for name in st.session_state.get(key, ()) if name in others]
+    st.session_state[key] = list_known(st.session_state.get(key, ()), others)
     chosen = st.multiselect(
         "Also look into",
         others,

@@ -92,7 +92,7 @@ def _about(document: StoredDocument) -> str:
         figures.count(document.chunks, "chunk"),
         figures.count(document.tokens, "token"),
         figures.size(document.bytes),
-        f"added {times.written(document.created_at)}",
+        f"added {times.format_time(document.created_at)}",
     ]
     return join_filled(" · ", parts)
 

@@ -42,7 +42,7 @@ def draw_select(known: Sequence[Collection]) -> Collection:
 
 def draw_choice(known: Sequence[Collection]) -> Collection:
     """`draw_select`, with what can be done with the collection."""
-    for arrived in transfer.arrived():
+    for arrived in transfer.take_arrived():
         choose(arrived)
     with st.container(horizontal=True, vertical_alignment="bottom", key="collection-row"):
         chosen = draw_select(known)
@@ -94,7 +94,7 @@ def draw_import() -> None:
 
 
 def _draw_dialog() -> None:
-    match dialogs.asked():
+    match dialogs.read_open():
         case ("New collection", _):
             _create()
         case ("Rename", Collection() as chosen):
@@ -114,7 +114,7 @@ def _create() -> None:
         st.caption("Documents of a collection are searched together; a chat asks one collection.")
         made = st.form_submit_button("Create", type="primary", key="create")
     if made:
-        _named(lambda: state.workspace().library.create_collection(state.owner(), name))
+        _change_named(lambda: state.workspace().library.create_collection(state.owner(), name))
 
 
 @st.dialog("Rename the collection", on_dismiss=dialogs.close)
@@ -125,14 +125,14 @@ def _rename(collection: Collection) -> None:
         )
         saved = st.form_submit_button("Rename", type="primary", key="rename")
     if saved:
-        _named(
+        _change_named(
             lambda: state.workspace().library.rename_collection(
                 state.owner(), collection.name, name
             )
         )
 
 
-def _named(change: Callable[[], Collection]) -> None:
+def _change_named(change: Callable[[], Collection]) -> None:
     """Make the change and look at the collection, or say why it cannot be made."""
     try:
         choose(change().name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from agentkit.core.given import join_filled
+from agentkit.core.given import join_filled, list_known
 from agentkit.errors import AgentkitError
 from agentkit.ledger.export import table_csv
 from agentkit.retrieval import Collection, StoredDocument
@@ -51,7 +51,7 @@ def draw_documents(collection: Collection) -> list[StoredDocument]:
         chosen = _draw_table(collection, found)
     with actions:
         _draw_actions(collection, found, everything, chosen)
-    name, subject = dialogs.asked()
+    name, subject = dialogs.read_open()
     if name == _DELETE:
         _delete(subject)
     elif name == _TAGS:
@@ -100,7 +100,7 @@ def _draw_tag_filter(collection: Collection) -> set[str]:
     """
     known = state.workspace().library.tags(state.owner(), collection.name)
     key = f"document-tags-{collection.id}"
-    st.session_state[key] = [tag for tag in st.session_state.get(key, []) if tag in known]
+    st.session_state[key] = list_known(st.session_state.get(key, []), known)
     if not known:
         return set()
     return set(st.multiselect("Tags", known, key=key, placeholder="Any", width=280))
@@ -111,7 +111,7 @@ def _draw_table(collection: Collection, found: Documents) -> list[StoredDocument
     documents.
     """
     ids = [one.id for one in found]
-    chosen = _selected()
+    chosen = _read_selected()
     key = f"documents-{collection.id}-{hashlib.sha256(' '.join(ids).encode()).hexdigest()[:16]}"
     rows = [row for row, document_id in enumerate(ids) if document_id in chosen]
     columns = st.column_config
@@ -143,7 +143,7 @@ def _draw_table(collection: Collection, found: Documents) -> list[StoredDocument
     return [found[row] for row in shown.selection.rows if row < len(found)]
 
 
-def _selected() -> set[str]:
+def _read_selected() -> set[str]:
     """The ids that were selected in the table as it was shown last."""
     key, ids = st.session_state.get(_SHOWN, ("", []))
     if not key:

@@ -33,7 +33,7 @@ def watch(run: Run[Any]) -> None:
     kind that have ended.
     """
     live = {known.id for known in runs.live(state.owner(), kind=run.kind)}
-    kept = pick(_watched(run.kind), live)
+    kept = pick(_read_watched(run.kind), live)
     st.session_state[_key(run.kind)] = {**kept, run.id: Tally(run.size)}
 
 
@@ -42,7 +42,7 @@ def draw_progress(kind: str = "ingest") -> None:
     was watched to its end.
     """
     live = runs.live(state.owner(), kind=kind)
-    watched = _watched(kind)
+    watched = _read_watched(kind)
     for run in live:
         watched.setdefault(run.id, Tally(run.size))
     for run_id in list(watched):
@@ -51,7 +51,7 @@ def draw_progress(kind: str = "ingest") -> None:
             watched[run_id].follow(ended)
             _draw_summary(ended, watched[run_id])
     if any(not run.ended for run in live):
-        st.session_state[_DRAWN] = (_moved(watched), time.monotonic())
+        st.session_state[_DRAWN] = (_count_moves(watched), time.monotonic())
         _draw_live(kind, [run.id for run in live])
 
 
@@ -64,12 +64,12 @@ def _draw_live(kind: str, run_ids: list[str]) -> None:
         run = _run_of(run_id)
         if run is None:
             st.rerun()
-        tally = _watched(kind).setdefault(run_id, Tally(run.size))
+        tally = _read_watched(kind).setdefault(run_id, Tally(run.size))
         if run.ended:
             _read_anew(tally)
         tally.follow(run)
         _draw_run(run, tally)
-    _draw_page_again(_watched(kind))
+    _draw_page_again(_read_watched(kind))
 
 
 def _draw_page_again(watched: Mapping[str, Tally]) -> None:
@@ -77,11 +77,11 @@ def _draw_page_again(watched: Mapping[str, Tally]) -> None:
     which something has come.
     """
     moved, at = st.session_state.get(_DRAWN, (0, 0.0))
-    if _moved(watched) != moved and (not moved or time.monotonic() - at >= _FOLLOW_S):
+    if _count_moves(watched) != moved and (not moved or time.monotonic() - at >= _FOLLOW_S):
         st.rerun()
 
 
-def _moved(watched: Mapping[str, Tally]) -> int:
+def _count_moves(watched: Mapping[str, Tally]) -> int:
     """A number that grows with each document that begins or ends."""
     return sum(2 * tally.done + len(tally.under_way) for tally in watched.values())
 
@@ -187,7 +187,7 @@ def _key(kind: str) -> str:
     return f"watched-{kind}"
 
 
-def _watched(kind: str) -> dict[str, Tally]:
+def _read_watched(kind: str) -> dict[str, Tally]:
     found: dict[str, Tally] = st.session_state.setdefault(_key(kind), {})
     return found
 
@@ -204,4 +204,4 @@ def _run_of(run_id: str, *, ended: bool = False) -> Run[Any] | None:
 
 
 def _forget(kind: str, run_id: str) -> None:
-    _watched(kind).pop(run_id, None)
+    _read_watched(kind).pop(run_id, None)

@@ -28,7 +28,7 @@ _LARGEST_MB = 1_000
 
 def draw_dialog() -> None:
     """The dialog for exporting or importing, if it is open."""
-    match dialogs.asked():
+    match dialogs.read_open():
         case (name, Collection() as chosen) if name == EXPORT:
             _export(chosen)
         case (name, _) if name == IMPORT:
@@ -40,9 +40,9 @@ def draw_transfers() -> None:
     their end.
     """
     for run in runs.live(state.owner(), kind=_KIND):
-        _watched().setdefault(run.id, False)
+        _read_watched().setdefault(run.id, False)
     live: list[str] = []
-    for run_id in list(_watched()):
+    for run_id in list(_read_watched()):
         watched = _run_of(run_id)
         if watched is None:
             continue
@@ -54,15 +54,15 @@ def draw_transfers() -> None:
         _draw_live(live)
 
 
-def arrived() -> list[str]:
+def take_arrived() -> list[str]:
     """Names of the collections whose import has ended since this was asked last."""
     names = []
-    untold = [run_id for run_id, told in _watched().items() if not told]
+    untold = [run_id for run_id, told in _read_watched().items() if not told]
     for run_id in untold:
         run = _run_of(run_id)
         if run is None or not run.ended:
             continue
-        _watched()[run_id] = True
+        _read_watched()[run_id] = True
         result, _ = _outcome(run)
         if isinstance(result, Collection):
             names.append(result.name)
@@ -132,7 +132,7 @@ def _import_upload() -> Run[Collection]:
 def _start(work: Callable[[], Run[Any]]) -> None:
     st.session_state.pop(_PROBLEM, None)
     try:
-        _watched()[work().id] = False
+        _read_watched()[work().id] = False
     except AgentkitError as error:
         st.session_state[_PROBLEM] = str(error)
     else:
@@ -145,7 +145,7 @@ def _draw_problem() -> None:
 
 
 def _close_when_started() -> None:
-    if not dialogs.asked()[0]:
+    if not dialogs.read_open()[0]:
         st.rerun()
 
 
@@ -255,10 +255,10 @@ def _outcome(run: Run[Any]) -> tuple[Any, str]:
 
 
 def _forget(run_id: str) -> None:
-    _watched().pop(run_id, None)
+    _read_watched().pop(run_id, None)
 
 
-def _watched() -> dict[str, bool]:
+def _read_watched() -> dict[str, bool]:
     """Ids of the runs that are shown, and whether their end was told."""
     found: dict[str, bool] = st.session_state.setdefault(_KEY, {})
     return found

@@ -12,7 +12,7 @@ import streamlit as st
 from agentkit import runs
 from agentkit.core.given import pick_kind
 from agentkit.errors import AgentkitError, NotFound
-from agentkit.events import MessageSent
+from agentkit.events import MessageSent, events_of
 from agentkit.ledger import queries, run_list
 from agentkit.ledger.queries import Totals
 from agentkit.runs import Run
@@ -170,7 +170,7 @@ def _read_turn(run_id: str) -> Turn:
 def _read_stored(run_id: str, asked: Asked) -> Turn:
     """As it was when this process did not know the run yet."""
     recorded = queries.events(state.workspace().ledger, state.owner(), run_id)
-    said = pick_kind((one.event for one in recorded), MessageSent)
+    said = pick_kind(events_of(recorded), MessageSent)
     writers = [asked.agents[-1], *(one.sender for one in reversed(said))]
     following = Following(next(filter(None, writers), ""), aloud=asked.aloud)
     for one in recorded:
@@ -198,7 +198,7 @@ def _draw_side(side: Side, parts: Sequence[tuple[str, bool]] | None) -> None:
     _draw_steps(turn, View(run_id, "calls", asked.agents, live=goes_on, again=False))
     text = turn.text or side.answer
     if parts:
-        st.markdown(markdown.marked(parts))
+        st.markdown(markdown.mark_parts(parts))
     elif text:
         st.markdown(markdown.answer(text, run_id, ()))
     _draw_sources(turn)

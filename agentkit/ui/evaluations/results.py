@@ -89,7 +89,9 @@ def _choose_pair(
 
     def label(run_id: str) -> str:
         one = known[run_id]
-        return f"{numbers[run_id]}: {words.name_team(one.began)}, {times.written(one.started_at)}"
+        return (
+            f"{numbers[run_id]}: {words.name_team(one.began)}, {times.format_time(one.started_at)}"
+        )
 
     for key in (_BASE, _OTHER):
         choosing.keep_known(key, list(known))

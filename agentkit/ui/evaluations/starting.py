@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from agentkit import runs
-from agentkit.core.given import pick_kind
+from agentkit.core.given import list_known, pick_kind
 from agentkit.errors import AgentkitError, NotFound
-from agentkit.events import QuestionTried
+from agentkit.events import QuestionTried, events_of
 from agentkit.ledger.evaluations.results import AT_ONCE, KIND, count_cited, count_right
 from agentkit.retrieval.store.questions import QuestionSet
 from agentkit.runs import Run
@@ -90,7 +90,7 @@ def _draw_start(chosen: QuestionSet) -> None:
                 key=_AT_ONCE,
                 help="So many questions a team answers at the same time.",
             )
-        teams = [team_id for team_id in st.session_state[_TEAMS] if team_id in names]
+        teams = list_known(st.session_state[_TEAMS], names)
         _tell_calls(teams, names, chosen)
         asked = figures.count(chosen.questions, "question")
         st.button(
@@ -151,7 +151,7 @@ def _draw_live(run_ids: Sequence[str]) -> None:
 
 
 def _draw_progress(run: Run[object]) -> None:
-    told = pick_kind((one.event for one in run.events()), QuestionTried)
+    told = pick_kind(events_of(run.events()), QuestionTried)
     with st.container(border=True, key=f"evaluation-{run.id}", gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{markdown.literal(run.title)}**", width="stretch")

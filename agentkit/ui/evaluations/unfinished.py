@@ -51,7 +51,7 @@ def _draw(found: Evaluation) -> None:
 def _tell(found: Evaluation) -> str:
     began = found.began
     name = markdown.literal(words.name_team(began))
-    at = times.written(found.started_at)
+    at = times.format_time(found.started_at)
     asked = f"{figures.count(len(found.results))} of {figures.count(began.questions, 'question')}"
     return f"**{name}** of {at} {_WHY.get(found.state, 'failed')}: {asked} answered."
 

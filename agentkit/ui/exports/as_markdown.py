@@ -47,7 +47,7 @@ class _Page:
         first = len(self.notes) + 1
         numbers = {int(one["marker"]): first + place for place, one in enumerate(citations)}
         self.notes += [f"[^{numbers[int(one['marker'])]}]: {_describe(one)}" for one in citations]
-        return markdown.footnoted(text, numbers)
+        return markdown.make_footnotes(text, numbers)
 
     def put_picture(self, picture: Picture) -> str:
         """The sign of a picture, which itself stands at the end."""
@@ -59,7 +59,7 @@ class _Page:
 def _write_exchange(exchange: Exchange, page: _Page) -> Iterable[str]:
     if exchange.question:
         yield "## You"
-        yield markdown.footnoted(exchange.question, {})
+        yield markdown.make_footnotes(exchange.question, {})
     yield from (_write_result(picture, page) for picture in exchange.shown)
     yield "## Answer"
     yield from (_write_result(result, page) for result in exchange.results)

@@ -39,7 +39,7 @@ class Cut:
     max_tokens: int
     overlap: int
 
-    def made(self, version: IndexVersion) -> bool:
+    def has_made(self, version: IndexVersion) -> bool:
         """Whether the version is made like this."""
         return (version.embedder, version.max_tokens, version.overlap) == (
             self.embedder,
@@ -48,7 +48,7 @@ class Cut:
         )
 
 
-def described(version: IndexVersion | Cut) -> str:
+def describe_cut(version: IndexVersion | Cut) -> str:
     """What it is made with, in Markdown: `MODEL, up to 200 tokens, overlap 20`."""
     overlap = "no overlap"
     if version.overlap:
@@ -216,7 +216,7 @@ def _draw_pieces(pieces: Sequence[Piece]) -> None:
 def _draw_build(
     collection: Collection, cut: Cut, known: Sequence[IndexVersion], busy: bool, start: Start
 ) -> None:
-    same = find_first(known, cut.made)
+    same = find_first(known, cut.has_made)
     if busy:
         st.caption(
             ":material/hourglass_top: A version is being built. Its progress is shown above, with"

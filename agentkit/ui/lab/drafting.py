@@ -168,7 +168,7 @@ def _draw_drafts(collection: Collection, chosen: QuestionSet | None, found: Draf
     asked = {"", *map(_TEXT_OF, _list_questions(chosen))}
     drafts = [one for one in found.drafts if one.question not in asked]
     empty = list(map(_QUESTION_OF, found.drafts)).count("")
-    st.markdown(f"**Drafted {times.written(found.started_at)}**")
+    st.markdown(f"**Drafted {times.format_time(found.started_at)}**")
     if empty:
         st.caption(f"In {figures.count(empty, 'document')} the model found nothing to ask.")
     if not drafts:

@@ -146,7 +146,7 @@ def _draw_hit(marking: Marking, side: Side, hit: Hit, others: Sequence[Hit] | No
     with st.container(border=True, gap="xsmall", key=f"hit-{side.letter}-{hit.rank}"):
         moved = ""
         if others is not None:
-            moved = f" {_moved(shift(hit, others))}"
+            moved = f" {_describe_move(shift(hit, others))}"
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(
                 f"**{hit.rank}** · **{markdown.literal(describe_source(replace(hit, heading='')))}"
@@ -171,7 +171,7 @@ def _as_read(hit: Hit) -> str:
     """The passage, the lines of a page joined to paragraphs: where they broke on paper means
     nothing here.
     """
-    return passage.unwrapped(hit.text) if hit.page else hit.text
+    return passage.unwrap(hit.text) if hit.page else hit.text
 
 
 def list_scores(scores: Mapping[str, float]) -> list[str]:
@@ -262,7 +262,7 @@ def _overlap(one: Found, other: Found) -> str:
     )
 
 
-def _moved(ranks: int | None) -> str:
+def _describe_move(ranks: int | None) -> str:
     if ranks is None:
         return ":primary-badge[new]"
     if not ranks:

@@ -19,7 +19,7 @@ from agentkit.retrieval.types import IndexVersion
 from agentkit.runs import Run
 from agentkit.ui.documents import progress
 from agentkit.ui.lab import parts as lab
-from agentkit.ui.lab.cut import described, draw_cut
+from agentkit.ui.lab.cut import describe_cut, draw_cut
 from agentkit.ui.shared import dialogs, state
 from agentkit.ui.text import figures, markdown, times
 
@@ -164,7 +164,7 @@ def _draw_beside(found: list[VersionStatus], busy: bool) -> None:
     for status in found:
         with st.container(border=True, gap="xsmall", key=f"version-{status.version.id}"):
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                st.markdown(f"**{described(status.version)}**", width="stretch")
+                st.markdown(f"**{describe_cut(status.version)}**", width="stretch")
                 icon, colour = (
                     (":material/check:", "green")
                     if not status.missing
@@ -225,7 +225,7 @@ def _about(status: VersionStatus) -> str:
         f"{figures.count(status.missing, 'document')} still to build" if status.missing else "",
         figures.count(status.chunks, "chunk") if status.chunks else "",
         f"{figures.count(status.version.dimension)} numbers in a vector",
-        f"made {times.written(status.version.created_at)}",
+        f"made {times.format_time(status.version.created_at)}",
     ]
     return join_filled(" · ", parts)
 
@@ -238,7 +238,7 @@ def _build(version_id: str) -> None:
 
 
 def _draw_dialog() -> None:
-    match dialogs.asked():
+    match dialogs.read_open():
         case (str(name), VersionStatus() as status) if name == _USE:
             _use(status)
         case (str(name), VersionStatus() as status) if name == _DISCARD:
@@ -253,9 +253,9 @@ def _use(status: VersionStatus) -> None:
             f"{figures.count(status.missing, 'document')} still missing in it will be built first. "
         )
     st.markdown(
-        f"**{described(status.version)}**\n\n{first}Then chats, agents and the command line answer"
-        " from it. The one that answers now stays beside it, so that you can go back; nothing has"
-        " to be given again."
+        f"**{describe_cut(status.version)}**\n\n{first}"
+        "Then chats, agents and the command line answer from it. The one that answers now stays"
+        " beside it, so that you can go back; nothing has to be given again."
     )
     if dialogs.confirm("use-version", "Use it", ":material/swap_horiz:", "Leave it"):
         start(lambda: state.workspace().promote_version(state.owner(), status.version.id))
@@ -266,7 +266,7 @@ def _use(status: VersionStatus) -> None:
 @st.dialog("Discard this version?", on_dismiss=dialogs.close)
 def _discard(status: VersionStatus) -> None:
     st.markdown(
-        f"**{described(status.version)}** goes with {figures.count(status.chunks, 'chunk')} and"
+        f"**{describe_cut(status.version)}** goes with {figures.count(status.chunks, 'chunk')} and"
         " their vectors. No answer and no document is touched; it can be built again, which takes"
         " its time."
     )

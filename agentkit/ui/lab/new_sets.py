@@ -58,7 +58,7 @@ def _draw_new(collection: Collection) -> None:
 
 
 def _create(collection: Collection) -> None:
-    _made(
+    _make_set(
         lambda: state.workspace().library.questions.create(
             state.owner(), st.session_state["new-set-name"], collection.name
         )
@@ -91,7 +91,7 @@ def _draw_file(collection: Collection) -> None:
 
 
 def _import(collection: Collection, key: str) -> None:
-    def made() -> QuestionSet:
+    def make() -> QuestionSet:
         file = st.session_state[key]
         questions = read_questions(file.name, file.getvalue())
         name = st.session_state["file-set-name"].strip() or Path(file.name).stem
@@ -99,7 +99,7 @@ def _import(collection: Collection, key: str) -> None:
             state.owner(), name, collection.name, questions
         )
 
-    _made(made)
+    _make_set(make)
 
 
 def draw_first() -> None:
@@ -216,7 +216,7 @@ def _draw_samples() -> None:
 def _make_samples() -> None:
     workspace, owner = state.workspace(), state.owner()
 
-    def made() -> QuestionSet:
+    def make() -> QuestionSet:
         path = workspace.settings.sample_questions
         if not path.is_file():
             raise ConfigError(
@@ -228,10 +228,10 @@ def _make_samples() -> None:
             progress.watch(workspace.ingest_samples(owner))
         return made
 
-    _made(made)
+    _make_set(make)
 
 
-def _made(make: Callable[[], QuestionSet]) -> None:
+def _make_set(make: Callable[[], QuestionSet]) -> None:
     """Make the set and look at it, or keep the reason why it cannot be made."""
     st.session_state.pop(_PROBLEM, None)
     try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from agentkit.core import bus
+from agentkit.core.given import pick_kind
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import Event, Retrieved
 from agentkit.retrieval import Collection
@@ -199,9 +200,7 @@ def _search(
         except AgentkitError as error:
             st.error(markdown.literal(str(error)), icon=":material/error:")
             return None
-    return Found(
-        side, hits, next(event for event in reversed(heard) if isinstance(event, Retrieved))
-    )
+    return Found(side, hits, pick_kind(heard, Retrieved)[-1])
 
 
 def _draw_examples(collection: Collection) -> None:

@@ -66,7 +66,7 @@ def draw_choice(known: Sequence[QuestionSet], collection: Collection) -> Questio
             help="Rename or delete this question set",
         )
     _draw_origin(chosen, collection)
-    match dialogs.asked():
+    match dialogs.read_open():
         case (str(action), QuestionSet() as subject) if action == _RENAME:
             _rename(subject)
         case (str(action), QuestionSet() as subject) if action == _DELETE:

@@ -70,12 +70,12 @@ def _draw_pair(
     if len(history) == 1:
         return None, history[0]
 
-    named = named_by_what_differs(history, _versions({one.collection for one in history}))
+    named = name_by_what_differs(history, _versions({one.collection for one in history}))
 
     def label(measurement_id: str) -> str:
         one = known[measurement_id]
         name = named[measurement_id]
-        return f"{numbers[measurement_id]}: {name}, {times.written(one.created_at)}"
+        return f"{numbers[measurement_id]}: {name}, {times.format_time(one.created_at)}"
 
     for key in (_BASE, _OTHER):
         if st.session_state.get(key) not in known:
@@ -90,7 +90,7 @@ def _draw_pair(
     return (known[base] if base != other else None), known[other]
 
 
-def named_by_what_differs(
+def name_by_what_differs(
     history: Sequence[Measurement], versions: Mapping[str, str]
 ) -> dict[str, str]:
     """What tells each measurement from the others, by its id; of equal ones the way of searching.

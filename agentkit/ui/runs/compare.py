@@ -84,7 +84,7 @@ def _draw_side(name: str, side: Side) -> None:
     about = [
         words.of_team(run.team),
         words.of_state(run.state),
-        times.written(run.started_at),
+        times.format_time(run.started_at),
         words.why_ended(run, end),
     ]
     with st.container(border=True, gap="xsmall", width="stretch"):

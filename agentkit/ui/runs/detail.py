@@ -41,8 +41,8 @@ def draw_detail(run: RunTotals, trace: Trace, span: Span) -> None:
         )
     began = figures.seconds(max(0.0, span.start - trace.run.start))
     facts = [
-        wording.called(span.lane) if span.lane else "",
-        words.told(span),
+        wording.name_agent(span.lane) if span.lane else "",
+        words.describe_span(span),
         f"after {began}" if span.seq else "",
         "on the critical path" if span.critical and span.seq else "",
     ]
@@ -183,11 +183,8 @@ def _draw_answered(run: RunTotals, trace: Trace, span: Span, event: events.Human
 
 
 def _draw_message(run: RunTotals, trace: Trace, span: Span, event: events.MessageSent) -> None:
-    st.caption(
-        markdown.literal(
-            f"{wording.called(event.sender)} to {wording.called(event.recipient)}, as {event.role}"
-        )
-    )
+    sender, recipient = wording.name_agent(event.sender), wording.name_agent(event.recipient)
+    st.caption(markdown.literal(f"{sender} to {recipient}, as {event.role}"))
     draw_text("Text", event.content, f"text-{span.seq}")
     if event.thinking:
         draw_text("Thought before", event.thinking.text, f"thinking-{span.seq}")
@@ -205,7 +202,7 @@ def _draw_adding(trace: Trace, span: Span, event: events.MessageSent) -> None:
 def _draw_speaker(run: RunTotals, trace: Trace, span: Span, event: events.SpeakerSelected) -> None:
     how = wording.CHOSEN.get(event.method, event.method)
     st.caption(markdown.literal(f"Round {event.round}, {how}"))
-    candidates = ", ".join(map(wording.called, event.candidates))
+    candidates = ", ".join(map(wording.name_agent, event.candidates))
     if candidates:
         st.caption(f"Of: {markdown.literal(candidates)}")
 

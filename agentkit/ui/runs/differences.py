@@ -133,7 +133,7 @@ def _describe_how(pair: StepPair) -> str:
 def _name(span: Span, trace: Trace) -> str:
     shown = words.of_step(span, trace)[:_MOST_NAME]
     name = " ".join([words.STEPS[span.kind], *shown.split()])
-    return f"{name} of {wording.called(span.lane)}" if span.lane else name
+    return f"{name} of {wording.name_agent(span.lane)}" if span.lane else name
 
 
 # Rows
@@ -280,7 +280,7 @@ def _put_under(name: str, pieces: Pieces) -> Iterable[Piece]:
 def _tell_there(span: Span | None) -> Pieces:
     if span is None:
         return _plain("not done")
-    return _plain(words.told(span) or "done")
+    return _plain(words.describe_span(span) or "done")
 
 
 def _compare(name: str, first: str, second: str) -> Row:

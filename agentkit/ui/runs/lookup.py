@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from agentkit.core import bus
+from agentkit.core.given import list_known
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import Event, Retrieved
 from agentkit.ledger.comparing import Place, find_cited, place_of
@@ -112,7 +113,7 @@ def _draw_ways(trace: Trace, span: Span, event: Retrieved, options: SearchOption
         st.caption("It cannot be searched again: its collection or its settings are gone.")
         question.draw_adding(event.query, trace, span)
         return
-    names = [name for name in event.collection.split(", ") if name in known]
+    names = list_known(event.collection.split(", "), known)
     folded = st.expander(
         "What was not given, and why",
         icon=":material/visibility_off:",
@@ -121,7 +122,7 @@ def _draw_ways(trace: Trace, span: Span, event: Retrieved, options: SearchOption
     )
     if folded.open:
         with folded:
-            _draw_not_given(event, names, options, _asked_scope(trace))
+            _draw_not_given(event, names, options, _read_scope(trace))
     st.page_link(
         PAGES / "retrieval_lab.py",
         label="Try it in the retrieval lab with these settings",
@@ -135,7 +136,7 @@ def _draw_ways(trace: Trace, span: Span, event: Retrieved, options: SearchOption
     question.draw_adding(event.query, trace, span)
 
 
-def _asked_scope(trace: Trace) -> Scope:
+def _read_scope(trace: Trace) -> Scope:
     """What the run's question was narrowed to."""
     first = question.find_asked(trace)
     return Question.asked_by(first).scope if first else Scope()

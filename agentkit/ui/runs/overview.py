@@ -11,6 +11,7 @@ from zlib import crc32
 
 import streamlit as st
 
+from agentkit.core.given import list_known
 from agentkit.errors import NotFound
 from agentkit.ledger import run_list
 from agentkit.ledger.queries import RunTotals
@@ -156,7 +157,7 @@ def _row(run: RunTotals, why: str) -> dict[str, object]:
         words.of_kind(run.kind),
         words.of_team(run.team),
         words.of_state(run.state),
-        times.written(run.started_at),
+        times.format_time(run.started_at),
         took,
         figures.count(run.tokens) if run.tokens else "",
         words.cost(run),
@@ -236,7 +237,7 @@ def _draw_choices() -> None:
 
 def _several(label: str, column: Column, named: Callable[[str], str]) -> None:
     """Some of the values that there are; what an address names besides is offered, too."""
-    known = run_list.known_values(state.workspace().ledger, state.owner(), column)
+    known = run_list.find_values(state.workspace().ledger, state.owner(), column)
     offered = list(dict.fromkeys([*known, *_get(column)]))
     st.multiselect(
         label,
@@ -331,7 +332,7 @@ def _read(name: str, values: Sequence[str]) -> Any:
     empty, text = _FIELDS[name], values[-1] if values else ""
     known = _KNOWN.get(name)
     if known is not None:
-        return [each for each in values if each in known]
+        return list_known(values, known)
     if isinstance(empty, list):
         return list(values)
     if name in ("from", "to"):

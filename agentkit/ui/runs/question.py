@@ -4,10 +4,13 @@ it.
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import streamlit as st
 
+from agentkit.core.given import find_first, pick_kind
 from agentkit.errors import AgentkitError
-from agentkit.events import MessageSent, Retrieved
+from agentkit.events import MessageSent, Retrieved, events_of
 from agentkit.ledger.spans import Span, Trace
 from agentkit.retrieval.evaluation.question_files import question_of, written
 from agentkit.ui.shared import state
@@ -45,16 +48,17 @@ def draw_adding(text: str, trace: Trace, span: Span) -> None:
 
 def find_asked(trace: Trace) -> MessageSent | None:
     """The question that the run answers; None for a run that answers none."""
-    said = (one.event for one in trace.events.values() if isinstance(one.event, MessageSent))
-    asked = (one for one in said if one.role == "user" and not one.extra.get("inner"))
-    return next(asked, None)
+    for said in pick_kind(events_of(trace.events.values()), MessageSent):
+        if said.role == "user" and not said.extra.get("inner"):
+            return said
+    return None
 
 
 def _find_documents(trace: Trace) -> tuple[list[str], list[str]]:
     """The names of the documents that the answer cites, and of all that were found."""
     cited: dict[str, None] = {}
     found: dict[str, None] = {}
-    for event in (one.event for one in trace.events.values()):
+    for event in events_of(trace.events.values()):
         if isinstance(event, MessageSent):
             names = (str(one["document"]) for one in event.extra.get("citations", ()))
             cited |= dict.fromkeys(names)
@@ -65,9 +69,11 @@ def _find_documents(trace: Trace) -> tuple[list[str], list[str]]:
 
 def _collection(trace: Trace) -> str:
     """The first collection that was searched."""
-    events = (one.event for one in trace.events.values())
-    names = (event.collection for event in events if isinstance(event, Retrieved))
-    return next((name.split(", ")[0] for name in names if name), "")
+    searches = pick_kind(events_of(trace.events.values()), Retrieved)
+    searched = find_first(searches, attrgetter("collection"))
+    if searched is None:
+        return ""
+    return searched.collection.split(", ")[0]
 
 
 def _add(key: str, collection: str) -> None:

@@ -139,7 +139,7 @@ def _draw_head(run: RunTotals) -> None:
         words.of_kind(run.kind),
         words.of_team(run.team),
         words.of_state(run.state),
-        times.written(run.started_at),
+        times.format_time(run.started_at),
         took,
         figures.count(run.tokens, "token") if run.tokens else "",
         words.cost(run),
@@ -238,7 +238,7 @@ def _draw_steps(run: RunTotals, trace: Trace, span: Span | None, field: DeltaGen
             round(one.start - began, 4),
             round(one.seconds, 4),
             one.status,
-            words.told(one),
+            words.describe_span(one),
             int(one.critical),
             int(one.seq in holders),
             int(found is not None and not found.isdisjoint(one.seqs)),
@@ -250,7 +250,7 @@ def _draw_steps(run: RunTotals, trace: Trace, span: Span | None, field: DeltaGen
         {
             "run": run.id,
             "seconds": round(trace.run.seconds, 4),
-            "lanes": list(map(wording.called, trace.lanes)),
+            "lanes": list(map(wording.name_agent, trace.lanes)),
             "rows": rows,
             "open": span.seq if span else None,
             "searched": found is not None,
@@ -338,7 +338,7 @@ def _draw_ranked(label: str, key: str, span: Span | None, trace: Trace) -> None:
     if span is None:
         return
     name = words.of_step(span, trace)[:60] or words.STEPS[span.kind]
-    told = [f"{label}: {words.STEPS[span.kind]} {name}", words.told(span)]
+    told = [f"{label}: {words.STEPS[span.kind]} {name}", words.describe_span(span)]
     st.button(
         markdown.literal(join_filled(", ", told)),
         key=f"go-{key}",

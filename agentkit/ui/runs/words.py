@@ -108,7 +108,7 @@ def why_ended(run: RunTotals, end: Mapping[str, Any] | None) -> str:
     if run.state == "continued":
         return "Another run went on with it"
     reason = end_from_json(end)
-    told = wording.ended(reason) if reason and run.state == "finished" else run.reason
+    told = wording.describe_end(reason) if reason and run.state == "finished" else run.reason
     told = wording.without_names(told).strip()
     return told[:1].upper() + told[1:]
 
@@ -128,11 +128,11 @@ def of_step(span: Span, trace: Trace) -> str:
     if span.kind == "plan":
         return "" if span.name == "1" else f"attempt {span.name}"
     if span.kind == "speaker":
-        return wording.called(span.name)
+        return wording.name_agent(span.name)
     return wording.without_names(span.name)
 
 
-def told(span: Span) -> str:
+def describe_span(span: Span) -> str:
     """What stands at the bar of a step: how long, tokens, cost, and how it ended."""
     seconds = figures.milliseconds if span.seconds < 0.1 else figures.seconds
     parts = [

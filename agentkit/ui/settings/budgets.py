@@ -47,7 +47,7 @@ def draw_budgets() -> None:
         "A budget warns when it is nearly used up, and stops before the call of a language model"
         " that would go beyond it. It holds for the command line and for Python as well."
     )
-    if dialogs.asked()[0] == _SET:
+    if dialogs.read_open()[0] == _SET:
         _set_budget()
 
 

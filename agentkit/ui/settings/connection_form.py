@@ -201,7 +201,7 @@ def delete(connection: Connection) -> None:
     if dialogs.confirm("delete-connection", "Delete"):
         try:
             delete_connection(state.workspace().settings, connection.name)
-            default_model.deleted(connection)
+            default_model.forget_deleted(connection)
         except AgentkitError as error:
             st.error(markdown.literal(str(error)), icon=":material/error:")
             return

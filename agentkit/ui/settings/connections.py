@@ -51,7 +51,7 @@ def draw_connections() -> None:
             with st.spinner("Asking the usual ports of this machine"):
                 st.session_state[_FOUND] = discover()
     _draw_found(known)
-    name, subject = dialogs.asked()
+    name, subject = dialogs.read_open()
     if name == "Edit" and isinstance(subject, Connection):
         connection_form.edit(subject, known)
     elif name == "Delete" and isinstance(subject, Connection):

@@ -27,7 +27,7 @@ def draw_default() -> None:
     chosen = settings.default_model
     st.session_state[_KEY] = chosen if chosen in labels else ""
 
-    def shown(model_id: str) -> str:
+    def name_model(model_id: str) -> str:
         if model_id:
             return labels[model_id]
         return f"The first in this list: {first.label}"
@@ -35,7 +35,7 @@ def draw_default() -> None:
     st.selectbox(
         "Model of new chats",
         ["", *labels],
-        format_func=shown,
+        format_func=name_model,
         key=_KEY,
         on_change=_choose,
         disabled=given is not None,
@@ -68,7 +68,7 @@ def after_deletion(connection: Connection) -> str:
     )
 
 
-def deleted(connection: Connection) -> None:
+def forget_deleted(connection: Connection) -> None:
     """Forget the choice when it was a model of a connection that is gone. Raises ConfigError."""
     settings = state.workspace().settings
     theirs = {model.id for model in models_of(connection)}

@@ -170,7 +170,7 @@ def draw_spans() -> None:
     st.markdown(f"Finished runs go to **{markdown.literal(without_login(status.endpoint))}**")
     last = "nothing so far"
     if status.last_sent:
-        last = times.written(status.last_sent)
+        last = times.format_time(status.last_sent)
     st.caption(f"Last sent: {last} · {figures.count(status.waiting, 'run')} waiting")
     if status.problem:
         st.error(markdown.literal(status.problem), icon=":material/error:")

@@ -98,7 +98,7 @@ def draw_limits() -> None:
         "What you choose counts from the next question or document on, for everybody who uses this "
         "data folder. A variable in the environment or a line in the secrets file wins."
     )
-    name, subject = dialogs.asked()
+    name, subject = dialogs.read_open()
     if name == _DIALOG and subject in LIMITS:
         _change(subject, LIMITS[subject])
 
@@ -138,10 +138,10 @@ def in_force(value: float | None, unit: str) -> str:
     """The value of a limit with its unit."""
     if value is None:
         return "no limit"
-    return f"{written(value)} {unit}"
+    return f"{format_value(value)} {unit}"
 
 
-def written(value: float | None) -> str:
+def format_value(value: float | None) -> str:
     """The value as it is shown and can be entered: `2,048`, `0.5`, empty for none."""
     if value is None:
         return ""
@@ -156,8 +156,8 @@ def _change(name: str, limit: Limit) -> None:
         text = st.text_input(
             limit.title if limit.unit in limit.title else f"{limit.title}, in {limit.unit}",
             key="limit-value",
-            value=written(value),
-            placeholder="no limit" if default is None else written(default),
+            value=format_value(value),
+            placeholder="no limit" if default is None else format_value(default),
         )
         usual = in_force(default, limit.unit)
         empty = ""
@@ -177,7 +177,7 @@ def _change(name: str, limit: Limit) -> None:
     try:
         chosen = None
         if not reset:
-            chosen = entered(text, limit, may_be_empty=default is None)
+            chosen = read_value(text, limit, may_be_empty=default is None)
         state.workspace().adopt(choose(settings, name, chosen))
     except ValueError as problem:
         st.error(markdown.literal(str(problem)), icon=":material/error:")
@@ -188,7 +188,7 @@ def _change(name: str, limit: Limit) -> None:
         st.rerun()
 
 
-def entered(text: str, limit: Limit, *, may_be_empty: bool) -> float | None:
+def read_value(text: str, limit: Limit, *, may_be_empty: bool) -> float | None:
     """The number in a field; None for an empty one. Raises ValueError saying what to enter."""
     plain = text.strip()
     if not plain and may_be_empty:

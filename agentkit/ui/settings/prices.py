@@ -50,7 +50,7 @@ def draw_prices() -> None:
         )
     _draw_history()
     _draw_listed(known)
-    name, _ = dialogs.asked()
+    name, _ = dialogs.read_open()
     if name == _ENTER:
         _enter(known)
     elif name == _ANEW:
@@ -190,7 +190,7 @@ def _tell_days(entry: OwnPrice) -> str:
 def _tell_times(entry: OwnPrice) -> str:
     """When it was entered and removed."""
     moments = filter(None, (entry.entered_at, entry.removed_at))
-    entered, removed = map(times.written, moments)
+    entered, removed = map(times.format_time, moments)
     return f" :small[entered {entered}, removed {removed}]"
 
 
@@ -349,11 +349,11 @@ def _draw_repricings() -> None:
 
 def _draw_repricing(made: repricing.Repricing) -> None:
     calls = figures.count(made.calls, "call")
-    told = f"{times.written(made.applied_at)}: {calls}, {_dollars(made.before)}"
+    told = f"{times.format_time(made.applied_at)}: {calls}, {_dollars(made.before)}"
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         st.markdown(f"{told} became {_dollars(made.after)}", width="stretch")
         if made.undone_at:
-            st.caption(f"taken back {times.written(made.undone_at)}", width="content")
+            st.caption(f"taken back {times.format_time(made.undone_at)}", width="content")
             return
         st.button(
             "Undo",

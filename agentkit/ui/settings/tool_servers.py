@@ -67,7 +67,7 @@ def _ask(name: str, subject: object = None) -> None:
 
 
 def _draw_dialog(servers: ToolServers) -> None:
-    name, subject = dialogs.asked()
+    name, subject = dialogs.read_open()
     if name == _ADD:
         _add(servers)
     if isinstance(subject, ToolServer) and name in _DIALOGS:

@@ -64,7 +64,7 @@ def _describe_end(standing: Standing) -> str:
     ends_at = standing.window.until
     if ends_at == FAR_AHEAD:
         return ""
-    return f"begins anew {times.written(ends_at)}"
+    return f"begins anew {times.format_time(ends_at)}"
 
 
 def _describe_unknown(standing: Standing) -> str:

@@ -34,14 +34,14 @@ def chat_page(
     has, some seconds later, is drawn anew.
     """
 
-    def opened() -> None:
+    def open_target() -> None:
         if target := st.session_state["chat-page"].get("cite"):
             on_open(str(target))
 
     address = st.query_params.get("chat", "")
     data = {"chat": chat_id, "answering": answering, "address": address, "hit": hit}
     _renderer("chat_page")(
-        key="chat-page", data=data, on_cite_change=opened, on_astray_change=lambda: None
+        key="chat-page", data=data, on_cite_change=open_target, on_astray_change=lambda: None
     )
 
 
@@ -62,12 +62,14 @@ def draft(
     a new name in `put`, the text takes the place of what stands there.
     """
 
-    def typed() -> None:
+    def keep_typed() -> None:
         if told := st.session_state["chat-draft"].get("draft"):
             on_typed(str(told["chat"]), str(told["text"]))
 
     data = {"chat": chat_id, "draft": text, "begun": begun, "put": put}
-    _renderer("draft")(key="chat-draft", data=data, on_draft_change=typed, on_slash_change=on_slash)
+    _renderer("draft")(
+        key="chat-draft", data=data, on_draft_change=keep_typed, on_slash_change=on_slash
+    )
 
 
 def mention() -> None:
@@ -91,11 +93,11 @@ def chat_list(on_act: Callable[[Mapping[str, Any]], None], data: Mapping[str, ob
     It also does with the name `look` when somebody comes back to the browser's tab.
     """
 
-    def acted() -> None:
+    def act() -> None:
         if told := st.session_state.get("chat-list", {}).get("act"):
             on_act(told)
 
-    _renderer("chat_list")(key="chat-list", data=dict(data), on_act_change=acted)
+    _renderer("chat_list")(key="chat-list", data=dict(data), on_act_change=act)
 
 
 def search_button() -> None:
@@ -106,11 +108,11 @@ def search_button() -> None:
 def search(on_told: Callable[[Mapping[str, Any]], None], data: Mapping[str, object]) -> None:
     """Put on every page: the dialog that Ctrl-K opens; what is typed or chosen calls `on_told`."""
 
-    def told() -> None:
+    def tell() -> None:
         if given := st.session_state.get("chat-search", {}).get("told"):
             on_told(given)
 
-    _renderer("search")(key="chat-search", data=dict(data), on_told_change=told)
+    _renderer("search")(key="chat-search", data=dict(data), on_told_change=tell)
 
 
 def reveal(data: Mapping[str, object]) -> None:
@@ -118,7 +120,7 @@ def reveal(data: Mapping[str, object]) -> None:
     _renderer("reveal")(key="reveal", data=dict(data))
 
 
-def spoken(chat_id: str, state: str, ended: str, *, begun: bool) -> None:
+def speak_state(chat_id: str, state: str, ended: str, *, begun: bool) -> None:
     """Put on the chat's page once: tells a screen reader each new `state`, and at its end the
     answer.
 
@@ -190,17 +192,17 @@ def run_table(
     it is `chosen`. On a phone each row is a card.
     """
 
-    def opened() -> None:
+    def open_target() -> None:
         if target := st.session_state["run-table"].get("open"):
             on_open(str(target))
 
-    def chosen() -> None:
+    def choose() -> None:
         if target := st.session_state["run-table"].get("choose"):
             on_choose(str(target))
 
     data = {"label": label, "columns": [list(one) for one in columns], "rows": list(rows)}
     _renderer("run_table")(
-        key="run-table", data=data, on_open_change=opened, on_choose_change=chosen
+        key="run-table", data=data, on_open_change=open_target, on_choose_change=choose
     )
 
 
@@ -213,11 +215,11 @@ def comparison(on_open: Callable[[str, str], None], data: Mapping[str, object]) 
     its `first` and `second` text as pairs of how and text, and its `steps`, None for none.
     """
 
-    def opened() -> None:
+    def open_target() -> None:
         if target := st.session_state["comparison"].get("open"):
             on_open(str(target[0]), str(target[1]))
 
-    _renderer("comparison")(key="comparison", data=dict(data), on_open_change=opened)
+    _renderer("comparison")(key="comparison", data=dict(data), on_open_change=open_target)
 
 
 def trace(on_step: Callable[[str], None], data: Mapping[str, object]) -> None:
@@ -230,11 +232,11 @@ def trace(on_step: Callable[[str], None], data: Mapping[str, object]) -> None:
     the critical path, having others inside, being found.
     """
 
-    def chosen() -> None:
+    def choose() -> None:
         if target := st.session_state["trace"].get("step"):
             on_step(str(target))
 
-    _renderer("trace")(key="trace", data=dict(data), on_step_change=chosen)
+    _renderer("trace")(key="trace", data=dict(data), on_step_change=choose)
 
 
 @cache

@@ -16,7 +16,7 @@ def ask(name: str, subject: object = None) -> None:
     st.session_state[_OPEN] = (name, subject)
 
 
-def asked() -> tuple[str, Any]:
+def read_open() -> tuple[str, Any]:
     """The name of the open dialog, empty if there is none, and what it is about."""
     found: tuple[str, Any] = st.session_state.get(_OPEN, ("", None))
     return found
@@ -34,6 +34,6 @@ def confirm(key: str, label: str, icon: str = ":material/delete:", other: str = 
     with st.container(horizontal=True):
         sure = st.button(label, key=key, type="primary", icon=icon)
         st.button(other, key=f"{key}-not", on_click=close)
-    if not asked()[0]:
+    if not read_open()[0]:
         st.rerun()
     return sure

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from agentkit.core.given import join_filled, pick, pick_filled
+from agentkit.core.given import join_filled, list_known, pick, pick_filled
 from agentkit.documents.readers import FORMATS
 from agentkit.errors import NotFound
 from agentkit.retrieval import Collection
@@ -67,7 +67,7 @@ def _read_address(key: str) -> None:
 
 
 def _write_address(key: str) -> None:
-    given = filled(key)
+    given = read_fields(key)
     for name in _CLEARED:
         value = given.get(name)
         if isinstance(value, list):
@@ -125,7 +125,7 @@ def clear(key: str) -> None:
         st.session_state[f"{key}-{name}"] = empty
 
 
-def filled(key: str) -> dict[str, Any]:
+def read_fields(key: str) -> dict[str, Any]:
     """What stands in the fields under this key that narrow, as JSON values by name."""
     values = {name: st.session_state.get(f"{key}-{name}") for name in _CLEARED}
     return {
@@ -252,7 +252,7 @@ def _several(
     about: str | None = None,
 ) -> list[str]:
     """Some of the options; what is no longer there is no longer chosen."""
-    st.session_state[key] = [one for one in st.session_state.get(key, ()) if one in options]
+    st.session_state[key] = list_known(st.session_state.get(key, ()), options)
     return st.multiselect(
         label,
         options,

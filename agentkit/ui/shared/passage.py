@@ -49,7 +49,7 @@ def find_place(
     occurrence, counted from 0.
     """
     passage = str(citation["text"])
-    found = quoted(passage, leaning(answer, int(citation["marker"]), nth))
+    found = find_quotes(passage, find_leaning(answer, int(citation["marker"]), nth))
     marked = mark(passage, found)
     try:
         text = library.text(owner, citation["document_id"])
@@ -66,7 +66,7 @@ def find_place(
     return Place(parts, sentences=tuple((start + first, start + last) for first, last in found))
 
 
-def leaning(answer: str, marker: int, nth: int | None = None) -> str:
+def find_leaning(answer: str, marker: int, nth: int | None = None) -> str:
     """The sentences of an answer behind which, or in which, `[marker]` stands, joined.
 
     With `nth`, only the one with that occurrence of the marker, counted from 0.
@@ -141,14 +141,14 @@ def page_span(
     return span[0] - page_start, span[1] - page_start
 
 
-def unwrapped(text: str) -> str:
+def unwrap(text: str) -> str:
     """The lines of a page joined to paragraphs: where they broke on paper means nothing on a
     screen.
     """
     return re.sub(r"(?<!\n)\n(?!\n)", " ", text)
 
 
-def quoted(passage: str, said: str) -> list[tuple[int, int]]:
+def find_quotes(passage: str, said: str) -> list[tuple[int, int]]:
     """Spans of the sentences of a passage that `said` repeats; if it repeats none, of none."""
     wanted = set(_WORD.findall(said.lower()))
     if not wanted:

@@ -46,7 +46,7 @@ def to_disk(files: Iterable[Uploaded], settings: Settings) -> list[Source]:
             file.seek(0)
             with open(path, "wb", opener=private.opener) as copy:
                 shutil.copyfileobj(cast("BinaryIO", file), copy)
-            name = _unused(file.name, sources)
+            name = _make_unused_name(file.name, sources)
             sources[name] = Source(name, path, f"upload:{name}")
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
@@ -57,7 +57,7 @@ def to_disk(files: Iterable[Uploaded], settings: Settings) -> list[Source]:
     return list(sources.values())
 
 
-def _unused(given: str, taken: Container[str]) -> str:
+def _make_unused_name(given: str, taken: Container[str]) -> str:
     """The name, a path for folders, with a number if it is taken."""
     plain = PurePosixPath(given.replace("\\", "/")).as_posix().lstrip("/")
     stem, ending = plain, PurePosixPath(plain).suffix

@@ -62,12 +62,12 @@ class SecurityHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; raises nothing of its own."""
 
-        async def sent(message: Message) -> None:
+        async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(self._headers)
             await send(message)
 
-        await self.app(scope, receive, sent if scope["type"] == "http" else send)
+        await self.app(scope, receive, send_guarded if scope["type"] == "http" else send)
 
 
 class Doorkeeper:

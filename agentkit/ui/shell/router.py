@@ -4,25 +4,12 @@ whole app from working.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
 from agentkit.errors import AgentkitError
 from agentkit.ui.chat import search
 from agentkit.ui.shared import components, state
 from agentkit.ui.shared.state import PAGES
-
-
-def _draw_style() -> None:
-    """Put the style rules of our own on the page; they take no room."""
-    colours = [
-        f"--{kind}-{name}: {st.get_option(f'theme.{kind}.{option}')};"
-        for kind in ("light", "dark")
-        for name, option in (("ground", "backgroundColor"), ("link", "linkColor"))
-    ]
-    rules = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
-    st.html(f"<style>:root {{ {' '.join(colours)} }}\n{rules}</style>")
 
 
 def _draw_pieces() -> None:
@@ -64,7 +51,6 @@ page = st.navigation(
         st.Page(PAGES / "settings.py", title="Settings", icon=":material/tune:"),
     ]
 )
-_draw_style()
 try:
     state.workspace()
 except AgentkitError as error:

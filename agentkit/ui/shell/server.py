@@ -31,6 +31,7 @@ from agentkit.settings import load_settings
 from agentkit.ui.shared import downloads, state
 from agentkit.ui.shell import metrics
 from agentkit.ui.shell.guard import Doorkeeper, SecurityHeaders, content_security_policy, is_here
+from agentkit.ui.shell.index_page import StyledPage
 
 log = logging.getLogger(__name__)
 SCRIPT = Path(__file__).with_name("router.py")
@@ -130,6 +131,7 @@ def middleware() -> list[Middleware]:
             hosts=lambda: st.get_option("server.allowedHosts"),
             origins=lambda: st.get_option("server.corsAllowedOrigins"),
         ),
+        Middleware(StyledPage, index_page=index_page),
     ]
 
 

@@ -129,7 +129,7 @@ def _draw_field(label: str, name: str, call: ModelReplied, before: str) -> str |
     text = st.text_area(label, shown, height=120, key=_key(name, call.call_id))
     if is_long:
         st.caption(f"{figures.count(len(before), 'character')}: {_TOO_LONG}")
-    return _changed(text, shown)
+    return _find_change(text, shown)
 
 
 def _draw_option(label: str, name: str, call: ModelReplied, options: Mapping[str, str]) -> str:
@@ -139,7 +139,7 @@ def _draw_option(label: str, name: str, call: ModelReplied, options: Mapping[str
     return str(st.selectbox(label, list(named), format_func=named.__getitem__, key=key))
 
 
-def _changed(text: str, before: str) -> str | None:
+def _find_change(text: str, before: str) -> str | None:
     """The text, if it is another one."""
     return text if text.strip() != before.strip() else None
 

@@ -22,7 +22,7 @@ from agentkit.ui.steps import tools
 from agentkit.ui.steps.kind import Kind
 from agentkit.ui.steps.step import CellRun, Level, Said, Step, Steps
 from agentkit.ui.text import figures, markdown
-from agentkit.ui.text.listing import draw_runnable, draw_text, named
+from agentkit.ui.text.listing import draw_runnable, draw_text, name_language
 from agentkit.ui.text.results import describe_chart, describe_picture, name_apart
 from agentkit.workspace import kernels
 
@@ -103,12 +103,12 @@ class Block(Kind[CellRun]):
         draw = _draw_running if step.cell.status == "running" else _draw_ran
         draw(step)
 
-    def doing(self, step: CellRun) -> str:
+    def describe_doing(self, step: CellRun) -> str:
         """That it runs, while it does."""
         runs = step.cell.status == "running"
         if runs:
-            return f"Running {named(step.language)}"
-        return super().doing(step)
+            return f"Running {name_language(step.language)}"
+        return super().describe_doing(step)
 
 
 def to_cells(ran: Iterable[CodeRan]) -> list[CellRun]:
@@ -167,7 +167,7 @@ def draw_again(question: Said | None, cells: Sequence[CellRun]) -> None:
 
 
 def _draw_running(run: CellRun) -> None:
-    label, key = f"Running {named(run.language)}", f"running-{run.cell.id}"
+    label, key = f"Running {name_language(run.language)}", f"running-{run.cell.id}"
     with st.expander(label, type="compact", icon=":material/terminal:", key=key):
         draw_runnable(run.code, run.language)
     texts = [str(one["text"]) for one in run.cell.outputs if one["kind"] == "text"]
@@ -177,7 +177,7 @@ def _draw_running(run: CellRun) -> None:
 
 def _draw_ran(run: CellRun) -> None:
     end, key = markdown.literal(_describe_end(run)), f"cell-{run.cell.id}"
-    label = f"Ran {named(run.language)} · {end}"
+    label = f"Ran {name_language(run.language)} · {end}"
     icon = _ICONS.get(run.cell.status, ":material/error:")
     folded = st.expander(label, type="compact", icon=icon, key=key, on_change="rerun")
     if folded.open:
@@ -219,14 +219,14 @@ def _draw_error(one: Told, run: CellRun, key: str) -> None:
 
 
 def _draw_picture(one: Told, run: CellRun, key: str) -> None:
-    path = _kept(run.cell.chat_id).find(one["kept"])
+    path = _read_kept(run.cell.chat_id).find(one["kept"])
     st.image(str(path), alt=describe_picture(run.code))
 
 
 def _draw_table(one: Told, run: CellRun, key: str) -> None:
     import pandas as pd
 
-    content = _kept(run.cell.chat_id).content(one)
+    content = _read_kept(run.cell.chat_id).content(one)
     columns = name_apart(content["columns"])
     rows, wide = int(one["total_rows"]), int(one["total_columns"])
     size = f"{figures.count(rows, 'row')} and {figures.count(wide, 'column')}"
@@ -237,7 +237,7 @@ def _draw_table(one: Told, run: CellRun, key: str) -> None:
 
 
 def _draw_chart(one: Told, run: CellRun, key: str) -> None:
-    spec = _kept(run.cell.chat_id).content(one)["spec"]
+    spec = _read_kept(run.cell.chat_id).content(one)["spec"]
     st.vega_lite_chart(spec=spec, alt=describe_chart(spec), key=f"chart-{key}")
 
 
@@ -302,12 +302,12 @@ def _draw_file(one: Told, chat_id: str, key: str) -> None:
 def _read(chat_id: str, one: Told) -> bytes:
     """The file as it was when the cell had made it; one that is too large to be kept as it is."""
     if "kept" in one:
-        return _kept(chat_id).read(one["kept"])
+        return _read_kept(chat_id).read(one["kept"])
     folder = kernels.work_of(state.workspace().settings.data, chat_id)
     return read_file(folder, str(one["name"]), _FILE_BYTES)
 
 
-def _kept(chat_id: str) -> Kept:
+def _read_kept(chat_id: str) -> Kept:
     return kernels.kept_of(state.workspace().settings.data, chat_id)
 
 

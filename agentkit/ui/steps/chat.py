@@ -139,7 +139,7 @@ class ChatEnd(Remark[ChatEnded]):
     def line(self, step: ChatEnded) -> str:
         """Who, and why."""
         pair = f"{markdown.literal(step.sender)} and {markdown.literal(step.recipient)}"
-        why = wording.ended(step.end) if step.end else step.reason
+        why = wording.describe_end(step.end) if step.end else step.reason
         return f":material/flag: {pair} are done: {markdown.literal(why)}"
 
     def is_small_print(self, step: ChatEnded) -> bool:
@@ -187,22 +187,22 @@ class Question(Kind[Asked]):
             return question
         if step.answered.waited_s is not None:
             return f"{question} ({wording.of_patience(step.answered.waited_s)})"
-        said = _said(step.request, step.answered.text)
+        said = _describe_answer(step.request, step.answered.text)
         return f"{question} **You:** {markdown.literal(said or 'nothing')}"
 
     def draw(self, step: Asked, level: Level) -> None:
         """The line; what did not run is shown nowhere else."""
-        if not (step.request.draft and _rejected(step)):
+        if not (step.request.draft and _is_rejected(step)):
             super().draw(step, level)
             return
         with st.expander(self.line(step), type="compact"):
             _draw_draft(step.request)
 
-    def doing(self, step: Asked) -> str:
+    def describe_doing(self, step: Asked) -> str:
         """What goes on once the person has answered; a tool says itself that it runs."""
         if not step.answered:
             return wording.DOING["asks"]
-        if not step.request.draft or _rejected(step):
+        if not step.request.draft or _is_rejected(step):
             return "Working on it"
         return _DOES.get(step.request.language, "Running the code")
 
@@ -216,7 +216,7 @@ def _draw_draft(request: HumanInputRequested) -> None:
 
 def _part_line(step: Asked) -> str:
     """What the person said to the agents, or did instead."""
-    to, answered = markdown.literal(wording.called(step.request.to)), step.answered
+    to, answered = markdown.literal(wording.name_agent(step.request.to)), step.answered
     if answered is None:
         return f":material/contact_support: {to} waits for you"
     if answered.waited_s is not None:
@@ -226,7 +226,7 @@ def _part_line(step: Asked) -> str:
     return {"": _SILENCE[step.request.moment], END: _ENDED}.get(answered.text, said)
 
 
-def _said(request: HumanInputRequested, answer: str) -> str:
+def _describe_answer(request: HumanInputRequested, answer: str) -> str:
     """What the person chose, and why, or what else they said."""
     if not request.options:
         return answer
@@ -239,7 +239,7 @@ def _said(request: HumanInputRequested, answer: str) -> str:
     return f"{decided}: {rest}" if rest else decided
 
 
-def _rejected(asked: Asked) -> bool:
+def _is_rejected(asked: Asked) -> bool:
     return asked.answered is not None and chosen(asked.answered.text)[0] not in AGREED
 
 

@@ -16,7 +16,7 @@ class Search(Remark[Retrieved]):
     def enter(self, event: Retrieved, seq: int, steps: Steps) -> None:
         """Show it, unless the call of a tool or the step of a plan that made it says the same."""
         steps.keep_hits(event.hits)
-        plan = steps.planned()
+        plan = steps.find_plan()
         if not steps.in_call and not (plan and plan.runs):
             super().enter(event, seq, steps)
 
@@ -29,7 +29,7 @@ class Search(Remark[Retrieved]):
         short = step.seconds < 0.1
         took = figures.milliseconds(step.seconds) if short else figures.seconds(step.seconds)
         query = markdown.literal(step.query)
-        about = f"{found}, {took}{_left_out(step)}{_away(step)}"
+        about = f"{found}, {took}{_describe_left_out(step)}{_away(step)}"
         return f":material/search: {looked} “{query}”: {about}"
 
 
@@ -46,7 +46,7 @@ class Progress(Kind[DocumentProgress]):
         doing = wording.STAGES.get(step.stage, "being taken in")
         return f":material/attach_file: {markdown.literal(step.document)} is {doing}{share}"
 
-    def doing(self, step: DocumentProgress) -> str:
+    def describe_doing(self, step: DocumentProgress) -> str:
         """Which is read."""
         return f"Reading {step.document}"
 
@@ -66,12 +66,12 @@ class Done(Kind[DocumentDone]):
         chunks = figures.count(step.chunks, "chunk")
         return f":material/attach_file: {name}: {chunks}, {figures.seconds(step.seconds)}"
 
-    def doing(self, step: DocumentDone) -> str:
+    def describe_doing(self, step: DocumentDone) -> str:
         """What comes next."""
         return wording.DOING["searches"]
 
 
-def _left_out(event: Retrieved) -> str:
+def _describe_left_out(event: Retrieved) -> str:
     weak, alike = event.left_out.get("weak", 0), event.left_out.get("duplicate", 0)
     parts = [f"{figures.count(weak)} weak"] * bool(weak)
     parts += [figures.count(alike, "duplicate")] * bool(alike)

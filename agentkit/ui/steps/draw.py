@@ -35,11 +35,11 @@ def describe(step: Step) -> str:
     return kind_of(step).line(step)
 
 
-def doing(step: Step) -> str:
+def describe_doing(step: Step) -> str:
     """What is going on while this is the latest step, in a few words that do not change at every
     tick.
     """
-    return kind_of(step).doing(step)
+    return kind_of(step).describe_doing(step)
 
 
 def draw_turn(turn: Turn, answer: Callable[[], None]) -> None:

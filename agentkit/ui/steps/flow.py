@@ -160,7 +160,7 @@ def picture(flow: Flow, members: Sequence[str], *, dark: bool) -> str:
         colour = ink
         if name != _PERSON:
             colour = colours[voices.find_colour(name, members)]
-        return f'{_quote(name)} [label={_quote(wording.called(name))}, color="{colour}"];'
+        return f'{_quote(name)} [label={_quote(wording.name_agent(name))}, color="{colour}"];'
 
     edges = [
         f"{_quote(sender)} -> {_quote(recipient)} [label={_quote(describe(arrow, apart=_BREAK))}"
@@ -204,11 +204,11 @@ def _took(totals: Totals) -> str:
 
 
 def _name(agent: str) -> str:
-    return markdown.literal(wording.called(agent))
+    return markdown.literal(wording.name_agent(agent))
 
 
 def _words(sender: str, recipient: str) -> str:
-    return f"{wording.called(sender)} to {wording.called(recipient)}"
+    return f"{wording.name_agent(sender)} to {wording.name_agent(recipient)}"
 
 
 def _quote(text: str) -> str:

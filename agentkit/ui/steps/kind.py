@@ -27,7 +27,7 @@ class Kind(Generic[S]):
         if line := self.line(step):
             st.caption(line)
 
-    def doing(self, step: S) -> str:
+    def describe_doing(self, step: S) -> str:
         """What goes on while this is the latest step, in words that do not change at every tick."""
         return "Working on the answer"
 

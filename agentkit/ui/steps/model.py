@@ -47,7 +47,7 @@ class Call(Kind[ModelCalled]):
 
     def line(self, step: ModelCalled) -> str:
         """Who asks which model."""
-        who = markdown.literal(wording.called(step.agent))
+        who = markdown.literal(wording.name_agent(step.agent))
         return f":material/edit_note: {who} asks {markdown.literal(step.model)}"
 
     def draw(self, step: ModelCalled, level: Level) -> None:
@@ -56,7 +56,7 @@ class Call(Kind[ModelCalled]):
         if level == "everything":
             request.draw_folded(step)
 
-    def doing(self, step: ModelCalled) -> str:
+    def describe_doing(self, step: ModelCalled) -> str:
         """Who waits for it."""
         return wording.thinks(step.agent)
 
@@ -85,7 +85,7 @@ class Replied(Kind[ModelReplied]):
 
     def line(self, step: ModelReplied) -> str:
         """What it took, or why there is no reply."""
-        name = markdown.literal(wording.called(step.agent))
+        name = markdown.literal(wording.name_agent(step.agent))
         who = f":material/edit_note: {name}, {markdown.literal(step.model)}"
         if step.status == "failed":
             error = markdown.literal(cut(wording.without_names(step.error)))
@@ -107,10 +107,10 @@ class Replied(Kind[ModelReplied]):
         if level == "everything":
             request.draw_folded(step)
 
-    def doing(self, step: ModelReplied) -> str:
+    def describe_doing(self, step: ModelReplied) -> str:
         """That it waits, if it is tried again."""
         if step.retry_in_s is None:
-            return super().doing(step)
+            return super().describe_doing(step)
         return wording.DOING["retries"]
 
     def is_small_print(self, step: ModelReplied) -> bool:
@@ -123,7 +123,7 @@ class Word(Kind[TokenDelta]):
 
     def enter(self, event: TokenDelta, seq: int, steps: Steps) -> None:
         """Put it to what is written."""
-        if writing := steps.writing(event.call_id):
+        if writing := steps.find_writing(event.call_id):
             writing.pieces.append(event.text)
 
 
@@ -132,7 +132,7 @@ class Thought(Kind[ThinkingDelta]):
 
     def enter(self, event: ThinkingDelta, seq: int, steps: Steps) -> None:
         """Put it to what was thought, with what had been taken for words."""
-        if writing := steps.writing(event.call_id):
+        if writing := steps.find_writing(event.call_id):
             if event.was_text:
                 writing.thoughts += writing.pieces
                 writing.pieces.clear()
@@ -150,15 +150,15 @@ class Written(Kind[Writing]):
         """Its words so far; of what is for programs, how much there is."""
         text = step.text
         if not text.strip():
-            st.caption(f":material/more_horiz: thinking, {_passed(step)} s")
+            st.caption(f":material/more_horiz: thinking, {_count_passed(step)} s")
         elif level != "everything" and text.lstrip().startswith(_FOR_PROGRAMS):
             st.caption(f":material/more_horiz: writing, {figures.count(len(text), 'character')}")
         else:
             draw_growing(without_ending(text))
 
-    def doing(self, step: Writing) -> str:
+    def describe_doing(self, step: Writing) -> str:
         """Who writes, or is about to."""
-        name = wording.called(step.agent)
+        name = wording.name_agent(step.agent)
         if step.pieces:
             return f"{name} is writing"
         return wording.thinks(step.agent)
@@ -234,7 +234,7 @@ def thought(thinking: Thinking) -> str:
     return f"Thought{how_long} · {tokens}"
 
 
-def _passed(writing: Writing) -> int:
+def _count_passed(writing: Writing) -> int:
     """Seconds since the model was asked."""
     return int(max(0, time.time() - writing.since))
 

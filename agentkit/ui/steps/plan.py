@@ -39,7 +39,7 @@ class Made(Kind[PlanMade]):
         """Begin the plan, if it will run."""
         if event.error:
             steps.put(seq, event)
-            if plan := steps.planned(event.plan_id):  # the person did not want it
+            if plan := steps.find_plan(event.plan_id):  # the person did not want it
                 steps.put(event.plan_id, replace(plan, ended=True))
         else:
             steps.begin_plan(event)
@@ -49,7 +49,7 @@ class Made(Kind[PlanMade]):
         error = markdown.literal(cut(step.error))
         return f":material/undo: {markdown.literal(step.agent)}'s plan was sent back: {error}"
 
-    def doing(self, step: PlanMade) -> str:
+    def describe_doing(self, step: PlanMade) -> str:
         """What comes next."""
         return "Planning again"
 
@@ -59,9 +59,9 @@ class StepEnd(Kind[StepDone]):
 
     def enter(self, event: StepDone, seq: int, steps: Steps) -> None:
         """Put it to its plan."""
-        if plan := steps.planned(event.plan_id):
+        if plan := steps.find_plan(event.plan_id):
             done = {**plan.done, event.label: event}
-            found = {**plan.found, event.label: steps.found(event.passages)}
+            found = {**plan.found, event.label: steps.find_passages(event.passages)}
             steps.put(event.plan_id, replace(plan, done=done, found=found))
 
 
@@ -77,7 +77,7 @@ class Plan(Kind[Planned]):
         else:
             draw_plan(step)
 
-    def doing(self, step: Planned) -> str:
+    def describe_doing(self, step: Planned) -> str:
         """That it runs."""
         if step.held:
             return "Waiting for you"
@@ -86,7 +86,7 @@ class Plan(Kind[Planned]):
 
 def end_plan(steps: Steps) -> None:
     """The run has ended: no step of its plan goes on."""
-    if plan := steps.planned():
+    if plan := steps.find_plan():
         steps.put(plan.made.plan_id, replace(plan, ended=True))
 
 
@@ -135,7 +135,7 @@ def graph(steps: Sequence[dict[str, Any]], *, dark: bool) -> str:
 def _draw_step(planned: Planned, step: dict[str, Any], key: str) -> None:
     """One step; by its key it stays as the person left it, whatever its label says by then."""
     state, done = planned.state(step), planned.done.get(step["label"])
-    told = _told(state, done, list_missing(step["needs"], planned.done))
+    told = _describe_state(state, done, list_missing(step["needs"], planned.done))
     label = (
         f"{markdown.literal(step['label'])}"
         f" {markdown.literal(_short(step['thought']) or step['tool'])} · {told}"
@@ -157,7 +157,7 @@ def _draw_done(planned: Planned, done: StepDone, *, with_evidence: bool) -> None
     draw_result(shown, planned.found.get(done.label, ()))
 
 
-def _told(state: str, done: StepDone | None, missing: list[str]) -> str:
+def _describe_state(state: str, done: StepDone | None, missing: list[str]) -> str:
     """The state in words."""
     if done is None:
         if state == "waiting":

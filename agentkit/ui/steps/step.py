@@ -204,7 +204,7 @@ class Steps:
         if self.aloud and agent not in ("", self.writer):
             self.put(_writing(call_id), Writing(call_id, agent, self.at))
 
-    def writing(self, call_id: str) -> Writing | None:
+    def find_writing(self, call_id: str) -> Writing | None:
         """What an agent writes in that call of its model."""
         found = self.shown.get(_writing(call_id))
         if isinstance(found, Writing):
@@ -228,17 +228,17 @@ class Steps:
 
     def hold_plan(self, *, held: bool) -> None:
         """The latest plan waits for the person, or no longer."""
-        if plan := self.planned():
+        if plan := self.find_plan():
             self.put(plan.made.plan_id, replace(plan, held=held))
 
-    def planned(self, plan_id: str = "") -> Planned | None:
+    def find_plan(self, plan_id: str = "") -> Planned | None:
         """The plan of that id, by default the latest."""
         found = self.shown.get(plan_id or self._plan)
         if isinstance(found, Planned):
             return found
         return None
 
-    def found(self, passages: Collection[Mapping[str, Any]]) -> tuple[Found, ...]:
+    def find_passages(self, passages: Collection[Mapping[str, Any]]) -> tuple[Found, ...]:
         """The passages that a tool gave, with the hits that they are."""
         known = [(int(one["marker"]), self.hits.get(_span(one))) for one in passages]
         return tuple(Found(marker, hit) for marker, hit in known if hit is not None)

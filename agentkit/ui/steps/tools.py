@@ -14,7 +14,7 @@ from agentkit.events import CodeRan, ToolCalled, ToolReturned
 from agentkit.ui.steps.kind import Kind, Remark, cut
 from agentkit.ui.steps.step import Found, Level, Steps, ToolUse
 from agentkit.ui.text import figures, markdown
-from agentkit.ui.text.listing import draw_runnable, draw_text, named
+from agentkit.ui.text.listing import draw_runnable, draw_text, name_language
 
 
 class Called(Kind[ToolCalled]):
@@ -22,7 +22,7 @@ class Called(Kind[ToolCalled]):
 
     def enter(self, event: ToolCalled, seq: int, steps: Steps) -> None:
         """Begin a use of it, unless a plan's step shows the call."""
-        plan = steps.planned()
+        plan = steps.find_plan()
         if plan and plan.runs and event.agent == plan.made.agent:
             steps.of_plan.add(event.call_id)
         else:
@@ -41,7 +41,7 @@ class Returned(Kind[ToolReturned]):
         use = steps.shown.get(event.call_id)
         unknown = ToolCalled(event.call_id, event.agent, event.name, "")
         called = use.called if isinstance(use, ToolUse) else unknown
-        steps.put(event.call_id, ToolUse(called, event, steps.found(event.passages)))
+        steps.put(event.call_id, ToolUse(called, event, steps.find_passages(event.passages)))
         steps.in_call, steps.did = False, event.agent
 
 
@@ -55,7 +55,7 @@ class Use(Kind[ToolUse]):
         """To unfold: the arguments, and what came back."""
         called, returned = step.called, step.returned
         went_well = returned is None or returned.ok
-        state = _running(step) if returned is None else figures.seconds(returned.seconds)
+        state = _describe_running(step) if returned is None else figures.seconds(returned.seconds)
         state += "" if went_well else ", failed"
         label = f"`{call_line(called.name, called.arguments)}` · {state}"
         icon = ":material/build:" if went_well else ":material/error:"
@@ -67,10 +67,10 @@ class Use(Kind[ToolUse]):
                 st.caption("Result")
                 draw_result(returned.content, step.found)
 
-    def doing(self, step: ToolUse) -> str:
+    def describe_doing(self, step: ToolUse) -> str:
         """Which tool runs, while it does."""
         if step.returned:
-            return super().doing(step)
+            return super().describe_doing(step)
         return f"Running {step.called.name}"
 
 
@@ -91,7 +91,7 @@ class Code(Remark[CodeRan]):
         end = f"exit code {step.exit_code}"
         if step.stopped:
             icon, end = ":material/stop_circle:", "stopped, with its output so far"
-        language = markdown.literal(named(step.language))
+        language = markdown.literal(name_language(step.language))
         label = f"Ran {language} · {end} · {figures.seconds(step.seconds)}"
         with st.expander(label, type="compact", icon=icon):
             draw_runnable(step.code, step.language)
@@ -106,7 +106,7 @@ def end_tools(steps: Steps) -> None:
             steps.put(key, replace(step, since=None))
 
 
-def _running(use: ToolUse) -> str:
+def _describe_running(use: ToolUse) -> str:
     """For how long; what a run that ended left behind runs no more."""
     if use.since is None:
         return "no result"

@@ -54,7 +54,7 @@ class Bubble:
     @property
     def recipient(self) -> str:
         """Whom its words are for; empty as long as there are none."""
-        heard = (part.recipient for part in self.parts if isinstance(part, MessageSent))
+        heard = map(attrgetter("recipient"), pick_kind(self.parts, MessageSent))
         return next(heard, "")
 
 
@@ -163,7 +163,7 @@ def _draw_parts(bubble: Bubble, view: View, whole: Collection[str]) -> None:
 
 def _head(bubble: Bubble) -> str:
     """The mark, who speaks, and to whom."""
-    mark, name = voices.make_mark(bubble.agent), wording.called(bubble.agent)
+    mark, name = voices.make_mark(bubble.agent), wording.name_agent(bubble.agent)
     to = ""
     if bubble.recipient:
         to = f" to {markdown.literal(bubble.recipient)}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-from agentkit.events import Event, Fallback, MessageSent, Recorded, ReplyEnd, Thinking
+from agentkit.events import Event, Fallback, MessageSent, Recorded, ReplyEnd, Thinking, events_of
 from agentkit.ledger import StoredMessage
 from agentkit.teams.ending import without_ending
 from agentkit.teams.question import Question
@@ -106,7 +106,7 @@ def steps(events: Iterable[Recorded]) -> list[Step]:
     hand on a result.
     """
     heard = list(events)
-    outer = filter(_is_outer, (recorded.event for recorded in heard))
+    outer = filter(_is_outer, events_of(heard))
     made = Steps({without_ending(said.content) for said in outer})
     for recorded in heard:
         kind_of(recorded.event).enter(recorded.event, recorded.seq, made)

@@ -145,7 +145,7 @@ VARIANTS = {"group": "Who speaks next", "werewolf": "Your part"}
 """What sets the variants of a kind of team apart."""
 
 
-def called(agent: str) -> str:
+def name_agent(agent: str) -> str:
     """What people read as the name of an agent, as plain text."""
     return _CALLED.get(agent, agent)
 
@@ -175,14 +175,14 @@ def is_chooser(agent: str) -> bool:
 
 def without_names(text: str) -> str:
     """A text, such as that of an error, in which no agent goes by a name for programs."""
-    return text.replace(CHOOSER, called(CHOOSER))
+    return text.replace(CHOOSER, name_agent(CHOOSER))
 
 
 def thinks(agent: str) -> str:
     """What goes on while the agent's model is asked, as plain text."""
     if agent == CHOOSER:
         return "Choosing who speaks next"
-    return f"{called(agent)} is thinking"
+    return f"{name_agent(agent)} is thinking"
 
 
 def of_retry(error_type: str, seconds: float) -> str:
@@ -228,13 +228,13 @@ def of_limit(told: LimitTold) -> str:
         limit=amount(told.unit, told.limit),
         used=amount(told.unit, told.used),
         scope=told.scope,
-        of_whom=f" of {called(told.agent)}" if told.agent else "",
+        of_whom=f" of {name_agent(told.agent)}" if told.agent else "",
     )
 
 
 def of_option(option: str) -> str:
     """What an option is called, as plain text; a name is called itself."""
-    return OPTIONS.get(key_of(option), called(option))
+    return OPTIONS.get(key_of(option), name_agent(option))
 
 
 def of_patience(seconds: float) -> str:
@@ -249,10 +249,10 @@ def why_words(fallback: Fallback) -> str:
     return f"Passages were looked up by their words alone, not by meaning: {fallback.error}"
 
 
-def ended(end: EndReason) -> str:
+def describe_end(end: EndReason) -> str:
     """Why a chat or an answer ended, as plain text without a full stop."""
     return _ENDS[end.kind].format(
-        agent=called(end.agent),
+        agent=name_agent(end.agent),
         limit=name_limit(end),
         used=end.used,
         model=end.model,

@@ -27,7 +27,7 @@ def draw_words(text: str, key: str, level: Level) -> None:
 
     The key stands for whether the person wants all of it.
     """
-    shown = markdown.beginning(text, *_FOLDED[level])
+    shown = markdown.cut_to_beginning(text, *_FOLDED[level])
     is_whole = bool(st.session_state.get(key)) or shown == text
     if text:
         st.markdown(markdown.prose(text if is_whole else shown))
@@ -50,7 +50,7 @@ def draw_growing(text: str) -> None:
     hidden, shown = lately(text)
     if hidden:
         st.caption(f":material/more_horiz: {figures.count(hidden, 'character')} before this")
-    before, growing = markdown.finished(shown)
+    before, growing = markdown.split_finished(shown)
     with st.container(gap="small"):
         for part in (before, growing) if before else (growing,):
             st.markdown(markdown.prose(part))

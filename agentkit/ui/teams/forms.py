@@ -166,7 +166,7 @@ def _draw_add(field: Field, part: type[Part], rows: Sequence[Any]) -> None:
         _draw_add_offered(field, part, taken)
         return
 
-    def added(old: list[Any]) -> list[Any]:
+    def add(old: list[Any]) -> list[Any]:
         st.session_state[form.draft.spot("row", *field.path, len(old))] = True
         return [*old, make_row(part, form.agents, taken)]
 
@@ -175,7 +175,7 @@ def _draw_add(field: Field, part: type[Part], rows: Sequence[Any]) -> None:
         key=form.draft.key("add", *field.path),
         icon=":material/add:",
         on_click=drafts.change_list,
-        args=(form.draft.id, field.path, added),
+        args=(form.draft.id, field.path, add),
     )
 
 

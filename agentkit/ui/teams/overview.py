@@ -118,7 +118,7 @@ def _draw_menu(team: KeptTeam | drafts.Draft, name: str) -> None:
     ways = ["Duplicate", "Delete"] if isinstance(team, KeptTeam) else ["Discard"]
     key = f"team-menu-{team.id}"
 
-    def chosen() -> None:
+    def choose() -> None:
         _DO[st.session_state[key]](team)
 
     st.menu_button(
@@ -127,7 +127,7 @@ def _draw_menu(team: KeptTeam | drafts.Draft, name: str) -> None:
         key=key,
         type="tertiary",
         help=f"Change {markdown.literal(name)}",
-        on_click=chosen,
+        on_click=choose,
     )
 
 

@@ -102,11 +102,11 @@ def _of_group(flow: Group) -> Iterator[Arrow]:
 def _of_queue(flow: Queue) -> Iterator[Arrow]:
     yield Arrow(_YOU, flow.chats[0].sender, "question")
     for number, one in enumerate(flow.chats, start=1):
-        yield Arrow(one.sender, one.recipient, f"{number}.{_carried(one, number)}")
+        yield Arrow(one.sender, one.recipient, f"{number}.{_describe_carryover(one, number)}")
     yield Arrow(flow.chats[-1].recipient, _RESULT)
 
 
-def _carried(chat: Queued, number: int) -> str:
+def _describe_carryover(chat: Queued, number: int) -> str:
     return " with what came before" if chat.carryover and number > 1 else ""
 
 

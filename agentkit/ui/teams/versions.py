@@ -34,7 +34,7 @@ def draw_versions(draft: Draft, note: Note) -> None:
 
 def _draw_version(draft: Draft, team: KeptTeam, before: KeptTeam | None, note: Note | None) -> None:
     with st.container(border=True, gap="xsmall"):
-        st.markdown(f"**Version {team.version}** · {times.written(team.saved_at)}")
+        st.markdown(f"**Version {team.version}** · {times.format_time(team.saved_at)}")
         changes = list_changes(before.document, team.document) if before else ["The first one"]
         more = len(changes) - _MOST_CHANGES
         shown = changes[:_MOST_CHANGES] + ([f"and {more} more"] if more > 0 else [])

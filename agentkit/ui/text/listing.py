@@ -17,7 +17,7 @@ _LANGUAGES = {
 }
 
 
-def named(language: str) -> str:
+def name_language(language: str) -> str:
     """The name of a language as people write it."""
     return _LANGUAGES.get(language, language)
 
@@ -39,7 +39,7 @@ def draw_runnable(text: str, language: str, *, counted: bool = False) -> None:
     found = reveal(text)
     draw_warning(text)
     if counted and found.lines > 1:
-        st.caption(f"{figures.count(found.lines, 'line')} of {named(language) or 'text'}")
+        st.caption(f"{figures.count(found.lines, 'line')} of {name_language(language) or 'text'}")
     draw_text(found.text, language)
 
 

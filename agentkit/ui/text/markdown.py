@@ -91,7 +91,7 @@ def answer(
         tame, first = _tame(part), bisect_left(starts, start)
         order = {match.start(): at for at, match in enumerate(_MARKER.finditer(tame), first)}
 
-        def linked(match: re.Match[str]) -> str:
+        def link(match: re.Match[str]) -> str:
             at = order[match.start(2)]
             links = (
                 _link(n, message_id, n in markers, (at, n) in doubtful)
@@ -99,21 +99,21 @@ def answer(
             )
             return ("\\!" if match[1] else "") + "".join(links)
 
-        return _TAMED_MARKER.sub(linked, tame)
+        return _TAMED_MARKER.sub(link, tame)
 
     return _in_parts(text, show)
 
 
-def footnoted(text: str, numbers: Mapping[int, int]) -> str:
+def make_footnotes(text: str, numbers: Mapping[int, int]) -> str:
     """Markdown for other programs: its `[n]` are footnotes of these numbers, where there is one.
 
     No picture is fetched there either, and no markup is more than text.
     """
 
     def show(part: str, _: int) -> str:
-        return _TAMED_MARKER.sub(noted, _MARKUP.sub(_escape_markup, _tame(part)))
+        return _TAMED_MARKER.sub(note, _MARKUP.sub(_escape_markup, _tame(part)))
 
-    def noted(match: re.Match[str]) -> str:
+    def note(match: re.Match[str]) -> str:
         marks = (
             f"[^{numbers[n]}]" if n in numbers else f"\\[{n}\\]"
             for n in map(int, match[2][1:-1].split(","))
@@ -135,7 +135,7 @@ def _link(number: int, message_id: str, linked: bool, doubtful: bool) -> str:
     return f"[{shown}](#cite-{message_id}-{number}{sign})" if linked else shown
 
 
-def marked(parts: Sequence[tuple[str, bool]]) -> str:
+def mark_parts(parts: Sequence[tuple[str, bool]]) -> str:
     """Text as it stands, line by line, with a ground behind the parts that are marked."""
     shown = "".join(_ground(part) if mark else _lines(part) for part, mark in parts)
     return _INDENT.sub("", shown)  # else it would be code
@@ -151,7 +151,7 @@ def _ground(text: str) -> str:
     return shown.replace("\n", "  \n")
 
 
-def finished(text: str) -> tuple[str, str]:
+def split_finished(text: str) -> tuple[str, str]:
     """A growing text cut into what will not change any more (whole paragraphs) and the rest."""
     text = _normal(text)
     if len(text) > _FORMATTED:
@@ -168,7 +168,7 @@ def finished(text: str) -> tuple[str, str]:
     return "", text
 
 
-def beginning(text: str, characters: int, lines: int) -> str:
+def cut_to_beginning(text: str, characters: int, lines: int) -> str:
     """The first lines of a text that is longer; all of a text that is hardly longer.
 
     It is not cut in the middle of a word, and ends with dots, but for within code.
@@ -220,11 +220,11 @@ def _blocks(text: str) -> tuple[tuple[str, int, int], ...]:
     if not _FENCE.search(text):
         return ()
     if len(text) > _REMEMBERED:
-        return _parsed(text)
+        return _parse_inline(text)
     return _remembered(text)
 
 
-def _parsed(text: str) -> tuple[tuple[str, int, int], ...]:
+def _parse_inline(text: str) -> tuple[tuple[str, int, int], ...]:
     return tuple(
         (token.type, token.map[0], token.map[1])
         for token in _BLOCKS.parse(text)
@@ -232,7 +232,7 @@ def _parsed(text: str) -> tuple[tuple[str, int, int], ...]:
     )
 
 
-_remembered = lru_cache(maxsize=1024)(_parsed)
+_remembered = lru_cache(maxsize=1024)(_parse_inline)
 
 
 def _with_code(text: str, begins: int, show: Show) -> str:
@@ -243,15 +243,15 @@ def _with_code(text: str, begins: int, show: Show) -> str:
     """
     shown, at = [], 0
 
-    def shown_there(part: str, start: int) -> str:
+    def show_there(part: str, start: int) -> str:
         return show(part, begins + start)
 
     for start, end in _code(text):
-        shown.append(_with_formulas(text, at, start, shown_there))
+        shown.append(_with_formulas(text, at, start, show_there))
         ticks = "`" * (len(text[start:end]) - len(text[start:end].lstrip("`")))
         shown.append(text[start:end].replace("![", f"!{ticks} {ticks}["))
         at = end
-    return "".join([*shown, _with_formulas(text, at, len(text), shown_there)])
+    return "".join([*shown, _with_formulas(text, at, len(text), show_there)])
 
 
 def _code(text: str) -> Iterator[tuple[int, int]]:
@@ -354,10 +354,10 @@ def _indent_alone(text: str, formula: _Formula) -> str | None:
 def _tame(text: str) -> str:
     """Prose in which nothing begins that was not meant: what is escaped stays so."""
 
-    def escaped(match: re.Match[str]) -> str:
+    def escape(match: re.Match[str]) -> str:
         found = match[0]
         if found[0] == "\\":
             return found
         return "!\\[" if found == "![" else f"\\{found}"
 
-    return _ACTIVE.sub(escaped, text)
+    return _ACTIVE.sub(escape, text)

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 from agentkit.coding.chat_kernel.outputs import Chart, read_chart
+from agentkit.messages import mappings_in
 from agentkit.ui.text import figures
 
 _TITLE = re.compile(r"title\(\s*[rf]?([\"'])(.{1,200}?)\1")
@@ -151,9 +152,7 @@ def _find_values(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     data = spec.get("data") or {}
     named = (spec.get("datasets") or {}).get(data.get("name"), [])
     values = data.get("values") or named
-    if isinstance(values, list):
-        return [one for one in values if isinstance(one, dict)]
-    return []
+    return mappings_in(values)
 
 
 def _make_table(title: str, columns: Sequence[object], rows: Sequence[Sequence[object]]) -> Table:

@@ -49,7 +49,7 @@ def day(moment: datetime) -> str:
     return f"{there.day} {there:%b %Y}"
 
 
-def written(moment: datetime) -> str:
+def format_time(moment: datetime) -> str:
     """A stored time in words, such as `20 Nov 2026, 21:05`."""
     there = local(moment)
     return f"{there.day} {there:%b %Y, %H:%M}"

@@ -28,7 +28,7 @@ def draw_export(calls: CallFilter) -> None:
     """All calls of the filter as CSV, Parquet and Arrow."""
     with st.container(horizontal=True, key="export-calls"):
         for name, form in _FORMS.items():
-            made = partial(_exported, calls, form)
+            made = partial(_export, calls, form)
             file = f"calls-{times.today()}.{form}"
             downloads.draw_link(f"Export the calls as {name}", made, file, key=f"calls-{form}")
 
@@ -61,7 +61,7 @@ def _to_frame(rows: Sequence[Mapping[str, object]]) -> pandas.DataFrame:
     return pandas.DataFrame(rows)
 
 
-def _exported(calls: CallFilter, form: FileForm) -> BinaryIO:
+def _export(calls: CallFilter, form: FileForm) -> BinaryIO:
     return calls_file(state.workspace().ledger, calls, form)
 
 

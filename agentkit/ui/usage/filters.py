@@ -54,7 +54,7 @@ def _choose_days() -> None:
 
 def _draw_choices() -> None:
     every = find_all()
-    known = sums.known_values(state.workspace().ledger, every)
+    known = sums.find_values(state.workspace().ledger, every)
     for name in [*_OFFERED, "owner"] if every.everyone else _OFFERED:
         _several(name, known[name])
     today = times.today()

@@ -128,7 +128,7 @@ def _draw_groups(view: View) -> None:
         times="short",
     )
     shown: Any = st.dataframe(
-        _written(_to_table(frame, view.by, within)),
+        _format_costs(_to_table(frame, view.by, within)),
         hide_index=True,
         placeholder="",
         column_config=_columns(view.by, within),
@@ -167,7 +167,7 @@ def _to_table(frame: pandas.DataFrame, by: By, within: By | None) -> pandas.Data
     return table[[name for name in _SHOWN if name in table and name not in empty]]
 
 
-def _written(frame: pandas.DataFrame) -> Styler:
+def _format_costs(frame: pandas.DataFrame) -> Styler:
     """Costs in as many digits as they need; they stay numbers, so that they sort as numbers."""
     written: Any = figures.dollars
     return frame.style.format(written, na_rep="", subset=["cost"])

@@ -55,7 +55,7 @@ _NONE = {
     "provider": "no server",
 }
 _NAMED: dict[str, Callable[[str], str]] = {
-    "agent": wording.called,
+    "agent": wording.name_agent,
     "team": run_words.of_team,
     "purpose": lambda purpose: _PURPOSES.get(purpose, purpose),
     "status": lambda status: _STATUSES.get(status, status),

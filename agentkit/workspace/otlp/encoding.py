@@ -160,7 +160,9 @@ def _tell_code(run: RunTotals, trace: Trace, span: Span) -> _Told:
 
 def _tell_search(run: RunTotals, trace: Trace, span: Span) -> _Told:
     looked = pick_kind(trace.events_of(span), Retrieved)
-    collection = looked[0].collection if looked else ""
+    collection = ""
+    if looked:
+        collection = looked[0].collection
     attributes = {
         "gen_ai.operation.name": "retrieval",
         "gen_ai.provider.name": SCOPE,

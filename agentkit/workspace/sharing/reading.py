@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
 from agentkit.errors import AgentkitError, DamagedDocument, DocumentTooLarge, NotFound
+from agentkit.event_json import NEEDED
 from agentkit.events import KINDS, MessageSent
 from agentkit.ledger.requests import is_hash_of
 from agentkit.teams import Citation, Question
@@ -103,7 +104,7 @@ def _to_finite(told: str) -> float:
 def _describe(error: ValidationError, name: str) -> str:
     """What is wrong first, and where it stands."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
+    where = ".".join(map(str, first["loc"]))
     return f"{name} is no whole chat: {where[:200]}: {first['msg']}. Export the chat again."
 
 
@@ -190,36 +191,39 @@ def _check_run(run: RunPart, chat_id: str) -> str:
     if double := _find_double(event.seq for event in run.events):
         return f"the run {run.id} has two events {double}"
     for event in run.events:
-        if event.kind in KINDS and not _fits(event.kind, event.data):
+        if not _fits(event.kind, event.data):
             return f"the event {event.seq} of the run {run.id} is no {event.kind}"
-        chats = {event.data.get("chat_id", "")}
-        cell = event.data.get("cell")
-        if isinstance(cell, dict):
-            chats.add(cell.get("chat_id", ""))
-        if not chats <= {"", chat_id}:
+        if not _name_chats(event.data) <= {"", chat_id}:
             return f"the event {event.seq} of the run {run.id} names another chat"
     return ""
 
 
+def _name_chats(data: Mapping[str, Any]) -> set[object]:
+    """The chats that an event says it belongs to; empty texts where it says nothing."""
+    chats = {data.get("chat_id", "")}
+    cell = data.get("cell")
+    if isinstance(cell, dict):
+        chats.add(cell.get("chat_id", ""))
+    return chats
+
+
 def _fits(kind: str, data: Mapping[str, Any]) -> bool:
-    """Whether the data has the fields of its kind; further ones are of another version."""
+    """Whether the data has the fields of its kind, if that is known; further ones are of another
+    version.
+    """
+    if kind not in KINDS:
+        return True
     try:
         _event(kind).validate_python(data)
     except ValidationError:
         # Older versions lack fields, and what lacks them is shown as unknown.
-        return not _find_needed(kind) <= data.keys()
+        return not NEEDED[KINDS[kind]] <= data.keys()
     return True
 
 
 @cache
 def _event(kind: str) -> TypeAdapter[Any]:
     return TypeAdapter(KINDS[kind])
-
-
-def _find_needed(kind: str) -> set[str]:
-    """The fields that an event of this kind has to have."""
-    fields = dataclasses.fields(KINDS[kind])
-    return {one.name for one in fields if one.default is one.default_factory}  # both are missing
 
 
 def _check_requests(file: ChatFile) -> str:
@@ -276,9 +280,14 @@ def _measure_lists(sent: Mapping[tuple[str, int], _Sent]) -> str:
 
 def _count(items: Sequence[str | tuple[int, int]], base: int) -> int:
     """How long a list is; what is beyond its base is not there."""
-    rows = (max(0, min(one[1] + 1, base) - one[0]) for one in items if isinstance(one, tuple))
-    alone = sum(isinstance(one, str) for one in items)
-    return min(alone + sum(rows), _MOST_SENT + 1)
+    length = 0
+    for one in items:
+        if isinstance(one, str):
+            length += 1
+        else:
+            first, last = one
+            length += max(0, min(last + 1, base) - first)
+    return min(length, _MOST_SENT + 1)
 
 
 def _check_kept(name: str, content: str) -> str:

@@ -61,7 +61,9 @@ class _Ids:
 
     def find(self, old: str | None) -> str | None:
         """The same; None for none."""
-        return None if old is None else self._new[old]
+        if old is None:
+            return None
+        return self._new[old]
 
     def renew(self, value: Any) -> Any:
         """A JSON value with new ids in place of the old ones."""

@@ -6,7 +6,7 @@ import base64
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from itertools import chain, groupby
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from agentkit.coding.chat_kernel.kept import Kept
 from agentkit.database import Row
 from agentkit.errors import StoreError
 from agentkit.ledger.whole import WholeChat
+from agentkit.messages import without_keys
 from agentkit.workspace.sharing.form import FORMAT, VERSION, ChatFile
 
 KEPT_BYTES = 64 << 20
@@ -31,8 +32,7 @@ def to_file(whole: WholeChat, kept: Kept) -> ChatFile:
     events = {
         run_id: list(rows) for run_id, rows in groupby(whole.events, key=itemgetter("run_id"))
     }
-    names = _find_kept(event["data"] for event in whole.events)
-    names |= _find_pictures(message["extra"] for message in whole.messages)
+    names = _find_kept(whole.events) | _find_pictures(whole.messages)
     contents, left_out = _read_kept(kept, sorted(names))
     return ChatFile.model_validate(
         {
@@ -88,17 +88,27 @@ def _without_old_paths(files: Any) -> Any:
     """What the oldest questions call files: lists of a name, a path and where it is from."""
     if not isinstance(files, list):
         return files
-    return [[*one[:1], "", *one[2:]] if isinstance(one, list) else one for one in files]
+    return list(map(_without_old_path, files))
+
+
+def _without_old_path(file: Any) -> Any:
+    if not isinstance(file, list):
+        return file
+    return [*file[:1], "", *file[2:]]
 
 
 def _describe_chat(whole: WholeChat, known: set[str]) -> Row:
     chat = whole.chat
-    names = ("id", "title", "team", "model", "collection", "created_at", "updated_at")
-    settings = {name: value for name, value in whole.settings.items() if name not in OF_THIS_PLACE}
     return {
-        **{name: getattr(chat, name) for name in names},
+        "id": chat.id,
+        "title": chat.title,
+        "team": chat.team,
+        "model": chat.model,
+        "collection": chat.collection,
+        "created_at": chat.created_at,
+        "updated_at": chat.updated_at,
         "head_id": _within(chat.head_id, known),
-        "settings": without_paths(settings),
+        "settings": without_paths(without_keys(whole.settings, OF_THIS_PLACE)),
     }
 
 
@@ -112,34 +122,48 @@ def _describe_message(row: Row, known: set[str], run_ids: set[str]) -> Row:
 
 
 def _describe_run(row: Row, events: Iterable[Row]) -> Row:
-    state = row["state"] if row["state"] in _ENDS else "interrupted"
-    told = [
-        {**{name: event[name] for name in ("seq", "happened_at", "kind")}, "data": data}
-        for event in events
-        for data in [without_paths(event["data"])]
-    ]
-    return {**row, "state": state, "events": told}
+    state = row["state"]
+    if state not in _ENDS:
+        state = "interrupted"
+    return {**row, "state": state, "events": list(map(_describe_event, events))}
+
+
+def _describe_event(row: Row) -> Row:
+    return {
+        "seq": row["seq"],
+        "happened_at": row["happened_at"],
+        "kind": row["kind"],
+        "data": without_paths(row["data"]),
+    }
 
 
 def _within(one: str | None, known: set[str]) -> str | None:
     """The id, if it is that of something in the file."""
-    return one if one in known else None
+    if one in known:
+        return one
+    return None
 
 
-def _find_kept(events: Iterable[Mapping[str, Any]]) -> set[str]:
+def _find_kept(events: Iterable[Row]) -> set[str]:
     """The names of what the chat keeps of its cells."""
     found: set[str] = set()
-    for data in events:
-        cell = data.get("cell") or {}
-        told = [*cell.get("outputs", ()), *cell.get("files", ())]
-        found.update(str(one["kept"]) for one in told if "kept" in one)
+    for event in events:
+        cell = event["data"].get("cell") or {}
+        found |= _name_kept([*cell.get("outputs", ()), *cell.get("files", ())])
     return found
 
 
-def _find_pictures(extras: Iterable[Mapping[str, Any]]) -> set[str]:
+def _find_pictures(messages: Iterable[Row]) -> set[str]:
     """The names under which the chat keeps the pictures of its questions."""
-    pictures = chain.from_iterable(extra.get("pictures", ()) for extra in extras)
-    return {str(one["kept"]) for one in pictures}
+    found: set[str] = set()
+    for said in messages:
+        found |= _name_kept(said["extra"].get("pictures", ()))
+    return found
+
+
+def _name_kept(told: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Under which names these are kept, those that are."""
+    return {str(one["kept"]) for one in told if "kept" in one}
 
 
 def _read_kept(kept: Kept, names: Iterable[str]) -> tuple[dict[str, str], dict[str, int]]:

@@ -177,7 +177,7 @@ def test_a_written_function_asks_unless_it_is_marked_harmless(cells: ChatCells) 
     ("body", "told"),
     [
         ("return 1 / 0", "ZeroDivisionError"),
-        ("while True: pass", "interrupted after 3 s"),
+        ("while True: pass", r"interrupted after \d+ s"),
         ("return 'a' * 100_000_000", "left out"),
         ("return bytearray(900_000_000)", "memory|MemoryError"),
         ("import os; os._exit(3)", "The kernel ended"),

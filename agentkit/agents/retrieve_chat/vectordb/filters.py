@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from agentkit.conversation.checks import is_number
 from agentkit.core.given import to_list
+from agentkit.core.lenient import is_number
 from agentkit.errors import WrongArgument
 from agentkit.messages import text_or_empty
 

@@ -35,8 +35,11 @@ def import_team(text: str | bytes, wanted: int = 0) -> Imported:
     if not plain.startswith("{"):
         return import_script(plain)
     data = _load(plain)
-    if {"flow", "format"} & data.keys() or isinstance(data.get("version"), int):
-        return _take_document(read_document(data))
+    has_keys = not {"flow", "format"}.isdisjoint(data)
+    has_version = isinstance(data.get("version"), int)
+    if has_keys or has_version:
+        document = read_document(data)
+        return _take_document(document)
     return import_studio(data, wanted)
 
 
@@ -59,6 +62,7 @@ def _load(plain: str) -> Any:
 def _take_document(document: TeamDocument) -> Imported:
     """A document of ours; its tools ask, whatever it says."""
     careful = ask_always(document)
+    if careful == document:
+        return Imported(careful)
     told = "you are asked before each call of a dangerous tool, whatever the file says"
-    remarks = (Remark("tools", told),) if careful != document else ()
-    return Imported(careful, remarks)
+    return Imported(careful, (Remark("tools", told),))

@@ -106,13 +106,17 @@ class Script(ast.NodeVisitor):
 
     def _write_part(self, part: ast.stmt) -> str:
         """As it is written; a function has a docstring where models are told of it otherwise."""
-        told = self.offered.get(getattr(part, "name", ""), Offered()).told
-        if isinstance(part, ast.FunctionDef) and told and not ast.get_docstring(part):
-            fields = dict(ast.iter_fields(part))
-            fields["decorator_list"] = []
-            fields["body"] = [ast.Expr(ast.Constant(told)), *part.body]
-            return ast.unparse(ast.fix_missing_locations(ast.FunctionDef(**fields)))
-        return str(ast.get_source_segment(self._source, part))
+        as_written = str(ast.get_source_segment(self._source, part))
+        if not isinstance(part, ast.FunctionDef):
+            return as_written
+        told = self.offered.get(part.name, Offered()).told
+        if ast.get_docstring(part) or not told:
+            return as_written
+        fields = dict(ast.iter_fields(part))
+        fields["decorator_list"] = []
+        fields["body"] = [ast.Expr(ast.Constant(told)), *part.body]
+        documented = ast.FunctionDef(**fields)
+        return ast.unparse(ast.fix_missing_locations(documented))
 
 
 class _Words(ast.NodeVisitor):

@@ -56,6 +56,10 @@ class _Made:
     nodes: Mapping[str, ast.expr]
 
 
+_NOTHING = _Made("", {}, {})
+"""What is kept in a variable that the script does not know."""
+
+
 class _Reader:
     """Reads a script from top to bottom."""
 
@@ -100,19 +104,21 @@ class _Reader:
     def _take_functions(self) -> None:
         """Those that agents may call, and what they need."""
         script = Script(self._tree, self._source)
-        left = dict.fromkeys(script.functions)
+        left = list(script.functions)
         for name, offered in pick(script.offered, script.functions).items():
-            code, callers = script.write(name), pick(self._names, offered.callers)
+            code = script.write(name)
+            callers = pick(self._names, offered.callers)
             self._taken.bring(name, code, list(callers.values()))
-            left = dict.fromkeys(one for one in left if f"def {one}(" not in code)
+            left = [other for other in left if f"def {other}(" not in code]
         if left:
             text = f"functions that no agent may call were not taken ({', '.join(left)[:200]})"
             self._taken.remark("script", text)
 
     def _list_assigned(self) -> Iterator[tuple[str, ast.expr]]:
         for node in self._tree.body:
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                yield node.targets[0].id, node.value
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name), *_], value=value):
+                    yield name, value
 
     def _take(self, target: str, value: ast.expr) -> None:
         if not isinstance(value, ast.Call):
@@ -124,8 +130,11 @@ class _Reader:
         given, nodes = self._read_arguments(target, value)
         self._made[target] = _Made(kind, given, nodes)
         if kind in _AGENTS:
-            self._names[target] = self._taken.agent(kind, {"name": target, **given})
-        elif kind.endswith("Agent") and kind != _PROXY:
+            arguments = {"name": target, **given}
+            self._names[target] = self._taken.agent(kind, arguments)
+            return
+        is_other_agent = kind.endswith("Agent") and kind != _PROXY
+        if is_other_agent:
             self._taken.remark(target, f"an agent of the kind {kind[:60]} was not taken")
 
     def _read_arguments(
@@ -134,10 +143,11 @@ class _Reader:
         """What stands there as it is, and all of it as it is written."""
         first = "name" if _name_of(call.func).endswith("Agent") else "agents"
         nodes = dict(zip((first, "system_message"), call.args, strict=False))
-        nodes |= {str(word.arg): word.value for word in call.keywords}
+        nodes |= _list_keywords(call)
         values = {key: self._evaluate(node) for key, node in nodes.items()}
         given = pick_given(values)
-        for key in nodes.keys() - given.keys() - set(SILENT):
+        computed = nodes.keys() - given.keys() - set(SILENT)
+        for key in computed:
             self._note_computed(target, key, nodes[key])
         if "llm_config" in nodes:
             given.setdefault("llm_config", True)
@@ -145,9 +155,11 @@ class _Reader:
 
     def _note_computed(self, target: str, key: str, node: ast.expr) -> None:
         written = ast.dump(node)
-        if written == _NONE or (key == "is_termination_msg" and "TERMINATE" in written):
+        is_usual_ending = key == "is_termination_msg" and "TERMINATE" in written
+        if is_usual_ending or written == _NONE:
             return
-        self._taken.remark(target, f"{key} is computed, so it was not taken")
+        told = f"{key} is computed, so it was not taken"
+        self._taken.remark(target, told)
 
     def _evaluate(self, node: ast.expr) -> Any:
         """The value that is written there, or that a variable was given; None for any other."""
@@ -160,38 +172,55 @@ class _Reader:
 
     def _find_flow(self) -> dict[str, Any]:
         starts, answers, turns = self._find_opening()
-        managed = self._made.get(answers)
-        if managed is not None and managed.kind == "GroupChatManager":
+        managed = self._made.get(answers, _NOTHING)
+        if managed.kind == "GroupChatManager":
             return self._find_group(managed, self._names.get(starts, ""))
-        proxy = self._made.get(starts)
-        if proxy is not None and proxy.kind == _PROXY and answers in self._names:
+        proxy = self._made.get(starts, _NOTHING)
+        if answers not in self._names:
+            return self._guess_flow()
+        if proxy.kind == _PROXY:
             return self._find_retrieval(proxy, answers)
-        if starts in self._names and answers in self._names:
-            pair = {"starts": self._names[starts], "answers": self._names[answers]}
-            return {"kind": "two_agents", **pair, **turns}
-        names = list(self._names.values())
+        if starts not in self._names:
+            return self._guess_flow()
+        return {
+            "kind": "two_agents",
+            "starts": self._names[starts],
+            "answers": self._names[answers],
+            **turns,
+        }
+
+    def _guess_flow(self) -> dict[str, Any]:
+        """A flow for agents of whom it is not said who begins."""
         self._taken.remark("script", "no chat is begun there, so its agents talk as they come")
-        first, last = names[0], names[-1]
-        alone = {"kind": "single", "agent": first}
-        by_count = {1: alone, 2: {"kind": "two_agents", "starts": first, "answers": last}}
-        return by_count.get(len(names)) or self._taken.group({}, names, "")
+        names = list(self._names.values())
+        if len(names) > 2:
+            return self._taken.group({}, names, "")
+        if len(names) == 1:
+            return {"kind": "single", "agent": names[0]}
+        first, last = names
+        return {
+            "kind": "two_agents",
+            "starts": first,
+            "answers": last,
+        }
 
     def _find_retrieval(self, proxy: _Made, answers: str) -> dict[str, Any]:
         """RetrieveChat over the collection of the chat: nothing is read that the script names."""
-        node = proxy.nodes.get("retrieve_config")
-        items = node if isinstance(node, ast.Dict) else ast.Dict([], [])
-        pairs = zip(items.keys, items.values, strict=True)
-        written = {self._evaluate(key): value for key, value in pairs if key is not None}
-        values = {key: self._evaluate(value) for key, value in written.items()}
-        taken = {key: values[key] for key in _OF_RETRIEVAL if values.get(key) is not None}
-        if left := sorted(str(key) for key in written if key not in taken):
+        pairs = _list_pairs(proxy.nodes.get("retrieve_config"))
+        values = {self._evaluate(key): self._evaluate(value) for key, value in pairs}
+        known = pick(values, _OF_RETRIEVAL)
+        taken = pick_given(known)
+        left = sorted(map(str, values.keys() - taken.keys()))
+        if left:
             told = f"it looks into the chat's collection; not taken: {', '.join(left)[:200]}"
             self._taken.remark("retrieve_config", told)
         config = self._check_retrieval({**self._looked_up, **taken})
-        name = str(proxy.given.get("name") or "Documents")
-        assistant = self._names[answers]
-        pair = {"proxy": name, "assistant": assistant}
-        return {"kind": "retrieve_chat", **pair, "retrieve_config": config}
+        return {
+            "kind": "retrieve_chat",
+            "proxy": str(proxy.given.get("name") or "Documents"),
+            "assistant": self._names[answers],
+            "retrieve_config": config,
+        }
 
     def _check_retrieval(self, taken: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -205,19 +234,19 @@ class _Reader:
         node = chat.nodes.get("allowed_or_disallowed_speaker_transitions")
         if isinstance(node, ast.Name):
             node = self._written.get(node.id)
-        if not isinstance(node, ast.Dict):
-            return []
-        pairs = zip(node.keys, node.values, strict=True)
-        return [
-            {"after": self._names[_name_of(after)], "speakers": self._list_named(speakers)}
-            for after, speakers in pairs
-            if _name_of(after) in self._names
-        ]
+        transitions: list[dict[str, Any]] = []
+        for key, speakers in _list_pairs(node):
+            after = self._names.get(_name_of(key))
+            if after is None:
+                continue
+            followers = self._list_named(speakers)
+            transitions.append({"after": after, "speakers": followers})
+        return transitions
 
     def _list_named(self, node: ast.expr | None) -> list[str]:
         """The agents in a list of variables."""
-        elements = node.elts if isinstance(node, ast.List) else []
-        return [self._names[name] for name in map(_name_of, elements) if name in self._names]
+        variables = _list_variables(node)
+        return [self._names[variable] for variable in variables if variable in self._names]
 
     def _find_group(self, manager: _Made, starts: str) -> dict[str, Any]:
         node = manager.nodes.get("groupchat") or manager.nodes.get("agents")
@@ -233,30 +262,52 @@ class _Reader:
     def _find_opening(self) -> tuple[str, str, dict[str, Any]]:
         """Who begins the first chat with whom, by their variables, and its turns."""
         for node in ast.walk(self._tree):
-            if isinstance(node, ast.Call) and _name_of(node.func) == "initiate_chat":
-                return self._read_opening(node)
+            match node:
+                case ast.Call(func=called) if _name_of(called) == "initiate_chat":
+                    return self._read_opening(node)
         return "", "", {}
 
     def _read_opening(self, call: ast.Call) -> tuple[str, str, dict[str, Any]]:
-        words = {word.arg: word.value for word in call.keywords}
-        recipient = words.get("recipient")
-        if recipient is None and call.args:
-            recipient = call.args[0]
+        words = _list_keywords(call)
+        recipient = words.get("recipient", next(iter(call.args), None))
         sender = ""
         if isinstance(call.func, ast.Attribute):
             sender = _name_of(call.func.value)
-        most: dict[str, Any] = {}
         nothing = ast.Constant(None)
-        turns = self._evaluate(words.get("max_turns", nothing))
-        if isinstance(turns, int) and turns > 0:
-            most = {"max_turns": min(turns, MOST["max_turns"])}
         hits = self._evaluate(words.get("n_results", nothing))
         self._looked_up = pick_given({"n_results": hits})
+        turns = self._evaluate(words.get("max_turns", nothing))
+        most: dict[str, Any] = {}
+        has_limit = isinstance(turns, int) and turns > 0
+        if has_limit:
+            most["max_turns"] = min(turns, MOST["max_turns"])
         return sender, _name_of(recipient), most
+
+
+def _list_variables(node: ast.expr | None) -> list[str]:
+    """The names that stand in a list; none of anything else."""
+    if not isinstance(node, ast.List):
+        return []
+    return list(map(_name_of, node.elts))
+
+
+def _list_keywords(call: ast.Call) -> dict[str, ast.expr]:
+    """The arguments of a call that are given by name."""
+    return {str(word.arg): word.value for word in call.keywords}
+
+
+def _list_pairs(node: ast.expr | None) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Keys and values of a dict as it is written there; none of anything else."""
+    if not isinstance(node, ast.Dict):
+        return
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is not None:  # else another dict is unpacked there
+            yield key, value
 
 
 def _name_of(node: ast.expr | None) -> str:
     """The last part of a dotted name; empty for anything else."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
+    match node:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
+from agentkit.core.given import pick
 from agentkit.core.tools import find_only
 from agentkit.errors import ConfigError
 from agentkit.teams.built.document import MOST_AGENTS, describe_errors
@@ -29,14 +31,22 @@ def import_studio(data: object, wanted: int = 0) -> Imported:
     if in_turn:
         made = _take_sequence(in_turn, taken)
         return taken.finish(flow.name, flow.description, made)
+    made = _take_pair(flow, linked, taken)
+    return taken.finish(flow.name, flow.description, made)
+
+
+def _take_pair(flow: _Workflow, linked: Sequence[_Linked], taken: Taken) -> dict[str, Any]:
+    """A chat of a sender with a receiver, which may lead a group; raises ConfigError without
+    them.
+    """
     ends = {"sender": flow.sender, "receiver": flow.receiver}
-    ends |= {one.link.agent_type: one.agent for one in linked}
+    for one in linked:
+        ends[one.link.agent_type] = one.agent
     sender, receiver = ends["sender"], ends["receiver"]
     if sender is None or receiver is None:
         raise ConfigError("It has no workflow with a sender and a receiver, and none in sequence.")
     starts = _take_studio_agent(sender, taken)
-    made = _take_receiver(receiver, starts, taken)
-    return taken.finish(flow.name, flow.description, made)
+    return _take_receiver(receiver, starts, taken)
 
 
 M = TypeVar("M", bound=BaseModel)
@@ -87,8 +97,12 @@ def _read(model: type[M], data: object) -> M:
 
 
 def _find_workflow(data: object, wanted: int, taken: Taken) -> _Workflow:
-    known = _read(_Defaults, data).workflows or [_read(_Workflow, data)]
-    chosen = known.pop(wanted if wanted in range(len(known)) else 0)
+    known = _read(_Defaults, data).workflows
+    if not known:
+        known = [_read(_Workflow, data)]
+    if wanted not in range(len(known)):
+        wanted = 0
+    chosen = known.pop(wanted)
     for other in known:
         taken.remark(other.name, "this workflow is a team of its own; import it, too")
     return chosen
@@ -96,12 +110,18 @@ def _find_workflow(data: object, wanted: int, taken: Taken) -> _Workflow:
 
 def _take_sequence(agents: list[_StudioAgent], taken: Taken) -> dict[str, Any]:
     """A queue: each agent is asked in turn, and knows what came before."""
-    lead = taken.agent("UserProxyAgent", {"name": "Lead", "human_input_mode": "NEVER"})
+    arguments = {"name": "Lead", "human_input_mode": "NEVER"}
+    lead = taken.agent("UserProxyAgent", arguments)
     chats = []
     for one in agents:
-        message = f"{one.task_instruction or ''}\n{{question}}".lstrip()
+        instruction = one.task_instruction or ""
         recipient = _take_studio_agent(one, taken)
-        chats.append({"sender": lead, "recipient": recipient, "message": message})
+        chat = {
+            "sender": lead,
+            "recipient": recipient,
+            "message": f"{instruction}\n{{question}}".lstrip(),
+        }
+        chats.append(chat)
     return {"kind": "queue", "chats": chats}
 
 
@@ -112,15 +132,17 @@ def _take_receiver(receiver: _StudioAgent, starts: str, taken: Taken) -> dict[st
         return {"kind": "two_agents", "starts": starts, "answers": answers}
     settings = {**receiver.config, **receiver.groupchat_config}
     within = _read(_StudioAgent, {"agents": settings.get("agents", [])})
-    names = [_take_studio_agent(one, taken) for one in (*within.agents, *receiver.agents)]
-    shared = settings.keys() & OF_GROUP.keys()
-    return taken.group({key: settings[key] for key in sorted(shared)}, names, starts)
+    members = [*within.agents, *receiver.agents]
+    names = [_take_studio_agent(one, taken) for one in members]
+    shared = pick(dict(sorted(settings.items())), OF_GROUP)
+    return taken.group(shared, names, starts)
 
 
 def _take_studio_agent(agent: _StudioAgent, taken: Taken) -> str:
-    own = agent.config.keys() - OF_GROUP.keys()
     kind = _OF_TYPE.get(agent.type, "ConversableAgent")
-    name = taken.agent(kind, {key: agent.config[key] for key in sorted(own)})
+    own = agent.config.keys() - OF_GROUP.keys()
+    arguments = pick(dict(sorted(agent.config.items())), own)
+    name = taken.agent(kind, arguments)
     for skill in agent.skills:
         _take_skill(skill, name, taken)
     return name
@@ -128,7 +150,8 @@ def _take_studio_agent(agent: _StudioAgent, taken: Taken) -> str:
 
 def _take_skill(skill: _Skill, owner: str, taken: Taken) -> None:
     """As a function of the team, where it is one."""
-    if function := find_only(skill.content):
+    function = find_only(skill.content)
+    if function:
         taken.bring(function, skill.content, [owner])
         return
     called = f"{skill.name}{skill.title}"[:60]

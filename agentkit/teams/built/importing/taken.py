@@ -102,53 +102,70 @@ class Taken:
 
     def agent(self, kind: str, given: Mapping[str, Any]) -> str:
         """Take an agent of a class with its arguments; its name."""
-        name = str(given.get("name") or f"agent{len(self.agents) + 1}")
         if len(self.agents) >= MOST_AGENTS:
             raise ConfigError(f"It has more than {MOST_AGENTS} agents, which are not read.")
-        made = {"name": name, **self._copy(name, given, _COPIED)}
+        name = str(given.get("name") or f"agent{len(self.agents) + 1}")
+        copied = self._copy(name, given, _COPIED)
         if name in self.agents:
             return name
         is_user = kind == "UserProxyAgent"
+        made = {"name": name, **copied}
         made["llm"] = self._take_model(name, given.get("llm_config", not is_user))
-        if "human_input_mode" not in made and is_user:
-            made["human_input_mode"] = "ALWAYS"
+        if is_user:
+            made.setdefault("human_input_mode", "ALWAYS")
+            made["role"] = "person"
+        else:
+            made["role"] = "assistant"
         if _runs_code(given.get("code_execution_config"), is_user):
             made["code"] = {}
+            made["role"] = "runner"
             self.remark(name, "its code runs in isolation, where code of this app runs")
-        made["role"] = _find_role(is_user, "code" in made)
         self.agents[name] = made
         return name
 
     def group(self, given: Mapping[str, Any], names: list[str], starts: str) -> dict[str, Any]:
         """The flow of a group of these agents."""
         members = list(dict.fromkeys(names))
-        if self.agents.get(starts, {}).get("code") is not None and starts not in members:
+        beginner = self.agents.get(starts, {})
+        runs_code = beginner.get("code") is not None
+        if runs_code and starts not in members:
             members.append(starts)
             self.remark(starts, "it runs code, so it is a member of the group here")
         thinking = [name for name in members if self.agents[name]["llm"] is not None]
-        writer = [*members, *thinking][-1] if members else ""
+        *_, writer = ("", *members, *thinking)
         self.remark("group", f"what {writer} says last is the answer")
-        flow = {"kind": "group", "agents": members, "writer": writer}
-        return {**flow, **self._copy("group", given, OF_GROUP)}
+        copied = self._copy("group", given, OF_GROUP)
+        return {
+            "kind": "group",
+            "agents": members,
+            "writer": writer,
+            **copied,
+        }
 
     def bring(self, name: str, code: str, callers: Sequence[str]) -> None:
         """Take a function that these agents may call, or tell why not."""
         place = ", ".join(callers)
-        if fault := find_fault(name, code):
+        fault = find_fault(name, code)
+        if fault:
             self.remark(place, f"the function {name[:60]!r} was not taken: {fault}")
             return
         self.functions[name] = code
         for caller in callers:
-            self.agents[caller].setdefault("tools", []).append({"name": name})
+            tools = self.agents[caller].setdefault("tools", [])
+            tools.append({"name": name})
         told = "came along; it runs in isolation, and you are asked before each call"
         self.remark(place, f"the function {name!r} {told}")
 
     def finish(self, name: str, about: str, flow: Mapping[str, Any]) -> Imported:
         """The document; raises ConfigError where it cannot be one."""
-        agents = list(self.agents.values())
         written = [{"name": one, "code": code} for one, code in self.functions.items()]
-        draft = {"name": name, "description": about[:2_000], "agents": agents, "flow": flow}
-        draft["functions"] = written[:MOST_FUNCTIONS]
+        draft = {
+            "name": name,
+            "description": about[:2_000],
+            "agents": list(self.agents.values()),
+            "flow": flow,
+            "functions": written[:MOST_FUNCTIONS],
+        }
         return Imported(read_document(draft), tuple(self.remarks))
 
     def _copy(
@@ -159,12 +176,13 @@ class Taken:
         for key, value in given.items():
             if value is None or key in SILENT:
                 continue
-            if key not in known or not isinstance(value, known[key]):
+            if isinstance(value, known.get(key, ())):
+                copied[key] = self._limit(place, key, value)
+            else:
                 self.remark(place, f"{key[:60]} was not taken")
-                continue
-            copied[key] = self._limit(place, key, value)
-        if "compress_config" in copied:
-            copied["compress_config"] = self._read_compression(place, copied["compress_config"])
+        compression = copied.get("compress_config")
+        if compression is not None:
+            copied["compress_config"] = self._read_compression(place, compression)
         return copied
 
     def _read_compression(self, place: str, config: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -176,7 +194,9 @@ class Taken:
 
     def _limit(self, place: str, key: str, value: Any) -> Any:
         most = MOST.get(key)
-        if most is None or value <= most:
+        if most is None:
+            return value
+        if value <= most:
             return value
         self.remark(place, f"{key} is {most:,} at most here")
         return most
@@ -185,13 +205,15 @@ class Taken:
         """Parameters of a model; which one it was is told, its keys are left alone."""
         if not config:
             return None
+        written = {} if config is True else config
         try:
-            given = _Model.model_validate({} if config is True else config)
+            given = _Model.model_validate(written)
         except ValidationError:
             self.remark(place, "llm_config was not taken; it speaks with the chat's model")
             return {}
-        for named in given.config_list[:1]:
-            text = f"its model was {named.model[:80]!r}; it speaks with the chat's"
+        if given.config_list:
+            first = given.config_list[0]
+            text = f"its model was {first.model[:80]!r}; it speaks with the chat's"
             self.remark(place, text)
         return given.model_dump(include=set(_OF_MODEL), exclude_none=True)
 
@@ -201,9 +223,3 @@ def _runs_code(config: object, is_user: bool) -> bool:
     if config is None:
         return is_user
     return config is not False and config != "none"
-
-
-def _find_role(is_user: bool, runs_code: bool) -> str:
-    if runs_code:
-        return "runner"
-    return "person" if is_user else "assistant"

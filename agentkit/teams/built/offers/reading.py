@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from agentkit.core import stopping
+from agentkit.core.given import find_first
 from agentkit.core.tools import effects
 from agentkit.documents import DocumentText
 from agentkit.errors import AgentkitError
@@ -42,23 +43,24 @@ def make_reader(list_documents: Callable[[], Sequence[Readable]]) -> Callable[..
 def find_document(documents: Sequence[Readable], name: str) -> Readable | None:
     """The document that is called so, in whatever letters."""
     wanted = name.strip().casefold()
-    for one in documents:
-        if wanted and one.name.casefold() == wanted:
-            return one
-    return None
+    if not wanted:
+        return None
+    return find_first(documents, lambda one: one.name.casefold() == wanted)
 
 
 def list_names(documents: Sequence[Readable], name: str) -> str:
     """Which documents there are, for a model to choose from."""
     if not documents:
         return "There are no documents."
-    before = ""
+    first = "There are:"
     if name.strip():
-        before = f"There is no document {name!r}. "
-    names = "\n".join(f"- {one.name}" for one in documents[:_NAMED])
+        first = f"There is no document {name!r}. There are:"
+    lines = [first]
+    lines += [f"- {one.name}" for one in documents[:_NAMED]]
     more = len(documents) - _NAMED
-    rest = f"\nand {more:,} more" if more > 0 else ""
-    return f"{before}There are:\n{names}{rest}"
+    if more > 0:
+        lines.append(f"and {more:,} more")
+    return "\n".join(lines)
 
 
 def cut_piece(name: str, text: str, start: int) -> str:

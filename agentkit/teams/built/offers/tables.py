@@ -113,7 +113,8 @@ def _name_columns(header: list[str], width: int) -> list[str]:
     names: list[str] = []
     seen: set[str] = set()
     for place, cell in enumerate(_fit(header, width), start=1):
-        name = " ".join((cell or "").split())[:60] or f"column {place}"
+        written = " ".join((cell or "").split())
+        name = written[:60] or f"column {place}"
         unique = name
         if name.casefold() in seen:
             unique = f"{name} {place}"
