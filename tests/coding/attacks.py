@@ -20,6 +20,8 @@ filtered = pytest.mark.skipif(
 
 SECRETS = ("/etc/shadow", "/etc/passwd", "/run", "/var", "/sys", "/root/.bashrc", "/boot")
 """What no code may see."""
+OF_CONTAINERS = ("/etc/passwd", "/run", "/var", "/sys")
+"""What of it there is in each container, made by the engine: nothing of this machine is in it."""
 OUTSIDE = ("/", "/usr", "/etc", "/dev", "/proc", "/usr/bin", sys.prefix, sys.base_prefix)
 """Folders that no code may write to."""
 _KEYCTL = 250 if platform.machine() == "x86_64" else 219

@@ -16,13 +16,14 @@ from agentkit.coding.chat_kernel.outputs import CellError, LeftOut, Text
 from tests.coding.attacks import (
     KEYRING,
     NASTY,
+    OF_CONTAINERS,
     OUTSIDE,
     SECRETS,
     SHARED_MEMORY,
     connections,
     filtered,
 )
-from tests.coding.conftest import SMALL
+from tests.coding.conftest import IN_CONTAINERS, SMALL
 
 ROOT = Path(__file__).parents[2]
 MIB = 2**20
@@ -53,7 +54,13 @@ def ended_by(result: CellResult) -> str:
     return result.end.reason
 
 
-@pytest.mark.parametrize("path", SECRETS)
+def ways_out() -> list[str]:
+    """The system's secrets, without what an engine makes anew in each of its containers."""
+    made = OF_CONTAINERS if IN_CONTAINERS else ()
+    return [path for path in SECRETS if path not in made]
+
+
+@pytest.mark.parametrize("path", ways_out())
 def test_the_system_s_secrets_are_not_there(lasting_kernel: ChatKernel, path: str) -> None:
     cannot(lasting_kernel, f"os.stat({path!r})")
 
@@ -206,7 +213,11 @@ def test_who_fills_the_disk_is_ended_and_what_it_wrote_goes(
 
 def test_the_folder_of_sockets_is_no_place_for_data(chat_kernel: ChatKernel) -> None:
     flood = "for i in range(40): open(f'/sockets/{i}', 'wb').write(bytes(2**20))\n"
-    assert ended_by(chat_kernel.run_cell(f"{flood}import time; time.sleep(60)")) == "disk"
+    result = chat_kernel.run_cell(f"{flood}import time; time.sleep(60)")
+    if IN_CONTAINERS:  # there they have a space of their own, which is full
+        assert "No space left" in result.text()
+    else:
+        assert ended_by(result) == "disk"
 
 
 TOO_LARGE = """

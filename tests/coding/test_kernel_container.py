@@ -1,7 +1,7 @@
 """Kernels in containers: how Docker is asked for them, and that they live, halt and die as others.
 
 The program `docker` is one of ours here, whose containers are sandboxes of bubblewrap
-(`docker_here.py`). With `AGENTKIT_TEST_CONTAINERS=1` all tests of kernels use a real one instead.
+(`docker_here.py`); `test_real_engine.py` uses a real one.
 """
 
 from __future__ import annotations
