@@ -72,7 +72,7 @@ class Database:
         self._changed = False
         """Whether a step has changed the file since the backup."""
         self.changes = 0
-        """A number that rises with every transaction that is committed."""
+        """A number that rises before and after every commit: while it is the same, nothing is."""
         self.remembered = Remembered(self)
         self._open()
         self.execute(
@@ -82,6 +82,8 @@ class Database:
 
     def execute(self, sql: str, values: Values = ()) -> None:
         """Run a statement that returns nothing."""
+        if not self.in_transaction:
+            self.changes += 1
         with self._translate_errors():
             self._cursor().execute(sql, _storable(values))
         self._note_change(_find_changed(sql))
@@ -197,6 +199,7 @@ class Database:
             try:
                 with self._translate_errors():
                     yield
+                    self.changes += 1
                     cursor.execute("commit")
                 self._close_log()
                 self.changes += 1

@@ -22,6 +22,7 @@ from agentkit.coding.chat_kernel.container import IMAGE, IMAGE_VARIABLE, find_ob
 from agentkit.coding.chat_kernel.kernel import ChatKernel, is_available
 from agentkit.coding.chat_kernel.outputs import Table, Text, Variable
 from agentkit.errors import ExecutionError, NoIsolation
+from tests.coding.attacks import KEYRING, filtered
 from tests.coding.conftest import SMALL
 
 ROOT = Path(__file__).parents[2]
@@ -107,6 +108,57 @@ def test_the_first_process_cannot_be_killed_from_inside(contained: ChatKernel) -
     code = "import os, signal\nfor n in (9, 15, 19): os.kill(1, n)\n"
     assert contained.run_cell(code).ok
     assert contained.run_cell("1").ok
+
+
+FILLING = """
+import os, time
+kept = []
+for i in range(200):
+    kept.append(open(str(i), "wb"))
+    os.unlink(str(i))
+    kept[-1].write(bytes(2**20))
+    kept[-1].flush()
+    time.sleep(0.02)
+time.sleep(60)
+"""
+HIDING = """
+import ctypes, os, time
+if not os.fork():
+    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+    time.sleep(60)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("code", [FILLING, HIDING], ids=["deleted files", "a process that hides"])
+def test_files_count_that_no_folder_shows(contained: ChatKernel, code: str) -> None:
+    died = contained.run_cell(code)
+    assert died.end is not None
+    assert died.end.reason == "disk"
+    assert contained.run_cell("1").ok  # nothing of it counts for the next one
+
+
+def test_deleted_files_below_the_limit_are_fine(contained: ChatKernel) -> None:
+    """Also those in /tmp, which has a limit of its own."""
+    few = "range(5)" + FILLING.partition("range(200)")[2].replace("sleep(60)", "sleep(1)")
+    begin = FILLING.partition("range(200)")[0]
+    assert contained.run_cell(begin + few).ok
+    temporary = "import tempfile\nheld = tempfile.TemporaryFile()\n_ = held.write(bytes(9 * 2**20))"
+    assert contained.run_cell(f"{temporary}\nheld.flush(); time.sleep(1)").ok
+
+
+def test_the_first_process_cannot_be_looked_into(contained: ChatKernel) -> None:
+    """Else code could tell us in its place what it likes."""
+    for file in ("fd/1", "mem", "environ"):
+        code = f"try:\n    open('/proc/1/{file}', 'rb+')\nexcept OSError as e: print(e.strerror)"
+        assert contained.run_cell(code).text() == "Permission denied\n"
+
+
+@filtered
+def test_calls_are_refused_that_the_engine_lets_through(contained: ChatKernel) -> None:
+    told = contained.run_cell("!unshare --user --map-root-user id; true").text()
+    assert "not permitted" in told
+    assert contained.run_cell(KEYRING).text() == "-1 1\n"
 
 
 def test_nothing_is_left_when_the_program_dies(state: Path, tmp_path: Path) -> None:

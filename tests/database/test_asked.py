@@ -17,7 +17,15 @@ import pyarrow
 import pytest
 from pyarrow import csv, parquet
 
-from agentkit.database.asked import Answers, Form, Limits, Written, read_columns, read_tables
+from agentkit.database.asked import (
+    Answers,
+    Form,
+    Limits,
+    Written,
+    read_columns,
+    read_select,
+    read_tables,
+)
 from agentkit.errors import SqlRefused
 
 TABLES = ("calls", "runs")
@@ -86,6 +94,9 @@ def test_only_the_first_rows_and_that_there_are_more(out: BinaryIO) -> None:
     limits = replace(SHORT, rows=2)
     assert ask("select id from calls order by id", out, limits=limits) == Written(2, more=True)
     assert read_rows(out) == [{"id": "a"}, {"id": "b"}]
+    assert ask("select id from calls order by id; -- all", out, "csv", limits).more
+    out.seek(0)
+    assert out.read() == b'"id"\n"a"\n"b"\n'
     out.seek(0)
     assert ask("select id from calls limit 2", out, limits=limits) == Written(2)
 
@@ -101,6 +112,20 @@ def test_the_forms_of_a_file(out: BinaryIO, tmp_path: Path) -> None:
     ask(sql, out, "json")
     first = (tmp_path / "out").read_text().splitlines()[0]
     assert first == '{"id": "a", "cost": 0.5, "tags": ["x"], "sum": "=1+1"}'
+
+
+def test_what_comes_after_the_first_rows_is_not_held(out: BinaryIO) -> None:
+    """All rows in their order would take more memory than there is."""
+    rows = "select repeat('x', 1000) as text from range(1000000) t(i) order by hash(i)"
+    assert ask(rows, out, limits=Limits(seconds=60, rows=9)) == Written(9, more=True)
+
+
+def test_columns_of_one_name_are_told_apart_in_every_form(out: BinaryIO) -> None:
+    ask("select 1 as n, 2 as n", out)
+    assert read_rows(out) == [{"n": 1, "n_1": 2}]
+    ask("select 1 as n, 2 as n", out, "csv")
+    out.seek(0)
+    assert out.read() == b'"n","n_1"\n1,2\n'
 
 
 REFUSED = {
@@ -286,3 +311,69 @@ def test_a_join_names_columns_of_both() -> None:
     assert read_columns(both, COLUMNS) == {"calls": ["id"], "runs": ["id", "title"]}
     natural = "select title from calls natural join runs"
     assert read_columns(natural, COLUMNS) == COLUMNS
+
+
+APART = {
+    "select * from calls": ([], "SELECT agentkit_row FROM calls", "SELECT * FROM calls"),
+    "select id, COST from calls c where c.cost > 1 order by model desc limit 9 offset 3; -- so": (
+        ["cost", "model"],
+        "SELECT agentkit_row FROM calls AS c WHERE (c.cost > 1) ORDER BY model DESC LIMIT 9"
+        " OFFSET 3",
+        "SELECT id, COST FROM calls AS c",
+    ),
+    "from calls where error like '%a%' and cost + 1 between 1 and 2 order by lower(id)": (
+        ["id", "cost", "error"],
+        "SELECT agentkit_row FROM calls WHERE ((error ~~ '%a%') AND ((cost + 1) BETWEEN 1 AND 2))"
+        " ORDER BY lower(id)",
+        "SELECT * FROM calls",
+    ),
+}
+
+
+@pytest.mark.parametrize("sql", APART)
+def test_a_select_of_rows_is_taken_apart(sql: str) -> None:
+    rows = read_select(sql, COLUMNS).rows
+    assert rows is not None
+    assert (rows.read, _bare(rows.find), _bare(rows.show)) == APART[sql]
+
+
+def _bare(sql: str) -> str:
+    return sql.replace('"', "")
+
+
+WHOLE = (
+    "select count(*) from calls",
+    "select cost * 2 as cost from calls order by cost",
+    "select cost as id from calls order by id",
+    "select lower(id) from calls",
+    "select * replace (0 as cost) from calls",
+    "select * rename (id as cost) from calls order by cost",
+    "select columns('c.*') from calls",
+    "select distinct * from calls",
+    "select * from calls order by 2",
+    "select * from calls order by all",
+    "select * from calls group by all",
+    "select id from calls group by id having count(*) > 1",
+    "select * from calls qualify row_number() over () = 1",
+    "select * from calls order by row_number() over (order by id)",
+    "select * from calls where id in (select id from runs)",
+    "select * from calls limit (select 1)",
+    "select * from calls using sample 1",
+    "select * from calls tablesample 10%",
+    "select * from calls t(a)",
+    "select * from calls, runs",
+    "select * from calls where price > 1",
+    "select price from calls",
+    "select * from (from calls)",
+    "with c as (from calls) from c",
+    "with calls as (select 1 as id) from calls",
+    "from calls union all from calls",
+    "from runs positional join calls",
+    "select 1",
+    "values (1)",
+)
+
+
+@pytest.mark.parametrize("sql", WHOLE)
+def test_what_may_be_more_than_rows_is_answered_as_a_whole(sql: str) -> None:
+    assert read_select(sql, COLUMNS).rows is None

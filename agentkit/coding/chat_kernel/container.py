@@ -13,7 +13,7 @@ from pathlib import Path
 from agentkit.coding import folders as working_folders
 from agentkit.coding import footprint
 from agentkit.coding.bubblewrap import MIB, Limits
-from agentkit.coding.chat_kernel import in_container
+from agentkit.coding.chat_kernel import in_container, outputs
 from agentkit.coding.chat_kernel.following import (
     FOR_EVER_S,
     HERE,
@@ -24,7 +24,7 @@ from agentkit.coding.chat_kernel.following import (
     RunningKernel,
 )
 from agentkit.coding.engine import call, engine
-from agentkit.core import confinement
+from agentkit.core import confinement, seccomp
 from agentkit.errors import ExecutionError
 
 IMAGE = "quay.io/jupyter/scipy-notebook"
@@ -33,7 +33,13 @@ IMAGE_VARIABLE = "AGENTKIT_KERNEL_IMAGE"
 _CALL_S = 60.0
 _PROGRAMS = "/agentkit"
 _CHILD = HERE.parent / "sandbox_child.py"
-_FILES = (HERE / "in_container.py", HERE / "in_client.py", HERE / "in_kernel.py", _CHILD)
+_FILES = (
+    HERE / "in_container.py",
+    HERE / "in_client.py",
+    HERE / "in_kernel.py",
+    Path(seccomp.__file__),
+    _CHILD,
+)
 _EXIT_REASONS: dict[int, EndReason] = {
     in_container.OUT_OF_MEMORY: "memory",
     in_container.RUNAWAY: "runaway",
@@ -86,6 +92,7 @@ class KernelContainer(RunningKernel):
         Raises ExecutionError when it does not start, Stopped when the run is stopped meanwhile.
         """
         super().__init__(folder, limits)
+        self._deleted = 0
         program = engine()
         if program is None:
             raise ExecutionError(find_obstacle())
@@ -153,7 +160,16 @@ class KernelContainer(RunningKernel):
 
     def _find_excess(self, allowed: int) -> EndReason | None:
         """The memory is bounded by the container, which ends when it is full."""
-        return "disk" if footprint.disk_bytes(self._folder) > allowed else None
+        return "disk" if footprint.disk_bytes(self._folder) + self._deleted > allowed else None
+
+    def _receive(self, end_it: bool = True) -> list[outputs.Line]:
+        """The same, without what the container tells of files that are deleted and still open."""
+        lines = super()._receive(end_it)
+        told = [line for line in lines if line.get("kind") == "deleted"]
+        for size in [line.get("bytes") for line in told]:
+            if isinstance(size, int):
+                self._deleted = size
+        return [line for line in lines if line not in told]
 
     def _interrupt(self) -> None:
         call(self._program, "kill", "--signal", "INT", self._name, seconds=_CALL_S)

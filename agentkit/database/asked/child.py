@@ -112,14 +112,24 @@ def _end_late(seconds: float) -> None:
 
 
 def _write(connection: duckdb.DuckDBPyConnection, asked: Said, out: BinaryIO) -> Said:
-    sql, most = str(asked["sql"]).strip().rstrip(";"), asked["limits"]["rows"]
-    result = connection.sql(sql)
+    sql, most = _until_end(str(asked["sql"])), asked["limits"]["rows"]
+    # One row more tells that there are more; all others need not be computed.
+    result = connection.sql(sql).limit(sys.maxsize if most is None else most + 1)
     if asked["form"] == "csv":
-        result = connection.sql(f"select {_list_as_texts(result)} from ({sql}\n)")
+        result = result.project(_list_as_texts(result))
     batches = result.to_arrow_reader(_BATCH)
     cut = _Cut(most)
     _FORMS[asked["form"]](batches.schema, cut.pieces(batches), out)
     return {"rows": cut.rows, "more": cut.more}
+
+
+def _until_end(sql: str) -> str:
+    """The one statement without the semicolon and the comments that may follow it."""
+    text = sql.encode()
+    for offset, _ in duckdb.tokenize(sql):
+        if text[offset : offset + 1] == b";":
+            return text[:offset].decode()
+    return sql
 
 
 class _Cut:

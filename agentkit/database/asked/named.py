@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 Node = Mapping[str, Any]
-_PLAIN = {
+PLAIN = {
     "BETWEEN",
     "CASE",
     "CAST",
@@ -32,6 +32,20 @@ a column, no pattern of names.
 _SOURCES = {"BASE_TABLE", "EMPTY", "EXPRESSION_LIST", "JOIN", "SUBQUERY", "TABLE_FUNCTION"}
 """What a FROM may have without naming columns by the way, as PIVOT does."""
 _SOURCE_KEYS = ("from_table", "left", "right")
+
+
+def list_nodes(tree: Any) -> list[Node]:
+    """All objects of a tree."""
+    found: list[Node] = []
+    waiting = [tree]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            found.append(one)
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+    return found
 
 
 def find_named(nodes: Sequence[Node], tables: Mapping[str, Sequence[str]]) -> set[str] | None:
@@ -62,7 +76,7 @@ def _aliases(nodes: Iterable[Node]) -> set[str]:
 
 def _is_plain(node: Node) -> bool:
     """Whether what stands there reads only columns whose names stand there too."""
-    if node.get("class", "CONSTANT") not in _PLAIN:
+    if node.get("class", "CONSTANT") not in PLAIN:
         return False
     if node.get("column_name_alias") or node.get("ref_type") == "NATURAL":
         return False

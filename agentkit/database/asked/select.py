@@ -5,12 +5,17 @@ refused before anything runs.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from agentkit.database.asked.named import find_named
+from agentkit.database.asked.named import find_named, list_nodes
+from agentkit.database.asked.rows import RowsAsked, take_apart
 from agentkit.database.failures import reason
 from agentkit.errors import SqlRefused
+
+if TYPE_CHECKING:
+    import duckdb
 
 LONGEST = 20_000
 """Characters of a statement at most."""
@@ -23,26 +28,48 @@ _NO_FOLDERS: dict[str, str | bool | int | float | list[str]] = {"enable_external
 _Node = Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a statement reads."""
+
+    columns: dict[str, list[str]]
+    """Of each table, in its order; all of a table where it is not plain which."""
+    rows: RowsAsked | None
+    """Where it shows rows of one table as they are: how these are found and shown."""
+
+
 def read_tables(sql: str, tables: Collection[str]) -> list[str]:
     """Which of these tables the statement reads, by name.
 
     Raises SqlRefused unless it is one SELECT that reads nothing else.
     """
-    return _find_tables(_read_nodes(sql, tables), tables)
+    with _connect() as connection:
+        statements = _parse(connection, sql)
+    return _find_tables(_check_nodes(statements, tables), tables)
 
 
 def read_columns(sql: str, tables: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Which columns of which of these tables the statement reads, in their order; all of a table
-    where it is not plain which.
+    """Which columns of which of these tables the statement reads.
 
     Raises SqlRefused unless it is one SELECT that reads nothing else.
     """
-    nodes = _read_nodes(sql, tables.keys())
+    return read_select(sql, tables).columns
+
+
+def read_select(sql: str, tables: Mapping[str, Sequence[str]]) -> Asked:
+    """What the statement reads of these tables.
+
+    Raises SqlRefused unless it is one SELECT that reads nothing else.
+    """
+    with _connect() as connection:
+        statements = _parse(connection, sql)
+        nodes = _check_nodes(statements, tables.keys())
+        rows = take_apart(connection, statements, tables)
     named = _find_tables(nodes, tables)
     narrow = find_named(nodes, {name: tables[name] for name in named})
     if narrow is None:
-        return {name: list(tables[name]) for name in named}
-    return {name: _narrow(tables[name], narrow) for name in named}
+        return Asked({name: list(tables[name]) for name in named}, rows)
+    return Asked({name: _narrow(tables[name], narrow) for name in named}, rows)
 
 
 def _narrow(columns: Sequence[str], named: Collection[str]) -> list[str]:
@@ -58,11 +85,9 @@ def _find_tables(nodes: Sequence[_Node], tables: Collection[str]) -> list[str]:
     return sorted(named.intersection(tables))
 
 
-def _read_nodes(sql: str, tables: Collection[str]) -> list[_Node]:
+def _check_nodes(statements: Any, tables: Collection[str]) -> list[_Node]:
     """All objects of the tree of a statement that is one SELECT over these tables."""
-    length = len(sql)
-    _require(length <= LONGEST, f"The SQL has {length:,} characters; {LONGEST:,} are the most.")
-    nodes = list(_nodes(_parse(sql)))
+    nodes = list_nodes(statements)
     own = {str(name).lower() for node in nodes for name in _find_named(node)}
     for node in nodes:
         _check_function(node)
@@ -70,16 +95,24 @@ def _read_nodes(sql: str, tables: Collection[str]) -> list[_Node]:
     return nodes
 
 
-def _parse(sql: str) -> Any:
+def _connect() -> duckdb.DuckDBPyConnection:
+    """A DuckDB that holds nothing and only parses."""
+    import duckdb
+
+    return duckdb.connect(":memory:", config=_NO_FOLDERS)
+
+
+def _parse(connection: duckdb.DuckDBPyConnection, sql: str) -> Any:
     """The tree of the statement, as DuckDB writes it."""
     import duckdb
 
-    with duckdb.connect(":memory:", config=_NO_FOLDERS) as connection:
-        try:
-            statements = connection.extract_statements(sql)
-            found = connection.execute("select json_serialize_sql(?)", [sql]).fetchone()
-        except duckdb.Error as error:
-            raise SqlRefused(f"This is no SQL that can be read: {reason(str(error))}.") from error
+    length = len(sql)
+    _require(length <= LONGEST, f"The SQL has {length:,} characters; {LONGEST:,} are the most.")
+    try:
+        statements = connection.extract_statements(sql)
+        found = connection.execute("select json_serialize_sql(?)", [sql]).fetchone()
+    except duckdb.Error as error:
+        raise SqlRefused(f"This is no SQL that can be read: {reason(str(error))}.") from error
     number = len(statements)
     _require(number == 1, f"There are {number} statements here; write one SELECT.")
     assert found is not None  # a SELECT without a table gives one row
@@ -96,18 +129,6 @@ def _require(holds: bool, why: str) -> None:
     """Refuse, for this reason, what does not hold."""
     if not holds:
         raise SqlRefused(why)
-
-
-def _nodes(tree: Any) -> Iterator[_Node]:
-    """All objects of the tree."""
-    waiting = [tree]
-    while waiting:
-        found = waiting.pop()
-        if isinstance(found, dict):
-            yield found
-            waiting += found.values()
-        elif isinstance(found, list):
-            waiting += found
 
 
 def _find_named(node: _Node) -> list[Any]:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from agentkit import private
-from agentkit.database.asked import Answers, Form, Limits, Written, read_columns
+from agentkit.database.asked import Answers, Form, Limits, Written, read_select
 from agentkit.errors import ConfigError, NotFound
-from agentkit.workspace.usage_sql.kept import KeptViews, open_nameless
+from agentkit.workspace.usage_sql.kept import MOST_KEPT, KeptViews, open_nameless
+from agentkit.workspace.usage_sql.shown import ShownRows, are_worth_it
 from agentkit.workspace.usage_sql.views import VIEWS
 
 if TYPE_CHECKING:
@@ -28,9 +29,11 @@ EXPORT_S = 60.0
 class UsageSql:
     """Answers SELECTs over `VIEWS`; each owner sees their own rows."""
 
-    def __init__(self, database: Database) -> None:
-        self._kept = KeptViews(database)
+    def __init__(self, database: Database, most_kept: int = MOST_KEPT) -> None:
+        """`most_kept` bytes of an owner's views stay from one statement to the next at most."""
+        self._kept = KeptViews(database, most_kept)
         self._answers = Answers()
+        self._shown = ShownRows(database, self._kept, self._answers)
         self._folder = database.path.parent / "exports"
 
     def views(self, owner: str) -> UsageViews:
@@ -91,10 +94,14 @@ class UsageSql:
         return made, written
 
     def _answer(self, owner: str, sql: str, out: BinaryIO, form: Form, limits: Limits) -> Written:
-        columns = read_columns(sql, _COLUMNS)
+        asked = read_select(sql, _COLUMNS)
         self._answers.start()  # it loads its libraries while the views are read
+        if asked.rows is not None and are_worth_it(asked.rows, asked.columns, limits):
+            written = self._shown.answer(owner, asked.rows, out, form, limits)
+            if written is not None:
+                return written
         with ExitStack() as stack:
-            files = self._kept.opened(owner, columns, stack)
+            files = self._kept.opened(owner, asked.columns, stack)
             return self._answers.answer(sql, files, out, form, limits)
 
 

@@ -8,13 +8,14 @@ import os
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from agentkit import private
+from agentkit.database.asked import ROW
 from agentkit.errors import StoreError
 from agentkit.workspace.usage_sql.views import VIEWS
 
@@ -25,9 +26,13 @@ if TYPE_CHECKING:
 
 _OWNERS = 4
 """So many owners' views are kept at a time."""
+MOST_KEPT = 50_000_000
+"""Bytes that are kept of an owner's views; more are let go of as soon as they were handed over."""
 _SEEN_TIMES = 4
 """How often a text stands in a batch on average for it to be worth a number."""
 _NONE: frozenset[str] = frozenset()
+_TOLD_APART = {f"rows of {name}": view.with_rows() for name, view in VIEWS.items() if view.row}
+_KEPT = {**VIEWS, **_TOLD_APART}
 
 
 @dataclass(slots=True)
@@ -44,6 +49,10 @@ class _OfOwner:
             file.close()
         self.files, self.columns = {}, {}
 
+    def bytes(self) -> int:
+        """How large the files are."""
+        return sum(os.fstat(file.fileno()).st_size for file in self.files.values())
+
     def has(self, wanted: Mapping[str, Collection[str]]) -> bool:
         """Whether all these columns of these views are there."""
         return all(self.columns.get(name, _NONE).issuperset(wanted[name]) for name in wanted)
@@ -57,8 +66,8 @@ class _OfOwner:
 class KeptViews:
     """Gives the views as files; share it between threads."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, most_bytes: int = MOST_KEPT) -> None:
+        self._database, self._most_bytes = database, most_bytes
         self._folder = database.path.parent / "exports"
         self._lock = threading.Lock()
         self._owners: OrderedDict[str, _OfOwner] = OrderedDict()
@@ -79,7 +88,17 @@ class KeptViews:
                 kept.drop()
                 kept.changes, kept.files = self._make(owner, columns)
                 kept.columns = columns
-            return {name: stack.enter_context(_duplicate(kept.files[name])) for name in wanted}
+            opened = {name: stack.enter_context(_duplicate(kept.files[name])) for name in wanted}
+            if kept.bytes() > self._most_bytes:
+                kept.drop()
+            return opened
+
+    def opened_rows(
+        self, owner: str, name: str, columns: Sequence[str], stack: ExitStack
+    ) -> BinaryIO:
+        """The same of one view with these columns alone and the numbers of its rows."""
+        key = f"rows of {name}"
+        return self.opened(owner, {key: [*columns, ROW]}, stack)[key]
 
     def close(self) -> None:
         """Close all files."""
@@ -91,8 +110,7 @@ class KeptViews:
     def bytes(self) -> int:
         """How large all files are."""
         with self._lock:
-            files = [file for kept in self._owners.values() for file in kept.files.values()]
-            return sum(os.fstat(file.fileno()).st_size for file in files)
+            return sum(kept.bytes() for kept in self._owners.values())
 
     def _find(self, owner: str) -> _OfOwner:
         kept = self._owners.setdefault(owner, _OfOwner())
@@ -109,7 +127,7 @@ class KeptViews:
         """The views as they are now, and after how many changes that is."""
         changes = self._database.changes
         statements = {
-            name: (VIEWS[name].select(columns), [owner]) for name, columns in wanted.items()
+            name: (_KEPT[name].select(columns), [owner]) for name, columns in wanted.items()
         }
         try:
             return changes, self._database.read_together(statements, self._write)

@@ -7,8 +7,9 @@ Each holds what belongs to one owner. Times are UTC, costs US dollars; an unknow
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from agentkit.database.asked import ROW
 from agentkit.ledger.queries import COMPLETION, COST, PROMPT, RUN_S
 
 
@@ -32,7 +33,14 @@ class View:
     about: str
     columns: tuple[Column, ...]
     source: str
-    """What it is selected from, with `?` for the owner."""
+    """What it is selected from, with `?` for the owner; it ends with a condition."""
+    row: str = ""
+    """What tells its rows apart for as long as nothing changes, as a number; empty for nothing."""
+
+    def with_rows(self) -> View:
+        """The same with a column of these numbers."""
+        numbers = Column(ROW, "integer", "the number of the row", self.row)
+        return replace(self, columns=(*self.columns, numbers))
 
     def select(self, columns: Collection[str]) -> str:
         """The statement that gives these columns of its rows."""
@@ -88,6 +96,7 @@ _CALLS = View(
     # As on the usage page: what an imported chat took was paid for elsewhere.
     """from llm_calls c left join chats h on h.id = c.chat_id and h.deleted_at is null
         left join runs r on r.id = c.run_id where c.owner = ? and not c.imported""",
+    row="c.rowid",
 )
 _RUNS = View(
     "runs",
@@ -121,6 +130,7 @@ _RUNS = View(
         count(*) filter ({COST} is null and {PROMPT} + {COMPLETION} > 0) as unpriced
         from llm_calls c where not c.imported group by c.run_id) u on u.run_id = r.id
         where r.owner = ?""",
+    row="r.rowid",
 )
 _MESSAGES = View(
     "messages",
@@ -150,6 +160,7 @@ _MESSAGES = View(
     ),
     """from messages m join chats h on h.id = m.chat_id and h.deleted_at is null
         left join feedback f on f.message_id = m.id and f.owner = h.owner where h.owner = ?""",
+    row="m.rowid",
 )
 _RETRIEVALS = View(
     "retrievals",
@@ -185,6 +196,7 @@ _RETRIEVALS = View(
     ),
     """from events e join runs r on r.id = e.run_id
         where r.owner = ? and e.kind = 'Retrieved'""",
+    row="e.rowid",
 )
 _CITATIONS = View(
     "citations",
