@@ -33,6 +33,7 @@ LAYERS = [
             "agentkit.event_values",
             "agentkit.code_events",
             "agentkit.evaluation_events",
+            "agentkit.model_events",
             "agentkit.event_json",
             "agentkit.reasons",
             "agentkit.settings",

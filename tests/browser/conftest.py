@@ -106,6 +106,8 @@ def page(browser: Browser) -> Iterator[Page]:
     violations: list[str] = []
 
     def said(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            print(f"The browser said: {message.text}")  # stands in the report of a test that fails
         if "Content Security Policy" in message.text:
             violations.append(message.text)
 

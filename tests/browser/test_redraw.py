@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser import driver, papers
 from tests.browser.serving import serving
@@ -43,6 +44,89 @@ def lossy(self, msg):
 
 AppSession._enqueue_forward_msg = lossy
 """
+
+COMES_BACK = """
+import streamlit as st
+
+run = st.session_state["run"] = st.session_state.get("run", -1) + 1
+st.button("Go on")
+if run in (0, 3):
+    st.code(20_000 * "x")
+st.write(f"Run {run}")
+"""
+
+
+class Line:
+    """The line between a page and its server; both ways can be held up."""
+
+    def __init__(self, page: Page) -> None:
+        self.is_held = False
+        self._down: list[bytes] = []
+        self._up: list[str | bytes] = []
+        page.route_web_socket(lambda url: "_stcore/stream" in url, self._route)
+
+    def _route(self, browser: WebSocketRoute) -> None:
+        self._browser, self._server = browser, browser.connect_to_server()
+        browser.on_message(self._send)
+        self._server.on_message(self._hear)
+
+    def _send(self, message: str | bytes) -> None:
+        if self.is_held:
+            self._up.append(message)
+        else:
+            self._server.send(message)
+
+    def _hear(self, message: str | bytes) -> None:
+        if self.is_held:
+            self._down.append(bytes(message) if isinstance(message, bytes) else message.encode())
+        else:
+            self._browser.send(message)
+
+    def send_held(self) -> None:
+        """What the page has to say goes out."""
+        for message in self._up:
+            self._server.send(message)
+        self._up.clear()
+
+    @property
+    def has_finished(self) -> bool:
+        """Whether a run of the page has ended, of which the page does not know."""
+        return any(
+            ForwardMsg.FromString(one).WhichOneof("type") == "script_finished" for one in self._down
+        )
+
+    def release(self) -> None:
+        """First the page hears what it did not, then its server."""
+        self.is_held = False
+        for message in self._down:
+            self._browser.send(message)
+        self.send_held()
+
+
+def test_a_large_piece_that_comes_back_while_the_browser_forgets_it(
+    tmp_path: Path, page: Page
+) -> None:
+    """The last click says which pieces the browser has; by the end of the run before it has
+    forgotten one, and the last run names it.
+    """
+    script, line = tmp_path / "script.py", Line(page)
+    script.write_text(COMES_BACK)
+    with serving(tmp_path, {}, script=str(script)) as app:
+        page.goto(app.url)
+        onwards = page.get_by_role("button", name="Go on")
+        expect(page.get_by_text("Run 0", exact=True)).to_be_visible()
+        onwards.click()
+        expect(page.get_by_text("Run 1", exact=True)).to_be_visible()
+        driver.settled(page)
+        line.is_held = True
+        onwards.click()
+        while not line.has_finished:
+            page.wait_for_timeout(20)
+            line.send_held()
+        onwards.click()
+        line.release()
+        expect(page.get_by_text("Run 3", exact=True)).to_be_visible()
+        expect(page.get_by_test_id("stCode")).to_be_visible()
 
 
 def test_a_part_of_the_page_that_runs_again_does_not_hide_what_was_drawn(

@@ -27,6 +27,11 @@ def test_a_team_is_found_shown_and_read_again(cli: Cli, tmp_path: Path) -> None:
     assert cli("team", "show", file).json == shown
 
 
+def test_the_help_of_a_question_names_every_team(cli: Cli) -> None:
+    told = set(cli("ask", "--help").out.replace(",", " ").replace(".", " ").split())
+    assert {one.id.partition(":")[0] for one in registry.teams()} - told == set()
+
+
 def test_a_file_becomes_a_script_and_a_notebook(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "three.json"
     file.write_text(json.dumps(drafts.group()))

@@ -4,6 +4,7 @@ stored is still shown.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -30,8 +31,10 @@ from agentkit.events import (
     Unknown,
     WantedCall,
 )
+from agentkit.ledger import comparing, trace
 from agentkit.reasons import EndReason
-from agentkit.ui.steps import draw, registry
+from agentkit.ui.runs import detail
+from agentkit.ui.steps import draw, registry, stepping
 from agentkit.ui.steps.kind import Kind
 from agentkit.ui.steps.step import Found, Planned, Step, ToolUse
 from agentkit.ui.steps.turns import steps
@@ -57,6 +60,36 @@ def test_every_kind_of_event_has_its_class() -> None:
     missing = {*KINDS.values(), Unknown} - registry._OF.keys()
     assert not missing, f"give them a class in agentkit/ui/steps: {missing}"
     assert all(isinstance(kind, Kind) for kind in registry._OF.values())
+
+
+PARTS = {"TokenDelta", "ThinkingDelta", "CodeOutput", "DocumentProgress"}
+"""Pieces of what another kind tells whole."""
+MEASURED = {"EvaluationBegan", "QuestionBegan", "QuestionTried", "QuestionDrafted"}
+ENDS = {"RunFinished", "RunStopped", "ChatEnded"}
+
+
+@pytest.mark.parametrize(
+    ("table", "left_out"),
+    [
+        (trace._READ, {*PARTS, "ParameterRefused"}),
+        (detail._DRAW, {*PARTS, *MEASURED, *ENDS, "LimitTold", "ParameterRefused"}),
+        (
+            comparing._TOLD,
+            {*PARTS, *MEASURED, "RunStarted", "RunFinished", "RunFailed", "RunStopped"}
+            | {"ParameterRefused"},
+        ),
+        (
+            stepping._MOMENTS,
+            {*PARTS, *MEASURED, "RunStarted", "ModelCalled", "ToolCalled", "CodeBegan"}
+            | {"DocumentDone", "ReplyParsed", "ChatEnded", "LimitTold", "ParameterRefused"},
+        ),
+    ],
+    ids=["trace", "its detail", "compared", "stepped through"],
+)
+def test_every_kind_of_event_is_in_each_table_or_left_out_on_purpose(
+    table: Collection[type], left_out: set[str]
+) -> None:
+    assert {name for name, kind in KINDS.items() if kind not in table} == left_out
 
 
 def test_passages_come_with_the_result_and_not_out_of_its_text() -> None:

@@ -73,7 +73,9 @@ _SOURCE = (
 )
 
 FORMATS: dict[str, Format] = {
-    ending: format_ for endings, format_ in _FORMATS.items() for ending in endings.split()
+    ending: Format(read_plain, f"text/x-{ending[1:]}") for ending in _SOURCE.split()
 }
 """Extension with its dot -> how it is read."""
-FORMATS.update({ending: Format(read_plain, f"text/x-{ending[1:]}") for ending in _SOURCE.split()})
+FORMATS.update(
+    {ending: format_ for endings, format_ in _FORMATS.items() for ending in endings.split()}
+)

@@ -102,9 +102,8 @@ last save take 1.5 KB more. What takes the rest is not known yet.
 
 Processor time of an ingest that is not embedding, same processor, without the process that reads
 files: a PDF of 100 pages 12 to 13 % where the model that tells languages was loaded (0.3 s), which
-it no longer is for a document that begins plainly English or German; 300 abstracts as text files 22
-%, of which cutting into chunks and keeping the originals take most. The abstracts have no sentences
-that end as elsewhere, so each is cut at every word.
+it no longer is for a document that begins plainly English or German; 300 sample texts 22
+%, of which cutting into chunks and keeping the originals take most.
 
 ## The first page
 
