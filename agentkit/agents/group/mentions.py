@@ -65,14 +65,16 @@ def count_mentions(
 ) -> dict[str, int]:
     """How often each name stands in the content as words of its own, for those that do.
 
-    Upper and lower case count. A name with `_` is also found with spaces or with `\\_` (as some
-    models write it). Where names overlap (`Writer` in `Writer_2`, `c` in `c++`), only the longest
-    counts.
+    Upper and lower case count. A name with `_` is also found with spaces, but at its ends, or with
+    `\\_` (as some models write it). Where names overlap (`Writer` in `Writer_2`, `c` in `c++`), only
+    the longest counts.
     """
     by_spelling: dict[str, str] = {}
     for underscore, name in product(("_", " ", r"\_"), names):
         spelling = name.replace("_", underscore)
-        by_spelling.setdefault(spelling, name)
+        ends_in_space = spelling != spelling.strip()
+        if spelling == name or not ends_in_space:
+            by_spelling.setdefault(spelling, name)
     longest_first = sorted(by_spelling, key=len, reverse=True)
     any_name = "|".join(map(re.escape, longest_first)) or "(?!)"
     pattern = rf"(?<!\w)(?:{any_name})(?!\w)"

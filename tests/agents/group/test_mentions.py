@@ -38,6 +38,10 @@ def test_an_exact_name_goes_before_a_rewritten_one() -> None:
     assert count_mentions("alpha two", ["alpha_two", "alpha two"]) == {"alpha two": 1}
 
 
+def test_the_space_behind_a_name_is_no_underscore_of_another() -> None:
+    assert count_mentions("a | b", ["a", "a_", "_b"]) == {"a": 1}
+
+
 def test_no_names() -> None:
     assert count_mentions("anything", []) == {}
 
