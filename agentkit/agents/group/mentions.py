@@ -66,8 +66,8 @@ def count_mentions(
     """How often each name stands in the content as words of its own, for those that do.
 
     Upper and lower case count. A name with `_` is also found with spaces, but at its ends, or with
-    `\\_` (as some models write it). Where names overlap (`Writer` in `Writer_2`, `c` in `c++`), only
-    the longest counts.
+    `\\_` (as some models write it). Where names overlap (`Writer` in `Writer_2`, `c` in `c++`),
+    only the longest counts.
     """
     by_spelling: dict[str, str] = {}
     for underscore, name in product(("_", " ", r"\_"), names):
