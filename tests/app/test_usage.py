@@ -376,6 +376,9 @@ def test_tools_lookups_compression_and_people_have_their_tabs(
         app = open_page("usage", tab=tab)
         assert metrics(app, -1)[figure] == expected
     assert app.dataframe[0].value.changed.tolist() == [1]
+    waited = json.loads(app.dataframe[0].proto.columns)["seconds"]
+    assert waited["label"] == "All together (s)"
+    assert waited["type_config"]["format"] == "localized", "with separators of thousands"
     narrowed = open_page("usage", tab="Tools", model="small")
     assert "narrow nothing here" in " ".join(one.value for one in narrowed.caption)
 

@@ -7,6 +7,8 @@ import pytest
 from agentkit.cli.quality.measuring import tell_difference
 from agentkit.core.intervals import Verdict
 from agentkit.retrieval.evaluation.comparing import (
+    Difference,
+    Interval,
     compare,
     find_intervals,
     pair_questions,
@@ -67,6 +69,8 @@ def test_a_change_in_words() -> None:
     found = compare(before, after)["ndcg_10"]
     assert tell_difference(found) == "-0.07 over 40 questions: within chance"
     assert tell(found) == ("-0.07 over 40 questions: **within chance** (95 %: -0.16 to +0.03)")
+    far = Difference(Interval(-0.9, 0.23, 10), "worse")
+    assert tell(far).endswith("(95 %: -1.00 to -0.67)"), "shares differ by no more"
 
 
 def test_only_questions_of_both_are_compared() -> None:

@@ -75,11 +75,10 @@ def tell_difference(found: Differences) -> str:
 
 def _tell_interval(found: Differences) -> str:
     margin = found.margin or 0.0
-    low, high = found.mean - margin, found.mean + margin
+    ends = figures.ends(found.mean - margin, found.mean + margin)
     asked = figures.count(len(found.pairs), "question")
     return (
-        f"the score differs by {found.mean:+.2f} over {asked}, and with 95 % confidence by"
-        f" {low:+.2f} to {high:+.2f}."
+        f"the score differs by {found.mean:+.2f} over {asked}, and with 95 % confidence by {ends}."
     )
 
 

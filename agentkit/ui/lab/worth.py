@@ -116,5 +116,4 @@ def tell(found: Difference) -> str:
     told = f"{interval.mean:+.2f} over {asked}: **{_WORTH[found.verdict]}**"
     if interval.ends is None:
         return told
-    low, high = interval.ends
-    return f"{told} (95 %: {low:+.2f} to {high:+.2f})"
+    return f"{told} (95 %: {figures.ends(*interval.ends)})"

@@ -52,6 +52,11 @@ def seconds(value: float) -> str:
     return f"{value:.1f} s"
 
 
+def ends(low: float, high: float) -> str:
+    """`-0.16 to +0.03`: between which values two shares differ, which is never by more than 1."""
+    return f"{max(-1.0, low):+.2f} to {min(1.0, high):+.2f}"
+
+
 def milliseconds(value: float) -> str:
     """Seconds as `4.7 ms` or `1,240 ms`."""
     if value < 0.01:

@@ -134,13 +134,13 @@ def draw_people(view: View) -> None:
 
 
 _DECIDED = ("approved", "changed", "rejected", "in_words", "unanswered")
-_TIMES = {"p50_s": "Median time", "p95_s": "95 % within", "seconds": "All together"}
-_WAITS = {"p50_s": "Median wait", "p95_s": "95 % within", "seconds": "All together"}
+_TIMES = {"p50_s": "Median time", "p95_s": "95 % within", "seconds": "All together (s)"}
+_WAITS = {"p50_s": "Median wait", "p95_s": "95 % within", "seconds": "All together (s)"}
 _FORMATS = {
     "share": "percent",
     "p50_s": "%.2f s",
     "p95_s": "%.2f s",
-    "seconds": "%.1f s",
+    "seconds": "localized",
     "found": "%.1f",
     "best": "%.2f",
     "cost": "$%.4f",
@@ -173,7 +173,7 @@ def _draw_table(frame: pandas.DataFrame, labels: Mapping[str, str], key: str, ca
         for name, label in labels.items()
     }
     shown: Any = st.dataframe(
-        frame,
+        frame.round({"seconds": 1}),
         hide_index=True,
         placeholder="",
         column_order=[*labels],
