@@ -12,7 +12,7 @@ if Submodules not in sys.meta_path:
     sys.meta_path[:0] = [
         Submodules,
         OldModules,
-    ]  # first: folders that hold stubs alone are no packages
+    ]  # first: a folder with only stubs in it is not a package
 __version__ = "0.1.0"
 _door = Door(__name__)
 __all__ = list(_door.names)

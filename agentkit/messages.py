@@ -189,7 +189,7 @@ def field_of(message: object, key: str) -> Any:
 
 
 def tool_calls_of(message: AnyMessage) -> list[ToolCall]:
-    """The calls of tools; values that are no dicts are left out."""
+    """The calls of tools; values other than dicts are left out."""
     return cast("list[ToolCall]", mappings_in(message.get("tool_calls")))
 
 
@@ -334,7 +334,7 @@ def stored_form(message: AnyMessage, role: str, speaker: str) -> Stored | None:
 
     `role` is what it gets unless it is the result of a tool or says `override_role`; `speaker`
     names who said it. Raises WrongType for what no model could be told, and for calls that are
-    none.
+    not calls.
     """
     kept = {key: message[key] for key in _KEPT if message.get(key) is not None}
     stored: Stored = kept  # type: ignore[assignment]  # a `cast` is a call for each message

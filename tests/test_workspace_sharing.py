@@ -1,4 +1,6 @@
-"""Chats as files: what comes back is what went out, and what is no whole chat is told in words."""
+"""Chats as files: what comes back is what went out, and a file that is not a whole chat is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -266,7 +268,7 @@ def _chat_ids(ledger: Ledger) -> list[str]:
     return [one.id for one in ledger.chats(OWNER, limit=10_000)]
 
 
-# Files that are no whole chat.
+# Files that are not whole chats.
 
 
 def _doubled(file: dict[str, Any]) -> None:
@@ -366,18 +368,18 @@ WRONG: dict[str, tuple[Change, str]] = {
     "an id twice": (_doubled, "is there twice"),
     "a circle": (_circle, "follows itself"),
     "a parent that is lost": (_lost, "there is nothing with the id 000"),
-    "something missing": (_no_title, "no whole chat: chat.title"),
-    "something unknown": (_more, "no whole chat: extra"),
+    "something missing": (_no_title, "not a whole chat: chat.title"),
+    "something unknown": (_more, "not a whole chat: extra"),
     "a long name": (_long_name, "chat.title"),
     "citations": (_wrong_citations, "what goes with the message"),
     "a question": (_wrong_question, "what goes with the message"),
-    "an event": (_wrong_event, "is no Retrieved"),
+    "an event": (_wrong_event, "does not fit its kind Retrieved"),
     "no number": (_no_json_number, "not JSON"),
     "a request": (_wrong_part, "is not what its name says"),
     "requests in a circle": (_endless_requests, "refers to itself"),
     "requests without end": (_huge_requests, "have no end"),
     "what was kept": (_wrong_kept, "is not the file that its name says"),
-    "a path": (_path_for_kept, "no whole chat: kept"),
+    "a path": (_path_for_kept, "not a whole chat: kept"),
     "another chat's cell": (_cell_of_another_chat, "names another chat"),
     "a time": (_impossible_time, "chat.created_at"),
 }
@@ -415,8 +417,8 @@ def _count_rows(workspace: Workspace) -> list[int]:
         (b'"text"', "no chat that agentkit wrote"),
         (b"[" * 100_000, "nested deeper"),
         (b"1" * 10_000, "not JSON, or was cut off"),
-        (b'{"format": "agentkit chat", "version": 1}', "no whole chat: chat"),
-        (b'{"format": "agentkit chat", "version": "new"}', "no whole chat: version"),
+        (b'{"format": "agentkit chat", "version": 1}', "not a whole chat: chat"),
+        (b'{"format": "agentkit chat", "version": "new"}', "not a whole chat: version"),
         (b'{"format": "agentkit chat", "version": 1e999}', "not JSON, or was cut off"),
     ],
 )

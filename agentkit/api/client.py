@@ -45,7 +45,7 @@ class Link:
         )
 
     def check(self) -> None:
-        """Raise NotServed when nobody answers, and StoreError when it is no holder for us."""
+        """Raise NotServed when nobody answers, and StoreError when it is of another version."""
         if self.address.api != API:
             raise StoreError(
                 f"The data folder {self._settings.data} is held by process {self.address.pid},"

@@ -161,7 +161,7 @@ class Service:
         return call
 
     async def _body(self, request: Request) -> Any:
-        """The JSON value of the request; raises ConfigError when it is none or too large."""
+        """The JSON value of the request; raises ConfigError when it is not JSON, or too large."""
         read = bytearray()
         async for piece in request.stream():
             read += piece
@@ -171,7 +171,7 @@ class Service:
         try:
             return json.loads(read)
         except ValueError as error:
-            raise ConfigError(f"The request is no JSON ({error}).") from error
+            raise ConfigError(f"The request is not JSON ({error}).") from error
 
 
 class Lines(StreamingResponse):

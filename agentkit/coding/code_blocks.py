@@ -42,10 +42,10 @@ class MarkdownCodeExtractor:
     """The blocks between fences of backticks or tildes, with the language that the fence names or
     the code suggests.
 
-    A block that is not closed is none: half a program is not run. A fence ends with its first line
-    of at least as many of the same marks; a block within the block (``` with a language, then ```)
-    belongs to the outer one when both are closed. Code under an indented fence loses that indent,
-    and its lines end with \\n.
+    A block that is not closed is left out: half a program is not run. A fence ends with its first
+    line of at least as many of the same marks; a block within the block (``` with a language, then
+    ```) belongs to the outer one when both are closed. Code under an indented fence loses that
+    indent, and its lines end with \\n.
     """
 
     def extract_code_blocks(

@@ -394,8 +394,8 @@ class ConversableAgent(LLMAgent):
         so.
 
         A `content` may be a callable over the `context` of the latest messages. Raises WrongType
-        for what is no agent or no message, WrongArgument (a ValueError) for a message with neither
-        content nor a call.
+        for anything but an agent and a message, WrongArgument (a ValueError) for a message with
+        neither content nor a call.
         """
         if not isinstance(recipient, ConversableAgent) and not isinstance(recipient, Agent):
             raise WrongType(f"{self.name}: the recipient must be an agent, not {recipient!r}.")
@@ -424,8 +424,8 @@ class ConversableAgent(LLMAgent):
     ) -> None:
         """Take a message from another agent and, when a reply is wanted and there is one, send it.
 
-        Raises WrongType for what is no message, WrongArgument (a ValueError) for one with neither
-        content nor a call.
+        Raises WrongType for anything but a message, WrongArgument (a ValueError) for one with
+        neither content nor a call.
         """
         check_agent(self.name, "sender", sender, needed=True)
         check_flag(self.name, "request_reply", request_reply)
@@ -449,7 +449,7 @@ class ConversableAgent(LLMAgent):
     def _append_oai_message(
         self, message: AnyMessage | str, role: str, conversation_id: Agent, is_sending: bool = True
     ) -> bool:
-        """Store a message of a conversation; False when it is none."""
+        """Store a message of a conversation; False when it was not a message, and is not stored."""
         return self._engine.history.add(
             message, role, conversation_id, self.name if is_sending else conversation_id.name
         )
@@ -699,7 +699,7 @@ class ConversableAgent(LLMAgent):
         except (LookupError, TypeError):
             known = list(finished) if isinstance(finished, dict) else list(range(len(finished)))
             raise UnknownName(
-                f"{self.name}: chat_index {chat_index!r} is no finished chat; there are {known}."
+                f"{self.name}: chat_index {chat_index!r} is not a finished chat; there are {known}."
             ) from None
 
     def reset(self) -> None:

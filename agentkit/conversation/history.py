@@ -21,8 +21,8 @@ class History:
     def __init__(
         self, owner: str, chat_messages: Mapping[Agent, Sequence[AnyMessage]] | None = None
     ) -> None:
-        """Begin with earlier conversations, whose lists are copied; raises WrongType for what is
-        none.
+        """Begin with earlier conversations, whose lists are copied; raises WrongType for
+        anything else.
         """
         check_conversations(owner, chat_messages)
         self.owner = owner

@@ -32,7 +32,7 @@ class Hooks:
 
     def register(self, hookable_method: str, hook: Callable[..., object]) -> None:
         """Add a hook; raises WrongArgument for an unknown method or a hook that is there, WrongType
-        for no callable.
+        unless it can be called.
         """
         if hookable_method not in self.lists:
             raise WrongArgument(

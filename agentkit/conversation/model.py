@@ -122,7 +122,8 @@ class Binding:
 
 
 def make_client(llm_config: Mapping[str, Any]) -> Any:
-    """The OpenAIWrapper of an `llm_config`; the tools in it are no settings of a client.
+    """The OpenAIWrapper of an `llm_config`; the tools in it are left out, as a client has no
+    setting for them.
 
     Raises what OpenAIWrapper raises for a configuration that cannot be.
     """

@@ -107,7 +107,7 @@ _METHODS: dict[str | None, Callable[..., object]] = {
 
 
 def find_method(owner: str, method: object) -> Callable[..., object]:
-    """The function that makes a summary; raises WrongArgument for a method that is none."""
+    """The function that makes a summary; raises WrongArgument for an unknown method."""
     if callable(method):
         return method
     if isinstance(method, str | None) and method in _METHODS:
@@ -119,7 +119,7 @@ def find_method(owner: str, method: object) -> Callable[..., object]:
 
 
 def check_reflection(owner: str, args: Mapping[str, object]) -> None:
-    """Raise WrongArgument for a prompt or a role of a reflection that is no text."""
+    """Raise WrongArgument unless the prompt and the role of a reflection are texts."""
     for name in ("summary_prompt", "summary_role"):
         if not isinstance(args.get(name), str | None):
             raise WrongArgument(f"{owner}: {name} must be a text, not {args[name]!r}.")
@@ -155,7 +155,9 @@ def with_carryover(owner: str, message: object, carryover: Any) -> object:
 
 
 def _add_context(content: object, context: str) -> dict[str, object]:
-    """The content of a message with the context, under its key; nothing for what takes no text."""
+    """The content of a message with the context, under its key; nothing where a text cannot be
+    added.
+    """
     if isinstance(content, list):
         return {"content": [{"type": "text", "text": context}, *content]}
     if isinstance(content, str):

@@ -194,7 +194,7 @@ class Ledger:
         messages = self.database.rows(sql, [chat_id])
         head = finding.find_head(messages, chat.head_id, message_id)
         if head is None:
-            raise NotFound("This message is no more; it was deleted meanwhile. Search once more.")
+            raise NotFound("This message was deleted meanwhile. Search once more.")
         if head != chat.head_id:
             with self.database.transaction():
                 self.database.execute("update chats set head_id = ? where id = ?", [head, chat_id])

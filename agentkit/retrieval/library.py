@@ -455,8 +455,8 @@ class Library:
     ) -> IndexVersion:
         if [one.collection_id for one in answering] != [version.collection_id]:
             raise ConfigError(
-                f"The index version is none of {', '.join(names)}; name the one collection that it"
-                " belongs to."
+                f"The index version belongs to none of {', '.join(names)}; name the one"
+                " collection that it belongs to."
             )
         documents, missing, _ = self.store.version_table.counts(version)
         if missing and not documents:

@@ -216,7 +216,7 @@ class Approval:
 
 
 def _read_decision(answer: str, draft: str, options: tuple[OptionKey, ...]) -> Decision:
-    """What an answer says; whatever is none of the options is no consent."""
+    """What an answer says; anything but the options that agree is a refusal."""
     choice, rest = chosen(answer)
     if choice == "edit":
         was_changed = rest.strip() != draft.strip()
@@ -266,7 +266,7 @@ def _is_harmless(tool: Callable[..., object] | None) -> bool:
 
 
 def format_arguments(arguments: Any) -> str | None:
-    """Arguments as the person reads and edits them; None for what is no JSON object."""
+    """Arguments as the person reads and edits them; None for anything but a JSON object."""
     given = arguments
     if not isinstance(arguments, str):
         given = dict(arguments or {})

@@ -263,8 +263,9 @@ def _cell_of(ran: CodeRan) -> Cell:
 
 
 def describe_variables(variables: Sequence[dict[str, Any]]) -> str:
-    """The first variables as models and people read them, or `nothing`; modules are none, nor is
-    what has no name, type and size as Python gives them: code could tell a model anything there.
+    """The first variables as models and people read them, or `nothing`; modules are left out, and
+    so are those without a name, type and size as Python gives them: code could tell a model
+    anything there.
     """
     described = [_describe_variable(**one) for one in drop_modules(variables)]
     words = list(filter(_DESCRIBED.fullmatch, described))

@@ -234,7 +234,7 @@ class _Heard:
                 self._take_said(event)
 
     def _take_said(self, message: MessageSent) -> None:
-        """What the speaker told the others; with calls of tools it is no answer yet."""
+        """What the speaker told the others; with calls of tools it is not an answer yet."""
         self.text = ""
         if not has_calls(message.extra):
             self.text = without_ending(message.content)

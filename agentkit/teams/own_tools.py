@@ -114,7 +114,7 @@ def _explain_exit(function: Tool, error: SystemExit) -> ExecutionError:
 def _import_file(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"agentkit_tools_{path.stem}", path)
     if path.suffix != ".py" or spec is None or spec.loader is None:
-        raise ConfigError(f"AGENTKIT_TOOLS: {path} is no Python file; its name must end in .py.")
+        raise ConfigError(f"AGENTKIT_TOOLS: {path} is not a Python file; its name must end in .py.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses look for names in annotations
     try:

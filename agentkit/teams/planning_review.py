@@ -74,7 +74,7 @@ class Proposal:
         try:
             data = json.loads(draft)
         except ValueError as error:
-            raise WrongArgument(f"The plan is no JSON: {error}.") from error
+            raise WrongArgument(f"The plan is not JSON: {error}.") from error
         plan = Plan.from_json(data)
         return cls(
             plan,
@@ -221,7 +221,7 @@ def _decide(plan: Plan, answer: str) -> Plan | Refusal:
             f"Nobody said within {answer.waited_s:g} seconds whether the plan is to run, so nothing"
             " of it was done. Ask again, or let plans run unseen."
         )
-    said = answer  # whatever else was said is no consent
+    said = answer  # any other answer is a refusal
     if choice == "reject":
         said = rest
     reason = said.strip()

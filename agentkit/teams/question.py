@@ -129,9 +129,7 @@ class Question:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, object]) -> Question:
-        """What `to_json` made, now or in an older version; what is none of its fields is left
-        out.
-        """
+        """What `to_json` made, now or in an older version; unknown keys are left out."""
         return _adapter().validate_python(_renamed(stored))
 
     @classmethod

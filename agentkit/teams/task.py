@@ -410,9 +410,8 @@ class Team:
             return
         if self.needs_language_model:
             raise ConfigError(
-                f"The team “{self.name}” needs a language model, and {model.label} is none: it only"
-                " quotes. Connect a model in the settings and choose it below, or choose another"
-                " team."
+                f"The team “{self.name}” needs a language model, and {model.label} only quotes."
+                " Connect a model in the settings and choose it below, or choose another team."
             )
 
 

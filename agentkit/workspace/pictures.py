@@ -34,7 +34,7 @@ KEPT_WAITING_S = 30 * 86_400
 def prepare(settings: Settings, path: Path, name: str) -> Picture:
     """Make the picture in a file ready to be asked about; `name` is what people call it.
 
-    Raises a DocumentError for what is none, and StoreError when there is no room for it.
+    Raises a DocumentError for anything but a picture, and StoreError when there is no room for it.
     """
     made = prepare_picture(path, name, Limits.from_settings(settings))
     waiting = _waiting(settings.data)

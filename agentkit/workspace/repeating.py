@@ -82,7 +82,8 @@ def find_finished(ledger: Ledger, owner: str, run_id: str) -> Finished:
     known = queries.run_state(ledger, owner, run_id)
     if known.state in _GOING_ON or not known.key.chat_id:
         raise ConfigError(
-            f"The run {run_id} is no answer that has ended, so it cannot be run again from a step."
+            f"The run {run_id} is not an answer that has ended, so it cannot be run again from a"
+            " step."
         )
     said = find_question(ledger, known.key)
     chat = ledger.chat(owner, known.key.chat_id)

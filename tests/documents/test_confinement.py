@@ -260,7 +260,7 @@ def test_a_pipe_keeps_nobody_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with Jail(Limits()) as jail:
         for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
-            with pytest.raises(DamagedDocument, match="is no file"):
+            with pytest.raises(DamagedDocument, match="is not a file"):
                 jail.read(path, "a.txt")
         with pytest.raises(DamagedDocument, match="cannot be opened"):
             jail.read(Path("a\0b"), "a.txt")

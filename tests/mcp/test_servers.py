@@ -77,11 +77,11 @@ def test_servers_are_kept_with_what_is_allowed(servers: ToolServers) -> None:
 @pytest.mark.parametrize(
     ("server", "told"),
     [
-        (ToolServer("a/b", ("x",)), "no name for a server"),
+        (ToolServer("a/b", ("x",)), "not a name for a server"),
         (ToolServer("a"), "either a command"),
         (ToolServer("a", ("x",), url="http://x/mcp"), "either a command"),
-        (ToolServer("a", url="file:///etc/passwd"), "no web address"),
-        (ToolServer("a", url="http://[x"), "no web address"),
+        (ToolServer("a", url="file:///etc/passwd"), "not a web address"),
+        (ToolServer("a", url="http://[x"), "not a web address"),
     ],
 )
 def test_what_is_no_server_is_refused(servers: ToolServers, server: ToolServer, told: str) -> None:

@@ -259,8 +259,8 @@ def _read_reply(agent: ConversableAgent, reply: Any, *, forced: bool) -> str | S
     """The text of a reply, or what a forced tool was called with; a message with other calls as it
     is.
 
-    Calls of functions that nobody has offered are no calls: their text counts, else what the first
-    was called with.
+    Calls of functions that nobody has offered are passed over: their text counts, else what the
+    first was called with.
     """
     text = text_of(given_content(reply))
     if not isinstance(reply, dict):

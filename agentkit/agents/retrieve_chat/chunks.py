@@ -212,7 +212,7 @@ def _check_chunks(chunks: Iterable[str]) -> Iterable[str]:
 
 
 def _read_text(jail: Jail, path: str) -> str:
-    """What stands in a file; nothing when the file is empty, which is no error here."""
+    """What stands in a file; nothing when the file is empty."""
     try:
         return jail.read(Path(path), path).text
     except EmptyDocument:

@@ -55,7 +55,7 @@ class Step:
     """Run it although a step that it needs failed, even if its tool has effects."""
 
     def __post_init__(self) -> None:
-        """Raises WrongType for arguments that are no text."""
+        """Raises WrongType for arguments other than a text."""
         if not isinstance(self.arguments, str):
             raise WrongType(
                 f"The arguments of {self.label} must be a text, not {self.arguments!r:.200};"

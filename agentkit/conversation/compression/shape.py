@@ -32,7 +32,7 @@ def marked(content: str) -> Stored:
 
 
 def is_summary(message: AnyMessage) -> bool:
-    """Whether the message stands for others, by its mark: what somebody pastes is none."""
+    """Whether the message stands for others, by its mark: a text that somebody pastes lacks it."""
     metadata = message.get("metadata")
     return isinstance(metadata, Mapping) and metadata.get(_MARK) is True
 

@@ -15,8 +15,8 @@ _AROUND = 20
 
 
 def parse_arguments(text: str | Mapping[str, object] | None) -> dict[str, Any]:
-    """The arguments as a dict; an empty text, None and `null` are no arguments, a dict is taken as
-    it is.
+    """The arguments as a dict; an empty text, None and `null` give an empty dict, a dict is taken
+    as it is.
 
     Forgives what has only one meaning: a code fence around, line breaks and control characters
     inside texts, a backslash that begins no escape (as in `C:\\data` and `C:\\users`). Raises

@@ -1,4 +1,4 @@
-"""Tools that are no functions of this process: called with what a model gave, told by a schema."""
+"""Tools other than functions of this process: called with what a model gave, told by a schema."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KINDS: Mapping[object, object] = {
 }
 _PLACE = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _ANY = inspect.Signature([inspect.Parameter("given", inspect.Parameter.VAR_KEYWORD)])
-"""Of a tool with an argument whose name is none of Python's."""
+"""Of a tool with an argument whose name Python does not allow."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ ATTEMPTS = 3
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 60.0
 _OWN = ("model", "messages", "stream")
-"""What of a request is no parameter of the caller's."""
+"""The keys of a request that callers do not give as parameters."""
 
 
 def call(

@@ -327,7 +327,7 @@ class Indexes:
         return found
 
     def drop(self, version: IndexVersion) -> None:
-        """Remove the indexes of a version that is no more."""
+        """Remove the indexes of a version that was removed."""
         with self._turn(version):
             if index := self._take_out(version):
                 index.abandon()

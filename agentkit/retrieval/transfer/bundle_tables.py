@@ -333,7 +333,7 @@ def _wrong_in(row: Mapping[str, Any], length: int | None) -> str:
     checks = {
         "it has no name": all(row[name] for name in _NAMES),
         f"its status is {row['status']!r}": row["status"] in _STATUS,
-        "its sha256 is none": all(
+        "its sha256 is not one": all(
             _SHA256.fullmatch(row[name]) for name in ("sha256", "pending_sha256")
         ),
         "a count is negative": (

@@ -105,9 +105,9 @@ class Transfer:
         """Make a collection of the file, under the name it had or another; whole or not at all.
 
         `called` is what messages call the file, by default its name. Raises ConfigError when the
-        file is none of ours, damaged, from a newer version or beyond the limits, or the name is
-        taken; StoreError when the data folder cannot be written; and Stopped. The embedder need
-        not be here: words are found without it.
+        file is not an exported collection, damaged, from a newer version or beyond the limits, or
+        the name is taken; StoreError when the data folder cannot be written; and Stopped. The
+        embedder need not be here: words are found without it.
         """
         with bundle.reading(path, called) as opened:
             content = _read_content(opened)

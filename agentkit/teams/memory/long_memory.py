@@ -42,7 +42,7 @@ UNKNOWN_WINDOW = 16_000
 _NEWEST = 6
 """Messages that go along where no model can summarise."""
 _KEPT = 2
-"""Messages of a shortened chat that are no newest turns: the first turn, and the summary."""
+"""Messages of a shortened chat beside the newest turns: the first turn, and the summary."""
 
 
 def recall_turns(task: Task) -> list[Message]:

@@ -111,7 +111,7 @@ class Village:
 
     @property
     def prey(self) -> list[str]:
-        """Whom the werewolves may choose: everybody alive who is none."""
+        """Whom the werewolves may choose: everybody alive but themselves."""
         return self.others(*self.living("werewolf"))
 
     def hunt(self, votes: Mapping[str, str | None]) -> Ballot:

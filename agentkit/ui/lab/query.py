@@ -155,7 +155,7 @@ def _take_settings(key: str) -> None:
         parts.set_options(key, SearchOptions.from_json(given))
     except (ConfigError, TypeError, ValueError):
         st.caption(
-            ":material/info: The settings in the address are none; these are the usual ones."
+            ":material/info: The settings in the address cannot be read; these are the usual ones."
         )
 
 

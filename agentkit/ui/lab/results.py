@@ -44,8 +44,8 @@ def compare_newest() -> None:
 
 
 def draw_results(chosen: QuestionSet) -> None:
-    """All that the set scored so far, newest first, and the comparison of two; nothing while there
-    is none.
+    """All that the set scored so far, newest first, and the comparison of two; nothing while
+    nothing was measured.
     """
     history = state.workspace().library.questions.history(state.owner(), chosen.id)
     if not history:

@@ -65,7 +65,9 @@ def draw_lookup(run: RunTotals, trace: Trace, span: Span, event: Retrieved) -> N
 
 
 def read_options(event: Retrieved) -> SearchOptions | None:
-    """How was searched; None where the event does not say it, or with what is no more."""
+    """How was searched; None where the event does not say it, or names what this version does not
+    have.
+    """
     try:
         return SearchOptions.from_json(json.dumps(event.options)) if event.options else None
     except (ConfigError, TypeError):

@@ -126,7 +126,7 @@ class ChatEnd(Remark[ChatEnded]):
     def enter(self, event: ChatEnded, seq: int, steps: Steps) -> None:
         """Show it, in place of the note by which a group said the same right before.
 
-        The inner chat that chose a speaker is none: who it was is a step of its own.
+        The inner chat that chose a speaker is left out: who was chosen is a step of its own.
         """
         if event.silent:
             return

@@ -1,6 +1,6 @@
 """What agents say and do, as people read it: bubbles with the mark and colour of who speaks.
 
-Between them stands what is no one's alone. Of a long transcript the end is drawn.
+Between them stands what belongs to nobody alone. Of a long transcript the end is drawn.
 """
 
 from __future__ import annotations

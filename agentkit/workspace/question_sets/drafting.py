@@ -144,7 +144,7 @@ def _draft(library: Library, owner: str, collection: str, model: Model, document
         message("user", _excerpt(library, owner, document)),
     ]
     reply = call(model, messages, agent=_AGENT).text
-    stopping.check()  # a reply that was cut off is none
+    stopping.check()  # a reply that was cut off is not JSON
     question = "".join(read_questions(reply)[:1])
     bus.emit(QuestionDrafted(collection, document.id, document.name, question))
     return question

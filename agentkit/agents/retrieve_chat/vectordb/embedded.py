@@ -138,7 +138,7 @@ class _Opened:
             return self._indexes[collection.id]
 
     def forget(self, collection: Collection) -> None:
-        """Remove the index of a collection that is no more."""
+        """Remove the index of a collection that was deleted."""
         with self._turn:
             self._indexes.pop(collection.id, None)
             folder = self._folder(collection)
