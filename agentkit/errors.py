@@ -1,6 +1,6 @@
-"""Every error that agentkit raises on purpose, in one tree.
+"""The errors of agentkit that its callers can meet, in one tree.
 
-Each message says what was wrong, with which value, and what to do about it.
+Their messages say what was wrong, with which value, and what to do about it.
 
     AgentkitError
     ├── ConfigError             a setting is missing, malformed or contradicts another

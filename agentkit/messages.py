@@ -1,8 +1,10 @@
-"""A message is an OpenAI chat dict everywhere; this is the only module that knows its rules.
+"""A message is an OpenAI chat dict everywhere; its rules are here.
 
 It comes in three forms: as anybody may give it (`AnyMessage`), as agents keep it (`Stored`, which
 is AutoGen's form), and as the chat API takes it (`Message`). What is called in it, and what came of
 that, is read by the functions below: `tool_calls` and the older `function_call` are one there.
+`agentkit.llm.calls.replies` reads the same keys out of what a server sent; no other module names
+them, which a test holds.
 """
 
 from __future__ import annotations

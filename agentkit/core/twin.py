@@ -3,8 +3,7 @@ method.
 
 A core asks for another agent's method through `mode.peer` and for anybody's callable through
 `mode.invoke`, so that an override of either face is honoured. The driver keeps the stack of cores
-itself: chats of any length neither recurse nor slow down. Nothing else in the package knows sync
-from async.
+itself: chats of any length neither recurse nor slow down.
 """
 
 from __future__ import annotations

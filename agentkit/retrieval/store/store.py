@@ -1,5 +1,5 @@
-"""Collections, documents and chunks in the database: the only SQL of retrieval, the truth that
-indexes follow.
+"""Collections, documents and chunks in the database: the truth that indexes follow. Parts of it
+with tables of their own stand beside it.
 
 Methods that take an owner see nothing of others; the rest take ids that such a method gave.
 """
