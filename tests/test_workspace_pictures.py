@@ -190,7 +190,7 @@ def test_a_chat_with_a_picture_goes_out_as_a_file_and_comes_back_whole(
     (stored,) = Question.asked_by(workspace.ledger.thread(owner, loaded.id)[0]).pictures
     assert stored.chat_id == loaded.id
     assert pictures.read(workspace.settings.data, stored)
-    assert kernels.kept_of(workspace.settings.data, loaded.id).find(chart.kept).is_file()
+    assert kernels.find_kept(workspace.settings.data, loaded.id).find(chart.kept).is_file()
 
 
 def test_a_file_that_names_pictures_of_another_chat_is_refused(

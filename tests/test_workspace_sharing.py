@@ -126,7 +126,7 @@ def test_what_was_paid_elsewhere_counts_in_its_chat_alone(
 
 
 def test_what_cells_made_comes_along(workspace: Workspace, chat: Chat, tmp_path: Path) -> None:
-    kept = kernels.kept_of(workspace.settings.data, chat.id)
+    kept = kernels.find_kept(workspace.settings.data, chat.id)
     name = kept.put(b"\x89PNG and so on", "png")
     ran = {"kind": "picture", "mime": "image/png", "bytes": 14, "kept": name}
     cell = {"id": "c", "status": "ok", "outputs": [ran], "chat_id": chat.id}
@@ -138,7 +138,7 @@ def test_what_cells_made_comes_along(workspace: Workspace, chat: Chat, tmp_path:
     first, second = there_and_back(workspace.sharing, chat.id, tmp_path)
     assert named_by_order(second) == named_by_order(first)
     copy = json.loads(second)["chat"]["id"]
-    assert kernels.kept_of(workspace.settings.data, copy).read(name) == b"\x89PNG and so on"
+    assert kernels.find_kept(workspace.settings.data, copy).read(name) == b"\x89PNG and so on"
 
 
 def test_a_run_that_goes_on_is_interrupted_in_the_file_and_stays_so(
@@ -150,7 +150,7 @@ def test_a_run_that_goes_on_is_interrupted_in_the_file_and_stays_so(
     copy = workspace.sharing.load(OWNER, path)
     run_id = workspace.ledger.thread(OWNER, copy.id)[-1].run_id or ""
     assert queries.run_state(workspace.ledger, OWNER, run_id).state == "imported"
-    assert queries.waiting_runs(workspace.ledger, OWNER, copy.id) == []
+    assert queries.list_waiting_runs(workspace.ledger, OWNER, copy.id) == []
     with pytest.raises(AgentkitError, match="did not break off"):
         workspace.resume(OWNER, run_id)
 

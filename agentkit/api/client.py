@@ -100,7 +100,7 @@ class Link:
 
     def _lines(self, call_id: str, method: Method, arguments: Line) -> Generator[Line]:
         """What the call tells, line by line; raises what it ended with."""
-        asked = {"id": call_id, "pid": os.getpid(), "heard": bus.heard()}
+        asked = {"id": call_id, "pid": os.getpid(), "heard": bus.has_listeners()}
         asked |= {"settings": self._packed, "arguments": arguments}
         with closing(_Connection(self.address.socket)) as connection:
             response = self._answer(connection, f"/v1/call/{method.part}/{method.name}", asked)

@@ -55,7 +55,7 @@ class MarkdownCodeExtractor:
         it.
         """
         blocks: list[CodeBlock] = []
-        for language, code in fenced_blocks(content_str(message)):
+        for language, code in find_fenced_blocks(content_str(message)):
             blocks.append(CodeBlock(code, language or _guess_language(code)))
         return blocks
 
@@ -67,7 +67,7 @@ def _guess_language(code: str) -> str:
     return language
 
 
-def fenced_blocks(text: str) -> list[tuple[str, str]]:
+def find_fenced_blocks(text: str) -> list[tuple[str, str]]:
     """Language as the fence names it (may be empty) and code of every closed block; blocks without
     a line are left out.
     """

@@ -12,7 +12,7 @@ from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_conversations
 from agentkit.core.given import coalesce
 from agentkit.errors import UnknownName, WrongArgument
-from agentkit.messages import THINKING, AnyMessage, Stored, answers_calls, as_dict, stored_form
+from agentkit.messages import THINKING, AnyMessage, Stored, answers_calls, as_dict, to_stored
 
 
 class History:
@@ -36,7 +36,7 @@ class History:
         call.
         """
         given = as_dict(self.owner, message)
-        stored = stored_form(given, role, speaker)
+        stored = to_stored(given, role, speaker)
         if stored is None:
             return False
         if speaker == self.owner:

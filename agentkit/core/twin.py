@@ -281,7 +281,7 @@ def faces(
     return face, a_face
 
 
-def threaded(
+def run_in_thread(
     method: Callable[Concatenate[S, P], T],
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
     """The async face of a method that blocks: it calls the agent's own sync method, overrides

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from agentkit.core.given import find_value
 from agentkit.documents.decoding import is_text
 from agentkit.documents.readers import FORMATS
-from agentkit.documents.refusals import locked
+from agentkit.documents.refusals import refuse_locked
 from agentkit.errors import DamagedDocument, EncryptedDocument, UnknownFormat
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -104,7 +104,7 @@ def _explain_binary(name: str, ending: str) -> DamagedDocument | UnknownFormat:
 
 def _explain_ole(data: bytes, name: str, ending: str) -> EncryptedDocument | UnknownFormat:
     if "EncryptedPackage".encode("utf-16-le") in data:
-        return locked(name)
+        return refuse_locked(name)
     advice = "in a current format (.docx, .xlsx, .pptx or PDF)"
     if ending in _LEGACY:
         advice = f"as {_LEGACY[ending]}"

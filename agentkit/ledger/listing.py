@@ -132,6 +132,6 @@ def _set(
     return known
 
 
-def discarded_before(database: Database, moment: datetime) -> list[Row]:
+def list_discarded(database: Database, moment: datetime) -> list[Row]:
     """The chats of all owners that were deleted before then."""
     return database.rows(f"select {_PLAIN} from chats c where deleted_at < ?", [moment])

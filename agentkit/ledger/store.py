@@ -174,7 +174,7 @@ class Ledger:
 
     def discarded_before(self, moment: datetime) -> list[Chat]:
         """The chats of all owners that were discarded before then (UTC without zone)."""
-        return [Chat(**row) for row in listing.discarded_before(self.database, moment)]
+        return [Chat(**row) for row in listing.list_discarded(self.database, moment)]
 
     def find_messages(
         self, owner: str, words: str, chat_id: str = "", limit: int = 30

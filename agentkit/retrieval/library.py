@@ -425,7 +425,7 @@ class Library:
 
     def check(self) -> list[Problem]:
         """What is wrong: where indexes and database differ, and which originals are missing."""
-        return self.check_indexes() + checks.missing_originals(self.store, self.originals)
+        return self.check_indexes() + checks.find_missing_originals(self.store, self.originals)
 
     def check_indexes(self) -> list[Problem]:
         """Whether indexes and database agree."""
@@ -436,7 +436,7 @@ class Library:
 
         Reads all of them, so this is for the command line and not for a page. Raises Stopped.
         """
-        return checks.damaged_originals(self.store, self.originals)
+        return checks.find_damaged_originals(self.store, self.originals)
 
     def close(self) -> None:
         """Save the indexes; the database is closed by whoever opened it."""

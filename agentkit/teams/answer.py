@@ -14,7 +14,7 @@ from agentkit.errors import AgentkitError, ContextTooLong
 from agentkit.events import MessageStatus, Noted
 from agentkit.llm.calls.client import call
 from agentkit.llm.calls.ends import cut_by
-from agentkit.llm.calls.room import shortened
+from agentkit.llm.calls.room import shorten
 from agentkit.llm.model import Model, Reply
 from agentkit.llm.offline.passages import format_passages
 from agentkit.messages import Message, message, text_of
@@ -204,7 +204,7 @@ def shorten_result(text: str, longest: int) -> str:
     """The text with its middle left out where it has more characters than that."""
     if len(text) <= longest:
         return text
-    return shortened(text, longest)
+    return shorten(text, longest)
 
 
 def complete_question(task: Task, voice: Voice = USUAL) -> str:

@@ -57,7 +57,7 @@ class Findings:
     def _begin(
         self, retrieve: Callable[[str], list[Hit]], find: Callable[[str], list[Hit]] | None
     ) -> None:
-        known = replay.recorded().numbered()
+        known = replay.find_recording().numbered()
         self.hits = [Hit.from_json(hit) for hit in known]
         self._retrieve, self._find = retrieve, find
         self._numbering = threading.Lock()

@@ -63,7 +63,7 @@ def _load_file(path: Path, changed: int) -> Sequence[Tool]:
         raise ConfigError(f"AGENTKIT_TOOLS: {path} has no public function; define at least one.")
     for function in made:
         _check(path, function)
-    return list(map(bound, made))
+    return list(map(bound_result, made))
 
 
 def _is_tool(module: ModuleType, name: str, value: object) -> bool:
@@ -75,7 +75,7 @@ def _is_tool(module: ModuleType, name: str, value: object) -> bool:
     return value.__module__ == module.__name__
 
 
-def bound(function: Tool) -> Tool:
+def bound_result(function: Tool) -> Tool:
     """The function, whose result is told with its middle left out where it is far too long, and
     which cannot end the program.
     """
@@ -101,10 +101,10 @@ def bound(function: Tool) -> Tool:
 
 
 def _shorten(result: object) -> object:
-    from agentkit.llm.calls.room import shortened  # loads what a search does not need
+    from agentkit.llm.calls.room import shorten  # loads what a search does not need
 
     text = tools.to_text(result)
-    return result if len(text) <= LONGEST else shortened(text, LONGEST)
+    return result if len(text) <= LONGEST else shorten(text, LONGEST)
 
 
 def _explain_exit(function: Tool, error: SystemExit) -> ExecutionError:

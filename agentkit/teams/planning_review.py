@@ -16,7 +16,7 @@ from agentkit.agents.rewoo.reading import MOST_STEPS, find_forward
 from agentkit.core.given import list_missing
 from agentkit.errors import AgentkitError, WrongArgument
 from agentkit.events import Event, StepDone
-from agentkit.options import PLAN, OptionKey, chosen
+from agentkit.options import PLAN, OptionKey, read_choice
 from agentkit.teams.findings import FIND, SEARCH
 from agentkit.teams.planning_prompts import CALCULATE
 from agentkit.teams.planning_settings import READ, Planning
@@ -197,7 +197,7 @@ class Review:
                 draft=proposal.to_draft(),
                 language=PLAN,
             )
-            choice, rest = chosen(answer)
+            choice, rest = read_choice(answer)
             if choice != "edit":
                 return _decide(shown, answer)
             shown, problems = _read_change(proposal, rest)
@@ -213,7 +213,7 @@ class Review:
 
 def _decide(plan: Plan, answer: str) -> Plan | Refusal:
     """What comes of an answer that changes nothing in the plan."""
-    choice, rest = chosen(answer)
+    choice, rest = read_choice(answer)
     if choice == "approve":
         return plan
     if isinstance(answer, runs.Unanswered):

@@ -130,7 +130,7 @@ class Question:
     @classmethod
     def from_json(cls, stored: Mapping[str, object]) -> Question:
         """What `to_json` made, now or in an older version; unknown keys are left out."""
-        return _adapter().validate_python(_renamed(stored))
+        return _adapter().validate_python(_rename_fields(stored))
 
     @classmethod
     def asked_by(cls, said: StoredMessage | MessageSent, team_id: str = "answer") -> Question:
@@ -165,7 +165,7 @@ _EARLIER_NAMES = {
 }
 
 
-def _renamed(stored: Mapping[str, Any]) -> dict[str, Any]:
+def _rename_fields(stored: Mapping[str, Any]) -> dict[str, Any]:
     """A stored question with the fields that older versions called otherwise under today's
     names.
     """

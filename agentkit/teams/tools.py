@@ -196,7 +196,7 @@ class Runner(ConversableAgent):
         return known.exit_code, known.output
 
     def _run(self, language: str, code: str) -> tuple[int, str]:
-        known = replay.recorded().take_code(self.name, language, code)
+        known = replay.find_recording().take_code(self.name, language, code)
         if known is not None:
             return self._tell_again(known)
         cells = self._kernel_for(language)

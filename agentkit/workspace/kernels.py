@@ -55,7 +55,7 @@ def find_cells(ledger: Ledger, owner: str, run_ids: Sequence[str]) -> dict[str, 
     return found
 
 
-def kept_of(data: Path, chat_id: str) -> Kept:
+def find_kept(data: Path, chat_id: str) -> Kept:
     """What a chat keeps of its cells."""
     return Kept(_folder(data, chat_id) / SHOWN)
 

@@ -239,7 +239,7 @@ class Workspace(DocumentRuns, Counting, Measuring):
 
     def wait_on(self, owner: str, chat_id: str = "") -> list[Run[Answer]]:
         """Let what waited for a person when its process ended wait on, in one chat or in all."""
-        return self._resume_all(queries.waiting_runs(self.ledger, owner, chat_id), owner)
+        return self._resume_all(queries.list_waiting_runs(self.ledger, owner, chat_id), owner)
 
     def resume_left(self) -> list[Run[Answer]]:
         """Go on with what waited for a person when the app was closed and, if the settings say so,

@@ -44,7 +44,7 @@ def _confinement() -> None:
 
 def tried(*attempts: str) -> dict[str, str]:
     """What each expression gives in a process that is confined as a reader is."""
-    user = confinement.unused_user()
+    user = confinement.find_unused_user()
     process = Process(
         ["-c", PROBE, str(-1 if user is None else user), json.dumps(attempts)], confined=True
     )

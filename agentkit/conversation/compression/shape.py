@@ -21,10 +21,10 @@ def summary_message(text: str) -> Stored:
     """The message that stands for others; its role is the user's, since many models take one system
     message only.
     """
-    return marked(f"{HEADING}\n{text}")
+    return mark_summary(f"{HEADING}\n{text}")
 
 
-def marked(content: str) -> Stored:
+def mark_summary(content: str) -> Stored:
     """The message that stands for others, with the content that `summary_message` made before; no
     model is sent the mark.
     """

@@ -71,7 +71,7 @@ def schema_of(tool: Callable[..., object]) -> Schema | None:
     return getattr(tool, "parameters", None)
 
 
-def allowed_as(tool: Callable[..., object] | None, name: str) -> str:
+def name_permission(tool: Callable[..., object] | None, name: str) -> str:
     """Under which name a permission for always counts: the tool's own word for it, else `name`."""
     return str(getattr(tool, "allowed_as", name))
 

@@ -72,10 +72,10 @@ def to_json_lines(questions: Iterable[Question]) -> str:
 
 def entries(question: Question) -> list[str]:
     """The expected documents as they are written."""
-    return [written(name, grade) for name, grade in question.expected.items()]
+    return [format_expected(name, grade) for name, grade in question.expected.items()]
 
 
-def written(name: str, grade: int) -> str:
+def format_expected(name: str, grade: int) -> str:
     """An expected document as it is written: `name`, or `name=2` where the grade is another than
     1.
     """

@@ -18,7 +18,7 @@ from agentkit.retrieval.index.lexical import LexicalIndex
 from agentkit.retrieval.index.shown_rows import ShownRows
 from agentkit.retrieval.index.vector_index import EXACT_BELOW, IndexFigures, VectorIndex
 from agentkit.retrieval.store.chunk_table import CHANGES, ChunkTable, IndexRow
-from agentkit.retrieval.store.scoping import allowed_chunks
+from agentkit.retrieval.store.scoping import find_allowed_chunks
 from agentkit.retrieval.store.version_table import VersionTable
 from agentkit.retrieval.types import IndexVersion, Problem, Scope
 
@@ -316,11 +316,11 @@ class Indexes:
         """
         database = self._chunks.database
         if database.in_transaction:
-            return allowed_chunks(self._chunks, version, scope)
+            return find_allowed_chunks(self._chunks, version, scope)
         asked, kept = (database.revision(CHANGES), version.id, repr(scope)), self._allowed
         if asked in kept:
             return kept[asked]
-        found = allowed_chunks(self._chunks, version, scope)
+        found = find_allowed_chunks(self._chunks, version, scope)
         self._allowed = dict(
             [*kept.items(), (asked, found)][-_KEPT:]
         )  # never changed in place, so no lock is needed

@@ -278,10 +278,10 @@ class Intake:
             self._claimed |= claims
             document = _new_row(self._version, source, sha256, size)
             if known is None:
-                new.append(_admitted(document, source, twins, updates=False))
+                new.append(_admit(document, source, twins, updates=False))
                 continue
             document = replace(document, id=known.id, created_at=known.created_at)
-            again.append(_admitted(document, source, twins, updates=known.chunks > 0))
+            again.append(_admit(document, source, twins, updates=known.chunks > 0))
         return self._register(new, again)
 
     def _register(self, new: list[_Admitted], again: list[_Admitted]) -> list[_Admitted]:
@@ -349,7 +349,7 @@ def _same_one(
     return None
 
 
-def _admitted(
+def _admit(
     document: StoredDocument, source: Source, twins: Sequence[StoredDocument], *, updates: bool
 ) -> _Admitted:
     return _Admitted(document, source, twins[0] if twins else None, updates)

@@ -24,7 +24,7 @@ from agentkit.documents import Limits
 from agentkit.errors import ConfigError, NotFound, StoreError, explain_os
 from agentkit.messages import new_id
 from agentkit.retrieval.index.indexes import Indexes
-from agentkit.retrieval.names import check_name, shown_name
+from agentkit.retrieval.names import check_name, to_shown_name
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.store.chunk_table import marks
 from agentkit.retrieval.store.originals import Originals
@@ -256,7 +256,7 @@ class Transfer:
                 group.drop_columns(["text", "sections"]), "version_id", [version.id] * len(known)
             )
             rows = _with(rows, "collection_id", [version.collection_id] * len(known))
-            names = [shown_name(name) for name in group.column("name").to_pylist()]
+            names = [to_shown_name(name) for name in group.column("name").to_pylist()]
             rows = _with(rows, "name", names)
             sources = [_source(source) for source in group.column("source").to_pylist()]
             self._database.insert_arrow("documents", _with(rows, "source", sources))

@@ -36,7 +36,7 @@ from agentkit.ui.composer import choices, composer, requests, settings
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps import again as repeating
 from agentkit.ui.steps import cells, draw, wording
-from agentkit.ui.steps.turns import Turn, last_turns, stored_turns
+from agentkit.ui.steps.turns import Turn, last_turns, read_turns
 from agentkit.ui.text import figures, markdown
 from agentkit.workspace.resuming import find_broken_off
 
@@ -90,7 +90,7 @@ def draw_chat(
     """
     # Its agents and their histories stay as long as somebody has the chat open.
     st.session_state[SESSION] = state.workspace().sessions.open(state.owner(), chat.id)
-    turns = stored_turns(_read_thread(chat, run))
+    turns = read_turns(_read_thread(chat, run))
     shown = last_turns(turns, st.session_state.get(f"shown-{chat.id}", SHOWN))
     hidden = len(turns) - len(shown)
     _draw_head(chat, chosen, _first_words(shown, run))

@@ -17,7 +17,7 @@ from agentkit.events import (
     SpeakerSelected,
 )
 from agentkit.messages import calls_of, functions_of
-from agentkit.options import END, PLAN, Moment, chosen
+from agentkit.options import END, PLAN, Moment, read_choice
 from agentkit.teams.approval import AGREED
 from agentkit.teams.ending import is_ending, without_ending
 from agentkit.teams.planning_review import list_steps
@@ -230,7 +230,7 @@ def _describe_answer(request: HumanInputRequested, answer: str) -> str:
     """What the person chose, and why, or what else they said."""
     if not request.options:
         return answer
-    choice, rest = chosen(answer)
+    choice, rest = read_choice(answer)
     decided = wording.of_option(choice)
     if request.draft:
         decided = wording.DECIDED.get(choice, choice)
@@ -240,7 +240,7 @@ def _describe_answer(request: HumanInputRequested, answer: str) -> str:
 
 
 def _is_rejected(asked: Asked) -> bool:
-    return asked.answered is not None and chosen(asked.answered.text)[0] not in AGREED
+    return asked.answered is not None and read_choice(asked.answered.text)[0] not in AGREED
 
 
 def excerpt(said: MessageSent) -> str:

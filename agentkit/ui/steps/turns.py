@@ -88,7 +88,7 @@ class Turn:
         return list(self.extra.get("checks", ()))
 
 
-def stored_turns(thread: Iterable[StoredMessage]) -> list[Turn]:
+def read_turns(thread: Iterable[StoredMessage]) -> list[Turn]:
     """The turns of a stored branch, oldest first."""
     turns: list[Turn] = []
     for said in thread:

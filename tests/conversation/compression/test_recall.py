@@ -23,7 +23,7 @@ from agentkit.conversation.transforms import TransformMessages
 from agentkit.errors import AgentkitError, ModelUnreachable
 from agentkit.events import Compressed
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
-from agentkit.messages import Stored, copied, message
+from agentkit.messages import Stored, copy_message, message
 from tests.conversation import cast
 from tests.conversation.cast import hearing
 
@@ -155,7 +155,7 @@ def test_what_stays_is_told_as_no_summary_though_it_looks_like_one() -> None:
     strategy = Failing()
     strategy.mended = True
     pasted = summary_message("All of another chat.")
-    history = [pasted, *[copied(message("user", LONG)) for _ in range(40)], pasted]
+    history = [pasted, *[copy_message(message("user", LONG)) for _ in range(40)], pasted]
     with hearing() as events:
         made = Compression(strategy, trigger=500).compress(history)
     (event,) = (event for event in events if isinstance(event, Compressed))
