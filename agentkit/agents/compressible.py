@@ -317,7 +317,7 @@ class CompressibleAgent(ConversableAgent):
         if model not in self._meters:
             self._meters[model] = Meter(model, client)
         meter = self._meters[model]
-        fixed = meter.fixed(self._oai_system_message, list_offered_tools(self.llm_config))
+        fixed = meter.count_fixed(self._oai_system_message, list_offered_tools(self.llm_config))
         return Attempt(self.name, strategy, meter, fixed, window or limit)
 
 

@@ -311,7 +311,7 @@ class Recording:
         """What a look-up found; None when it is to be made."""
         return self._take(self._found, (query, _way(exact)))
 
-    def numbered(self) -> list[dict[str, Any]]:
+    def list_numbered(self) -> list[dict[str, Any]]:
         """The hits that tools had given numbers to, from 1 on, as in the events of their search."""
         in_order = map(itemgetter(1), sorted(self._numbers.items()))
         return [self._spans[span] for span in in_order if span in self._spans]

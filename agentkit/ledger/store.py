@@ -172,7 +172,7 @@ class Ledger:
         """Undo `discard_chats`; returns the ids of those that could be brought back."""
         return listing.bring_back(self.database, owner, chat_ids)
 
-    def discarded_before(self, moment: datetime) -> list[Chat]:
+    def list_discarded(self, moment: datetime) -> list[Chat]:
         """The chats of all owners that were discarded before then (UTC without zone)."""
         return [Chat(**row) for row in listing.list_discarded(self.database, moment)]
 

@@ -73,7 +73,7 @@ class ChatCells:
             self._earlier = self.find_earlier()
         return [*self._earlier, *self.ran]
 
-    def lost(self) -> str:
+    def explain_loss(self) -> str:
         """Why the kernel is gone in which the latest cells ran; empty while it is alive, and where
         there was none.
         """
@@ -89,7 +89,7 @@ class ChatCells:
 
         Raises Stopped when the run is stopped, with the output so far.
         """
-        cell_id, began, lost = new_id(), time.monotonic(), self.lost()
+        cell_id, began, lost = new_id(), time.monotonic(), self.explain_loss()
         is_of_other_branch = not self.alive and self.chat_id in self.pool.alive()
         if is_of_other_branch:
             self.pool.end(self.chat_id, BRANCH)  # nothing of another branch is to be seen here
@@ -128,7 +128,7 @@ class ChatCells:
         variables = describe_variables(find_variables(self.all()))
         if self.alive:
             return f"Alive in the kernel: {variables}."
-        if not self.lost():
+        if not self.explain_loss():
             return ""
         return (
             "The kernel of before has ended and the next code begins in a new, empty one. Gone are:"

@@ -133,7 +133,7 @@ class Question:
         return _adapter().validate_python(_rename_fields(stored))
 
     @classmethod
-    def asked_by(cls, said: StoredMessage | MessageSent, team_id: str = "answer") -> Question:
+    def from_message(cls, said: StoredMessage | MessageSent, team_id: str = "answer") -> Question:
         """The question that a message asks; of `team_id` if it is so old that it does not say
         whom.
         """

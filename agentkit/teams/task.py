@@ -249,11 +249,11 @@ class Task:
         again = {number: self.known[number] for number in later if number in self.known}
         given |= again
         numbered = {number: (one.text, describe_source(one)) for number, one in given.items()}
-        checks = self.checked(text, numbered, computed)
+        checks = self.check_markers(text, numbered, computed)
         cited = [replace(one, marker=number) for number, one in again.items()]
         return Evidence((*cite_hits(text, hits), *cited), checks)
 
-    def checked(
+    def check_markers(
         self, text: str, numbered: Mapping[int, tuple[str, str]], computed: Sequence[str] = ()
     ) -> tuple[Checked, ...]:
         """What comes of comparing each marker with its passage, by words alone where no vectors can

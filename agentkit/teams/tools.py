@@ -163,7 +163,7 @@ class Runner(ConversableAgent):
         return exit_code, output
 
     def _run_approved(self, language: str, code: str) -> tuple[int, str]:
-        if self._kernel_for(language) is None and not self._isolated():
+        if self._kernel_for(language) is None and not self._can_isolate():
             return (
                 1,
                 (
@@ -225,7 +225,7 @@ class Runner(ConversableAgent):
         bus.emit(done)
         return result.exit_code, result.output
 
-    def _isolated(self) -> bool:
+    def _can_isolate(self) -> bool:
         """Whether there is a place to run code in, made on first use; if not, the person is told
         how to get one.
         """

@@ -87,7 +87,7 @@ def find_finished(ledger: Ledger, owner: str, run_id: str) -> Finished:
         )
     said = find_question(ledger, known.key)
     chat = ledger.chat(owner, known.key.chat_id)
-    first = Question.asked_by(said, chat.team)
+    first = Question.from_message(said, chat.team)
     question = replace(first, model_id=first.model_id or chat.model)
     return Finished(known.key, said.id, question, _read_events(ledger, owner, run_id))
 

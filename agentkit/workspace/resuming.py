@@ -88,7 +88,7 @@ def _read(ledger: Ledger, run: RunKey) -> BrokenOff:
         raise ConfigError(
             "An older version had begun this answer and noted too little to go on; ask again."
         )
-    first = Question.asked_by(said, chat.team)
+    first = Question.from_message(said, chat.team)
     question = replace(
         first,
         text="",

@@ -46,7 +46,7 @@ def ask(app: AppTest, text: str = QUESTION) -> AppTest:
 
 def questions(workspace: ScriptableWorkspace, app: AppTest) -> list[Question]:
     thread = workspace.ledger.thread(OWNER, str(app.query_params["chat"]))
-    return [Question.asked_by(said) for said in thread if said.role == "user"]
+    return [Question.from_message(said) for said in thread if said.role == "user"]
 
 
 def kept_in(workspace: ScriptableWorkspace, chat: str) -> ChatSettings:

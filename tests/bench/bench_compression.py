@@ -126,7 +126,7 @@ def chat(
 
     def reply(params: Any) -> str:
         nonlocal last
-        sizes.append(METER.fixed([], {}) + METER.count(params["messages"]))
+        sizes.append(METER.count_fixed([], {}) + METER.count(params["messages"]))
         last = "\n".join(str(message["content"]) for message in params["messages"])
         return filler(rng, dense)
 

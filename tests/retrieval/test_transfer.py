@@ -208,7 +208,7 @@ def test_what_is_taken_in_just_now_goes_out_as_it_answers(
     assert {name: (one.status, one.sha256) for name, one in rows.items()} == {
         "tea.md": ("indexed", tea.sha256)
     }
-    assert elsewhere.library.store.pending_content(rows["tea.md"].id) == tea.sha256
+    assert elsewhere.library.store.read_pending(rows["tea.md"].id) == tea.sha256
 
 
 def test_an_empty_collection(shelf: Shelf, tmp_path: Path) -> None:

@@ -227,7 +227,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
     def _get_context(self, results: Any) -> str:
         """The next passages that fit into a prompt, each on lines of its own."""
         config, given = self._config, to_query_results(self.name, results)
-        return self._context.following(
+        return self._context.choose_next(
             given, self.n_results, config.context_tokens, config.count, self._note
         )
 

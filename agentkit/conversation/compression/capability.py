@@ -150,7 +150,7 @@ class Compression:
         meter = self._find_meter(asker)
         fixed = 0
         if asker.agent is not None:
-            fixed = meter.fixed(asker.system, asker.offered)
+            fixed = meter.count_fixed(asker.system, asker.offered)
         attempt = Attempt(asker.name, self.name, meter, fixed, limit)
         tokens = attempt.tokens(messages)
         due = attempt.due_at(trigger, messages)

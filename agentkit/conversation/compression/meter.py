@@ -52,7 +52,7 @@ class Meter:
         """The beginning of the text, of at most so many tokens."""
         return cut_to_fit(truncate(text, tokens, self.model), tokens, self.text)
 
-    def fixed(self, system: Iterable[AnyMessage], offered: Mapping[str, Any]) -> int:
+    def count_fixed(self, system: Iterable[AnyMessage], offered: Mapping[str, Any]) -> int:
         """Tokens that are sent whatever the history is: the system message, the tools and the
         opening of the reply.
 

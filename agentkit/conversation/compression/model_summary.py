@@ -77,7 +77,7 @@ class ModelSummary:
         most = min(_find_limits(client), default=window)
         free = scope.room - scope.meter.count([summary_message("")])
         longest = max(16, min(_LONGEST, free, most // 4))
-        around = reader.fixed(self._make_request(" ", " ", longest), {}) + _SEAMS
+        around = reader.count_fixed(self._make_request(" ", " ", longest), {}) + _SEAMS
         room = most - 2 * longest - around
         if room < _SHORTEST_PART:
             raise AgentkitError(

@@ -126,7 +126,7 @@ class Transfer:
                 # One of them may have been deleted with its last document meanwhile.
                 self._keep_originals(opened, added)
             except BaseException:
-                self._originals.remove(self._store.unused(added))
+                self._originals.remove(self._store.find_unused(added))
                 raise
         self._indexes.of(version).settle()
         return self._look_up(owner, wanted)[0]
@@ -134,7 +134,10 @@ class Transfer:
     # Writing
 
     def _look_up(self, owner: str, name: str) -> tuple[Collection, IndexVersion, SearchOptions]:
-        found, searched = self._store.collection(owner, name), self._store.searched(owner, name)
+        found, searched = (
+            self._store.collection(owner, name),
+            self._store.find_searched(owner, name),
+        )
         if found is None or searched is None:
             raise NotFound(f"There is no collection {name!r}; it may have been renamed or deleted.")
         return found, *searched

@@ -193,9 +193,9 @@ class _Finder:
         """The value that stands at a label, with its place in the document; at most one."""
         match self._find_at_label(text[pair.start : pair.end], pair):
             case [only] if not pair.loose:
-                return [only.moved(pair.start)]
+                return [only.move(pair.start)]
             case [first, *_] if first.start == 0:
-                return [first.moved(pair.start)]
+                return [first.move(pair.start)]
         return []
 
     def find_in_clause(self, clause: str, words: Sequence[str]) -> list[Found]:

@@ -111,7 +111,7 @@ class Schema:
             return wrong
         return self._ask_class(values)
 
-    def lacking(self, values: Mapping[str, object]) -> list[str]:
+    def find_lacking(self, values: Mapping[str, object]) -> list[str]:
         """The required fields without a value."""
         present = pick_given(values)
         required = [each.name for each in self.fields if each.required]

@@ -107,7 +107,7 @@ class Found:
     end: int
     unit: str = ""
 
-    def moved(self, by: int) -> Self:
+    def move(self, by: int) -> Self:
         """The same value in a text that begins so many characters earlier."""
         return replace(self, start=self.start + by, end=self.end + by)
 

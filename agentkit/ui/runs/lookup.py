@@ -141,7 +141,7 @@ def _draw_ways(trace: Trace, span: Span, event: Retrieved, options: SearchOption
 def _read_scope(trace: Trace) -> Scope:
     """What the run's question was narrowed to."""
     first = question.find_asked(trace)
-    return Question.asked_by(first).scope if first else Scope()
+    return Question.from_message(first).scope if first else Scope()
 
 
 def _draw_not_given(

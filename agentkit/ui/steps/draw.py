@@ -75,7 +75,7 @@ def draw_growing_thinking(text: str, *, unfolded: bool) -> None:
 
 
 def _draw_asked_with(said: Said) -> None:
-    asked = Question.asked_by(said)
+    asked = Question.from_message(said)
     if asked.attachments:
         where = "kept in the collection" if asked.keep_attachments else "for this chat only"
         names = _list_names(file.name for file in asked.attachments)

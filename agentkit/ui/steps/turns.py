@@ -52,7 +52,7 @@ class Turn:
     def asked(self) -> Question:
         """What was asked, and of whom; an empty question where none is known."""
         if self.question:
-            return Question.asked_by(self.question)
+            return Question.from_message(self.question)
         return Question("")
 
     @property

@@ -173,7 +173,7 @@ def _check_message(one: MessagePart, chat_id: str) -> str:
     """Whether what travels with a message can be read as others read it, and is of this chat."""
     said = MessageSent(one.id, None, one.sender, "", one.role, one.content, extra=dict(one.extra))
     try:
-        shown = Question.asked_by(said).pictures
+        shown = Question.from_message(said).pictures
         _citations().validate_python(one.extra.get("citations", []))
     except (ValueError, TypeError, AttributeError, AgentkitError):
         return f"what goes with the message {one.id} cannot be read"

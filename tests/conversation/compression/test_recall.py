@@ -82,7 +82,9 @@ def talk(
 
 
 def sent(client: ScriptedClient) -> list[int]:
-    return [METER.fixed([], {}) + METER.count(request["messages"]) for request in client.requests]
+    return [
+        METER.count_fixed([], {}) + METER.count(request["messages"]) for request in client.requests
+    ]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,9 @@ def test_from_the_limit_on_it_is_tried_for_each_reply_and_goes_on_as_soon_as_it_
     strategy = Failing()
     compression = Compression(strategy, trigger=800, limit=900)
     history: list[Stored] = [{"role": "user", "content": LONG} for _ in range(60)]
-    shortest = next(n for n in range(60) if METER.fixed([], {}) + METER.count(history[:n]) >= 900)
+    shortest = next(
+        n for n in range(60) if METER.count_fixed([], {}) + METER.count(history[:n]) >= 900
+    )
     with hearing():
         for count in range(shortest - 3, shortest + 3):
             assert compression.compress(history[:count]) == history[:count]

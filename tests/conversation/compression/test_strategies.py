@@ -241,7 +241,7 @@ def test_a_message_counts_as_it_is_sent() -> None:
         "function": {"name": "f", "description": "Adds.", "parameters": {"type": "object"}},
     }
     assert (
-        METER.fixed([], {"tools": [tool]})
-        > METER.fixed([], {})
-        == METER.fixed([{"role": "system", "content": None}], {})
+        METER.count_fixed([], {"tools": [tool]})
+        > METER.count_fixed([], {})
+        == METER.count_fixed([{"role": "system", "content": None}], {})
     )

@@ -84,7 +84,7 @@ def test_the_class_checks_what_is_there_and_not_what_is_missing() -> None:
         "issued",
         "total",
     }
-    assert schema.lacking({"number": "INV1", "total": 1}) == ["issued", "kind", "vendor.name"]
+    assert schema.find_lacking({"number": "INV1", "total": 1}) == ["issued", "kind", "vendor.name"]
 
 
 @pytest.mark.parametrize(

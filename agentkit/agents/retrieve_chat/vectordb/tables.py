@@ -174,7 +174,7 @@ class Tables:
             or 0
         )
 
-    def removed(self, collection: Collection, after: int, until: int) -> list[int]:
+    def read_removed(self, collection: Collection, after: int, until: int) -> list[int]:
         """Numbers of the documents removed after one change and until another."""
         sql = (
             "select number from vector_removals where collection_id = ? and change > ? and change"
