@@ -16,4 +16,4 @@ if Submodules not in sys.meta_path:
 __version__ = "0.1.0"
 _door = Door(__name__)
 __all__ = list(_door.names)
-__getattr__, __dir__ = _door.get, _door.listed
+__getattr__, __dir__ = _door.get, _door.list_names
