@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from agentkit.database import Database, Row
 from agentkit.errors import WrongArgument
-from agentkit.ledger.finding import FOLDED_MESSAGE, FOLDED_TITLE, has_terms, read_terms
+from agentkit.ledger.message_search import FOLDED_MESSAGE, FOLDED_TITLE, has_terms, read_terms
 
 Shelf = Literal["open", "archived", "deleted"]
 """Where a chat is listed."""

@@ -23,7 +23,7 @@ from agentkit.events import (
     TokenDelta,
 )
 from agentkit.ledger import requests, run_documents
-from agentkit.ledger.finding import fold
+from agentkit.ledger.message_search import fold
 from agentkit.ledger.requests import LastLists, Lists
 from agentkit.ledger.spending import Spending, SpentCall
 from agentkit.ledger.steps import keep_steps

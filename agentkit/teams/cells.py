@@ -95,14 +95,14 @@ class ChatCells:
             self.pool.end(self.chat_id, BRANCH)  # nothing of another branch is to be seen here
         private.make_folder(self.folder)
         bus.emit(CodeBegan(cell_id, agent, "python", code, self.chat_id))
-        telling = _Telling(cell_id, agent, self.kept)
+        announcer = _CellAnnouncer(cell_id, agent, self.kept)
         try:
-            result = self.pool.run_cell(self.chat_id, self.folder / WORK, code, telling)
+            result = self.pool.run_cell(self.chat_id, self.folder / WORK, code, announcer)
         except Stopped as stopped:
             cell = Cell(
                 cell_id,
                 "stopped",
-                telling.finish(),
+                announcer.finish(),
                 variables=find_variables(self.all()),
                 began_after=lost,
                 ended=_reason_of(self.pool.last_end(self.chat_id)),
@@ -173,7 +173,7 @@ def _reason_of(end: KernelEnd | None) -> str:
     return end.reason
 
 
-class _Telling:
+class _CellAnnouncer:
     """Announces what a cell puts out as it comes."""
 
     def __init__(self, cell_id: str, agent: str, kept: Kept) -> None:

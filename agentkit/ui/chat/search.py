@@ -13,7 +13,7 @@ from agentkit import runs
 from agentkit.core.given import pick_filled
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.ledger import Chat, FoundMessage, StoredMessage
-from agentkit.ledger.finding import LONGEST, read_terms
+from agentkit.ledger.message_search import LONGEST, read_terms
 from agentkit.messages import new_id
 from agentkit.ui.chat.chat_list import open_chat
 from agentkit.ui.composer import address

@@ -70,7 +70,7 @@ class Message(Kind[MessageSent]):
         else:
             draw_message(step, level)
 
-    def voice(self, step: MessageSent) -> str:
+    def speaker(self, step: MessageSent) -> str:
         """The sender's; a new phase of a game is nobody's."""
         return "" if phase_of(step) else step.sender
 
@@ -100,7 +100,7 @@ class Speaker(Remark[SpeakerSelected]):
             who, how = "**You** have the floor", _LAST_WORD.get(step.method, how)
         return f":material/record_voice_over: {who}, {how} · message {step.round}"
 
-    def voice(self, step: SpeakerSelected) -> str | None:
+    def speaker(self, step: SpeakerSelected) -> str | None:
         """No one's, unless the same one goes on."""
         return None if self.is_small_print(step) else ""
 
@@ -173,7 +173,7 @@ class Reply(Kind[HumanAnswered]):
 class Question(Kind[Asked]):
     """A question to the person with their answer."""
 
-    def voice(self, step: Asked) -> None:
+    def speaker(self, step: Asked) -> None:
         """Of whoever speaks."""
 
     def line(self, step: Asked) -> str:

@@ -33,7 +33,7 @@ class Kind(Generic[S]):
         """What goes on while this is the latest step, in words that do not change at every tick."""
         return "Working on the answer"
 
-    def voice(self, step: S) -> str | None:
+    def speaker(self, step: S) -> str | None:
         """In whose bubble it stands: an agent's, no one's (empty), or of whoever speaks (None)."""
         return ""
 

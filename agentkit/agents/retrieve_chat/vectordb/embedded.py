@@ -94,7 +94,7 @@ class DuckDBVectorDB(CheckedVectorDB[Collection]):
     def _delete(self, collection: Collection, ids: list[str]) -> None:
         self._at.tables.remove(collection, ids)
 
-    def _near(
+    def _query_nearest(
         self, collection: Collection, vector: np.ndarray, n: int, filters: Filters, vectors: bool
     ) -> list[tuple[Document, float]]:
         near = self._at.index(collection, len(vector)).nearest(vector, n, DUCKDB.condition(filters))

@@ -174,7 +174,7 @@ class PGVectorDB(CheckedVectorDB[Collection]):
         with self._transaction():
             self._execute(f"delete from {collection.table} where id = any(%s)", [ids])
 
-    def _near(
+    def _query_nearest(
         self, collection: Collection, vector: np.ndarray, n: int, filters: Filters, vectors: bool
     ) -> list[tuple[Document, float]]:
         operator = _OPERATORS[collection.metric][0]
