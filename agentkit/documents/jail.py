@@ -243,7 +243,7 @@ def _read_file(path: Path, name: str, most: int) -> tuple[bytes, int]:
     opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         if not stat.S_ISREG(os.fstat(opened).st_mode):
-            raise DamagedDocument(f"{name} is no file. Add the files in it, or a copy of it.")
+            raise DamagedDocument(f"{name} is not a file. Add the files in it, or a copy of it.")
         with open(opened, "rb", closefd=False) as file:
             data = file.read(most + 1)
         return data, max(len(data), os.fstat(opened).st_size)

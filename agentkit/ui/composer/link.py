@@ -25,7 +25,7 @@ _SETTINGS = ("instructions", "temperature", "max_tokens", "seed", "reasoning_eff
 _WHOM = ("collection", "team", "model")
 _NARROW, _ABOUT = "narrow", "about"
 _NAMES = (*_WHOM, *_SETTINGS, _NARROW, _ABOUT)
-_LONGEST = 2_000  # characters of what narrows; more is no address
+_LONGEST = 2_000  # characters of what narrows; more does not go into an address
 _WRITTEN = "settings-in-address"
 
 
