@@ -27,6 +27,7 @@ from agentkit.ui.composer import (
     address,
     choices,
     context,
+    link,
     mentions,
     narrowing,
     pictures,
@@ -213,6 +214,8 @@ def draw_composer(
             pictures.draw_line(now)
             if chat:
                 choices.draw_gone(chat, now)
+            else:
+                link.draw_line()
         does = _does(run, asked)
         requests.draw_told(chat_id, run)
         if asked:  # said beside the input, too: it may hold a question that was begun before
