@@ -40,6 +40,7 @@ from agentkit.ui.steps import wording
 from agentkit.ui.text import markdown
 
 _LONGEST_DRAFT = 100_000  # characters
+_SLASH_KEY = "/"
 _TAKEN, _PUT, _SLASH = "taken-from-composer", "put-into-composer", "slash-in-composer"
 Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 _CUT_SHORT = ("stopped", "interrupted")
@@ -77,6 +78,14 @@ def send(question: Question, way: address.Way | None = None) -> None:
 def ask(chat: Chat | None, text: str) -> None:
     """Ask a text as if it had been typed."""
     send(_write(chat, text, ()))
+
+
+def ask_prompt(chat: Chat | None, text: str) -> None:
+    """Ask a text of the library; the `/` that opened it leaves the composer."""
+    chat_id = chat.id if chat else None
+    if kept.get(chat_id, "draft") == _SLASH_KEY:
+        put_draft(chat_id, "")
+    ask(chat, text)
 
 
 def resume(run_id: str) -> None:
@@ -268,8 +277,8 @@ def _submit(chat: Chat | None, run: Run[Any] | None, asked: HumanInputRequested 
         mentions.forget(question.chat_id)
         pictures.forget(question.chat_id)
         if problems:  # asked without them only if the person says so
-            told = {**question.to_json(), "problem": " ".join(problems)}
-            kept.put(question.chat_id, "not_asked", told)
+            problem = " ".join([*problems, "“Try again” asks without it."])
+            kept.put(question.chat_id, "not_asked", {**question.to_json(), "problem": problem})
             return
         send(question, undisturbed(address.way))
 
