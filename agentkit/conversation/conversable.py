@@ -34,13 +34,7 @@ from agentkit.conversation.engine import Engine, check_faces, lend_cache, part, 
 from agentkit.conversation.history import History
 from agentkit.conversation.hooks import Hooks
 from agentkit.conversation.human import Human
-from agentkit.conversation.model import (
-    Binding,
-    LLMConfig,
-    list_offered_tools,
-    model_reply,
-    note_cuts,
-)
+from agentkit.conversation.model import Binding, LLMConfig, list_tools, model_reply, note_cuts
 from agentkit.conversation.replies import Entry, ReplyTable, Trigger, Verdict, asks_model
 from agentkit.conversation.summary import (
     DEFAULT_PROMPT,
@@ -379,7 +373,7 @@ class ConversableAgent(LLMAgent):
             return False, None
         asked = self._oai_system_message + conversation(self, messages, sender)
         reply = await mode.block(
-            model_reply, client, asked, self.client_cache, self, list_offered_tools(self.llm_config)
+            model_reply, client, asked, self.client_cache, self, list_tools(self.llm_config)
         )
         return (False, None) if reply is None else (True, reply)
 
@@ -868,7 +862,7 @@ class ConversableAgent(LLMAgent):
         self, llm_client: Any, messages: Sequence[AnyMessage], cache: AbstractCache | None
     ) -> str | AnyMessage | None:
         """What a client replies to the messages."""
-        return model_reply(llm_client, messages, cache, self, list_offered_tools(self.llm_config))
+        return model_reply(llm_client, messages, cache, self, list_tools(self.llm_config))
 
     def _reflection_with_llm(
         self,

@@ -137,7 +137,7 @@ def list_models(client: object) -> Sequence[Any]:
     return coalesce(getattr(client, "models", None), ())
 
 
-def list_offered_tools(llm_config: Mapping[str, Any] | bool | None) -> dict[str, Any]:
+def list_tools(llm_config: Mapping[str, Any] | bool | None) -> dict[str, Any]:
     """The functions that an agent's model is told about, as parameters of a call."""
     if not isinstance(llm_config, Mapping):
         return {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentkit.conversation import announcing
 from agentkit.conversation.agent import ChatAgent
-from agentkit.conversation.model import list_offered_tools, model_reply
+from agentkit.conversation.model import list_tools, model_reply
 from agentkit.core.given import coalesce, to_list
 from agentkit.errors import InvalidCarryOverType, ModelError, WrongArgument
 from agentkit.messages import AnyMessage, content_of, text_of, text_or_empty
@@ -75,7 +75,7 @@ def reflect(
     for speaker in (llm_agent, agent):
         client = getattr(speaker, "client", None)
         if client is not None:
-            offered = list_offered_tools(getattr(speaker, "llm_config", False))
+            offered = list_tools(getattr(speaker, "llm_config", False))
             asked = [*messages, {"role": coalesce(role, "system"), "content": prompt}]
             return model_reply(client, asked, cache, speaker, offered)
     raise WrongArgument(

@@ -97,7 +97,7 @@ class Counting:
         """One table of the usage page over the calls that the filter means, as plain values."""
         return tables.read_table(self.ledger, calls, which)
 
-    def _hold_run(self, run: Run[Any]) -> AbstractContextManager[None]:
+    def _hold(self, run: Run[Any]) -> AbstractContextManager[None]:
         """Holds what a run does to the budgets."""
         return budgeted(self.bill.purse(run.owner, run.chat_id or "", run.id))
 

@@ -368,13 +368,7 @@ class Workspace(DocumentRuns, Counting, Measuring):
             )
             wish = wished(make_wishes(self.ledger, owner, thread, task, chosen.agents))
             seen = showing(pictures.show(self.settings.data, self.ledger, asking, task))
-            with (
-                limited(*limits, before),
-                self._hold_run(run),
-                wish,
-                seen,
-                bus.listening(task.hear),
-            ):
+            with limited(*limits, before), self._hold(run), wish, seen, bus.listening(task.hear):
                 return work_on(asking, task, run, self.ledger, self.settings)
 
         return runs.start(

@@ -18,7 +18,7 @@ from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_agent_name
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.model import list_offered_tools, model_reply
+from agentkit.conversation.model import list_tools, model_reply
 from agentkit.conversation.replies import asks_model
 from agentkit.conversation.tooling import conversation
 from agentkit.core import stopping
@@ -271,7 +271,7 @@ class AgentBase(ConversableAgent):
         it is empty.
         """
         reply = await mode.block(
-            model_reply, client, asked, self.client_cache, self, list_offered_tools(self.llm_config)
+            model_reply, client, asked, self.client_cache, self, list_tools(self.llm_config)
         )
         if isinstance(reply, str):
             return _without_reasoning(reply)

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from agentkit.conversation.compression.meter import model_asked_by
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.model import list_models, list_offered_tools, model_reply
+from agentkit.conversation.model import list_models, list_tools, model_reply
 from agentkit.core import bus
 from agentkit.core.given import coalesce
 from agentkit.core.io import quietly
@@ -170,7 +170,7 @@ async def _ask_model(
     mode: Mode, agent: ConversableAgent, client: Any, asked: Sequence[Stored], wish: Wish
 ) -> str | Stored:
     """A text, or a message with calls of functions."""
-    offered = list_offered_tools(agent.llm_config)
+    offered = list_tools(agent.llm_config)
     models = _identify_models(client)
     for way in _list_ways(wish, has_tools=bool(offered)):
         if not way.is_open_to(models):
@@ -274,6 +274,6 @@ def _read_reply(agent: ConversableAgent, reply: Any, *, forced: bool) -> str | S
         return arguments
     names = map(itemgetter("name"), called)
     is_known = any(map(agent.can_execute_function, names))
-    if is_known or list_offered_tools(agent.llm_config):
+    if is_known or list_tools(agent.llm_config):
         return cast(Stored, reply)
     return text or arguments

@@ -21,7 +21,7 @@ from agentkit.conversation.checks import check_kind
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.ends import stop_reason
 from agentkit.conversation.engine import check_faces, ended, lend_cache, why_ended
-from agentkit.conversation.model import list_offered_tools
+from agentkit.conversation.model import list_tools
 from agentkit.conversation.tooling import conversation
 from agentkit.core.given import coalesce, find_first, is_list_of, list_new_objects, pick_kind
 from agentkit.core.twin import Mode, faces
@@ -56,7 +56,7 @@ class GroupChatManager(ConversableAgent):
         **kwargs: Any,
     ) -> None:
         check_kind(str(name), "groupchat", groupchat, GroupChat, "a GroupChat")
-        if list_offered_tools(kwargs.get("llm_config")):
+        if list_tools(kwargs.get("llm_config")):
             raise WrongArgument(
                 f"{name}: a manager calls no functions; take 'functions' and 'tools' out of its"
                 " llm_config."

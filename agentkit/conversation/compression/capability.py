@@ -19,7 +19,7 @@ from agentkit.conversation.compression.shape import Messages, divide
 from agentkit.conversation.compression.sharing import broadcast, keep
 from agentkit.conversation.compression.strategy import Strategy
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.model import list_offered_tools
+from agentkit.conversation.model import list_tools
 from agentkit.conversation.replies import Continued
 from agentkit.conversation.tooling import conversation
 from agentkit.core.given import coalesce
@@ -46,7 +46,7 @@ class _Asker:
 
 def _describe(agent: ConversableAgent) -> _Asker:
     model, window = model_of(agent)
-    offered = list_offered_tools(agent.llm_config)
+    offered = list_tools(agent.llm_config)
     return _Asker(
         model, window, agent.name, agent, agent.client, agent._oai_system_message, offered
     )
