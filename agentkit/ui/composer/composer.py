@@ -319,15 +319,10 @@ def _submit(chat: Chat | None, run: Run[Any] | None, asked: HumanInputRequested 
         mentions.forget(question.chat_id)
         pictures.forget(question.chat_id)
         if problems:  # asked without them only if the person says so
-<<<<<<< HEAD
-            _tell_unasked(question, " ".join(problems))
+            _tell_unasked(question, " ".join([*problems, "“Try again” asks without it."]))
             return
         if chat and run is None and _is_elsewhere(chat):
             _tell_unasked(question, _ELSEWHERE)
-=======
-            problem = " ".join([*problems, "“Try again” asks without it."])
-            kept.put(question.chat_id, "not_asked", {**question.to_json(), "problem": problem})
->>>>>>> w-kept20
             return
         send(question, undisturbed(address.way))
 
