@@ -166,7 +166,7 @@ REFUSED = {
     "select getenv('HOME')": "getenv",
     "select current_setting('memory_limit')": "current_setting",
     "select ?": "places for values",
-    "selec 1": "no SQL",
+    "selec 1": "cannot be read as SQL",
     "select 1 " + "x" * 30_000: "characters",
 }
 

@@ -204,7 +204,7 @@ def test_a_dictionary_is_seen_in_the_pages_themselves(exported: Path) -> None:
     data = packed(table(members(exported), CHUNKS), use_dictionary=True)
     column = pyarrow.parquet.read_metadata(BytesIO(data)).row_group(0).column(2)
     first, end = column.dictionary_page_offset, column.total_compressed_size
-    for start, why in ((first, "no page of values"), (column.data_page_offset, "not coded in")):
+    for start, why in ((first, "does not hold values"), (column.data_page_offset, "not coded in")):
         with pytest.raises(OddPage, match=why):
             list(pages(BytesIO(data), start, first + end - start))
 
