@@ -17,6 +17,7 @@ import pytest
 from tests.test_layers import imports_of, modules_of
 
 ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
 FILE_MEDIAN, FILE_MOST = 145, 500
 FOLDER_MOST = 26
 BODY_MEDIAN, BODY_MOST = 8, 60
@@ -35,6 +36,9 @@ SPELL_CALL_KEYS = {
     "agentkit/messages.py",  # the rules of messages
     "agentkit/llm/calls/replies.py",  # what a server sent, before it is a message
 }
+RIDDLE = re.compile(r"(?<![Tt]here )\b(?:is|are|was|were|be|being)\s+no(?:ne)?\b(?! l\w+er\b)")
+"""What is said by what it is not: "what is no list", "None for what is none"."""
+BETWEEN_LINES = re.compile(r"""["']?\n\s*(?:#\s*|[rf]*["'])?""")
 VAGUE = ("Manager", "Helper", "Util", "Utils")
 
 CRUMB = 60
@@ -188,6 +192,14 @@ def vague(source: Source) -> list[str]:
     return [f"{source.path}:{node.lineno} class {node.name}" for node in vague]
 
 
+def riddles(text: str) -> list[str]:
+    """Every place of a text, or of a source with its strings and comments, that says what something
+    is by what it is not, with the words around it.
+    """
+    flat = BETWEEN_LINES.sub(" ", text)
+    return [flat[max(0, at.start() - 30) : at.end() + 30] for at in RIDDLE.finditer(flat)]
+
+
 def too_long(source: Source) -> list[str]:
     """The file, if it has more lines than its place allows."""
     most = (
@@ -297,6 +309,27 @@ def test_no_class_has_a_vague_name(sources: list[Source]) -> None:
     assert not (found := [problem for source in sources for problem in vague(source)]), _listed(
         found
     )
+
+
+def test_english_is_plain(sources: list[Source]) -> None:
+    texts = {source.path: "\n".join(source.lines) for source in sources}
+    for page in (*ROOT.glob("docs/*.md"), *map(ROOT.joinpath, PAGES)):
+        texts[page.name] = page.read_text(encoding="utf-8")
+    found = [f"{path}: {words}" for path, text in texts.items() for words in riddles(text)]
+    assert not found, _listed([*found, 'write "is not a list", or "anything but a list"'])
+
+
+def test_finds_a_riddle_wherever_a_line_ends() -> None:
+    assert [
+        *riddles('x = (\n    "The plan is"\n    " no JSON."\n)'),
+        *riddles('"""Raises for what is\n    none."""'),
+        *riddles("y = 1  # True and False are\n# none"),
+    ] == [
+        "x = ( The plan is  no JSON. )",
+        '"""Raises for what is none."""',
+        "y = 1  # True and False are none",
+    ]
+    assert riddles("None when there is none; x is None; what is no longer there") == []
 
 
 def test_no_file_is_a_crumb() -> None:

@@ -282,7 +282,7 @@ def _read_file(path: Path, name: str, most: int) -> tuple[bytes, int]:
     try:
         found = os.fstat(opened)
         if not stat.S_ISREG(found.st_mode):
-            raise DamagedDocument(f"{name} is no file. Add the files in it, or a copy of it.")
+            raise DamagedDocument(f"{name} is not a file. Add the files in it, or a copy of it.")
         with open(opened, "rb", closefd=False) as file:
             data = file.read(min(most, found.st_size) + 1)  # room for `most` takes time to get
             if len(data) > found.st_size:

@@ -82,3 +82,4 @@ def test_prompts_starters_and_follow_ups(app: App, page: Page) -> None:
     dialog.get_by_role("button", name="Ask", exact=True).press("Enter")
     expect(dialog).to_have_count(0)
     expect(page.locator("[class*='st-key-turn-']").filter(has_text=ASKED)).to_have_count(2)
+    expect(box).to_have_value("")

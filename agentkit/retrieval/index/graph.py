@@ -112,7 +112,7 @@ class Graph:
 
 
 def load_graph(path: str, dimension: int, metric: Metric) -> Graph:
-    """The saved graph; raises RuntimeError for a file that is none."""
+    """The saved graph; raises RuntimeError for any other file."""
     import hnswlib
 
     index = hnswlib.Index(space=_space(metric), dim=dimension)

@@ -163,7 +163,7 @@ def _settle(folder: Path) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what is no graph that the description names: of older or interrupted saves."""
+    """Remove the files that the description does not name: of older or interrupted saves."""
     try:
         text = (folder / _DESCRIPTION).read_text(encoding="utf-8")
         named = json.loads(text)["files"]["graph"][0]

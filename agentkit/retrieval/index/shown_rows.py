@@ -105,7 +105,7 @@ class ShownRows:
         """Take in what changed in the database up to that number."""
         with self._lock:
             if self.change:
-                gone = self._chunks.removed(self._version, self.change, until)
+                gone = self._chunks.read_removed(self._version, self.change, until)
                 self._held = replace(self._held, removed=self._held.removed.union(gone))
             while True:
                 more = self._chunks.read_added_passages(self._version, self.change, until, _SLICE)
@@ -162,7 +162,7 @@ class ShownRows:
         last = self._chunks.last_change(self._version)
         if self.change > last:
             return False
-        gone = self._chunks.removed(self._version, self.change, last)
+        gone = self._chunks.read_removed(self._version, self.change, last)
         newest = sorted(self.ids() - set(gone))[-_NEWEST:]
         return self._chunks.passages(self._version, newest) == self.get(newest)
 

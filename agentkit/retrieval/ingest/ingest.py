@@ -148,7 +148,7 @@ class GroupWriter:
             twin = ready.twin
             if twin is None or twin.title != ready.document.title:
                 continue
-            pieces, vectors = self._store.chunk_table.embedded(self.version, twin.id)
+            pieces, vectors = self._store.chunk_table.read_vectors(self.version, twin.id)
             if pieces == [(piece.heading, piece.text) for piece in ready.pieces]:
                 shared[ready.document.id] = vectors
         return shared
@@ -291,7 +291,7 @@ class Ingest:
     def _store_embedded(self, intake: Intake, embedded: Embedded) -> None:
         written = self._writer.store(embedded)
         for one, ready in zip(written, embedded.group, strict=True):
-            intake.finished(one.document_id)
+            intake.forget(one.document_id)
             intake.free(ready)
             self._report([one])
 

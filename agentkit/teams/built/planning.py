@@ -10,7 +10,7 @@ from agentkit.agents.rewoo import FunctionAction
 from agentkit.agents.rewoo.executor import Action
 from agentkit.agents.rewoo.prompts import SOLVER_PROMPT_CN, SOLVER_PROMPT_EN
 from agentkit.core.given import pick_filled
-from agentkit.core.tools import allowed_as, origin_of
+from agentkit.core.tools import name_permission, origin_of
 from agentkit.errors import Stopped
 from agentkit.llm.compatible.wrapper import OpenAIWrapper
 from agentkit.messages import Message
@@ -60,7 +60,7 @@ def plan_first(flow: Plan, members: Members, task: Task, found: Findings) -> Ans
         make_actions(material, tools),
         **to_settings(flow),
         policies=policies,
-        permits={name: allowed_as(tool, name) for name, tool in tools.items()},
+        permits={name: name_permission(tool, name) for name, tool in tools.items()},
         origins={name: origin_of(tool, name) for name, tool in tools.items()},
         models=_find_models(flow, members),
     )
