@@ -16,6 +16,8 @@ from tests.browser import driver, papers
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 
+pytestmark = pytest.mark.usefixtures("ferry")
+
 QUESTION = "How many minutes before midnight does the last ferry leave?"
 WRONG = "Plan: look around\n#E1 = look_around[last ferry]"
 FAILING = (
@@ -50,9 +52,7 @@ def server() -> Iterator[OpenAIServer]:
 def test_a_plan_is_watched_reloaded_stored_and_stopped(
     app: App, page: Page, server: OpenAIServer
 ) -> None:
-    page.goto(f"{app.url}/documents")
-    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
-    driver.go(page, "Chat")
+    driver.open_app(page, app)
     driver.choose_team(page, "Plan first")
     _let_plans_run_unseen(page)
     turn = driver.ask(page, QUESTION)
