@@ -97,6 +97,8 @@ def test_a_chat_goes_out_and_comes_back(
     driver.settled(page)
     dialog.get_by_role("button", name="Import", exact=True).press("Enter")
     expect(dialog.get_by_role("alert")).to_contain_text("written by a newer version")
+    dialog.get_by_role("button", name="Remove newer.json").press("Enter")
+    expect(dialog.get_by_text("newer.json", exact=True)).to_have_count(0)
     with (tmp_path / "giga.json").open("wb") as sparse:
         sparse.truncate(1 << 30)
     uploader.set_input_files(tmp_path / "giga.json")

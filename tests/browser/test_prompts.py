@@ -120,7 +120,7 @@ def test_prompts_starters_and_follow_ups(app: App, page: Page) -> None:
     assert page.evaluate(_NO_WIDER)
     assert violations(page, "follow-ups") == []
     chip.press("Enter")
-    kept = page.locator("[class*='st-key-turn-']").filter(has_text="kept in the dark").last
+    kept = page.locator("[class*='st-key-turn-']").filter(has_text="Storing leaves").last
     driver.answered(page, kept)
     driver.settled(page)
     box.press("/")
