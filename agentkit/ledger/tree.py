@@ -96,10 +96,23 @@ def read_stamp(ledger: Ledger, chat_id: str) -> tuple[int, datetime | None]:
     return row["messages"], row["latest"]
 
 
+def has_message(ledger: Ledger, owner: str, chat_id: str, message_id: str) -> bool:
+    """Whether the message is in the chat, on whichever branch."""
+    return message_id in read_tree(ledger, owner, chat_id).nodes
+
+
+def is_shown(ledger: Ledger, owner: str, chat_id: str, message_id: str | None) -> bool:
+    """Whether the branch that a chat shows has this message, as all have None; raises NotFound."""
+    head = ledger.chat(owner, chat_id).head_id
+    if message_id in (None, head):
+        return True
+    return message_id in read_tree(ledger, owner, chat_id).above(head)
+
+
 def choose_head(ledger: Ledger, owner: str, chat_id: str, message_id: str) -> None:
     """Let the chat go on after this message; raises NotFound for one that is not in it."""
     with ledger.database.transaction():
-        if message_id not in read_tree(ledger, owner, chat_id).nodes:
+        if not has_message(ledger, owner, chat_id, message_id):
             raise _make_not_found(message_id)
         _set_head(ledger, owner, chat_id, message_id)
 

@@ -50,7 +50,7 @@ from agentkit.teams.question import EVERYTHING
 from agentkit.teams.task import LOOK_UP_TOKENS, Readable, Work
 from agentkit.workspace import intake
 from agentkit.workspace.agreeing import allow_tools, recall_agreements
-from agentkit.workspace.resuming import BrokenOff, LookUp, serving
+from agentkit.workspace.resuming import BrokenOff, LookUp, serve_recorded
 
 _INSTEAD = {"chat": "Begin a new chat"}
 """What can be done without raising a limit, by its scope."""
@@ -125,7 +125,7 @@ def make_lookups(
         found = library.documents_within(owner, [*chain(*groups)], within)
         return [Stored(one.id, one.name, library, owner, within) for one in found]
 
-    return serving(look_up), serving(find, exact=True), documents
+    return serve_recorded(look_up), serve_recorded(find, exact=True), documents
 
 
 def look_elsewhere(library: Library, owner: str, name: str) -> tuple[LookUp, LookUp]:
@@ -135,7 +135,7 @@ def look_elsewhere(library: Library, owner: str, name: str) -> tuple[LookUp, Loo
     library.collection(owner, name)
     look_up = partial(library.retrieve, owner, [name])
     find = partial(library.find_passages, owner, [name])
-    return serving(look_up), serving(find, exact=True)
+    return serve_recorded(look_up), serve_recorded(find, exact=True)
 
 
 def list_documents(library: Library, owner: str, name: str) -> list[Readable]:

@@ -241,6 +241,65 @@ def test_the_partial_answer_behind_try_again_is_another_version(
     assert "At 80 deg" in texts(app)
 
 
+def test_what_is_asked_again_of_a_turn_that_is_gone_can_be_asked_at_the_end(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    said_by(kitchen)
+    chat = ask(kitchen, TEA)
+    client = kitchen.breaking("Warm", "Warm it first.")
+    run = kitchen.ask(OWNER, Question(POT, "Kitchen", model_id="breaking", chat_id=chat.id))
+    assert run.wait(30)
+    client.whole = True
+    app = open_page("chat", chat=chat.id)
+    _delete_in_another_tab(kitchen, chat)
+    app.button(key=f"again-{run.id}").click().run()
+    assert f"**Not asked:** {POT}" in texts(app)
+    assert "stand beside was deleted in another tab" in texts(app)
+    app.button(key="send-again").click().run()
+    settle(app)
+    assert questions(kitchen, chat) == [TEA, POT]
+    assert "Not asked" not in texts(app)
+
+
+def test_a_question_to_a_branch_that_another_tab_left_is_not_asked_elsewhere_unseen(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    said_by(kitchen)
+    chat = ask(kitchen, TEA)
+    ask(kitchen, POT, chat_id=chat.id)
+    app = open_page("chat", chat=chat.id)
+    _delete_in_another_tab(kitchen, chat)
+    app.chat_input[0].set_value("Of which clay?").run()
+    assert "**Not asked:** Of which clay?" in texts(app)
+    assert "what you saw was deleted" in texts(app)
+    assert questions(kitchen, chat) == [TEA]
+    app.button(key="send-again").click().run()
+    settle(app)
+    assert questions(kitchen, chat) == [TEA, "Of which clay?"]
+
+
+def test_a_question_to_a_chat_that_is_gone_can_be_asked_in_a_new_one(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    said_by(kitchen)
+    chat = ask(kitchen, TEA)
+    app = open_page("chat", chat=chat.id)
+    kitchen.discard_chats(OWNER, [chat.id])  # in another tab
+    app.chat_input[0].set_value(POT).run()
+    assert not app.exception, app.exception[0].stack_trace
+    assert f"**Not asked:** {POT}" in texts(app)
+    app.button(key="send-again").click().run()
+    settle(app)
+    (new,) = kitchen.ledger.chats(OWNER)
+    assert questions(kitchen, new) == [POT]
+
+
+def _delete_in_another_tab(workspace: ScriptableWorkspace, chat: Chat) -> None:
+    """Remove the last turn of the branch that is shown."""
+    asked = [one for one in workspace.ledger.thread(OWNER, chat.id) if one.role == "user"]
+    delete_branch(workspace.ledger, OWNER, chat.id, asked[-1].id)
+
+
 @pytest.fixture(autouse=True)
 def _nothing_goes_on() -> Any:
     yield

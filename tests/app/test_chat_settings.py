@@ -47,7 +47,7 @@ def ask(app: AppTest, text: str = QUESTION) -> AppTest:
 
 def questions(workspace: ScriptableWorkspace, app: AppTest) -> list[Question]:
     thread = workspace.ledger.thread(OWNER, str(app.query_params["chat"]))
-    return [Question.asked_by(said) for said in thread if said.role == "user"]
+    return [Question.from_message(said) for said in thread if said.role == "user"]
 
 
 def kept_in(workspace: ScriptableWorkspace, chat: str) -> ChatSettings:
@@ -92,7 +92,7 @@ def test_what_no_model_takes_is_told_and_nothing_is_lost(workspace: ScriptableWo
     type_in(app, "temperature", "99")
     assert "temperature is 99.0; it must be a number from 0 to 2. Nothing is changed." in texts(app)
     type_in(app, "seed", "abc")
-    assert "“abc” is no whole number" in texts(app)
+    assert "“abc” is not a whole number" in texts(app)
     long = app.text_area(key="settings-new-instructions")
     long.set_value("a" * 1_000_000).run()
     assert "1,000,000 characters; at most 20,000" in texts(app)

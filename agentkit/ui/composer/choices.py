@@ -177,7 +177,7 @@ def draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
         _select("Model", "model", chat, list(models), models.__getitem__)
         if now.model_id == "offline":
             st.caption(
-                "This is no language model: it quotes the sentences that answer, word for word."
+                "This is not a language model: it quotes the sentences that answer, word for word."
             )
         _draw_level()
 

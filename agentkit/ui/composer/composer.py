@@ -18,6 +18,7 @@ from agentkit.documents import SUPPORTED
 from agentkit.errors import AgentkitError, NotFound, StoreError
 from agentkit.events import HumanInputRequested
 from agentkit.ledger import Chat, queries
+from agentkit.ledger.tree import has_message, is_shown
 from agentkit.llm.calls.pictures import Picture
 from agentkit.messages import new_id, without_keys
 from agentkit.retrieval import Source
@@ -45,6 +46,15 @@ _TAKEN, _PUT, _SLASH = "taken-from-composer", "put-into-composer", "slash-in-com
 Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 _CUT_SHORT = ("stopped", "interrupted")
 """How a run ended after which nobody waits for what comes next."""
+_NO_CHAT = "The chat was deleted in another tab. Try again, and it is asked in a new one."
+_NO_QUESTION = (
+    "What it was to stand beside was deleted in another tab. Try again, and it is asked at the end"
+    " of the chat."
+)
+_ELSEWHERE = (
+    "In another tab this chat has come to the branch that is shown now; what you saw was deleted or"
+    " is another version. Try again, and it is asked here."
+)
 
 
 def send(question: Question, way: address.Way | None = None) -> None:
@@ -62,7 +72,7 @@ def send(question: Question, way: address.Way | None = None) -> None:
             workspace.library.create_collection(owner, question.collection)
         run = workspace.ask(owner, question)
     except AgentkitError as error:
-        kept.put(chat_id, "not_asked", {**question.to_json(), "problem": str(error)})
+        _tell_unasked(question, str(error))
         return
     if question.again:  # the answer that was cut short is gone on with, and so is what waits for it
         _hold(chat_id, held=False)
@@ -77,7 +87,39 @@ def send(question: Question, way: address.Way | None = None) -> None:
 
 def ask(chat: Chat | None, text: str) -> None:
     """Ask a text as if it had been typed."""
-    send(_write(chat, text, ()))
+    question = _write(chat, text, ())
+    if chat and not runs.live(state.owner(), chat_id=chat.id) and _is_elsewhere(chat):
+        _tell_unasked(question, _ELSEWHERE)
+        return
+    send(question)
+
+
+def _is_elsewhere(chat: Chat) -> bool:
+    """Whether the chat has come to a branch without what it ended with on the page; not so when it
+    is gone, which is told when it is asked.
+    """
+    ledger, owner = state.workspace().ledger, state.owner()
+    try:
+        return not is_shown(ledger, owner, chat.id, chat.head_id)
+    except NotFound:
+        return False
+
+
+def _tell_unasked(question: Question, problem: str) -> None:
+    """Keep for the page what was not asked and why, so that it can be asked all the same: at the
+    end of the chat if what it was to stand beside is gone, in a new chat if its own is.
+    """
+    ledger, owner, chat_id = state.workspace().ledger, state.owner(), question.chat_id
+    try:
+        chat = ledger.chat(owner, chat_id) if chat_id else None
+    except NotFound:
+        question, problem = replace(question, chat_id=None, again="", go_on=False), _NO_CHAT
+        chat = None
+    if chat and question.again and not has_message(ledger, owner, chat.id, question.again):
+        now, problem = choices.choice(chat, choices.collections()), _NO_QUESTION
+        whom = question.team_id, question.model_id
+        question = replace(now, text=question.text, team_id=whom[0], model_id=whom[1])
+    kept.put(question.chat_id, "not_asked", {**question.to_json(), "problem": problem})
 
 
 def ask_prompt(chat: Chat | None, text: str) -> None:
@@ -277,8 +319,10 @@ def _submit(chat: Chat | None, run: Run[Any] | None, asked: HumanInputRequested 
         mentions.forget(question.chat_id)
         pictures.forget(question.chat_id)
         if problems:  # asked without them only if the person says so
-            problem = " ".join([*problems, "“Try again” asks without it."])
-            kept.put(question.chat_id, "not_asked", {**question.to_json(), "problem": problem})
+            _tell_unasked(question, " ".join([*problems, "“Try again” asks without it."]))
+            return
+        if chat and run is None and _is_elsewhere(chat):
+            _tell_unasked(question, _ELSEWHERE)
             return
         send(question, undisturbed(address.way))
 
