@@ -137,7 +137,8 @@ def test_prompts_starters_and_follow_ups(app: App, page: Page) -> None:
     expect(box).to_have_value("")
 
     _choose_follow_ups(app, page, "Drafted by the model", "model")
-    drafted = page.get_by_role("button", name="What grows beside tea?")
+    chips = page.locator(".st-key-followups")
+    drafted = chips.get_by_role("button", name="What grows beside tea?")
     drafted.press("Enter")
     driver.answered(page, page.locator("[class*='st-key-turn-']").filter(has_text="beside").last)
     expect(drafted).to_be_visible()
