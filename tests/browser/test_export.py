@@ -105,6 +105,8 @@ def test_a_chat_goes_out_and_comes_back(
     dialog.get_by_role("button", name="Import", exact=True).press("Enter")
     expect(dialog.get_by_text("choose one that Export wrote as JSON, of at most")).to_be_visible()
     assert violations(page, "import") == []
+    dialog.get_by_role("button", name="Remove giga.json").press("Enter")
+    expect(dialog.get_by_text("File must be 200.0MB or smaller")).to_have_count(0)
     driver.upload(uploader, driver.file("tea.json", whole.read_bytes()))
     expect(dialog.get_by_role("alert")).to_have_count(0)
     dialog.get_by_role("button", name="Import", exact=True).press("Enter")
