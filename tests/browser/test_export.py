@@ -95,6 +95,8 @@ def test_a_chat_goes_out_and_comes_back(
     driver.settled(page)
     dialog.get_by_role("button", name="Import", exact=True).press("Enter")
     expect(dialog.get_by_role("alert")).to_contain_text("written by a newer version")
+    dialog.get_by_role("button", name="Remove newer.json").press("Enter")
+    expect(dialog.get_by_text("newer.json", exact=True)).to_have_count(0)
     with (tmp_path / "giga.json").open("wb") as sparse:
         sparse.truncate(1 << 30)
     uploader.set_input_files(tmp_path / "giga.json")
@@ -103,6 +105,8 @@ def test_a_chat_goes_out_and_comes_back(
     dialog.get_by_role("button", name="Import", exact=True).press("Enter")
     expect(dialog.get_by_text("choose one that Export wrote as JSON, of at most")).to_be_visible()
     assert violations(page, "import") == []
+    dialog.get_by_role("button", name="Remove giga.json").press("Enter")
+    expect(dialog.get_by_text("File must be 200.0MB or smaller")).to_have_count(0)
     driver.upload(uploader, driver.file("tea.json", whole.read_bytes()))
     expect(dialog.get_by_role("alert")).to_have_count(0)
     dialog.get_by_role("button", name="Import", exact=True).press("Enter")

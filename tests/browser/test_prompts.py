@@ -34,13 +34,18 @@ def server() -> Iterator[OpenAIServer]:
         yield running
 
 
-def _choose_follow_ups(page: Page, way: str) -> None:
-    """By the settings, and back to the chat."""
+def _choose_follow_ups(app: App, page: Page, way: str, kept: str) -> None:
+    """By the settings, and back to the chat once that is kept, which nothing on the page tells."""
     page.set_viewport_size({"width": 1400, "height": 950})
     driver.go(page, "Settings")
     page.get_by_role("radio", name=way, exact=True).click()
     expect(page.get_by_role("radio", name=way, exact=True)).to_be_checked()
-    driver.settled(page)
+    chosen = app.data / "settings.json"
+    for _ in range(600):
+        if chosen.is_file() and f'"followups": "{kept}"' in chosen.read_text():
+            break
+        page.wait_for_timeout(100)
+    assert f'"followups": "{kept}"' in chosen.read_text()
     driver.go(page, "Chat")
     page.set_viewport_size({"width": 390, "height": 844})
 
@@ -120,7 +125,7 @@ def test_prompts_starters_and_follow_ups(app: App, page: Page) -> None:
     assert page.evaluate(_NO_WIDER)
     assert violations(page, "follow-ups") == []
     chip.press("Enter")
-    kept = page.locator("[class*='st-key-turn-']").filter(has_text="kept in the dark").last
+    kept = page.locator("[class*='st-key-turn-']").filter(has_text="Storing leaves").last
     driver.answered(page, kept)
     driver.settled(page)
     box.press("/")
@@ -131,12 +136,12 @@ def test_prompts_starters_and_follow_ups(app: App, page: Page) -> None:
     expect(page.locator("[class*='st-key-turn-']").filter(has_text=ASKED)).to_have_count(2)
     expect(box).to_have_value("")
 
-    _choose_follow_ups(page, "Drafted by the model")
-    drafted = page.get_by_role("button", name="What grows beside tea?")
+    _choose_follow_ups(app, page, "Drafted by the model", "model")
+    chips = page.locator(".st-key-followups")
+    drafted = chips.get_by_role("button", name="What grows beside tea?")
     drafted.press("Enter")
     driver.answered(page, page.locator("[class*='st-key-turn-']").filter(has_text="beside").last)
     expect(drafted).to_be_visible()
-    _choose_follow_ups(page, "Off")
-    expect(box).to_be_visible()
-    driver.settled(page)
+    _choose_follow_ups(app, page, "Off", "off")
     expect(drafted).to_have_count(0)
+    expect(box).to_be_visible()
