@@ -12,8 +12,8 @@ if Submodules not in sys.meta_path:
     sys.meta_path[:0] = [
         Submodules,
         OldModules,
-    ]  # first: folders that hold stubs alone are no packages
+    ]  # first: a folder with only stubs in it is not a package
 __version__ = "0.1.0"
 _door = Door(__name__)
 __all__ = list(_door.names)
-__getattr__, __dir__ = _door.get, _door.listed
+__getattr__, __dir__ = _door.get, _door.list_names

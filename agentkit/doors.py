@@ -41,7 +41,7 @@ class Door:
             _warn(name, home)
         return getattr(import_module(home), name)
 
-    def listed(self) -> list[str]:
+    def list_names(self) -> list[str]:
         """The names and the modules below, sorted, for `__dir__`."""
         return sorted({*self.names, *self.parts})
 
@@ -128,7 +128,7 @@ class Submodules:
         """Let it offer its names."""
         door = Door(module.__name__)
         offered = {"_door": door, "__all__": list(door.names), "__getattr__": door.get}
-        vars(module).update(offered, __dir__=door.listed, __doc__=_ABOUT.format(door.module))
+        vars(module).update(offered, __dir__=door.list_names, __doc__=_ABOUT.format(door.module))
 
 
 _ABOUT = "The names of {} that are here; `agentkit.names` says where they live."

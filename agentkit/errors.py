@@ -1,6 +1,6 @@
-"""Every error that agentkit raises on purpose, in one tree.
+"""The errors of agentkit that its callers can meet, in one tree.
 
-Each message says what was wrong, with which value, and what to do about it.
+Their messages say what was wrong, with which value, and what to do about it.
 
     AgentkitError
     ├── ConfigError             a setting is missing, malformed or contradicts another
@@ -10,7 +10,7 @@ Each message says what was wrong, with which value, and what to do about it.
     ├── StoreError              the data folder cannot be used
     │   ├── DatabaseInUse       another process holds the database file
     │   ├── HolderGone          the process that held the data folder for this one has ended
-    │   └── DatabaseDamaged     the file is no database of ours, or is from a newer version
+    │   └── DatabaseDamaged     the file is not a database of ours, or is from a newer version
     ├── SqlRefused              SQL that a person wrote is not answered
     ├── DocumentError           one document could not be taken in
     │   ├── UnknownFormat       no reader for this kind of file
@@ -32,7 +32,7 @@ Each message says what was wrong, with which value, and what to do about it.
     │       └── ResponseParsingError        a parser cannot make of it what is wanted
     │           ├── JsonParsingError        no JSON, or none that fits the schema
     │           ├── JsonDictValidationError     the fields have values that cannot be
-    │           ├── JsonTypeError           JSON, but no object
+    │           ├── JsonTypeError           JSON, but not an object
     │           ├── RequiredFieldNotFoundError  a field is missing (ValueError, KeyError)
     │           └── TagNotFoundError        a tag or a fence is missing
     ├── ToolServerError         a server of tools does not answer, or is not as it was allowed
@@ -117,12 +117,12 @@ class HolderGone(StoreError):
 
 
 class DatabaseDamaged(StoreError):
-    """The file is no database of ours, is damaged, or comes from a newer version."""
+    """The file is not a database of ours, is damaged, or comes from a newer version."""
 
 
 class SqlRefused(AgentkitError):
-    """SQL that a person or a model wrote is not answered: it is no single SELECT over the views, it
-    fails, or it takes more than it may.
+    """SQL that a person or a model wrote is not answered: it is not a single SELECT over the views,
+    it fails, or it takes more than it may.
     """
 
 
@@ -216,7 +216,7 @@ class ResponseParsingError(BadModelReply):
 
 
 class JsonParsingError(ResponseParsingError):
-    """There is no JSON in the reply, or none that fits the schema."""
+    """The reply has no JSON in it, or its JSON does not fit the schema."""
 
 
 class JsonDictValidationError(ResponseParsingError):
@@ -224,7 +224,7 @@ class JsonDictValidationError(ResponseParsingError):
 
 
 class JsonTypeError(ResponseParsingError):
-    """There is JSON, but no object."""
+    """There is JSON, but not an object."""
 
 
 class RequiredFieldNotFoundError(ResponseParsingError, ValueError, KeyError):

@@ -22,11 +22,11 @@ def from_json(data: dict[str, Any]) -> Event:
     """The event that `to_json` wrote; fields that this version does not know are dropped.
 
     What is of a kind that it does not know, or lacks what that kind needs, is an Unknown. Raises
-    AgentkitError for what names no kind.
+    AgentkitError for an unknown kind.
     """
     name = data.get("kind")
     if not (isinstance(name, str) and name):
-        raise AgentkitError(f"{name!r} is no kind of event; the value was not made by to_json.")
+        raise AgentkitError(f"{name!r} is not a kind of event; the value was not made by to_json.")
     kind = KINDS.get(name)
     if kind is None:
         return _read_unknown(name, data)

@@ -1,8 +1,10 @@
-"""A message is an OpenAI chat dict everywhere; this is the only module that knows its rules.
+"""A message is an OpenAI chat dict everywhere; its rules are here.
 
 It comes in three forms: as anybody may give it (`AnyMessage`), as agents keep it (`Stored`, which
 is AutoGen's form), and as the chat API takes it (`Message`). What is called in it, and what came of
 that, is read by the functions below: `tool_calls` and the older `function_call` are one there.
+`agentkit.llm.calls.replies` reads the same keys out of what a server sent; no other module names
+them, which a test holds.
 """
 
 from __future__ import annotations
@@ -170,7 +172,7 @@ def content_of(message: AnyMessage) -> Any:
     return content(message.get("context") or {})
 
 
-def given_content(said: Any) -> Any:
+def read_given(said: Any) -> Any:
     """The content of what is said: that of a message, or what is given in place of one."""
     return said.get("content") if isinstance(said, dict) else said
 
@@ -189,7 +191,7 @@ def field_of(message: object, key: str) -> Any:
 
 
 def tool_calls_of(message: AnyMessage) -> list[ToolCall]:
-    """The calls of tools; values that are no dicts are left out."""
+    """The calls of tools; values other than dicts are left out."""
     return cast("list[ToolCall]", mappings_in(message.get("tool_calls")))
 
 
@@ -230,7 +232,7 @@ def with_functions(message: AnyMessage, change: Callable[[FunctionCall], Functio
 
     Calls lose an `id` and a `type` of None.
     """
-    made = copied(message)
+    made = copy_message(message)
     tools, older = made.get("tool_calls"), made.get("function_call")
     if tools:
         made["tool_calls"] = [_with_function(call, change(call["function"])) for call in tools]
@@ -271,7 +273,7 @@ def responses_of(message: AnyMessage) -> list[ToolResponse]:
     return []
 
 
-def joined_responses(responses: Sequence[ToolResponse]) -> Stored:
+def join_responses(responses: Sequence[ToolResponse]) -> Stored:
     """The one message with the results of several calls; its content repeats theirs as text."""
     content = "\n\n".join(str(each.get("content")) for each in responses)
     return {"role": "tool", "tool_responses": list(responses), "content": content}
@@ -279,7 +281,7 @@ def joined_responses(responses: Sequence[ToolResponse]) -> Stored:
 
 def with_responses(message: AnyMessage, responses: Sequence[ToolResponse]) -> Stored:
     """A copy of the message with other results; what is said beside them stays."""
-    return copied({**message, "tool_responses": list(responses)})
+    return copy_message({**message, "tool_responses": list(responses)})
 
 
 def with_contents(message: Stored, change: Callable[[object], object]) -> Stored:
@@ -290,7 +292,7 @@ def with_contents(message: Stored, change: Callable[[object], object]) -> Stored
     changed = [_with_content(each, change) for each in responses]
     made = with_responses(message, changed)
     if is_result(message):
-        made.update(joined_responses(changed))
+        made.update(join_responses(changed))
     return made
 
 
@@ -298,7 +300,7 @@ def _with_content(result: _R, change: Callable[[object], object]) -> _R:
     return cast(_R, {**result, "content": change(result.get("content"))})
 
 
-def interrupted(message: AnyMessage, said: str) -> list[ToolResponse]:
+def interrupt_calls(message: AnyMessage, said: str) -> list[ToolResponse]:
     """One result for each call that something came in the way of; it is `said` of each."""
     made: list[ToolResponse] = []
     if older := function_call_of(message):
@@ -324,28 +326,28 @@ def as_dict(owner: str, message: object) -> dict[str, Any]:
     return dict(message)
 
 
-def copied(message: AnyMessage) -> Stored:
+def copy_message(message: AnyMessage) -> Stored:
     """A plain copy of a message that is stored."""
     return cast(Stored, dict(message))
 
 
-def stored_form(message: AnyMessage, role: str, speaker: str) -> Stored | None:
+def to_stored(message: AnyMessage, role: str, speaker: str) -> Stored | None:
     """The message as it is stored, or None when it has neither content nor a call.
 
     `role` is what it gets unless it is the result of a tool or says `override_role`; `speaker`
     names who said it. Raises WrongType for what no model could be told, and for calls that are
-    none.
+    not calls.
     """
     kept = {key: message[key] for key in _KEPT if message.get(key) is not None}
     stored: Stored = kept  # type: ignore[assignment]  # a `cast` is a call for each message
     if type(stored.get("content")) is str and len(stored) <= 1 + ("name" in stored):
-        stored["role"] = _stored_role(message, role)
+        stored["role"] = _choose_role(message, role)
         stored.setdefault("name", speaker)
         return stored
-    return _stored_with_calls(message, stored, role, speaker)
+    return _store_calls(message, stored, role, speaker)
 
 
-def _stored_role(message: AnyMessage, role: str) -> str:
+def _choose_role(message: AnyMessage, role: str) -> str:
     own: str = message.get("role", "")
     if own in _RESULTS:
         return own
@@ -353,9 +355,7 @@ def _stored_role(message: AnyMessage, role: str) -> str:
     return kept
 
 
-def _stored_with_calls(
-    message: AnyMessage, stored: Stored, role: str, speaker: str
-) -> Stored | None:
+def _store_calls(message: AnyMessage, stored: Stored, role: str, speaker: str) -> Stored | None:
     """The stored form of a message that is not only text; None without content and calls."""
     _check_content(stored, message.get("role"), speaker)
     check_calls(speaker, stored)
@@ -364,7 +364,7 @@ def _stored_with_calls(
             return None
         stored["content"] = None
 
-    stored["role"] = _stored_role(message, role)
+    stored["role"] = _choose_role(message, role)
     if "tool_responses" in stored and is_result(message):
         stored["tool_responses"] = list(map(_with_text, stored["tool_responses"]))
     if has_calls(stored):
@@ -388,11 +388,11 @@ def sendable_form(messages: Iterable[AnyMessage]) -> list[Message]:
             # The content of a message of role tool only repeats the responses.
             if message.get("role") == "tool":
                 continue
-        sent.append(_known_keys(message))
+        sent.append(_pick_known_keys(message))
     return sent
 
 
-def _known_keys(message: AnyMessage) -> Message:
+def _pick_known_keys(message: AnyMessage) -> Message:
     known = without_keys(message, _UNSENT)
     if message.get("role") == "function":
         known["content"] = str(message.get("content"))

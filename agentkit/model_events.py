@@ -59,7 +59,7 @@ class ModelReplied:
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     first_token_s: float | None = None
-    """Seconds until the first piece of text, for streamed calls; thinking is none."""
+    """Seconds until the first piece of text, for streamed calls; thinking does not count."""
     cost: float | None = None
     """US dollars; None when the price is unknown."""
     attempt: int = 1

@@ -49,7 +49,7 @@ def key_of(option: str) -> str:
     return _LABELS.get(option, option)
 
 
-def chosen(answer: str) -> tuple[str, str]:
+def read_choice(answer: str) -> tuple[str, str]:
     """What an answer chooses, as a key or a name, and what goes with it: a draft or a reason."""
     first, _, rest = answer.partition("\n")
     return key_of(first), rest

@@ -278,7 +278,7 @@ class Run(Generic[T]):
             return Unanswered(self.answer_s or 0)
 
     def _wake(self) -> None:
-        """Let a question go on that waits for an answer: there will be none."""
+        """Let a question that waits for an answer go on without one."""
         self._answers.put("")
 
     def _finish(self) -> None:

@@ -197,7 +197,7 @@ _choosing = threading.Lock()
 _FIELDS = {one.name: one for one in dataclasses.fields(Settings)}
 _PREFIX = "AGENTKIT_"
 _OTHERS = frozenset({"AGENTKIT_EXECUTION"})
-"""Variables of that prefix that are no settings: it marks the processes of code that is run."""
+"""Variables of that prefix other than settings: it marks the processes of code that is run."""
 
 
 def _variable(name: str) -> str:
@@ -288,9 +288,9 @@ def _read_chosen(data: Path) -> dict[str, Any]:
             f"{path}, which has what was chosen in the app, cannot be read "
             f"({type(error).__name__}); correct or remove it."
         ) from error
-    unknown = ["no object"]
-    if isinstance(chosen, dict):
-        unknown = sorted(chosen.keys() - CHOOSABLE)
+    if not isinstance(chosen, dict):
+        raise ConfigError(f"{path} must hold a JSON object; correct or remove it.")
+    unknown = sorted(chosen.keys() - CHOOSABLE)
     if unknown:
         raise ConfigError(
             f"{path} has {', '.join(unknown)}, which cannot be chosen in the app; correct or"
@@ -311,7 +311,7 @@ def _check(name: str, value: object, where: str) -> Any:
     try:
         return _READ[kind](value)
     except (ValueError, TypeError, KeyError, RuntimeError, OverflowError) as error:
-        shown = "no text"
+        shown = "of another type"
         if setting.repr:
             shown = repr(value)
         raise ConfigError(

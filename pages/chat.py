@@ -42,7 +42,7 @@ export.draw_dialog()
 welcome.draw_dialog()
 put, ask = (
     partial(composer.put_draft, current.id if current else None),
-    partial(composer.ask, current),
+    partial(composer.ask_prompt, current),
 )
 prompts.draw_dialog(prompts.Uses(put, ask))
 chat_id = current.id if current else ""

@@ -97,7 +97,7 @@ def test_a_kind_that_a_newer_version_made_otherwise_stays_as_it_is() -> None:
 
 @pytest.mark.parametrize("kind", [None, "", 7])
 def test_what_names_no_kind_is_refused(kind: object) -> None:
-    with pytest.raises(AgentkitError, match="no kind of event"):
+    with pytest.raises(AgentkitError, match="not a kind of event"):
         from_json({"kind": kind})
 
 

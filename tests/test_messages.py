@@ -22,14 +22,14 @@ from agentkit.messages import (
     content_of,
     functions_of,
     has_calls,
-    interrupted,
+    interrupt_calls,
     is_result,
-    joined_responses,
+    join_responses,
     responses_of,
     says_same,
     sendable_form,
-    stored_form,
     text_of,
+    to_stored,
     with_contents,
     with_functions,
     with_responses,
@@ -71,7 +71,7 @@ def test_calls_of_tools_come_before_the_older_one_and_what_is_none_is_left_out()
 
 
 def test_results_are_found_in_one_message_and_in_several() -> None:
-    several = joined_responses([RESULT, {**RESULT, "content": 7}])
+    several = join_responses([RESULT, {**RESULT, "content": 7}])
     assert (several["role"], several["content"]) == ("tool", "42\n\n7")
     assert responses_of(several) == [RESULT, {**RESULT, "content": 7}]
     assert responses_of(RESULT) == [RESULT]
@@ -83,21 +83,21 @@ def test_results_are_found_in_one_message_and_in_several() -> None:
 
 def test_other_contents_of_results_leave_what_a_person_says_beside_them() -> None:
     said = with_responses(
-        {"role": "user", "content": "rather not"}, interrupted(TOOLS, "INTERRUPTED")
+        {"role": "user", "content": "rather not"}, interrupt_calls(TOOLS, "INTERRUPTED")
     )
     shorter = with_contents(said, lambda content: str(content)[:3])
     assert shorter["content"] == "rather not"
     assert shorter["tool_responses"] == [{"role": "tool", "tool_call_id": "c1", "content": "INT"}]
-    several = with_contents(joined_responses(responses_of(RESULT)), lambda content: f"<{content}>")
+    several = with_contents(join_responses(responses_of(RESULT)), lambda content: f"<{content}>")
     assert several["content"] == "<42>"
-    plain = stored_form({"content": "x"}, "user", "ann")
+    plain = to_stored({"content": "x"}, "user", "ann")
     assert plain is not None
     assert with_contents(plain, lambda content: "changed") is plain
 
 
 def test_each_call_that_is_interrupted_gets_its_result() -> None:
-    assert interrupted(OLDER, "no") == [{"role": "function", "name": "look", "content": "no"}]
-    assert interrupted({"content": "x"}, "no") == []
+    assert interrupt_calls(OLDER, "no") == [{"role": "function", "name": "look", "content": "no"}]
+    assert interrupt_calls({"content": "x"}, "no") == []
 
 
 def test_calls_are_renamed_without_changing_the_message() -> None:
@@ -114,7 +114,7 @@ def test_calls_are_renamed_without_changing_the_message() -> None:
 
 def test_a_message_is_stored_with_what_is_known_and_sent_with_what_the_api_takes() -> None:
     given = {"content": "x", "metadata": {"a": 1}, "context": {}, "own": 1, "name": None}
-    stored = stored_form(given, "user", "ann")
+    stored = to_stored(given, "user", "ann")
     assert stored == {
         "content": "x",
         "metadata": {"a": 1},
@@ -128,13 +128,13 @@ def test_a_message_is_stored_with_what_is_known_and_sent_with_what_the_api_takes
     assert sendable_form([{**(stored or {}), "reasoning_content": "hm", "own": 1}]) == [
         {"content": "x", "role": "user", "name": "ann", "own": 1}
     ]
-    assert stored_form({"name": "ann"}, "user", "ann") is None
-    assert stored_form(OLDER, "user", "ann") == {
+    assert to_stored({"name": "ann"}, "user", "ann") is None
+    assert to_stored(OLDER, "user", "ann") == {
         "function_call": FUNCTION,
         "content": None,
         "role": "assistant",
     }
-    several = joined_responses(responses_of(RESULT))
+    several = join_responses(responses_of(RESULT))
     assert sendable_form([several]) == [RESULT]
     thought: Stored = {"role": "user", "content": "x", "reasoning_content": "hm"}
     assert without_thinking(thought) == {"role": "user", "content": "x"}

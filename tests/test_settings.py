@@ -135,7 +135,7 @@ def test_a_bad_value_is_named(name: str, value: str, wanted: str) -> None:
         ("[agentkit]\nowner = 3", "is 3, but must be a text"),
         (
             "OPENAI_API_KEY = 12345",
-            "openai_api_key in .* is no text, but must be a text; correct it, or leave it out",
+            "openai_api_key in .* is of another type, but must be a text; correct it",
         ),
     ],
 )

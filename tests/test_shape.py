@@ -17,6 +17,7 @@ import pytest
 from tests.test_layers import imports_of, modules_of
 
 ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
 FILE_MEDIAN, FILE_MOST = 145, 500
 FOLDER_MOST = 26
 BODY_MEDIAN, BODY_MOST = 8, 60
@@ -35,6 +36,17 @@ SPELL_CALL_KEYS = {
     "agentkit/messages.py",  # the rules of messages
     "agentkit/llm/calls/replies.py",  # what a server sent, before it is a message
 }
+RIDDLE = re.compile(r"(?<![Tt]here )\b(?:is|are|was|were|be|being)\s+no(?:ne)?\b(?! l\w+er\b)")
+"""What is said by what it is not: "what is no list", "None for what is none"."""
+BETWEEN_LINES = re.compile(r"""["']?\n\s*(?:#\s*|[rf]*["'])?""")
+PARTICIPLE = re.compile(
+    r"_*(?!embed)(?:[a-z]+(?<!e)ed|told|shown|made|kept|given|found|written|chosen|drawn|known|said"
+    r"|sent|taken|seen|done|gone|held|begun|heard|lost|bound|missing|waiting)(?:_|$)"
+)
+PARTICIPLES_MOST = 0.5
+"""Functions in 100 that are named by what was done; the verb says what they do. Of AutoGen's are
+some, and wrappers within a decorator.
+"""
 VAGUE = ("Manager", "Helper", "Util", "Utils")
 
 CRUMB = 60
@@ -188,6 +200,25 @@ def vague(source: Source) -> list[str]:
     return [f"{source.path}:{node.lineno} class {node.name}" for node in vague]
 
 
+def riddles(text: str) -> list[str]:
+    """Every place of a text, or of a source with its strings and comments, that says what something
+    is by what it is not, with the words around it.
+    """
+    flat = BETWEEN_LINES.sub(" ", text)
+    return [flat[max(0, at.start() - 30) : at.end() + 30] for at in RIDDLE.finditer(flat)]
+
+
+def participles(source: Source) -> list[str]:
+    """Every function with a participle for a name, but for properties and iterators."""
+    plain = (
+        f
+        for f in source.functions()
+        if not any("property" in ast.unparse(mark) for mark in f.decorator_list)
+        if not any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(f))
+    )
+    return [f"{source.path}:{f.lineno} {f.name}" for f in plain if PARTICIPLE.match(f.name)]
+
+
 def too_long(source: Source) -> list[str]:
     """The file, if it has more lines than its place allows."""
     most = (
@@ -299,6 +330,34 @@ def test_no_class_has_a_vague_name(sources: list[Source]) -> None:
     )
 
 
+def test_english_is_plain(sources: list[Source]) -> None:
+    texts = {source.path: "\n".join(source.lines) for source in sources}
+    for page in (*ROOT.glob("docs/*.md"), *map(ROOT.joinpath, PAGES)):
+        texts[page.name] = page.read_text(encoding="utf-8")
+    found = [f"{path}: {words}" for path, text in texts.items() for words in riddles(text)]
+    assert not found, _listed([*found, 'write "is not a list", or "anything but a list"'])
+
+
+def test_finds_a_riddle_wherever_a_line_ends() -> None:
+    assert [
+        *riddles('x = (\n    "The plan is"\n    " no JSON."\n)'),
+        *riddles('"""Raises for what is\n    none."""'),
+        *riddles("y = 1  # True and False are\n# none"),
+    ] == [
+        "x = ( The plan is  no JSON. )",
+        '"""Raises for what is none."""',
+        "y = 1  # True and False are none",
+    ]
+    assert riddles("None when there is none; x is None; what is no longer there") == []
+
+
+def test_functions_are_named_by_verbs(sources: list[Source]) -> None:
+    found = [name for source in sources for name in participles(source)]
+    functions = sum(1 for source in sources for _ in source.functions())
+    print(f"\n{100 * len(found) / functions:.2f} participles in 100 names of functions")
+    assert len(found) <= PARTICIPLES_MOST * functions / 100, _listed(found)
+
+
 def test_no_file_is_a_crumb() -> None:
     known = ROOMS_OF_THEIR_OWN
     found = [crumb for crumb in crumbs(ROOT) if crumb.split()[0] not in known]
@@ -362,6 +421,13 @@ def test_finds_what_is_wrong_in_a_made_up_file(tmp_path: Path) -> None:
     ]
     assert too_long(page) == ["pages/chat.py has 121 lines, at most 120"]
     assert not too_long(thing)
+
+
+def test_finds_a_participle_where_a_verb_belongs() -> None:
+    text = "@property\ndef ended(self): ...\n\ndef _asked(): ...\n\ndef told():\n    yield 1\n"
+    text += "\ndef feed(): ...\n\ndef needs_told(): ...\n\ndef known_keys(): ...\n"
+    found = participles(Source("a.py", text.splitlines(), ast.parse(text)))
+    assert found == ["a.py:4 _asked", "a.py:13 known_keys"]
 
 
 def test_finds_a_crumb_wherever_it_is_imported(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_a_question_is_given_whole_or_by_name_and_stored_as_it_was(
     run = workspace.ask(owner, question, team_id="answer", scope=EVERYTHING)
     assert run.result().text == f"{DANUBE} [1]"
     asked = workspace.ledger.thread(owner, run.chat_id or "")[0]
-    assert Question.asked_by(asked) == replace(question, team_id="answer", scope=EVERYTHING)
+    assert Question.from_message(asked) == replace(question, team_id="answer", scope=EVERYTHING)
     with pytest.raises(TypeError, match="unexpected keyword argument 'colection'"):
         workspace.ask(owner, "How long?", colection="Documents")  # type: ignore[call-arg]
 
@@ -226,7 +226,7 @@ def test_what_was_attached_answers_in_its_chat_alone(
     )
     assert run.result().citations[0].document == "pump.md"
     asked: MessageSent = events(run, MessageSent)[0]
-    assert [one.name for one in Question.asked_by(asked).attachments] == ["pump.md"]
+    assert [one.name for one in Question.from_message(asked).attachments] == ["pump.md"]
     again = workspace.ask(
         owner, "And what warranty has the pump?", collection="Documents", chat_id=run.chat_id
     )

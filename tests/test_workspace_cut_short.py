@@ -223,7 +223,7 @@ def test_files_that_were_never_taken_in_are_and_those_that_are_gone_are_named(
     first = workspace.ledger.thread(OWNER, chat_id)[0]
     workspace.ask_again(OWNER, chat_id, first.id, model_id="offline").result()
     second = workspace.ledger.thread(OWNER, chat_id)[0]
-    assert [one.name for one in Question.asked_by(second).attachments] == names
+    assert [one.name for one in Question.from_message(second).attachments] == names
     assert second.extra["missing"] == ["milk.txt"]
     there = workspace.library.documents(OWNER, f"chat:{chat_id}")
     assert [one.name for one in there] == ["coffee.txt"]

@@ -113,7 +113,7 @@ def test_variables_live_on_and_events_are_stored_without_what_is_kept(workspace:
     assert [one["kind"] for one in ran.cell.outputs] == ["table", "picture"]
     assert from_json(to_json(ran)) == ran
     assert not [event for event in stored if isinstance(event, CodeOutput)]
-    kept = kernels.kept_of(workspace.settings.data, str(first.chat_id))
+    kept = kernels.find_kept(workspace.settings.data, str(first.chat_id))
     assert kept.read(ran.cell.outputs[1]["kept"]).startswith(b"\x89PNG")
 
 

@@ -39,7 +39,7 @@ def test_files_attached_to_a_chat(workspace: Workspace, tmp_path: Path) -> None:
     assert "degrees" in run.result().text
     asked = workspace.ledger.thread(OWNER, run.chat_id or "")[0]
     shown = ["\N{REPLACEMENT CHARACTER}.txt", "ab.txt", "報" * 300, "xfdp.txt", ".."]
-    assert [one.name for one in Question.asked_by(asked).attachments] == shown
+    assert [one.name for one in Question.from_message(asked).attachments] == shown
 
 
 def test_a_run_for_one_file_and_one_for_an_address(workspace: Workspace, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_a_picture_goes_with_its_question_and_its_bytes_stay_out_of_the_ledger(
     assert content not in kept
 
     asked = workspace.ledger.thread(owner, chat_id)[0]
-    (stored,) = Question.asked_by(asked).pictures
+    (stored,) = Question.from_message(asked).pictures
     assert (stored.name, stored.chat_id) == ("chart.png", chat_id)
     assert pictures.read(workspace.settings.data, stored) == base64.b64decode(content)
     workspace.delete_chat(owner, chat_id)
@@ -187,10 +187,10 @@ def test_a_chat_with_a_picture_goes_out_as_a_file_and_comes_back_whole(
         assert f"data:image/png;base64,{content}" in text
         assert "chart" in text
     loaded = workspace.sharing.load(owner, file)
-    (stored,) = Question.asked_by(workspace.ledger.thread(owner, loaded.id)[0]).pictures
+    (stored,) = Question.from_message(workspace.ledger.thread(owner, loaded.id)[0]).pictures
     assert stored.chat_id == loaded.id
     assert pictures.read(workspace.settings.data, stored)
-    assert kernels.kept_of(workspace.settings.data, loaded.id).find(chart.kept).is_file()
+    assert kernels.find_kept(workspace.settings.data, loaded.id).find(chart.kept).is_file()
 
 
 def test_a_file_that_names_pictures_of_another_chat_is_refused(

@@ -418,7 +418,7 @@ def test_what_waits_for_a_person_waits_on(harbour: Ferry) -> None:
     workspace.close()
     workspace = harbour.open()
     chat_id = run.chat_id or ""
-    assert queries.waiting_runs(workspace.ledger, OWNER, chat_id) == [run.id]
+    assert queries.list_waiting_runs(workspace.ledger, OWNER, chat_id) == [run.id]
     (waiting,) = workspace.wait_on(OWNER, chat_id)
     request = wait_for_question(waiting, "book")
     assert len(played.bodies) == 2

@@ -1,4 +1,6 @@
-"""Chats as files: what comes back is what went out, and what is no whole chat is told in words."""
+"""Chats as files: what comes back is what went out, and a file that is not a whole chat is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -124,7 +126,7 @@ def test_what_was_paid_elsewhere_counts_in_its_chat_alone(
 
 
 def test_what_cells_made_comes_along(workspace: Workspace, chat: Chat, tmp_path: Path) -> None:
-    kept = kernels.kept_of(workspace.settings.data, chat.id)
+    kept = kernels.find_kept(workspace.settings.data, chat.id)
     name = kept.put(b"\x89PNG and so on", "png")
     ran = {"kind": "picture", "mime": "image/png", "bytes": 14, "kept": name}
     cell = {"id": "c", "status": "ok", "outputs": [ran], "chat_id": chat.id}
@@ -136,7 +138,7 @@ def test_what_cells_made_comes_along(workspace: Workspace, chat: Chat, tmp_path:
     first, second = there_and_back(workspace.sharing, chat.id, tmp_path)
     assert named_by_order(second) == named_by_order(first)
     copy = json.loads(second)["chat"]["id"]
-    assert kernels.kept_of(workspace.settings.data, copy).read(name) == b"\x89PNG and so on"
+    assert kernels.find_kept(workspace.settings.data, copy).read(name) == b"\x89PNG and so on"
 
 
 def test_a_run_that_goes_on_is_interrupted_in_the_file_and_stays_so(
@@ -148,7 +150,7 @@ def test_a_run_that_goes_on_is_interrupted_in_the_file_and_stays_so(
     copy = workspace.sharing.load(OWNER, path)
     run_id = workspace.ledger.thread(OWNER, copy.id)[-1].run_id or ""
     assert queries.run_state(workspace.ledger, OWNER, run_id).state == "imported"
-    assert queries.waiting_runs(workspace.ledger, OWNER, copy.id) == []
+    assert queries.list_waiting_runs(workspace.ledger, OWNER, copy.id) == []
     with pytest.raises(AgentkitError, match="did not break off"):
         workspace.resume(OWNER, run_id)
 
@@ -266,7 +268,7 @@ def _chat_ids(ledger: Ledger) -> list[str]:
     return [one.id for one in ledger.chats(OWNER, limit=10_000)]
 
 
-# Files that are no whole chat.
+# Files that are not whole chats.
 
 
 def _doubled(file: dict[str, Any]) -> None:
@@ -366,18 +368,18 @@ WRONG: dict[str, tuple[Change, str]] = {
     "an id twice": (_doubled, "is there twice"),
     "a circle": (_circle, "follows itself"),
     "a parent that is lost": (_lost, "there is nothing with the id 000"),
-    "something missing": (_no_title, "no whole chat: chat.title"),
-    "something unknown": (_more, "no whole chat: extra"),
+    "something missing": (_no_title, "not a whole chat: chat.title"),
+    "something unknown": (_more, "not a whole chat: extra"),
     "a long name": (_long_name, "chat.title"),
     "citations": (_wrong_citations, "what goes with the message"),
     "a question": (_wrong_question, "what goes with the message"),
-    "an event": (_wrong_event, "is no Retrieved"),
+    "an event": (_wrong_event, "does not fit its kind Retrieved"),
     "no number": (_no_json_number, "not JSON"),
     "a request": (_wrong_part, "is not what its name says"),
     "requests in a circle": (_endless_requests, "refers to itself"),
     "requests without end": (_huge_requests, "have no end"),
     "what was kept": (_wrong_kept, "is not the file that its name says"),
-    "a path": (_path_for_kept, "no whole chat: kept"),
+    "a path": (_path_for_kept, "not a whole chat: kept"),
     "another chat's cell": (_cell_of_another_chat, "names another chat"),
     "a time": (_impossible_time, "chat.created_at"),
 }
@@ -415,8 +417,8 @@ def _count_rows(workspace: Workspace) -> list[int]:
         (b'"text"', "no chat that agentkit wrote"),
         (b"[" * 100_000, "nested deeper"),
         (b"1" * 10_000, "not JSON, or was cut off"),
-        (b'{"format": "agentkit chat", "version": 1}', "no whole chat: chat"),
-        (b'{"format": "agentkit chat", "version": "new"}', "no whole chat: version"),
+        (b'{"format": "agentkit chat", "version": 1}', "not a whole chat: chat"),
+        (b'{"format": "agentkit chat", "version": "new"}', "not a whole chat: version"),
         (b'{"format": "agentkit chat", "version": 1e999}', "not JSON, or was cut off"),
     ],
 )

@@ -69,8 +69,8 @@ def test_the_request_holds_what_the_question_wishes_for_and_so_does_the_same_aga
     first = workspace.ask(owner, question())
     first.result()
     asked, *_ = workspace.ledger.thread(owner, first.chat_id or "")
-    assert Question.asked_by(asked).instructions == "Answer in French."
-    assert Question.asked_by(asked).parameters == WISHED
+    assert Question.from_message(asked).instructions == "Answer in French."
+    assert Question.from_message(asked).parameters == WISHED
     workspace.ask_again(owner, first.chat_id or "", asked.id).result()
     one, other = server.chats
     assert one == other

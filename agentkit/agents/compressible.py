@@ -25,7 +25,7 @@ from agentkit.conversation.compression.sharing import broadcast, keep
 from agentkit.conversation.conversable import ConversableAgent, Reply
 from agentkit.conversation.ends import stop_reason
 from agentkit.conversation.engine import ended
-from agentkit.conversation.model import offered_tools
+from agentkit.conversation.model import list_tools
 from agentkit.conversation.replies import Continued, Verdict
 from agentkit.conversation.tooling import conversation
 from agentkit.core.given import coalesce
@@ -317,7 +317,7 @@ class CompressibleAgent(ConversableAgent):
         if model not in self._meters:
             self._meters[model] = Meter(model, client)
         meter = self._meters[model]
-        fixed = meter.fixed(self._oai_system_message, offered_tools(self.llm_config))
+        fixed = meter.count_fixed(self._oai_system_message, list_tools(self.llm_config))
         return Attempt(self.name, strategy, meter, fixed, window or limit)
 
 

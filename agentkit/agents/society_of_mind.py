@@ -32,8 +32,8 @@ class SocietyOfMindAgent(ConversableAgent):
     The members know what was said to and by this agent before. `response_preparer` makes the reply
     of the group's messages: a callable over (this agent, messages), or a prompt for the agent's
     model. By default it is a prompt where there is a model, and else the last message without
-    TERMINATE. Works in sync and async chats. Names and defaults: AutoGen 0.2. Raises WrongType for
-    a manager that is none.
+    TERMINATE. Works in sync and async chats. Names and defaults: AutoGen 0.2. Raises WrongType
+    unless the manager is a GroupChatManager.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ class Attendance:
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def heard(self, run_id: str, pid: int, events: Sequence[Recorded]) -> None:
+    def hear(self, run_id: str, pid: int, events: Sequence[Recorded]) -> None:
         """A process had these events of a run stored."""
         for one in events:
             if isinstance(one.event, RunStarted):

@@ -45,7 +45,7 @@ class Link:
         )
 
     def check(self) -> None:
-        """Raise NotServed when nobody answers, and StoreError when it is no holder for us."""
+        """Raise NotServed when nobody answers, and StoreError when it is of another version."""
         if self.address.api != API:
             raise StoreError(
                 f"The data folder {self._settings.data} is held by process {self.address.pid},"
@@ -100,7 +100,7 @@ class Link:
 
     def _lines(self, call_id: str, method: Method, arguments: Line) -> Generator[Line]:
         """What the call tells, line by line; raises what it ended with."""
-        asked = {"id": call_id, "pid": os.getpid(), "heard": bus.heard()}
+        asked = {"id": call_id, "pid": os.getpid(), "heard": bus.has_listeners()}
         asked |= {"settings": self._packed, "arguments": arguments}
         with closing(_Connection(self.address.socket)) as connection:
             response = self._answer(connection, f"/v1/call/{method.part}/{method.name}", asked)

@@ -90,18 +90,18 @@ class Service:
             self._closing = True
         self._attendance.close()
         with suppress(KeyboardInterrupt):  # somebody has no patience any more
-            if patient and self._ended(None):
+            if patient and self._wait_for_end(None):
                 return
         for call in list(self._calls.values()):
             call.stop()
-        self._ended(_STOPPING_S)
+        self._wait_for_end(_STOPPING_S)
 
     @property
     def busy(self) -> int:
         """How many calls are at work."""
         return len(self._calls)
 
-    def _ended(self, seconds: float | None) -> bool:
+    def _wait_for_end(self, seconds: float | None) -> bool:
         with self._changed:
             return self._changed.wait_for(lambda: not self._calls, seconds)
 
@@ -129,7 +129,7 @@ class Service:
                 return _refuse(ConfigError(f"There is a call {asked.id!r} already."))
             self._calls[asked.id] = call
         if (part, name) == ("ledger", "keep"):
-            self._attendance.heard(arguments["run"].id, asked.pid, arguments["events"])
+            self._attendance.hear(arguments["run"].id, asked.pid, arguments["events"])
         call.begin(partial(self._forget, asked.id))
         return Lines(call)
 
@@ -161,7 +161,7 @@ class Service:
         return call
 
     async def _body(self, request: Request) -> Any:
-        """The JSON value of the request; raises ConfigError when it is none or too large."""
+        """The JSON value of the request; raises ConfigError when it is not JSON, or too large."""
         read = bytearray()
         async for piece in request.stream():
             read += piece
@@ -171,7 +171,7 @@ class Service:
         try:
             return json.loads(read)
         except ValueError as error:
-            raise ConfigError(f"The request is no JSON ({error}).") from error
+            raise ConfigError(f"The request is not JSON ({error}).") from error
 
 
 class Lines(StreamingResponse):

@@ -134,7 +134,7 @@ def pack_error(error: BaseException) -> dict[str, Any]:
 
 
 def unpack_error(packed: Mapping[str, Any], pid: int) -> AgentkitError:
-    """The error again; one that is none of ours was a mistake in process `pid`, and says so."""
+    """The error again; one of another library was a mistake in process `pid`, and says so."""
     kind = getattr(errors, str(packed["type"]), None)
     if not (isinstance(kind, type) and issubclass(kind, AgentkitError)):
         first_line = packed["says"].partition("\n")[0]

@@ -7,4 +7,4 @@ from agentkit.doors import Door
 __version__ = "0.2.35"  # whose names these are
 _door = Door(__name__)
 __all__ = list(_door.names)
-__getattr__, __dir__ = _door.get, _door.listed
+__getattr__, __dir__ = _door.get, _door.list_names

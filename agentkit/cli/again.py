@@ -87,7 +87,7 @@ def _read_reply(file: Path | None) -> str | None:
 def _make_repeat(
     workspace: Workspace, run_id: str, step: str, instructions: str | None, reply: str | None
 ) -> Repeat:
-    """From where it is run again; raises NotFound and ConfigError for a step that is none."""
+    """From where it is run again; raises NotFound and ConfigError for an unknown step."""
     from agentkit.teams.repeating import Repeat
 
     if step.startswith(_LABEL):
@@ -109,7 +109,7 @@ def _find_number(workspace: Workspace, run_id: str, step: str) -> int:
     span = find_step(build_trace(recorded), run_id, step)
     if span.kind != "model":
         raise ConfigError(
-            f"Step {step} of the run is no call of a model; `python -m agentkit trace {run_id}`"
+            f"Step {step} of the run is not a call of a model; `python -m agentkit trace {run_id}`"
             " lists them."
         )
     return find_call(list(map(attrgetter("event"), recorded)), span.key)

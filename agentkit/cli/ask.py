@@ -243,7 +243,7 @@ def _find_settings(
 
 
 def _prepare(workspace: Workspace, files: list[Path]) -> tuple[Picture, ...]:
-    """The pictures in these files; raises a DocumentError for what is none."""
+    """The pictures in these files; raises a DocumentError for any other file."""
     from agentkit.workspace import pictures
 
     return tuple(pictures.prepare(workspace.settings, file, file.name) for file in files)

@@ -61,7 +61,7 @@ class Ported:
 
 
 def port_source(source: str, bound: dict[str, str] | None = None) -> Ported:
-    """What becomes of the imports of a source; raises SyntaxError when it is no Python.
+    """What becomes of the imports of a source; raises SyntaxError when it is not Python.
 
     `bound` has the names that stand for modules since an earlier cell, and gets those of this one.
     """

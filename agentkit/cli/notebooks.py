@@ -87,7 +87,7 @@ class _Notebook:
         """
         notebook = self._read_object(self._tree)
         if "nbformat" not in notebook or not isinstance(notebook.get("cells"), list):
-            raise ValueError("it is no notebook of format 4")
+            raise ValueError("it is not a notebook of format 4")
         self._check_language(self._read_object(notebook.get("metadata")))
         for number, cell in enumerate(map(self._read_object, notebook["cells"]), 1):
             if self._read_text(cell.get("cell_type")) == "code":
@@ -118,7 +118,7 @@ class _Notebook:
 
     def _read_piece(self, number: object) -> _Piece:
         if not isinstance(number, str):
-            raise ValueError("the source of a cell is no text")
+            raise ValueError("the source of a cell is not a text")
         literal = self._texts[int(number)]
         return _Piece(literal.start() + 1, _CHARACTER.findall(literal[0][1:-1]))
 
@@ -157,7 +157,7 @@ def _port_cell(source: str, bound: dict[str, str]) -> Ported:
     except SyntaxError as error:
         if not hidden:
             return Ported([], [])
-        told = f"no Python ({error.msg}); it stays as it is"
+        told = f"not Python ({error.msg}); it stays as it is"
         return Ported([], [Finding(error.lineno or 1, told)])
     seen = set(map(attrgetter("line"), ported.findings))
     blank = compress(count(1), map(_BLANK.fullmatch, python.split("\n")))
@@ -167,7 +167,7 @@ def _port_cell(source: str, bound: dict[str, str]) -> Ported:
 
 
 def _find_hidden(source: str) -> list[Finding]:
-    """Imports in magics, which are no Python."""
+    """Imports in magics, which Python itself cannot read."""
     hidden: list[Finding] = []
     for at in _MENTIONED.finditer(source):
         line = source.count("\n", 0, at.start()) + 1

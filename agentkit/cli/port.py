@@ -117,7 +117,7 @@ def _explain(error: OSError | ValueError | SyntaxError) -> str:
         line = ""
         if error.lineno:
             line = f" (line {error.lineno})"
-        return f"it is no Python{line}: {error.msg}"
+        return f"it is not Python{line}: {error.msg}"
     reason = None
     if isinstance(error, OSError):
         reason = error.strerror

@@ -164,7 +164,7 @@ def _to_json(found: Evaluation, before: Evaluation | None) -> dict[str, Any]:
 
 
 def _question_to_json(tried: QuestionTried) -> dict[str, Any]:
-    """As it was told; documents are the keys of no object, as they are values of people's own."""
+    """As it was told; documents stand in lists, never as keys, as their names are people's own."""
     from agentkit.ledger.evaluations.results import measure_score
 
     plain = dataclasses.asdict(tried)

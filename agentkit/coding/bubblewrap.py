@@ -195,7 +195,7 @@ class Sandbox:
         pids = footprint.descendants(self.first)
         if footprint.memory_bytes(pids, limits.memory_mb * MIB) > limits.memory_mb * MIB:
             return "memory"
-        if sum(map(footprint.disk_bytes, places)) + footprint.deleted_bytes(pids) > allowed:
+        if sum(map(footprint.disk_bytes, places)) + footprint.count_deleted_bytes(pids) > allowed:
             return "disk"
         return None
 

@@ -42,10 +42,10 @@ class MarkdownCodeExtractor:
     """The blocks between fences of backticks or tildes, with the language that the fence names or
     the code suggests.
 
-    A block that is not closed is none: half a program is not run. A fence ends with its first line
-    of at least as many of the same marks; a block within the block (``` with a language, then ```)
-    belongs to the outer one when both are closed. Code under an indented fence loses that indent,
-    and its lines end with \\n.
+    A block that is not closed is left out: half a program is not run. A fence ends with its first
+    line of at least as many of the same marks; a block within the block (``` with a language, then
+    ```) belongs to the outer one when both are closed. Code under an indented fence loses that
+    indent, and its lines end with \\n.
     """
 
     def extract_code_blocks(
@@ -55,7 +55,7 @@ class MarkdownCodeExtractor:
         it.
         """
         blocks: list[CodeBlock] = []
-        for language, code in fenced_blocks(content_str(message)):
+        for language, code in find_fenced_blocks(content_str(message)):
             blocks.append(CodeBlock(code, language or _guess_language(code)))
         return blocks
 
@@ -67,7 +67,7 @@ def _guess_language(code: str) -> str:
     return language
 
 
-def fenced_blocks(text: str) -> list[tuple[str, str]]:
+def find_fenced_blocks(text: str) -> list[tuple[str, str]]:
     """Language as the fence names it (may be empty) and code of every closed block; blocks without
     a line are left out.
     """

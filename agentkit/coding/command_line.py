@@ -256,7 +256,7 @@ def check_timeout(timeout: float) -> None:
     year at most.
     """
     if not isinstance(timeout, int | float):
-        raise WrongType(f"timeout={timeout!r} is no number; give seconds, such as 60.")
+        raise WrongType(f"timeout={timeout!r} is not a number; give seconds, such as 60.")
     if timeout < 1:
         raise WrongArgument(
             f"timeout={timeout!r}: Timeout must be greater than or equal to 1 second."
@@ -319,7 +319,7 @@ def inside(work_dir: Path, name: str) -> Path:
     try:
         file = (root / name).resolve()
     except (OSError, ValueError, RuntimeError) as error:
-        raise WrongArgument(f"{name!r} is no file name: {error}; choose another one.") from error
+        raise WrongArgument(f"{name!r} is not a file name: {error}; choose another one.") from error
     if root not in file.parents:
         raise WrongArgument(OUTSIDE)
     return file

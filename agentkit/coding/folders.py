@@ -160,7 +160,7 @@ class _Way:
 
 
 def _enter(name: str, within: int | None) -> int:
-    """Open a folder, also one that its own user may not list; a link is none, except at the top."""
+    """Open a folder, also one that its own user may not list; links are refused but at the top."""
     flags = _FOLDER if within is None else _FOLDER | _NO_LINK
     try:
         opened = os.open(name, flags, dir_fd=within)

@@ -96,7 +96,7 @@ def _count_proportional(pid: int) -> int:
     return sum(map(int, _PSS.findall(text))) * 1024
 
 
-def deleted_bytes(pids: list[int]) -> int:
+def count_deleted_bytes(pids: list[int]) -> int:
     """Bytes of open files that no folder shows any more."""
     files = {}
     for status in chain.from_iterable(map(_find_deleted, pids)):

@@ -151,7 +151,8 @@ def _format_name(name: str | Alias) -> str:
 def source_of(function: Function) -> str:
     """The source of the function alone, without `@with_requirements`.
 
-    Raises WrongArgument when it has none (written in a console, built in) or is no `def`.
+    Raises WrongArgument when it has none (written in a console, built in) or is not written with
+    `def`.
     """
     if isinstance(function, FunctionWithRequirementsStr):
         return textwrap.dedent(function.func)

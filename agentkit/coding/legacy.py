@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from agentkit.coding.base import CodeExecutor
-from agentkit.coding.code_blocks import UNKNOWN, content_str, fenced_blocks, infer_lang
+from agentkit.coding.code_blocks import UNKNOWN, content_str, find_fenced_blocks, infer_lang
 from agentkit.coding.command_line import (
     CommandLineExecutor,
     file_name_for,
@@ -86,7 +86,7 @@ def extract_code(
     if detect_single_line_code:
         return [(language, code.strip()) for language, code in _blocks_and_lines(text)]
     if pattern == CODE_BLOCK_PATTERN:
-        found = fenced_blocks(text)
+        found = find_fenced_blocks(text)
     else:
         found = re.findall(pattern, text, flags=re.DOTALL)
     return found or [(UNKNOWN, text)]

@@ -46,7 +46,7 @@ def bubblewrap_works() -> bool:
         limits = bubblewrap.Limits(seconds=_TRY_S)
         try:
             return bubblewrap.run(
-                ["true"], Path(folder).resolve(), limits, confinement.unused_user()
+                ["true"], Path(folder).resolve(), limits, confinement.find_unused_user()
             ) == (0, "")
         except (ExecutionError, OSError):
             return False

@@ -61,7 +61,7 @@ class CappedOutput:
             self._tail_size -= len(self._tail.popleft())
 
     def text(self) -> str:
-        """What was kept, with \\n as line end; bytes that are no UTF-8 are replaced, what was cut
+        """What was kept, with \\n as line end; bytes other than UTF-8 are replaced, what was cut
         is counted.
         """
         tail = b"".join(self._tail)[-self._half :]

@@ -72,7 +72,7 @@ class SandboxCommandLineCodeExecutor(CommandLineExecutor):
         super().__init__(timeout, folder, functions, functions_module)
         self._memory_mb, self._processes = memory_mb, processes
         self._output_bytes, self._file_mb = output_bytes, file_mb
-        self._user = confinement.unused_user()
+        self._user = confinement.find_unused_user()
 
     def _temporary_folder(self) -> str:
         folder = tempfile.mkdtemp(prefix="agentkit-")

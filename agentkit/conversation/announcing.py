@@ -101,7 +101,7 @@ def note(agent: str, text: str, silent: bool = False, end: EndReason | None = No
 
 
 def _emit(message: AnyMessage, sender: str, recipient: str, silent: bool) -> None:
-    if not bus.heard():
+    if not bus.has_listeners():
         return
     extra: dict[str, Any] = {"inner": True, **call_fields(message)}
     metadata = message.get("metadata")

@@ -35,7 +35,7 @@ def is_collection(value: object) -> bool:
 
 
 def is_whole_number(value: object) -> TypeGuard[int]:
-    """Whether it is a whole number; True and False are none."""
+    """Whether it is a whole number; True and False are not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -34,7 +34,7 @@ from agentkit.conversation.engine import Engine, check_faces, lend_cache, part, 
 from agentkit.conversation.history import History
 from agentkit.conversation.hooks import Hooks
 from agentkit.conversation.human import Human
-from agentkit.conversation.model import Binding, LLMConfig, model_reply, note_cuts, offered_tools
+from agentkit.conversation.model import Binding, LLMConfig, list_tools, model_reply, note_cuts
 from agentkit.conversation.replies import Entry, ReplyTable, Trigger, Verdict, asks_model
 from agentkit.conversation.summary import (
     DEFAULT_PROMPT,
@@ -47,11 +47,11 @@ from agentkit.conversation.tooling import Signatures, Toolbox, conversation
 from agentkit.core import stopping, tools
 from agentkit.core.given import coalesce
 from agentkit.core.io import IOStream, quietly
-from agentkit.core.twin import Mode, faces, threaded
+from agentkit.core.twin import Mode, faces, run_in_thread
 from agentkit.errors import LimitReached, NoModelConfig, UnknownName, WrongArgument, WrongType
 from agentkit.events import ChatEnded
 from agentkit.llm.calls.limits import end_of
-from agentkit.messages import AnyMessage, Stored, as_dict, copied
+from agentkit.messages import AnyMessage, Stored, as_dict, copy_message
 from agentkit.options import InputMode
 from agentkit.reasons import EndReason
 
@@ -373,7 +373,7 @@ class ConversableAgent(LLMAgent):
             return False, None
         asked = self._oai_system_message + conversation(self, messages, sender)
         reply = await mode.block(
-            model_reply, client, asked, self.client_cache, self, offered_tools(self.llm_config)
+            model_reply, client, asked, self.client_cache, self, list_tools(self.llm_config)
         )
         return (False, None) if reply is None else (True, reply)
 
@@ -394,8 +394,8 @@ class ConversableAgent(LLMAgent):
         so.
 
         A `content` may be a callable over the `context` of the latest messages. Raises WrongType
-        for what is no agent or no message, WrongArgument (a ValueError) for a message with neither
-        content nor a call.
+        for anything but an agent and a message, WrongArgument (a ValueError) for a message with
+        neither content nor a call.
         """
         if not isinstance(recipient, ConversableAgent) and not isinstance(recipient, Agent):
             raise WrongType(f"{self.name}: the recipient must be an agent, not {recipient!r}.")
@@ -424,8 +424,8 @@ class ConversableAgent(LLMAgent):
     ) -> None:
         """Take a message from another agent and, when a reply is wanted and there is one, send it.
 
-        Raises WrongType for what is no message, WrongArgument (a ValueError) for one with neither
-        content nor a call.
+        Raises WrongType for anything but a message, WrongArgument (a ValueError) for one with
+        neither content nor a call.
         """
         check_agent(self.name, "sender", sender, needed=True)
         check_flag(self.name, "request_reply", request_reply)
@@ -449,7 +449,7 @@ class ConversableAgent(LLMAgent):
     def _append_oai_message(
         self, message: AnyMessage | str, role: str, conversation_id: Agent, is_sending: bool = True
     ) -> bool:
-        """Store a message of a conversation; False when it is none."""
+        """Store a message of a conversation; False when it was not a message, and is not stored."""
         return self._engine.history.add(
             message, role, conversation_id, self.name if is_sending else conversation_id.name
         )
@@ -574,7 +574,7 @@ class ConversableAgent(LLMAgent):
         )
         return ChatResult(
             kwargs.get("chat_id"),
-            [copied(each) for each in history],
+            [copy_message(each) for each in history],
             summary,
             gather_usage_summary(pair),
             list(self._human_input),
@@ -699,7 +699,7 @@ class ConversableAgent(LLMAgent):
         except (LookupError, TypeError):
             known = list(finished) if isinstance(finished, dict) else list(range(len(finished)))
             raise UnknownName(
-                f"{self.name}: chat_index {chat_index!r} is no finished chat; there are {known}."
+                f"{self.name}: chat_index {chat_index!r} is not a finished chat; there are {known}."
             ) from None
 
     def reset(self) -> None:
@@ -743,7 +743,7 @@ class ConversableAgent(LLMAgent):
         check_kind(self.name, "prompt", prompt, str, "a text")
         return self._engine.human.read(self.name, prompt)
 
-    a_get_human_input = threaded(get_human_input)
+    a_get_human_input = run_in_thread(get_human_input)
 
     # Code and functions
 
@@ -862,7 +862,7 @@ class ConversableAgent(LLMAgent):
         self, llm_client: Any, messages: Sequence[AnyMessage], cache: AbstractCache | None
     ) -> str | AnyMessage | None:
         """What a client replies to the messages."""
-        return model_reply(llm_client, messages, cache, self, offered_tools(self.llm_config))
+        return model_reply(llm_client, messages, cache, self, list_tools(self.llm_config))
 
     def _reflection_with_llm(
         self,

@@ -12,7 +12,7 @@ from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_conversations
 from agentkit.core.given import coalesce
 from agentkit.errors import UnknownName, WrongArgument
-from agentkit.messages import THINKING, AnyMessage, Stored, answers_calls, as_dict, stored_form
+from agentkit.messages import THINKING, AnyMessage, Stored, answers_calls, as_dict, to_stored
 
 
 class History:
@@ -21,8 +21,8 @@ class History:
     def __init__(
         self, owner: str, chat_messages: Mapping[Agent, Sequence[AnyMessage]] | None = None
     ) -> None:
-        """Begin with earlier conversations, whose lists are copied; raises WrongType for what is
-        none.
+        """Begin with earlier conversations, whose lists are copied; raises WrongType for
+        anything else.
         """
         check_conversations(owner, chat_messages)
         self.owner = owner
@@ -36,7 +36,7 @@ class History:
         call.
         """
         given = as_dict(self.owner, message)
-        stored = stored_form(given, role, speaker)
+        stored = to_stored(given, role, speaker)
         if stored is None:
             return False
         if speaker == self.owner:

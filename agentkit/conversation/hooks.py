@@ -11,7 +11,7 @@ from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_kind, check_messages
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import WrongArgument
-from agentkit.messages import Stored, copied, function_call_of
+from agentkit.messages import Stored, copy_message, function_call_of
 
 HOOKABLE = (
     "process_last_received_message",
@@ -32,7 +32,7 @@ class Hooks:
 
     def register(self, hookable_method: str, hook: Callable[..., object]) -> None:
         """Add a hook; raises WrongArgument for an unknown method or a hook that is there, WrongType
-        for no callable.
+        unless it can be called.
         """
         if hookable_method not in self.lists:
             raise WrongArgument(
@@ -72,7 +72,7 @@ class Hooks:
         hooks = self.lists["process_all_messages_before_reply"]
         if not hooks or not messages:
             return messages
-        processed = list(map(copied, messages))
+        processed = list(map(copy_message, messages))
         for hook in hooks:
             processed = await mode.invoke(hook, processed)
         return processed

@@ -16,7 +16,7 @@ from agentkit.core.io import IOConsole, IOStream
 from agentkit.core.twin import Mode
 from agentkit.errors import NobodyToAsk, WrongArgument, WrongType
 from agentkit.events import HumanAnswered, HumanInputRequested
-from agentkit.messages import Stored, interrupted, new_id, with_responses
+from agentkit.messages import Stored, interrupt_calls, new_id, with_responses
 from agentkit.options import END, InputMode, Moment
 from agentkit.reasons import EndReason
 
@@ -180,7 +180,7 @@ def _as_user(reply: str, message: Stored) -> Stored:
     interrupted.
     """
     said: Stored = {"role": "user", "content": reply}
-    returns = interrupted(message, INTERRUPTED)
+    returns = interrupt_calls(message, INTERRUPTED)
     if not returns:
         return said
     return with_responses(said, returns)

@@ -122,7 +122,8 @@ class Binding:
 
 
 def make_client(llm_config: Mapping[str, Any]) -> Any:
-    """The OpenAIWrapper of an `llm_config`; the tools in it are no settings of a client.
+    """The OpenAIWrapper of an `llm_config`; the tools in it are left out, as a client has no
+    setting for them.
 
     Raises what OpenAIWrapper raises for a configuration that cannot be.
     """
@@ -136,7 +137,7 @@ def list_models(client: object) -> Sequence[Any]:
     return coalesce(getattr(client, "models", None), ())
 
 
-def offered_tools(llm_config: Mapping[str, Any] | bool | None) -> dict[str, Any]:
+def list_tools(llm_config: Mapping[str, Any] | bool | None) -> dict[str, Any]:
     """The functions that an agent's model is told about, as parameters of a call."""
     if not isinstance(llm_config, Mapping):
         return {}

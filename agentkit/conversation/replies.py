@@ -147,7 +147,7 @@ class ReplyTable:
         messages: list[Stored],
         sender: Agent | None,
     ) -> Verdict:
-        """What one reply function says; raises WrongType when that is no verdict."""
+        """What one reply function says; raises WrongType when that is not a verdict."""
         function = entry["reply_func"]
         told = {"messages": messages, "sender": sender, "config": entry["config"]}
         core = core_of(function)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentkit.conversation import announcing
 from agentkit.conversation.agent import ChatAgent
-from agentkit.conversation.model import model_reply, offered_tools
+from agentkit.conversation.model import list_tools, model_reply
 from agentkit.core.given import coalesce, to_list
 from agentkit.errors import InvalidCarryOverType, ModelError, WrongArgument
 from agentkit.messages import AnyMessage, content_of, text_of, text_or_empty
@@ -75,7 +75,7 @@ def reflect(
     for speaker in (llm_agent, agent):
         client = getattr(speaker, "client", None)
         if client is not None:
-            offered = offered_tools(getattr(speaker, "llm_config", False))
+            offered = list_tools(getattr(speaker, "llm_config", False))
             asked = [*messages, {"role": coalesce(role, "system"), "content": prompt}]
             return model_reply(client, asked, cache, speaker, offered)
     raise WrongArgument(
@@ -107,7 +107,7 @@ _METHODS: dict[str | None, Callable[..., object]] = {
 
 
 def find_method(owner: str, method: object) -> Callable[..., object]:
-    """The function that makes a summary; raises WrongArgument for a method that is none."""
+    """The function that makes a summary; raises WrongArgument for an unknown method."""
     if callable(method):
         return method
     if isinstance(method, str | None) and method in _METHODS:
@@ -119,7 +119,7 @@ def find_method(owner: str, method: object) -> Callable[..., object]:
 
 
 def check_reflection(owner: str, args: Mapping[str, object]) -> None:
-    """Raise WrongArgument for a prompt or a role of a reflection that is no text."""
+    """Raise WrongArgument unless the prompt and the role of a reflection are texts."""
     for name in ("summary_prompt", "summary_role"):
         if not isinstance(args.get(name), str | None):
             raise WrongArgument(f"{owner}: {name} must be a text, not {args[name]!r}.")
@@ -155,7 +155,9 @@ def with_carryover(owner: str, message: object, carryover: Any) -> object:
 
 
 def _add_context(content: object, context: str) -> dict[str, object]:
-    """The content of a message with the context, under its key; nothing for what takes no text."""
+    """The content of a message with the context, under its key; nothing where a text cannot be
+    added.
+    """
     if isinstance(content, list):
         return {"content": [{"type": "text", "text": context}, *content]}
     if isinstance(content, str):

@@ -26,9 +26,9 @@ from agentkit.messages import (
     ToolCall,
     ToolResponse,
     check_calls,
-    copied,
+    copy_message,
     function_call_of,
-    joined_responses,
+    join_responses,
     new_id,
     tool_calls_of,
 )
@@ -100,7 +100,7 @@ class Toolbox:
     async def _run_announced(self, mode: Mode, name: str, arguments: Any) -> tuple[bool, Any]:
         """Run one call, and tell whoever listens when it begins and when it is over."""
         call_id, began = new_id(), time.monotonic()
-        if bus.heard():
+        if bus.has_listeners():
             bus.emit(ToolCalled(call_id, self.owner, name, tools.to_text(arguments)))
         ok, content, passages = False, "", list[tools.Given]()
         try:
@@ -111,7 +111,7 @@ class Toolbox:
             content = _describe(error)
             raise
         finally:
-            if bus.heard():
+            if bus.has_listeners():
                 seconds = time.monotonic() - began
                 shown = tools.to_text(content)
                 bus.emit(ToolReturned(call_id, self.owner, name, ok, shown, seconds, passages))
@@ -160,7 +160,7 @@ async def tool_calls_reply(mode: Mode, agent: Agent, message: Stored) -> tuple[b
     if not calls:
         return False, None
     returns = await mode.gather(*(_execute_tool(mode, agent, call) for call in calls))
-    return True, joined_responses(returns)
+    return True, join_responses(returns)
 
 
 async def _execute_tool(mode: Mode, agent: Agent, call: ToolCall) -> ToolResponse:
@@ -175,7 +175,7 @@ async def _execute_tool(mode: Mode, agent: Agent, call: ToolCall) -> ToolRespons
 async def _execute(mode: Mode, agent: Agent, call: Mapping[str, Any]) -> Stored:
     """The result of a call as a message, which has some content."""
     _, returned = await mode.peer(agent, "execute_function", call)
-    result = copied(returned)
+    result = copy_message(returned)
     if result.get("content") is None:
         result["content"] = ""
     return result

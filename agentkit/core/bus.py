@@ -31,7 +31,7 @@ def emit(event: Event) -> None:
         raise errors[0]
 
 
-def heard() -> bool:
+def has_listeners() -> bool:
     """Whether anybody listens; lets hot paths skip building events for nobody."""
     return bool(_listeners.get() or _everywhere)
 

@@ -43,7 +43,7 @@ def program() -> str | None:
     return shutil.which("bwrap") if sys.platform == "linux" else None
 
 
-def unused_user() -> int | None:
+def find_unused_user() -> int | None:
     """A number of a user for a sandbox when this process is root; None when it stays the user that
     it is.
     """

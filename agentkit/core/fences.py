@@ -7,7 +7,7 @@ import re
 _OPENING = re.compile(r"\s*+```(\w*+)[ \t]*+\n")
 
 
-def unfenced(text: str) -> tuple[str, str] | None:
+def read_fenced(text: str) -> tuple[str, str] | None:
     """Language (may be empty) and content of the one block that is all of the text; None for other
     texts.
     """

@@ -69,7 +69,7 @@ class IOStream(StreamLike, Protocol):
             callable(getattr(stream, name, None)) for name in ("print", "input")
         ):
             raise WrongType(
-                f"set_default: {stream!r} is no stream; it needs the methods print and input."
+                f"set_default: {stream!r} is not a stream; it needs the methods print and input."
             )
         token = _stream.set(stream)
         try:

@@ -14,7 +14,7 @@ def count_or_zero(value: object) -> int:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether it is a number; True and False are none."""
+    """Whether it is a number; True and False are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -311,7 +311,7 @@ class Recording:
         """What a look-up found; None when it is to be made."""
         return self._take(self._found, (query, _way(exact)))
 
-    def numbered(self) -> list[dict[str, Any]]:
+    def list_numbered(self) -> list[dict[str, Any]]:
         """The hits that tools had given numbers to, from 1 on, as in the events of their search."""
         in_order = map(itemgetter(1), sorted(self._numbers.items()))
         return [self._spans[span] for span in in_order if span in self._spans]
@@ -449,19 +449,19 @@ def current() -> Recording | None:
     return _current.get()
 
 
-def recorded() -> Recording:
+def find_recording() -> Recording:
     """The same; an empty recording where the run goes on with nothing."""
     return coalesce(_current.get(), _NOTHING)
 
 
 def name_of(model: str) -> str:
     """The name under which a model is asked, as far as requests are compared."""
-    return recorded().name_of(model)
+    return find_recording().name_of(model)
 
 
 def revise(agent: str, messages: list[M]) -> list[M]:
     """The messages of a call that is made anew; others than these where instructions are tried."""
-    return recorded().revise(agent, messages)
+    return find_recording().revise(agent, messages)
 
 
 @contextmanager
@@ -484,7 +484,7 @@ def tell_result(agent: str, name: str, arguments: str) -> ToolReturned | None:
     """What a call of a tool gave before the run broke off with which this one goes on; it is told
     again. None when the tool is to be run.
     """
-    found = recorded().take_result(agent, name, arguments)
+    found = find_recording().take_result(agent, name, arguments)
     if found is None:
         return None
     called, returned = found

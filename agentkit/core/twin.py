@@ -3,8 +3,7 @@ method.
 
 A core asks for another agent's method through `mode.peer` and for anybody's callable through
 `mode.invoke`, so that an override of either face is honoured. The driver keeps the stack of cores
-itself: chats of any length neither recurse nor slow down. Nothing else in the package knows sync
-from async.
+itself: chats of any length neither recurse nor slow down.
 """
 
 from __future__ import annotations
@@ -282,7 +281,7 @@ def faces(
     return face, a_face
 
 
-def threaded(
+def run_in_thread(
     method: Callable[Concatenate[S, P], T],
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
     """The async face of a method that blocks: it calls the agent's own sync method, overrides

@@ -114,7 +114,7 @@ def render_here(data: bytes, name: str, page: int, marks: Sequence[Mark], width:
     with _explain_failures(name):
         if detect(data, name) != ".pdf":
             raise UnknownFormat(
-                f"{name} is no PDF; only pages of PDF files can be drawn. Show its text instead."
+                f"{name} is not a PDF; only pages of PDF files can be drawn. Show its text instead."
             )
         return render_pdf(data, name, page, marks, width)
 

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from agentkit.core.given import find_value
 from agentkit.documents.decoding import is_text
 from agentkit.documents.readers import FORMATS
-from agentkit.documents.refusals import locked
+from agentkit.documents.refusals import refuse_locked
 from agentkit.errors import DamagedDocument, EncryptedDocument, UnknownFormat
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -79,7 +79,9 @@ def _detect_text(data: bytes, name: str, ending: str) -> str:
         what = "does not begin like one"
         if readable:
             what = "holds plain text"
-        raise DamagedDocument(f"{name} is no {ending[1:].upper()} file: it {what}. {_RENAME}")
+        raise DamagedDocument(
+            f"{name} is not a valid {ending[1:].upper()} file: it {what}. {_RENAME}"
+        )
     if not readable:
         _refuse_foreign(data, name)
         raise _explain_binary(name, ending)
@@ -93,7 +95,7 @@ def _detect_text(data: bytes, name: str, ending: str) -> str:
 
 def _explain_binary(name: str, ending: str) -> DamagedDocument | UnknownFormat:
     if ending in FORMATS:
-        return DamagedDocument(f"{name} is no text: it holds binary data. {_RENAME}")
+        return DamagedDocument(f"{name} is not a text: it holds binary data. {_RENAME}")
     return UnknownFormat(
         f"{name}: no reader knows this kind of file. Save or export it as PDF, DOCX, HTML or"
         " plain text."
@@ -102,7 +104,7 @@ def _explain_binary(name: str, ending: str) -> DamagedDocument | UnknownFormat:
 
 def _explain_ole(data: bytes, name: str, ending: str) -> EncryptedDocument | UnknownFormat:
     if "EncryptedPackage".encode("utf-16-le") in data:
-        return locked(name)
+        return refuse_locked(name)
     advice = "in a current format (.docx, .xlsx, .pptx or PDF)"
     if ending in _LEGACY:
         advice = f"as {_LEGACY[ending]}"
@@ -124,7 +126,7 @@ def _detect_package(data: bytes, name: str, ending: str) -> str:
         return ".odt"
     if ending in _BINARY:
         raise DamagedDocument(
-            f"{name} is no {ending[1:].upper()} file, but some other archive. {_RENAME}"
+            f"{name} is not a valid {ending[1:].upper()} file, but some other archive. {_RENAME}"
         )
     if b"opendocument" in data[:200] or "xl/workbook.bin" in members:
         raise UnknownFormat(

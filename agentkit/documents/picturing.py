@@ -69,8 +69,8 @@ def _open(data: bytes, name: str) -> Image:
         ) from error
     except UnidentifiedImageError as error:
         raise UnknownFormat(
-            f"{name} is no picture in a form that models are shown, whatever it is called. Save it"
-            " as PNG, JPEG, WebP or GIF."
+            f"{name} is not a picture in a form that models are shown, whatever it is called. Save"
+            " it as PNG, JPEG, WebP or GIF."
         ) from error
 
 

@@ -11,7 +11,7 @@ AS_TEXT = "Correct it, or rename it to .txt to add it as plain text."
 """Advice for a text format with a mistake in it."""
 
 
-def locked(name: str) -> EncryptedDocument:
+def refuse_locked(name: str) -> EncryptedDocument:
     """The file needs a password."""
     return EncryptedDocument(
         f"{name} is protected by a password. Save a copy without the password and add that."

@@ -147,7 +147,7 @@ def _make_arguments(memory_mb: int, confined: bool) -> list[str]:
     arguments = ["-m", "agentkit.documents.child", str(memory_mb)]
     if not confined:
         return arguments
-    user = confinement.unused_user()
+    user = confinement.find_unused_user()
     return [*arguments, str(-1 if user is None else user)]
 
 
@@ -171,7 +171,7 @@ def _make_sandbox(call_filter: int | None) -> list[str]:
     It does not die with its parent, as that means the thread which started it; it ends when its
     pipes close.
     """
-    options = [*confinement.NAMESPACES, *confinement.as_user(confinement.unused_user())]
+    options = [*confinement.NAMESPACES, *confinement.as_user(confinement.find_unused_user())]
     options += [*confinement.mounts({}), "--perms", "0755", "--dir", str(_SOURCE_INSIDE)]
     options += ["--ro-bind", str(_SOURCE), str(_SOURCE_INSIDE / _SOURCE.name)]
     for device in _DEVICES:

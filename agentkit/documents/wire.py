@@ -75,7 +75,7 @@ def unpack(header: dict[str, Any], body: bytes) -> DocumentText:
             _read_number(header["pages"]),
         )
     except (KeyError, TypeError) as error:
-        raise ValueError("this is no document") from error
+        raise ValueError("this is not a document") from error
     return DocumentText(text, sections, media_type, title, pages)
 
 
@@ -84,7 +84,7 @@ def _read_section(
 ) -> Section:
     begin, finish = _read_whole(start), _read_whole(end)
     if not 0 <= begin <= finish <= len(text):
-        raise ValueError(f"{start!r}-{end!r} is no span of {len(text):,} characters")
+        raise ValueError(f"{start!r}-{end!r} is not a span of {len(text):,} characters")
     return Section(
         text[begin:finish],
         begin,
@@ -97,7 +97,7 @@ def _read_section(
 
 def _read_text(value: object) -> str:
     if not isinstance(value, str) or clean(value) != value:
-        raise ValueError("this is no clean text")
+        raise ValueError("this is not a cleaned text")
     return value
 
 
@@ -109,5 +109,5 @@ def _read_number(value: object) -> int | None:
 
 def _read_whole(value: object) -> int:
     if type(value) is not int:
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"{value!r} is not a number")
     return value

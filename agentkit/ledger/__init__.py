@@ -2,8 +2,8 @@
 database.
 """
 
-from agentkit.ledger.finding import FoundMessage
 from agentkit.ledger.listing import Shelf
+from agentkit.ledger.message_search import FoundMessage
 from agentkit.ledger.requests import Request
 from agentkit.ledger.rows import RunKey
 from agentkit.ledger.store import Chat, Ledger, StoredMessage

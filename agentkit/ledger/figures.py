@@ -73,7 +73,7 @@ class Figures:
         self, chosen: RunFilter, sort: RunSort = "newest", limit: int = 50, offset: int = 0
     ) -> list[RunTotals]:
         """Some of the runs that the filter means, in this order."""
-        return run_list.listed(self._ledger, chosen, sort, limit, offset)
+        return run_list.list_runs(self._ledger, chosen, sort, limit, offset)
 
     def events(self, owner: str, run_id: str) -> list[Recorded]:
         """The stored events of a run, in order; raises NotFound."""

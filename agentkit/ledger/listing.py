@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from agentkit.database import Database, Row
 from agentkit.errors import WrongArgument
-from agentkit.ledger.finding import FOLDED_MESSAGE, FOLDED_TITLE, has_terms, read_terms
+from agentkit.ledger.message_search import FOLDED_MESSAGE, FOLDED_TITLE, has_terms, read_terms
 
 Shelf = Literal["open", "archived", "deleted"]
 """Where a chat is listed."""
@@ -132,6 +132,6 @@ def _set(
     return known
 
 
-def discarded_before(database: Database, moment: datetime) -> list[Row]:
+def list_discarded(database: Database, moment: datetime) -> list[Row]:
     """The chats of all owners that were deleted before then."""
     return database.rows(f"select {_PLAIN} from chats c where deleted_at < ?", [moment])

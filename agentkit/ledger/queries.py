@@ -313,7 +313,7 @@ def run_state(ledger: Ledger, owner: str, run_id: str) -> RunState:
     return RunState(RunKey(**row), state)
 
 
-def waiting_runs(ledger: Ledger, owner: str, chat_id: str = "") -> list[str]:
+def list_waiting_runs(ledger: Ledger, owner: str, chat_id: str = "") -> list[str]:
     """The ids of the runs, of one chat or of all, that wait for a person without a process."""
     sql = "select id, chat_id from runs where owner = ? and state = 'waiting' order by started_at"
     waiting = ledger.database.remembered.rows(("runs",), sql, [owner])

@@ -23,7 +23,7 @@ from agentkit.events import (
     TokenDelta,
 )
 from agentkit.ledger import requests, run_documents
-from agentkit.ledger.finding import fold
+from agentkit.ledger.message_search import fold
 from agentkit.ledger.requests import LastLists, Lists
 from agentkit.ledger.spending import Spending, SpentCall
 from agentkit.ledger.steps import keep_steps
@@ -95,7 +95,7 @@ def insert_call(database: Database, owner: str, recorded: Recorded, spending: Sp
     event.
     """
     if not isinstance(recorded.event, ModelReplied):
-        raise WrongArgument(f"A {type(recorded.event).__name__} is no model call that ended.")
+        raise WrongArgument(f"A {type(recorded.event).__name__} is not a model call that ended.")
     run = RunKey("", owner)
     with spending.storing(_find_calls(run, [recorded])), database.transaction():
         _add_call(database, run, recorded.event, _time(recorded), _find_asked(database, run))

@@ -83,7 +83,7 @@ _SAYS = """(contains(lower(r.title), ?) or r.id = ? or r.id in (
     select run_id from messages where role = 'user' and contains(lower(content), ?)))"""
 
 
-def listed(
+def list_runs(
     ledger: Ledger, chosen: RunFilter, sort: RunSort = "newest", limit: int = 50, offset: int = 0
 ) -> list[RunTotals]:
     """Some of the runs that the filter means, in this order."""

@@ -13,9 +13,9 @@ from agentkit.core.given import list_missing, pick_given
 from agentkit.database import Database, Row
 from agentkit.errors import NotFound
 from agentkit.events import Recorded, Thinking, TokenDelta
-from agentkit.ledger import finding, listing, requests, rows, run_documents
-from agentkit.ledger.finding import FoundMessage
+from agentkit.ledger import listing, message_search, requests, rows, run_documents
 from agentkit.ledger.listing import Shelf
+from agentkit.ledger.message_search import FoundMessage
 from agentkit.ledger.requests import Request
 from agentkit.ledger.rows import RunKey
 from agentkit.ledger.schema import MIGRATIONS
@@ -172,9 +172,9 @@ class Ledger:
         """Undo `discard_chats`; returns the ids of those that could be brought back."""
         return listing.bring_back(self.database, owner, chat_ids)
 
-    def discarded_before(self, moment: datetime) -> list[Chat]:
+    def list_discarded(self, moment: datetime) -> list[Chat]:
         """The chats of all owners that were discarded before then (UTC without zone)."""
-        return [Chat(**row) for row in listing.discarded_before(self.database, moment)]
+        return [Chat(**row) for row in listing.list_discarded(self.database, moment)]
 
     def find_messages(
         self, owner: str, words: str, chat_id: str = "", limit: int = 30
@@ -182,7 +182,7 @@ class Ledger:
         """The messages that have all the words, as `chats` looks for them, newest first: of one
         chat, or at most three of each.
         """
-        return finding.find_messages(self.database, owner, words, chat_id, limit)
+        return message_search.find_messages(self.database, owner, words, chat_id, limit)
 
     def show_message(self, owner: str, chat_id: str, message_id: str) -> Chat:
         """Let the chat show a branch that has this message; the one shown stays if it has it.
@@ -192,9 +192,9 @@ class Ledger:
         chat = self.chat(owner, chat_id)
         sql = "select id, parent_id from messages where chat_id = ? order by created_at, rowid"
         messages = self.database.rows(sql, [chat_id])
-        head = finding.find_head(messages, chat.head_id, message_id)
+        head = message_search.find_head(messages, chat.head_id, message_id)
         if head is None:
-            raise NotFound("This message is no more; it was deleted meanwhile. Search once more.")
+            raise NotFound("This message was deleted meanwhile. Search once more.")
         if head != chat.head_id:
             with self.database.transaction():
                 self.database.execute("update chats set head_id = ? where id = ?", [head, chat_id])

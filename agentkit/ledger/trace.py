@@ -155,7 +155,7 @@ _RUN_ENDS: dict[type[Any], SpanStatus] = {
 
 
 def _read_nothing(reader: _Reader, one: Recorded, event: Event) -> None:
-    """What is no span, such as a piece of a reply."""
+    """Nothing: of an event that makes no span, such as a piece of a reply."""
 
 
 def _read_start(reader: _Reader, one: Recorded, event: events.RunStarted) -> None:

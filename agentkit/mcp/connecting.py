@@ -199,7 +199,7 @@ async def _list_tools(client: Client) -> list[ListedTool]:
 
 
 def _to_text(result: Any) -> str:
-    """The parts as text; of what is none, its kind and size."""
+    """The parts as text; of other parts, their kind and size."""
     import json
 
     parts = [getattr(one, "text", None) or _name_part(one) for one in result.content]

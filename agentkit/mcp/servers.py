@@ -47,10 +47,10 @@ class ListedTool:
         schema = json.dumps(self.parameters)
         long_text = f"its description has more than {LONGEST_DESCRIPTION:,} characters"
         problems = {
-            "its name is none that models can call": not _TOOL.fullmatch(self.name),
+            "its name is not one that models can call": not _TOOL.fullmatch(self.name),
             long_text: len(self.description) > LONGEST_DESCRIPTION,
             f"its schema has more than {LONGEST_SCHEMA:,} characters": len(schema) > LONGEST_SCHEMA,
-            "its schema is none of an object": not _is_of_object(self.parameters),
+            "its schema does not describe an object": not _is_of_object(self.parameters),
         }
         return next((told for told, is_so in problems.items() if is_so), "")
 
@@ -165,7 +165,8 @@ class ToolServers:
             raise ConfigError(told) from error
 
     def save(self, server: ToolServer) -> ToolServer:
-        """Keep a server, in the place of one of that name; raises ConfigError for what is none.
+        """Keep a server, in the place of one of that name; raises ConfigError when it cannot be
+        one.
 
         What was confirmed stays so as long as the same program is started.
         """
@@ -222,7 +223,7 @@ def check_server(server: ToolServer) -> ToolServer:
     """The server; raises ConfigError that says what is wrong with it."""
     if not NAME.fullmatch(server.name):
         raise ConfigError(
-            f"{server.name!r} is no name for a server; use 1 to 40 letters, digits, - and _."
+            f"{server.name!r} is not a name for a server; use 1 to 40 letters, digits, - and _."
         )
     if bool(server.command) == bool(server.url):
         raise ConfigError("Give either a command to start, or an address.")
@@ -235,9 +236,9 @@ def _check_address(url: str) -> None:
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        raise ConfigError(f"{url!r} is no web address ({error}).") from error
+        raise ConfigError(f"{url!r} is not a web address ({error}); mend it.") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"{url!r} is no web address; give one like https://example.com/mcp.")
+        raise ConfigError(f"{url!r} is not a web address; give one like https://example.com/mcp.")
 
 
 def parse_command(text: str) -> tuple[str, ...]:

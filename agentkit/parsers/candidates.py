@@ -43,7 +43,7 @@ class Unrelated(Exception):
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A piece of the text that may be the answer; `sure` when it must be JSON, `flaw` when it is
-    known to be none.
+    known not to be.
 
     `decoded` holds its value when that is known already.
     """

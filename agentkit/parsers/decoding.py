@@ -96,7 +96,7 @@ def _read_float(digits: str) -> float:
 
 
 def _refuse_number(digits: str) -> Any:
-    raise ValueError(f"{digits[:40]} is no number that JSON has")
+    raise ValueError(f"{digits[:40]} is not a number in JSON")
 
 
 _DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse_number, parse_float=_read_float)
@@ -176,7 +176,7 @@ def _escape(part: re.Match[str], quote: str) -> str:
         # "C:\dir" and "\alpha" may mean a backslash or not: nobody knows.
         is_unknown = escaped.isalnum() and escaped not in "bfnrtu"
         if is_unknown:
-            raise ValueError(f"\\{escaped} is no escape that JSON has")
+            raise ValueError(f"\\{escaped} is not an escape in JSON")
         return part[0]
     is_plain = raw == '"' and quote != '"'
     if is_plain:

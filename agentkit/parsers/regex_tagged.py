@@ -121,7 +121,7 @@ def _check_pattern(pattern: str) -> None:
         groups = regex.compile(pattern, regex.DOTALL).groupindex
     except regex.error as error:
         raise WrongArgument(
-            f"tagged_content_pattern {pattern!r} is no regular expression: {error}."
+            f"tagged_content_pattern {pattern!r} is not a regular expression: {error}."
         ) from None
     if missing := list_missing(("name", "content"), groups):
         raise WrongArgument(

@@ -28,7 +28,7 @@ def is_pydantic_class(hint: object) -> bool:
 
 
 def check_schema(schema: object) -> dict[str, Any]:
-    """The schema itself; raises WrongArgument when it is no JSON schema."""
+    """The schema itself; raises WrongArgument when it is not a JSON schema."""
     from jsonschema import exceptions, validators  # type: ignore[import-untyped]
 
     if not isinstance(schema, Mapping):
@@ -38,7 +38,7 @@ def check_schema(schema: object) -> dict[str, Any]:
     except exceptions.SchemaError as error:
         place = _format_path(error.absolute_path)
         raise WrongArgument(
-            f"json_schema is no valid JSON schema: {error.message} at {place}."
+            f"json_schema is not a valid JSON schema: {error.message} at {place}."
         ) from None
     return dict(schema)
 
@@ -80,9 +80,7 @@ def validate_model(value: object, model: type[BaseModel], text: str) -> dict[str
             [f"{_format_path(detail['loc'])}: {detail['msg'][:200]}" for detail in details], text
         ) from None
     except ValueError:
-        raise _make_error(
-            ["(the whole): an infinite number, or one that is none, stands in it"], text
-        ) from None
+        raise _make_error(["(the whole): it holds an infinite number, or NaN"], text) from None
 
 
 def _make_error(problems: list[str], text: str) -> JsonParsingError:

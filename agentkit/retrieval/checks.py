@@ -22,7 +22,7 @@ def indexes(store: Store, indexes: Indexes) -> list[Problem]:
     return [problem for version in store.versions() for problem in indexes.of(version).check()]
 
 
-def missing_originals(store: Store, originals: Originals) -> list[Problem]:
+def find_missing_originals(store: Store, originals: Originals) -> list[Problem]:
     """Originals that are not there; none is read."""
     again = "Take the file in once more."
     return [
@@ -32,7 +32,7 @@ def missing_originals(store: Store, originals: Originals) -> list[Problem]:
     ]
 
 
-def damaged_originals(store: Store, originals: Originals) -> list[Problem]:
+def find_damaged_originals(store: Store, originals: Originals) -> list[Problem]:
     """Originals that are missing, cannot be read or are not what was taken in.
 
     Reads all of them. Raises Stopped.

@@ -176,7 +176,7 @@ class Library:
     def chunks(self, owner: str, document_id: str, offset: int = 0, limit: int = 50) -> list[Chunk]:
         """The document's chunks in order; raises NotFound."""
         document = self.document(owner, document_id)
-        return self.store.chunk_table.listed(
+        return self.store.chunk_table.list_chunks(
             self.store.version(document.collection_id), document.id, offset, limit
         )
 
@@ -230,7 +230,7 @@ class Library:
         """The file as it was given; raises NotFound."""
         document = self.document(owner, document_id)
         path = self.originals.path(
-            document.sha256 or self.store.pending_content(document_id) or "none"
+            document.sha256 or self.store.read_pending(document_id) or "none"
         )
         if not path.is_file():
             raise NotFound(
@@ -288,7 +288,7 @@ class Library:
         """
         with self._lock.shared(collection.id):
             version = self.store.version(collection.id)
-            embedder = self.versions.embedders.named(version)
+            embedder = self.versions.embedders.find_named(version)
             check = partial(self.versions.check_model, version)
             yield GroupWriter(self.store, self.indexes, embedder, version, self._turn, check)
 
@@ -425,7 +425,7 @@ class Library:
 
     def check(self) -> list[Problem]:
         """What is wrong: where indexes and database differ, and which originals are missing."""
-        return self.check_indexes() + checks.missing_originals(self.store, self.originals)
+        return self.check_indexes() + checks.find_missing_originals(self.store, self.originals)
 
     def check_indexes(self) -> list[Problem]:
         """Whether indexes and database agree."""
@@ -436,7 +436,7 @@ class Library:
 
         Reads all of them, so this is for the command line and not for a page. Raises Stopped.
         """
-        return checks.damaged_originals(self.store, self.originals)
+        return checks.find_damaged_originals(self.store, self.originals)
 
     def close(self) -> None:
         """Save the indexes; the database is closed by whoever opened it."""
@@ -445,7 +445,7 @@ class Library:
     # Parts
 
     def _look_up(self, owner: str, name: str) -> tuple[IndexVersion, SearchOptions]:
-        found = self.store.searched(owner, name)
+        found = self.store.find_searched(owner, name)
         if found is None:
             raise self._unknown_collection(owner, name)
         return found
@@ -455,8 +455,8 @@ class Library:
     ) -> IndexVersion:
         if [one.collection_id for one in answering] != [version.collection_id]:
             raise ConfigError(
-                f"The index version is none of {', '.join(names)}; name the one collection that it"
-                " belongs to."
+                f"The index version belongs to none of {', '.join(names)}; name the one"
+                " collection that it belongs to."
             )
         documents, missing, _ = self.store.version_table.counts(version)
         if missing and not documents:
@@ -495,6 +495,6 @@ class Library:
             return source_at(document.source, self.settings)
         path = Path(document.source)
         if not (path.is_absolute() and path.is_file()):
-            pending = self.store.pending_content(document.id)
+            pending = self.store.read_pending(document.id)
             path = self.originals.path(pending or document.sha256 or "none")
         return Source(document.name, path, document.source)

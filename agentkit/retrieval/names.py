@@ -44,7 +44,7 @@ def utf8(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def shown_name(given: str) -> str:
+def to_shown_name(given: str) -> str:
     """The name of a document as it is kept and shown, of any text: it is data, and never a path.
 
     Without control and bidirectional characters; a half surrogate pair becomes a question mark in
@@ -75,7 +75,7 @@ def storable(text: str) -> str:
 
 def file_name(name: str, ending: str = "", *, default: str = "file") -> str:
     """A name for a file that every system can store, with this ending or else its own."""
-    plain = _NOT_IN_FILES.sub("_", shown_name(name))
+    plain = _NOT_IN_FILES.sub("_", to_shown_name(name))
     own = ""
     if not ending:
         own = _short_ending(plain)

@@ -65,7 +65,7 @@ def retrieve_each(
 def _open_place(library: Library, owner: str, names: Sequence[str], scope: Scope) -> Place:
     searched = []
     for name in names:
-        found = library.store.searched(owner, name)
+        found = library.store.find_searched(owner, name)
         if found is None:
             raise NotFound(f"There is no collection {name!r} any more; choose another one.")
         searched.append(found)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from agentkit.retrieval.names import shown_name, storable
+from agentkit.retrieval.names import storable, to_shown_name
 
 Mode = Literal["hybrid", "dense", "lexical"]
 
@@ -169,7 +169,7 @@ class Source:
     """Why it could not be had; it becomes a document that failed, which can be retried."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", shown_name(self.name))
+        object.__setattr__(self, "name", to_shown_name(self.name))
         object.__setattr__(self, "origin", storable(self.origin))
 
 

@@ -36,7 +36,7 @@ class AllowedTools:
         except (OSError, ValueError) as error:
             raise self._unreadable(type(error).__name__) from error
         if not is_list_of(stored, str):
-            raise self._unreadable("it is no list of names")
+            raise self._unreadable("it is not a list of names")
         return sorted(set(stored))
 
     def add(self, tool: str) -> None:

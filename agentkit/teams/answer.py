@@ -14,7 +14,7 @@ from agentkit.errors import AgentkitError, ContextTooLong
 from agentkit.events import MessageStatus, Noted
 from agentkit.llm.calls.client import call
 from agentkit.llm.calls.ends import cut_by
-from agentkit.llm.calls.room import shortened
+from agentkit.llm.calls.room import shorten
 from agentkit.llm.model import Model, Reply
 from agentkit.llm.offline.passages import format_passages
 from agentkit.messages import Message, message, text_of
@@ -69,7 +69,7 @@ says it.
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
+class Binding:
     """Who answers from passages: what they are told, and the model that speaks for them."""
 
     instructions: str = INSTRUCTIONS
@@ -83,12 +83,12 @@ class Voice:
     params: Mapping[str, Any] = field(default_factory=dict)
     """What is sent beside the messages."""
 
-    def of(self, task: Task) -> Model:
+    def choose_model(self, task: Task) -> Model:
         """The model that speaks."""
         return self.model or task.model
 
 
-USUAL = Voice()
+USUAL = Binding()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +105,11 @@ def work(task: Task) -> Answer:
 
 
 def look_up_and_answer(
-    task: Task, retrieve: Callable[[str], list[Hit]], agent: str, voice: Voice = USUAL
+    task: Task, retrieve: Callable[[str], list[Hit]], agent: str, binding: Binding = USUAL
 ) -> Answer:
     """Retrieve, answer, cite, in the name of an agent."""
-    hits = retrieve(complete_question(task, voice))
-    return answer_from(task, hits, agent, voice=voice)
+    hits = retrieve(complete_question(task, binding))
+    return answer_from(task, hits, agent, binding=binding)
 
 
 def answer_from(
@@ -118,7 +118,7 @@ def answer_from(
     agent: str,
     ended: EndReason | None = None,
     results: Sequence[Result] = (),
-    voice: Voice = USUAL,
+    binding: Binding = USUAL,
 ) -> Answer:
     """Let the model answer from the hits and send the final message, also when it was stopped on
     the way.
@@ -126,13 +126,13 @@ def answer_from(
     `ended` says what ended the work before, if that is worth telling; `results` are what
     tools and code gave until then.
     """
-    reply, hits = _ask(task, hits, agent, results, voice)
+    reply, hits = _ask(task, hits, agent, results, binding)
     text = reply.text
     is_empty = not text.strip()
     if is_empty and not reply.stopped:
         raise explain_no_answer(agent, ended)
     # Whoever goes on with a stopped answer knows the numbers as they were given.
-    keeps_numbers = reply.stopped or voice.of(task).is_language_model
+    keeps_numbers = reply.stopped or binding.choose_model(task).is_language_model
     if not keeps_numbers:
         text, hits = renumber_by_use(text, hits)
     computed = [one.gave for one in results]
@@ -150,14 +150,14 @@ def answer_from(
 
 
 def _ask(
-    task: Task, hits: Sequence[Hit], agent: str, results: Sequence[Result], voice: Voice
+    task: Task, hits: Sequence[Hit], agent: str, results: Sequence[Result], binding: Binding
 ) -> tuple[Reply, Sequence[Hit]]:
     """The reply, and the hits that it was made from: the best ones where not all fit."""
     given = hits
     while True:
         try:
-            asked = _prompt(task, given, results, voice)
-            reply = call(voice.of(task), asked, agent=agent, params=voice.params)
+            asked = _prompt(task, given, results, binding)
+            reply = call(binding.choose_model(task), asked, agent=agent, params=binding.params)
             break
         except ContextTooLong:
             if len(given) < 2:
@@ -171,13 +171,13 @@ def _ask(
 
 
 def _prompt(
-    task: Task, hits: Sequence[Hit], results: Sequence[Result], voice: Voice
+    task: Task, hits: Sequence[Hit], results: Sequence[Result], binding: Binding
 ) -> list[Message]:
     gathered = _format_results(results)
-    material = gathered or voice.nothing
+    material = gathered or binding.nothing
     if hits:
         passages = format_passages(to_passages(hits))
-        material = voice.instructions + passages + gathered
+        material = binding.instructions + passages + gathered
     sees_pictures = task.asked.pictures and task.model.is_language_model
     if sees_pictures:
         material = LOOK + material
@@ -204,23 +204,23 @@ def shorten_result(text: str, longest: int) -> str:
     """The text with its middle left out where it has more characters than that."""
     if len(text) <= longest:
         return text
-    return shortened(text, longest)
+    return shorten(text, longest)
 
 
-def complete_question(task: Task, voice: Voice = USUAL) -> str:
+def complete_question(task: Task, binding: Binding = USUAL) -> str:
     """The question as it is searched for: a follow-up is completed from the conversation."""
     question = task.question
     if not task.history:
         return question
-    model = voice.of(task)
+    model = binding.choose_model(task)
     if not model.is_language_model:
         return _with_subject(question, task.history)
     prompt = [
-        message("system", voice.rewrite),
+        message("system", binding.rewrite),
         *tell_turns(task),
         message("user", question),
     ]
-    reply = call(model, prompt, agent="Query writer", params=voice.params)
+    reply = call(model, prompt, agent="Query writer", params=binding.params)
     stopping.check()
     return reply.text.strip() or question
 

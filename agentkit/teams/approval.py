@@ -13,10 +13,10 @@ from typing import Any, Protocol
 
 from agentkit import runs
 from agentkit.core import replay
-from agentkit.core.tools import Origin, allowed_as, effects_of, origin_of, parse_arguments
+from agentkit.core.tools import Origin, effects_of, name_permission, origin_of, parse_arguments
 from agentkit.errors import WrongArgument
 from agentkit.events import WantedCall
-from agentkit.options import OptionKey, chosen
+from agentkit.options import OptionKey, read_choice
 
 OF_CODE: tuple[OptionKey, ...] = ("approve", "approve_all", "edit", "reject")
 OF_TOOLS: tuple[OptionKey, ...] = ("approve", "approve_all", "always", "edit", "reject")
@@ -87,14 +87,14 @@ class Approval:
         prompt = f"May `{name}` run with these arguments?"
         if arguments.strip() in ("", "{}"):
             prompt = f"May `{name}` run?"
-        was_done = replay.recorded().has_result(self.agent, name, arguments)
+        was_done = replay.find_recording().has_result(self.agent, name, arguments)
         return self._decide(
             f"tool {name}",
             prompt,
             arguments,
             _find_language(arguments),
             OF_TOOLS,
-            permit or allowed_as(tool, name),
+            permit or name_permission(tool, name),
             was_done=was_done,
             wants=self._tell_wanted(origin or origin_of(tool, name)),
         )
@@ -112,7 +112,7 @@ class Approval:
         if _is_harmless(tool):
             return True
         prompt = _REPEAT.format(name=name)
-        recording = replay.recorded()
+        recording = replay.find_recording()
         has_begun = recording.has_begun(self.agent, name, arguments)
         was_asked = recording.has_asked(self.agent, prompt, arguments)
         if not has_begun and not was_asked:
@@ -126,7 +126,7 @@ class Approval:
             language=_find_language(arguments),
             wants=wants,
         )
-        choice, _ = chosen(answer)
+        choice, _ = read_choice(answer)
         return choice == "approve"
 
     def of_code(
@@ -135,7 +135,7 @@ class Approval:
         """What becomes of the code, which may be what the tool of that name is given; raises
         Stopped.
         """
-        was_done = replay.recorded().has_code(self.agent, language, code)
+        was_done = replay.find_recording().has_code(self.agent, language, code)
         wants = None
         if name:
             wants = self._tell_wanted(Origin(name))
@@ -158,7 +158,7 @@ class Approval:
 
     def _was_asked(self, prompt: str, draft: str) -> bool:
         """Whether the finished run that this one begins from asked the same."""
-        recording = replay.recorded()
+        recording = replay.find_recording()
         if not recording.repeats:
             return False
         return recording.has_asked(self.agent, prompt, draft)
@@ -171,7 +171,7 @@ class Approval:
         """
         if kind in self._kinds:
             return True
-        if replay.recorded().repeats:
+        if replay.find_recording().repeats:
             return was_done
         return tool in self._allowed
 
@@ -206,7 +206,7 @@ class Approval:
 
     def _remember(self, answer: str, kind: str, tool: str) -> None:
         """What was agreed to for more than this once."""
-        choice, _ = chosen(answer)
+        choice, _ = read_choice(answer)
         if choice == "approve_all":
             self._kinds.add(kind)
             return
@@ -216,8 +216,8 @@ class Approval:
 
 
 def _read_decision(answer: str, draft: str, options: tuple[OptionKey, ...]) -> Decision:
-    """What an answer says; whatever is none of the options is no consent."""
-    choice, rest = chosen(answer)
+    """What an answer says; anything but the options that agree is a refusal."""
+    choice, rest = read_choice(answer)
     if choice == "edit":
         was_changed = rest.strip() != draft.strip()
         return Decision(True, rest, was_changed)
@@ -266,7 +266,7 @@ def _is_harmless(tool: Callable[..., object] | None) -> bool:
 
 
 def format_arguments(arguments: Any) -> str | None:
-    """Arguments as the person reads and edits them; None for what is no JSON object."""
+    """Arguments as the person reads and edits them; None for anything but a JSON object."""
     given = arguments
     if not isinstance(arguments, str):
         given = dict(arguments or {})

@@ -73,7 +73,7 @@ class ChatCells:
             self._earlier = self.find_earlier()
         return [*self._earlier, *self.ran]
 
-    def lost(self) -> str:
+    def explain_loss(self) -> str:
         """Why the kernel is gone in which the latest cells ran; empty while it is alive, and where
         there was none.
         """
@@ -89,20 +89,20 @@ class ChatCells:
 
         Raises Stopped when the run is stopped, with the output so far.
         """
-        cell_id, began, lost = new_id(), time.monotonic(), self.lost()
+        cell_id, began, lost = new_id(), time.monotonic(), self.explain_loss()
         is_of_other_branch = not self.alive and self.chat_id in self.pool.alive()
         if is_of_other_branch:
             self.pool.end(self.chat_id, BRANCH)  # nothing of another branch is to be seen here
         private.make_folder(self.folder)
         bus.emit(CodeBegan(cell_id, agent, "python", code, self.chat_id))
-        telling = _Telling(cell_id, agent, self.kept)
+        announcer = _CellAnnouncer(cell_id, agent, self.kept)
         try:
-            result = self.pool.run_cell(self.chat_id, self.folder / WORK, code, telling)
+            result = self.pool.run_cell(self.chat_id, self.folder / WORK, code, announcer)
         except Stopped as stopped:
             cell = Cell(
                 cell_id,
                 "stopped",
-                telling.finish(),
+                announcer.finish(),
                 variables=find_variables(self.all()),
                 began_after=lost,
                 ended=_reason_of(self.pool.last_end(self.chat_id)),
@@ -128,7 +128,7 @@ class ChatCells:
         variables = describe_variables(find_variables(self.all()))
         if self.alive:
             return f"Alive in the kernel: {variables}."
-        if not self.lost():
+        if not self.explain_loss():
             return ""
         return (
             "The kernel of before has ended and the next code begins in a new, empty one. Gone are:"
@@ -173,7 +173,7 @@ def _reason_of(end: KernelEnd | None) -> str:
     return end.reason
 
 
-class _Telling:
+class _CellAnnouncer:
     """Announces what a cell puts out as it comes."""
 
     def __init__(self, cell_id: str, agent: str, kept: Kept) -> None:
@@ -263,8 +263,9 @@ def _cell_of(ran: CodeRan) -> Cell:
 
 
 def describe_variables(variables: Sequence[dict[str, Any]]) -> str:
-    """The first variables as models and people read them, or `nothing`; modules are none, nor is
-    what has no name, type and size as Python gives them: code could tell a model anything there.
+    """The first variables as models and people read them, or `nothing`; modules are left out, and
+    so are those without a name, type and size as Python gives them: code could tell a model
+    anything there.
     """
     described = [_describe_variable(**one) for one in drop_modules(variables)]
     words = list(filter(_DESCRIBED.fullmatch, described))

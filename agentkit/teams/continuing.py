@@ -57,7 +57,7 @@ def go_on(task: Task, begun: Begun, agent: str) -> Answer:
     text = without_ending(join_parts(begun.text, reply.text))
     citations = tuple(cite_passages(text, begun.passages))
     numbered = {number: (one.text, one.source) for number, (one, _) in begun.passages.items()}
-    checks = task.checked(text, numbered)
+    checks = task.check_markers(text, numbered)
     return task.conclude(
         agent,
         text,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from agentkit.conversation import ChatResult, ConversableAgent, announcing
-from agentkit.conversation.compression.shape import is_summary, marked
+from agentkit.conversation.compression.shape import is_summary, mark_summary
 from agentkit.core import bus
 from agentkit.core.io import IOStream, Quiet
 from agentkit.errors import LimitReached, Stopped
@@ -105,7 +105,7 @@ def _keep_turn(turn: Message, agent: str, name: str) -> Stored:
         if agent == name:
             known["role"] = "assistant"
     if is_summary(turn):
-        return {**marked(text_of(turn["content"])), **known}
+        return {**mark_summary(text_of(turn["content"])), **known}
     return known
 
 
@@ -234,7 +234,7 @@ class _Heard:
                 self._take_said(event)
 
     def _take_said(self, message: MessageSent) -> None:
-        """What the speaker told the others; with calls of tools it is no answer yet."""
+        """What the speaker told the others; with calls of tools it is not an answer yet."""
         self.text = ""
         if not has_calls(message.extra):
             self.text = without_ending(message.content)

@@ -57,7 +57,7 @@ class Findings:
     def _begin(
         self, retrieve: Callable[[str], list[Hit]], find: Callable[[str], list[Hit]] | None
     ) -> None:
-        known = replay.recorded().numbered()
+        known = replay.find_recording().list_numbered()
         self.hits = [Hit.from_json(hit) for hit in known]
         self._retrieve, self._find = retrieve, find
         self._numbering = threading.Lock()
@@ -94,7 +94,7 @@ class Findings:
         found = self._retrieve(query)
         if not found:
             return "No passage was found. Try other words, or say that the documents do not tell."
-        return self._shown(found)
+        return self._show(found)
 
     @replay.run_again
     @effects("none")
@@ -111,7 +111,7 @@ class Findings:
                 f"{text!r} stands nowhere in the documents. Try {SEARCH}, or say that the documents"
                 " do not tell."
             )
-        return self._shown(found)
+        return self._show(found)
 
     def elsewhere(
         self, retrieve: Callable[[str], list[Hit]], find: Callable[[str], list[Hit]] | None
@@ -135,7 +135,7 @@ class Findings:
         with self._numbering:  # several calls at once must not give the same number twice
             return [(self._number(hit), hit) for hit in found]
 
-    def _shown(self, found: Sequence[Hit]) -> str:
+    def _show(self, found: Sequence[Hit]) -> str:
         numbered = self.number(found)
         give(
             {"marker": number, "document_id": hit.document_id, "start": hit.start, "end": hit.end}

@@ -11,7 +11,7 @@ from agentkit.conversation import Agent, ChatResult, ConversableAgent, announcin
 from agentkit.core.given import coalesce, find_first, list_new_objects
 from agentkit.errors import NoEligibleSpeaker
 from agentkit.messages import Stored, text_of
-from agentkit.options import InputMode, chosen
+from agentkit.options import InputMode, read_choice
 from agentkit.reasons import EndReason
 from agentkit.teams import findings
 from agentkit.teams.conversing import (
@@ -150,7 +150,7 @@ class WatchedGroup(GroupChat):
         names = [agent.name for agent in candidates]
         options = [*names, "finish"]
         answer = runs.ask_human(GROUP, "Who speaks next?", options=options)
-        choice, _ = chosen(answer)
+        choice, _ = read_choice(answer)
         if choice == "finish":
             nobody = NoEligibleSpeaker("The person who watches ended the discussion.")
             nobody.end = EndReason("finished")

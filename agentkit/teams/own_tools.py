@@ -63,7 +63,7 @@ def _load_file(path: Path, changed: int) -> Sequence[Tool]:
         raise ConfigError(f"AGENTKIT_TOOLS: {path} has no public function; define at least one.")
     for function in made:
         _check(path, function)
-    return list(map(bound, made))
+    return list(map(bound_result, made))
 
 
 def _is_tool(module: ModuleType, name: str, value: object) -> bool:
@@ -75,7 +75,7 @@ def _is_tool(module: ModuleType, name: str, value: object) -> bool:
     return value.__module__ == module.__name__
 
 
-def bound(function: Tool) -> Tool:
+def bound_result(function: Tool) -> Tool:
     """The function, whose result is told with its middle left out where it is far too long, and
     which cannot end the program.
     """
@@ -101,10 +101,10 @@ def bound(function: Tool) -> Tool:
 
 
 def _shorten(result: object) -> object:
-    from agentkit.llm.calls.room import shortened  # loads what a search does not need
+    from agentkit.llm.calls.room import shorten  # loads what a search does not need
 
     text = tools.to_text(result)
-    return result if len(text) <= LONGEST else shortened(text, LONGEST)
+    return result if len(text) <= LONGEST else shorten(text, LONGEST)
 
 
 def _explain_exit(function: Tool, error: SystemExit) -> ExecutionError:
@@ -114,7 +114,7 @@ def _explain_exit(function: Tool, error: SystemExit) -> ExecutionError:
 def _import_file(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"agentkit_tools_{path.stem}", path)
     if path.suffix != ".py" or spec is None or spec.loader is None:
-        raise ConfigError(f"AGENTKIT_TOOLS: {path} is no Python file; its name must end in .py.")
+        raise ConfigError(f"AGENTKIT_TOOLS: {path} is not a Python file; its name must end in .py.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses look for names in annotations
     try:

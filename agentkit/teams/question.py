@@ -129,13 +129,11 @@ class Question:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, object]) -> Question:
-        """What `to_json` made, now or in an older version; what is none of its fields is left
-        out.
-        """
-        return _adapter().validate_python(_renamed(stored))
+        """What `to_json` made, now or in an older version; unknown keys are left out."""
+        return _adapter().validate_python(_rename_fields(stored))
 
     @classmethod
-    def asked_by(cls, said: StoredMessage | MessageSent, team_id: str = "answer") -> Question:
+    def from_message(cls, said: StoredMessage | MessageSent, team_id: str = "answer") -> Question:
         """The question that a message asks; of `team_id` if it is so old that it does not say
         whom.
         """
@@ -167,7 +165,7 @@ _EARLIER_NAMES = {
 }
 
 
-def _renamed(stored: Mapping[str, Any]) -> dict[str, Any]:
+def _rename_fields(stored: Mapping[str, Any]) -> dict[str, Any]:
     """A stored question with the fields that older versions called otherwise under today's
     names.
     """

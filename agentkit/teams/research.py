@@ -13,7 +13,7 @@ from agentkit.core import stopping
 from agentkit.llm.calls.client import call
 from agentkit.messages import message
 from agentkit.retrieval import Hit
-from agentkit.teams.answer import USUAL, Voice, answer_from, complete_question
+from agentkit.teams.answer import USUAL, Binding, answer_from, complete_question
 from agentkit.teams.citing import covers
 from agentkit.teams.memory.long_memory import tell_turns
 from agentkit.teams.task import Answer, Task, Team
@@ -49,8 +49,8 @@ class Setup:
     """Passages in all."""
     plan: str = PLAN
     """How the researcher is told to split the question."""
-    looks_up: Voice = USUAL
-    writes: Voice = USUAL
+    looks_up: Binding = USUAL
+    writes: Binding = USUAL
 
 
 def work(task: Task) -> Answer:
@@ -73,14 +73,14 @@ def carry_out(task: Task, retrieve: Callable[[str], list[Hit]], setup: Setup) ->
     task.say(setup.researcher, setup.writer, "\n".join(told))
     stopping.check()
     merged = merge(found, setup.passages)
-    return answer_from(task, merged, setup.writer, voice=setup.writes)
+    return answer_from(task, merged, setup.writer, binding=setup.writes)
 
 
 def find_parts(task: Task, setup: Setup) -> list[str]:
     """The separate questions to look up, at most as many as is set up."""
-    voice = setup.looks_up
-    question = complete_question(task, voice)
-    model = voice.of(task)
+    binding = setup.looks_up
+    question = complete_question(task, binding)
+    model = binding.choose_model(task)
     if not model.is_language_model:
         return split_question(question)
     prompt = [
@@ -93,7 +93,7 @@ def find_parts(task: Task, setup: Setup) -> list[str]:
         prompt,
         agent=setup.researcher,
         stream=False,
-        params=voice.params,
+        params=binding.params,
     )
     stopping.check()
     lines = reply.text.splitlines()

@@ -249,11 +249,11 @@ class Task:
         again = {number: self.known[number] for number in later if number in self.known}
         given |= again
         numbered = {number: (one.text, describe_source(one)) for number, one in given.items()}
-        checks = self.checked(text, numbered, computed)
+        checks = self.check_markers(text, numbered, computed)
         cited = [replace(one, marker=number) for number, one in again.items()]
         return Evidence((*cite_hits(text, hits), *cited), checks)
 
-    def checked(
+    def check_markers(
         self, text: str, numbered: Mapping[int, tuple[str, str]], computed: Sequence[str] = ()
     ) -> tuple[Checked, ...]:
         """What comes of comparing each marker with its passage, by words alone where no vectors can
@@ -410,9 +410,8 @@ class Team:
             return
         if self.needs_language_model:
             raise ConfigError(
-                f"The team “{self.name}” needs a language model, and {model.label} is none: it only"
-                " quotes. Connect a model in the settings and choose it below, or choose another"
-                " team."
+                f"The team “{self.name}” needs a language model, and {model.label} only quotes."
+                " Connect a model in the settings and choose it below, or choose another team."
             )
 
 

@@ -163,7 +163,7 @@ class Runner(ConversableAgent):
         return exit_code, output
 
     def _run_approved(self, language: str, code: str) -> tuple[int, str]:
-        if self._kernel_for(language) is None and not self._isolated():
+        if self._kernel_for(language) is None and not self._can_isolate():
             return (
                 1,
                 (
@@ -196,7 +196,7 @@ class Runner(ConversableAgent):
         return known.exit_code, known.output
 
     def _run(self, language: str, code: str) -> tuple[int, str]:
-        known = replay.recorded().take_code(self.name, language, code)
+        known = replay.find_recording().take_code(self.name, language, code)
         if known is not None:
             return self._tell_again(known)
         cells = self._kernel_for(language)
@@ -225,7 +225,7 @@ class Runner(ConversableAgent):
         bus.emit(done)
         return result.exit_code, result.output
 
-    def _isolated(self) -> bool:
+    def _can_isolate(self) -> bool:
         """Whether there is a place to run code in, made on first use; if not, the person is told
         how to get one.
         """

@@ -36,7 +36,7 @@ def find_earlier(library: Library, said: StoredMessage, chat: Chat, own: str) ->
     owner = chat.owner
     known = {one.id: one.name for one in library.collections(owner)}
     name = known.get(str(said.extra.get("collection_id")), chat.collection)
-    question = replace(Question.asked_by(said, chat.team), collection=name)
+    question = replace(Question.from_message(said, chat.team), collection=name)
     if also_ids := said.extra.get("also_ids"):  # under their names of today, without those gone
         also = [known[one] for one in list_known(also_ids, known)]
         question = replace(question, also=tuple(also))

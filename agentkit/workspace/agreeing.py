@@ -11,7 +11,7 @@ from agentkit.events import HumanAnswered, HumanInputRequested
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.mcp.servers import ToolServers
 from agentkit.mcp.serving import ServedTools
-from agentkit.options import chosen
+from agentkit.options import read_choice
 from agentkit.settings import Settings
 from agentkit.teams import Task
 from agentkit.teams.approval import AGREED, name_agreement
@@ -28,7 +28,7 @@ def recall_agreements(
     for _, request in requests:
         asked[request.request_id] = name_agreement(request.agent, request.tool)
     for _, answered in answers:
-        choice, _rest = chosen(answered.text)
+        choice, _rest = read_choice(answered.text)
         agreement = asked.get(answered.request_id, "")
         if choice in AGREED:
             task.agreed.add(agreement)

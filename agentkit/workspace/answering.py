@@ -21,7 +21,7 @@ from typing import Any
 from agentkit.core import bus
 from agentkit.core.given import find_first, list_known, list_missing, pick_kind
 from agentkit.documents import DocumentText
-from agentkit.errors import LimitReached, ReplayDiffers, Stopped, explain
+from agentkit.errors import LimitReached, NotFound, ReplayDiffers, Stopped, explain
 from agentkit.events import (
     Compressed,
     LimitTold,
@@ -50,7 +50,7 @@ from agentkit.teams.question import EVERYTHING
 from agentkit.teams.task import LOOK_UP_TOKENS, Readable, Work
 from agentkit.workspace import intake
 from agentkit.workspace.agreeing import allow_tools, recall_agreements
-from agentkit.workspace.resuming import BrokenOff, LookUp, serving
+from agentkit.workspace.resuming import BrokenOff, LookUp, serve_recorded
 
 _INSTEAD = {"chat": "Begin a new chat"}
 """What can be done without raising a limit, by its scope."""
@@ -125,7 +125,7 @@ def make_lookups(
         found = library.documents_within(owner, [*chain(*groups)], within)
         return [Stored(one.id, one.name, library, owner, within) for one in found]
 
-    return serving(look_up), serving(find, exact=True), documents
+    return serve_recorded(look_up), serve_recorded(find, exact=True), documents
 
 
 def look_elsewhere(library: Library, owner: str, name: str) -> tuple[LookUp, LookUp]:
@@ -135,7 +135,7 @@ def look_elsewhere(library: Library, owner: str, name: str) -> tuple[LookUp, Loo
     library.collection(owner, name)
     look_up = partial(library.retrieve, owner, [name])
     find = partial(library.find_passages, owner, [name])
-    return serving(look_up), serving(find, exact=True)
+    return serve_recorded(look_up), serve_recorded(find, exact=True)
 
 
 def list_documents(library: Library, owner: str, name: str) -> list[Readable]:
@@ -150,12 +150,19 @@ def estimate_look_up(library: Library, collection: Searched, question: Question)
     is_seen = planning is not None and planning.seen_first
     if not is_seen:
         return LOOK_UP_TOKENS
-    owner, name = collection.owner, collection.name
-    versions = [one.version for one in library.versions.listed(owner, name)]
-    active = find_first(versions, attrgetter("active"))
+    return estimate_passages(library, collection.owner, collection.name) or LOOK_UP_TOKENS
+
+
+def estimate_passages(library: Library, owner: str, name: str) -> int:
+    """How many tokens a look-up in a collection gives at most; 0 where it has nothing yet."""
+    try:
+        listed, options = library.versions.listed(owner, name), library.options(owner, name)
+    except NotFound:
+        return 0
+    active = find_first([one.version for one in listed], attrgetter("active"))
     if active is None:
-        return LOOK_UP_TOKENS
-    return active.max_tokens * library.options(owner, name).top_k or LOOK_UP_TOKENS
+        return 0
+    return active.max_tokens * options.top_k
 
 
 def work_on(

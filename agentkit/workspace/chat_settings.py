@@ -47,7 +47,7 @@ UNSET = ChatSettings()
 
 
 def from_json(stored: Mapping[str, object]) -> ChatSettings:
-    """What `to_json` gave; what is none of it, or what makes no sense, is as it is by default."""
+    """What `to_json` gave; what it lacks, or what makes no sense, is as it is by default."""
     known = {name: stored[name] for name in ChatSettings.__slots__ if name in stored}
     try:
         return ChatSettings.of_question(Question.from_json({"text": "", **known}))

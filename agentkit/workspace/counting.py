@@ -54,10 +54,10 @@ class Counting:
         is not what each says. The owner's budgets hold for them.
         """
         writer = CallWriter(self.ledger, owner, agent, purpose)
-        with self.budgeted(owner), bus.listening(writer.write):
+        with self.hold_to_budgets(owner), bus.listening(writer.write):
             yield
 
-    def budgeted(self, owner: str) -> AbstractContextManager[None]:
+    def hold_to_budgets(self, owner: str) -> AbstractContextManager[None]:
         """Hold the calls of the block to the owner's budgets."""
         return budgeted(self.bill.purse(owner))
 
@@ -97,7 +97,7 @@ class Counting:
         """One table of the usage page over the calls that the filter means, as plain values."""
         return tables.read_table(self.ledger, calls, which)
 
-    def _held(self, run: Run[Any]) -> AbstractContextManager[None]:
+    def _hold(self, run: Run[Any]) -> AbstractContextManager[None]:
         """Holds what a run does to the budgets."""
         return budgeted(self.bill.purse(run.owner, run.chat_id or "", run.id))
 

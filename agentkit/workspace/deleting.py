@@ -41,7 +41,7 @@ def remove_discarded(ledger: Ledger, library: Library, data: Path, before: datet
     """Remove the chats that were discarded before then, by default a week ago; returns how many
     they were.
     """
-    found = ledger.discarded_before(before or utc_now() - KEPT_DELETED)
+    found = ledger.list_discarded(before or utc_now() - KEPT_DELETED)
     for chat in found:
         remove_chat(ledger, library, data, chat.owner, chat.id)
     return len(found)

@@ -11,7 +11,7 @@ from agentkit.errors import ConfigError
 from agentkit.events import DocumentDone
 from agentkit.ledger import Ledger
 from agentkit.retrieval import Collection, Library, Source, source_at, sources_from_paths
-from agentkit.retrieval.names import shown_name
+from agentkit.retrieval.names import to_shown_name
 from agentkit.retrieval.transfer.bundle import file_name
 from agentkit.runs import Run
 from agentkit.settings import Settings
@@ -51,7 +51,7 @@ class DocumentRuns:
 
         When it cannot be had, a document that failed says why, and can be retried.
         """
-        title = f"{shown_name(url)} into {collection}"
+        title = f"{to_shown_name(url)} into {collection}"
         return self._intake(
             title,
             owner,

@@ -14,7 +14,7 @@ from agentkit.ledger import Ledger, queries
 from agentkit.llm import Model
 from agentkit.llm.calls.client import call
 from agentkit.llm.calls.limits import Limit, limited
-from agentkit.llm.calls.room import shortened
+from agentkit.llm.calls.room import shorten
 from agentkit.messages import message
 from agentkit.retrieval import Library
 from agentkit.workspace.answering import sum_usage
@@ -71,7 +71,7 @@ def draft(workspace: Workspace, chat_id: str, model: Model, asked: str, answer: 
     Empty where it does not answer, or a limit of the chat is reached: nobody waits for them.
     """
     owner, settings = workspace.settings.owner, workspace.settings
-    told = f"Question:\n{shortened(asked, _TOLD)}\n\nAnswer:\n{shortened(answer, _TOLD)}"
+    told = f"Question:\n{shorten(asked, _TOLD)}\n\nAnswer:\n{shorten(answer, _TOLD)}"
     most = Limit(settings.chat_tokens, settings.chat_dollars)
     chat = workspace.ledger.chat(owner, chat_id)
     with (

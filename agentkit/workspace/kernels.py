@@ -55,7 +55,7 @@ def find_cells(ledger: Ledger, owner: str, run_ids: Sequence[str]) -> dict[str, 
     return found
 
 
-def kept_of(data: Path, chat_id: str) -> Kept:
+def find_kept(data: Path, chat_id: str) -> Kept:
     """What a chat keeps of its cells."""
     return Kept(_folder(data, chat_id) / SHOWN)
 
@@ -96,7 +96,7 @@ def call_function(
     """What comes of one call of a team's function: what it gives, how it failed, or which limit
     ended it. It runs in a kernel of its own, which ends then.
 
-    Raises WrongArgument for code that is no function, ConfigError where nothing can isolate it,
+    Raises WrongArgument for code other than one function, ConfigError where nothing can isolate it,
     ExecutionError when no kernel can be started.
     """
     from agentkit.teams.built.offers.running import write_call  # loads the agents

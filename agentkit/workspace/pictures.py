@@ -34,7 +34,7 @@ KEPT_WAITING_S = 30 * 86_400
 def prepare(settings: Settings, path: Path, name: str) -> Picture:
     """Make the picture in a file ready to be asked about; `name` is what people call it.
 
-    Raises a DocumentError for what is none, and StoreError when there is no room for it.
+    Raises a DocumentError for anything but a picture, and StoreError when there is no room for it.
     """
     made = prepare_picture(path, name, Limits.from_settings(settings))
     waiting = _waiting(settings.data)
@@ -65,7 +65,7 @@ def keep(data: Path, chat_id: str, question: Question) -> Question:
 
 def read(data: Path, picture: Picture) -> bytes:
     """The bytes of a picture, waiting or kept; raises NotFound."""
-    folder = kernels.kept_of(data, picture.chat_id) if picture.chat_id else _waiting(data)
+    folder = kernels.find_kept(data, picture.chat_id) if picture.chat_id else _waiting(data)
     try:
         return folder.read(picture.kept)
     except NotFound as error:
@@ -121,7 +121,7 @@ def _put(folder: Kept, content: bytes, kind: str, name: str) -> str:
 def _keep(data: Path, chat_id: str, picture: Picture) -> Picture:
     content = read(data, picture)
     kind = picture.kept.rpartition(".")[2]
-    folder = kernels.kept_of(data, chat_id)
+    folder = kernels.find_kept(data, chat_id)
     _put(folder, content, kind, picture.name)
     return replace(picture, chat_id=chat_id)
 

@@ -82,11 +82,12 @@ def find_finished(ledger: Ledger, owner: str, run_id: str) -> Finished:
     known = queries.run_state(ledger, owner, run_id)
     if known.state in _GOING_ON or not known.key.chat_id:
         raise ConfigError(
-            f"The run {run_id} is no answer that has ended, so it cannot be run again from a step."
+            f"The run {run_id} is not an answer that has ended, so it cannot be run again from a"
+            " step."
         )
     said = find_question(ledger, known.key)
     chat = ledger.chat(owner, known.key.chat_id)
-    first = Question.asked_by(said, chat.team)
+    first = Question.from_message(said, chat.team)
     question = replace(first, model_id=first.model_id or chat.model)
     return Finished(known.key, said.id, question, _read_events(ledger, owner, run_id))
 

@@ -88,7 +88,7 @@ def _read(ledger: Ledger, run: RunKey) -> BrokenOff:
         raise ConfigError(
             "An older version had begun this answer and noted too little to go on; ask again."
         )
-    first = Question.asked_by(said, chat.team)
+    first = Question.from_message(said, chat.team)
     question = replace(
         first,
         text="",
@@ -125,7 +125,7 @@ def _read_events(ledger: Ledger, run: RunKey) -> list[Event]:
     return events_of(queries.events(ledger, run.owner, run.id, with_requests=False))
 
 
-def serving(look_up: LookUp, *, exact: bool = False) -> LookUp:
+def serve_recorded(look_up: LookUp, *, exact: bool = False) -> LookUp:
     """The look-up, which gives what was found before where the run goes on with another one."""
 
     def find(query: str) -> list[Hit]:

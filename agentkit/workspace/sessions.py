@@ -50,7 +50,7 @@ class ChatSession:
         """Gives what teams of this kind said among themselves on the branch."""
         return partial(find_work, thread, kind, self._work)
 
-    def shortened(
+    def read_shortened(
         self, thread: Sequence[StoredMessage]
     ) -> Callable[[], Iterator[tuple[int, Compressed]]]:
         """Gives what was told of shortening the branch."""

@@ -73,7 +73,7 @@ def _write(workspace: Workspace, owner: str, question: str, model: Model) -> str
         reply = call(model, said, agent=ANALYST).text
         before = _tell(before, ANALYST, TRYING, reply)
         try:
-            return _tried(workspace, owner, find_select(reply))
+            return _check_statement(workspace, owner, find_select(reply))
         except SqlRefused as error:
             if not left:
                 raise
@@ -83,7 +83,7 @@ def _write(workspace: Workspace, owner: str, question: str, model: Model) -> str
     raise AssertionError("the last try returns or raises")
 
 
-def _tried(workspace: Workspace, owner: str, sql: str) -> str:
+def _check_statement(workspace: Workspace, owner: str, sql: str) -> str:
     """The statement, if it can be answered; raises SqlRefused."""
     made, _ = workspace.usage_sql.ask(owner, sql, limits=Limits(rows=1))
     made.close()

@@ -239,7 +239,7 @@ class Workspace(DocumentRuns, Counting, Measuring):
 
     def wait_on(self, owner: str, chat_id: str = "") -> list[Run[Answer]]:
         """Let what waited for a person when its process ended wait on, in one chat or in all."""
-        return self._resume_all(queries.waiting_runs(self.ledger, owner, chat_id), owner)
+        return self._resume_all(queries.list_waiting_runs(self.ledger, owner, chat_id), owner)
 
     def resume_left(self) -> list[Run[Answer]]:
         """Go on with what waited for a person when the app was closed and, if the settings say so,
@@ -356,7 +356,7 @@ class Workspace(DocumentRuns, Counting, Measuring):
                 documents,
                 tools,
                 AllowedTools(self.settings.data),
-                kept.shortened(thread),
+                kept.read_shortened(thread),
                 near,
                 whole=find_places(thread, question.whole),
                 earlier=kept.earlier(thread, chosen.kind),
@@ -368,7 +368,7 @@ class Workspace(DocumentRuns, Counting, Measuring):
             )
             wish = wished(make_wishes(self.ledger, owner, thread, task, chosen.agents))
             seen = showing(pictures.show(self.settings.data, self.ledger, asking, task))
-            with limited(*limits, before), self._held(run), wish, seen, bus.listening(task.hear):
+            with limited(*limits, before), self._hold(run), wish, seen, bus.listening(task.hear):
                 return work_on(asking, task, run, self.ledger, self.settings)
 
         return runs.start(

@@ -186,7 +186,7 @@ def test_arguments_are_edited_and_must_stay_json(kitchen: ScriptableWorkspace) -
     press(app, EDIT, request)
     app.text_area(key=f"draft-{request}").set_value("query: green tea")
     press(app, "run", request)
-    assert any("This is no JSON" in text for text in texts(app))
+    assert any("This is not JSON" in text for text in texts(app))
     app.text_area(key=f"draft-{request}").set_value('{"drink": "green tea"}')
     press(app, "run", request)
     settle(app)

@@ -245,7 +245,7 @@ def test_what_waits_belongs_to_the_chat_and_is_asked_once(
         QUESTION,
         "And coffee?",
     ]
-    assert [one.name for one in Question.asked_by(thread(workspace)[2]).attachments] == [
+    assert [one.name for one in Question.from_message(thread(workspace)[2]).attachments] == [
         "coffee.txt"
     ]
     assert [one.name for one in workspace.library.documents(OWNER, f"chat:{chat}")] == [

@@ -165,7 +165,7 @@ def test_what_was_deleted_in_another_tab_is_told(workspace: ScriptableWorkspace)
     app = open_page("chat")
     workspace.delete_chat(OWNER, letter.id)
     _act(app, "delete", letter)
-    gone = "These chats are no more: they were deleted elsewhere."
+    gone = "These chats were deleted elsewhere."
     assert driver.piece(app, "chat_list")["note"] == gone
     assert not driver.piece(app, "chat_list")["undo"]
     _act(app, "rename", letter)

@@ -4,6 +4,7 @@ and told where it makes no sense.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -46,7 +47,7 @@ def ask(app: AppTest, text: str = QUESTION) -> AppTest:
 
 def questions(workspace: ScriptableWorkspace, app: AppTest) -> list[Question]:
     thread = workspace.ledger.thread(OWNER, str(app.query_params["chat"]))
-    return [Question.asked_by(said) for said in thread if said.role == "user"]
+    return [Question.from_message(said) for said in thread if said.role == "user"]
 
 
 def kept_in(workspace: ScriptableWorkspace, chat: str) -> ChatSettings:
@@ -91,7 +92,7 @@ def test_what_no_model_takes_is_told_and_nothing_is_lost(workspace: ScriptableWo
     type_in(app, "temperature", "99")
     assert "temperature is 99.0; it must be a number from 0 to 2. Nothing is changed." in texts(app)
     type_in(app, "seed", "abc")
-    assert "“abc” is no whole number" in texts(app)
+    assert "“abc” is not a whole number" in texts(app)
     long = app.text_area(key="settings-new-instructions")
     long.set_value("a" * 1_000_000).run()
     assert "1,000,000 characters; at most 20,000" in texts(app)
@@ -132,8 +133,8 @@ def test_a_link_says_whom_it_asks_and_what_it_is_narrowed_to(
     workspace.ledger.set(OWNER, "", "mentions", [tea.id])
     app.run()
     link = address(app)
-    workspace.ledger.set(OWNER, "", "narrowed", None)
-    workspace.ledger.set(OWNER, "", "mentions", None)
+    plain = open_page("chat", collection="Kitchen")
+    assert not re.search("Only: |Next question: ", texts(plain))
     again = open_page("chat", **link)
     assert "Only: MD" in texts(again)
     assert f"Next question: {tea.name}" in texts(again).replace("\\", "")
@@ -148,6 +149,30 @@ def test_a_link_says_whom_it_asks_and_what_it_is_narrowed_to(
     told = " ".join(str(one.value) for one in odd.toast).replace("\\", "")
     assert "team nobody, model <none>, narrow" in told
     assert "about gone" in told
+
+
+def test_a_choice_alone_is_in_the_address_and_what_is_too_long_for_it_is_told(
+    workspace: ScriptableWorkspace,
+) -> None:
+    app = open_page("chat")
+    assert not address(app)
+    app.selectbox(key="team-new").set_value("research").run().run()
+    assert (address(app)["team"], address(app)["collection"]) == ("research", "Cellar")
+    again = open_page("chat", **address(app))
+    assert again.selectbox(key="team-new").value == "research"
+    workspace.ledger.set(OWNER, "", "settings", {"instructions": "茶" * 2_000})
+    app.run()
+    assert "not in the address of this page: the instructions." in texts(app)
+    link = address(app)
+    assert link.keys() == {"collection", "team", "model", "without"}
+    open_page("chat", **link)
+    assert kept_in(workspace, "").instructions == "茶" * 2_000, "it stays when the page is reloaded"
+    open_page("chat", collection="Kitchen")
+    assert kept_in(workspace, "") == ChatSettings(), "another link begins without"
+    workspace.ledger.set(OWNER, "", "settings", {"instructions": "茶" * 2_000})
+    ask(app)
+    assert questions(workspace, app)[0].instructions == "茶" * 2_000
+    assert "Too long for a link" not in texts(app)
 
 
 def test_a_collection_that_is_gone_is_told_and_the_chat_goes_on(
@@ -193,16 +218,29 @@ def test_a_parameter_that_is_refused_is_told_below_the_answer(
     assert "The model m*1* refuses the seed: it is asked without it." in texts(app)
 
 
+def open_forecast(app: AppTest) -> str:
+    """What the meter under the composer tells, once it is unfolded."""
+    app.session_state["context"] = True
+    app.run()
+    assert not app.exception
+    return texts(app)
+
+
 def test_a_forecast_stands_before_a_question_and_beside_what_its_answer_took(
     workspace: ScriptableWorkspace,
 ) -> None:
     model = workspace.script(*["Green tea is brewed at 70 degrees [1]."] * 9)
+    workspace.ledger.set(OWNER, "", "settings", {"instructions": "In French. " * 100})
     unknown = open_page("chat")
-    assert "needs 5 earlier answers of this team and model" in texts(unknown)
+    workspace.ledger.set(OWNER, "", "draft", "green tea " * 400)
+    told = open_forecast(unknown)
+    assert "needs 5 earlier answers of this team and model" in told
+    assert re.search(r"about 1,\d{3} tokens as it is written, up to \d,\d{3} of passages", told)
+    workspace.ledger.set(OWNER, "", "settings", None)
     for _ in range(5):
         workspace.ask(OWNER, QUESTION, collection="Kitchen", model_id=model.id).result()
     app = open_page("chat")
-    told = texts(app)
+    told = open_forecast(app)
     assert "The next answer: about 1 call, nothing to pay, as the middle half of the last 5" in told
     assert "The next request: about " in told
     ask(app)

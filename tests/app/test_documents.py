@@ -360,7 +360,7 @@ def test_a_file_that_is_no_collection_says_why(workspace: ScriptableWorkspace) -
     ).run()
     app.button(key="import").click().run()
     settle(app)
-    assert "holiday.zip is no exported collection, or is damaged" in texts(app)
+    assert "holiday.zip is not an exported collection, or is damaged" in texts(app)
     assert workspace.library.collections(OWNER) == []
 
 

@@ -64,7 +64,7 @@ def test_what_is_no_chat_is_told_in_the_dialog(kitchen: ScriptableWorkspace) -> 
     app = open_page("chat")
     app.button(key="import-chat").click().run()
     app.button(key="import").click().run()
-    assert "No file is chosen" in texts(app)
+    assert "There is no file to import" in texts(app)
     choose_file(app, b'{"format": "agentkit chat", "version": 7}', "newer.json")
     assert "newer.json was written by a newer version of agentkit" in texts(app)
     choose_file(app, b"{", "cut.json")

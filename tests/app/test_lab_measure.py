@@ -167,7 +167,7 @@ def test_a_data_set_is_loaded_with_its_questions(
     app = lab()
     app.text_input(key="dataset-path").set_value(str(tmp_path / "nowhere"))
     app.button(key="load-dataset").click().run()
-    assert "is no folder and no .zip" in texts(app)
+    assert "is neither a folder nor a .zip" in texts(app)
     app.text_input(key="dataset-path").set_value(str(folder))
     app.button(key="load-dataset").click().run()
     settle(app)

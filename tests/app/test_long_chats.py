@@ -197,6 +197,8 @@ def test_the_meter_tells_what_a_chat_takes_and_a_turn_is_brought_back(
     app = open_page("chat", chat=chat.id)
     assert not _meters(app), "no model was asked so far"
     run = asked(app, chat, "What was the first?")
+    app.session_state["context"] = True  # the meter is unfolded
+    app.run()
     (event,) = [one.event for one in run.events() if isinstance(one.event, Compressed)]
     calls = [one.event for one in run.events() if isinstance(one.event, ModelReplied)]
     took = max(call.usage.prompt for call in calls if call.agent == "Assistant")
@@ -212,6 +214,8 @@ def test_the_meter_tells_what_a_chat_takes_and_a_turn_is_brought_back(
     app.multiselect(key="whole-choice").set_value([ids[2]]).run()
     assert not app.exception
     asked(app, chat, "And now?")
+    app.session_state["context"] = True
+    app.run()
     client: Any = kitchen.added[0].client
     sent = [str(each["content"]) for each in client.requests[-1]["messages"]]
     assert "The jug no. 3 is made of copper ." in sent

@@ -82,7 +82,11 @@ def test_a_chat_stays_narrowed_until_it_is_cleared(
     ask(app, "At how many degrees is black tea brewed?")
     assert "black.md" in found_in(workspace, chat)[2]
     questions = [said for said in workspace.ledger.thread(OWNER, chat) if said.role == "user"]
-    assert [Question.asked_by(said).scope.tags for said in questions] == [["mild"], ["mild"], ()]
+    assert [Question.from_message(said).scope.tags for said in questions] == [
+        ["mild"],
+        ["mild"],
+        (),
+    ]
     assert open_page("chat").get("chat_input"), "a new chat is there"
     assert "Only:" not in texts(open_page("chat"))
 
@@ -214,7 +218,7 @@ def test_what_is_narrowed_survives_the_way_through_the_ledger(
     said = MessageSent(
         "1", None, "user", "team", "user", "?", extra={"scope": scope_to_json(scope)}
     )
-    assert Question.asked_by(said).scope == scope
+    assert Question.from_message(said).scope == scope
     assert scope_to_json(EVERYTHING) == {}
     assert (
         filters.in_words(scope)

@@ -248,7 +248,7 @@ def test_bad_values_are_refused_with_a_reason(workspace: ScriptableWorkspace) ->
     fill(app, "Ours", "http://localhost:2/v1")
     assert "There is a connection of this name already" in texts(app)
     fill(app, "Other", "no address at all")
-    assert "is no address of a model server" in texts(app)
+    assert "is not an address of a model server" in texts(app)
     assert [one.base_url for one in saved(workspace)] == ["http://localhost:1/v1"]
 
 
@@ -345,24 +345,24 @@ def test_a_limit_that_is_chosen_counts_for_the_next_question_and_upload(
         (
             "max_file_mb",
             "1.9",
-            "Largest file: enter a whole number above 0, such as 50; '1.9' is none.",
+            "Largest file: enter a whole number above 0, such as 50, not '1.9'.",
         ),
         (
             "max_file_mb",
             "",
-            "Largest file: enter a whole number above 0, such as 50; 'nothing' is none.",
+            "Largest file: enter a whole number above 0, such as 50, not 'nothing'.",
         ),
-        ("max_pages", "5.000", "enter a whole number above 0, such as 5,000; '5.000' is none."),
-        ("run_tokens", "-3", "such as 50,000, or nothing for no limit; '-3' is none."),
-        ("run_tokens", "1,50", "'1,50' is none."),
+        ("max_pages", "5.000", "enter a whole number above 0, such as 5,000, not '5.000'."),
+        ("run_tokens", "-3", "such as 50,000, or nothing for no limit, not '-3'."),
+        ("run_tokens", "1,50", ", not '1,50'."),
         (
             "run_dollars",
             "0",
-            "enter a number above 0, such as 0.50, or nothing for no limit; '0' is none.",
+            "enter a number above 0, such as 0.50, or nothing for no limit, not '0'.",
         ),
-        ("run_dollars", "1e400", "'1e400' is none."),
-        ("chat_dollars", "€ 5", "'€ 5' is none."),
-        ("read_timeout_s", "٣٣", "'٣٣' is none."),
+        ("run_dollars", "1e400", ", not '1e400'."),
+        ("chat_dollars", "€ 5", ", not '€ 5'."),
+        ("read_timeout_s", "٣٣", ", not '٣٣'."),
     ],
 )
 def test_what_is_no_limit_is_told_at_its_field(

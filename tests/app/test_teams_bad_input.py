@@ -32,9 +32,9 @@ def give(document: Any) -> Any:
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "no json": ("{", "it is no JSON"),
+    "no json": ("{", "it is not JSON"),
     "no team": ("[]", "makes no agents"),
-    "very deep": ('{"a":' * 100_000 + "1" + "}" * 100_000, "it is no JSON"),
+    "very deep": ('{"a":' * 100_000 + "1" + "}" * 100_000, "it is not JSON"),
     "something else": ({"format": "recipe"}, "its format is 'recipe'"),
     "a newer version": ({**drafts.single(), "version": 9}, "newer than this agentkit knows"),
     "an unknown way": ({**drafts.single(), "flow": {"kind": "swarm"}}, "flow"),

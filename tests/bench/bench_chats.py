@@ -14,7 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from agentkit.ledger import Ledger
-from agentkit.ledger.finding import fold
+from agentkit.ledger.message_search import fold
 from agentkit.ledger.store import utc_now
 from agentkit.settings import Settings
 from agentkit.ui.shared import state

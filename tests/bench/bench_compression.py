@@ -1,7 +1,7 @@
 """What compression costs and keeps: `python -m tests.bench.bench_compression`.
 
 Simulated are the chats (sentences from templates), the replies, and the model that writes
-summaries: it is no language model but takes the sentences that say most within the length that it
+summaries: it only takes the sentences that say most within the length that it
 is allowed, so its figures show the bookkeeping, not a model's skill.
 A planted fact counts as answerable when its value stands in what the model would be sent; no model
 is asked whether it finds it.
@@ -126,7 +126,7 @@ def chat(
 
     def reply(params: Any) -> str:
         nonlocal last
-        sizes.append(METER.fixed([], {}) + METER.count(params["messages"]))
+        sizes.append(METER.count_fixed([], {}) + METER.count(params["messages"]))
         last = "\n".join(str(message["content"]) for message in params["messages"])
         return filler(rng, dense)
 

@@ -205,7 +205,7 @@ def measure_list(ledger: Ledger) -> None:
     }
     for name, chosen in filters.items():
         for sort in get_args(RunSort) if name == "all" else ("newest",):
-            took = measure(partial(run_list.listed, ledger, chosen, sort))
+            took = measure(partial(run_list.list_runs, ledger, chosen, sort))
             tell(f"ledger: 50 runs {name}, {sort}", took)
     tell("page: the first one", measure_page())
     app = open_page()

@@ -53,7 +53,7 @@ def test_an_answer_is_run_again_from_a_call(asked: str, cli: Cli, tmp_path: Path
 
 
 PROBLEMS = (
-    (["--from", "2"], "is no call of a model"),
+    (["--from", "2"], "is not a call of a model"),
     (["--from", "4711"], "has no step '4711'"),
     (["--from", "#E1"], "The run did no step #E1"),
     (["--model", "lost"], "lost"),
@@ -68,5 +68,5 @@ def test_what_cannot_be_is_told(asked: str, cli: Cli) -> None:
         failed = cli("runs", "again", asked, *options)
         assert (failed.code, told in failed.err) == (1, True), failed.err
     (ingest,) = cli("runs", "--kind", "ingest", "--json").json["runs"]
-    assert "is no answer that has ended" in cli("runs", "again", ingest["id"]).err
+    assert "is not an answer that has ended" in cli("runs", "again", ingest["id"]).err
     assert "There is no run 'nowhere'" in cli("runs", "again", "nowhere").err

@@ -91,7 +91,7 @@ def test_usage_takes_the_filters_of_the_page(cli: Cli, chat: Chat) -> None:
         found = cli("usage", "--by", "team", "--zone", "UTC", "--json", *options).json
         assert found["totals"]["calls"] == sum(row["calls"] for row in found["rows"]) == calls
     assert {"p99_s", "tokens_per_s", "retries"} <= set(found["totals"])
-    assert "is no day" in cli("usage", "--since", "yesterday", "--json").json["error"]
+    assert "is not a day" in cli("usage", "--since", "yesterday", "--json").json["error"]
 
 
 def test_usage_of_all_where_the_installation_says_so(

@@ -35,7 +35,7 @@ def test_the_model_is_shown_the_pictures_or_it_is_told_that_it_sees_none(
     asked = len(shared_server.chats)
     refused = cli("ask", "What is this?", "--picture", drawing)
     assert refused.code != 0
-    assert "drawing.svg is no picture" in refused.err
+    assert "drawing.svg is not a picture" in refused.err
     assert len(shared_server.chats) == asked
 
     offline = cli("ask", "How long is the Danube?", "--picture", chart, "--model", "offline")

@@ -202,13 +202,13 @@ def test_check_writes_nothing(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "why"),
     [
-        ("a.py", b"import autogen\nprint 'two'\n", "it is no Python (line 2)"),
-        ("a.py", b"import autogen\n\x00\n", "it is no Python"),
-        ("a.py", b"# coding: nonsense\nimport autogen\n", "it is no Python"),
+        ("a.py", b"import autogen\nprint 'two'\n", "it is not Python (line 2)"),
+        ("a.py", b"import autogen\n\x00\n", "it is not Python"),
+        ("a.py", b"# coding: nonsense\nimport autogen\n", "it is not Python"),
         ("a.py", b"import autogen # \xff\n", "no"),
         ("a.txt", b"import autogen\n", "neither a .py nor an .ipynb"),
         ("a.ipynb", b"import autogen\n", "Expecting value"),
-        ("a.ipynb", b'{"cells": 3}', "no notebook of format 4"),
+        ("a.ipynb", b'{"cells": 3}', "not a notebook of format 4"),
         (
             "a.ipynb",
             b'{"nbformat": 4, "cells": [], "metadata": {"kernelspec": {"language": "R"}}}',
@@ -258,7 +258,7 @@ CELLS: list[tuple[str, Any]] = [
     ("code", []),
     ("code", ["import \\\n", "  autogen\n"]),
     ("code", "ag.Completion"),
-    ("code", "this is no Python, import autogen"),
+    ("code", "this is not Python, import autogen"),
 ]
 
 
@@ -302,7 +302,7 @@ def test_a_notebook_changes_in_its_code_alone(
         "cell 5, line 1: import autogen as ag -> import agentkit.autogen as ag",
         "cell 7, line 2: import autogen -> import agentkit.autogen as autogen",
         "cell 8, line 1: not ported: autogen.Completion is not in agentkit",
-        "cell 9, line 1: not ported: no Python (invalid syntax); it stays as it is",
+        "cell 9, line 1: not ported: not Python (invalid syntax); it stays as it is",
         "Files that changed: 1 of 1. Places left to you: 3.",
     ]
 

@@ -124,7 +124,7 @@ def test_exact_words_and_expressions(filled: Cli) -> None:
             ),
         ),
         (["--reranker", "best"], "There is no reranker 'best' here"),
-        (["--regex"], "')' is no regular expression"),
+        (["--regex"], "')' is not a regular expression"),
     ],
 )
 def test_what_cannot_be_is_told_in_one_line(filled: Cli, arguments: list[str], says: str) -> None:

@@ -85,7 +85,7 @@ def test_what_cannot_be_done_says_why(cli: Cli, tmp_path: Path) -> None:
     other = tmp_path / "other.zip"
     with zipfile.ZipFile(other, "w") as archive:
         archive.writestr("readme.txt", "hello")
-    assert "no exported collection" in cli("collection", "import", other).err
+    assert "not an exported collection" in cli("collection", "import", other).err
     assert cli("collection").code == 2
 
 

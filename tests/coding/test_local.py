@@ -96,7 +96,7 @@ def test_policies_say_what_is_run(tmp_path: Path) -> None:
     ("options", "error", "text"),
     [
         ({"timeout": 0}, WrongArgument, "greater than or equal to 1"),
-        ({"timeout": "x"}, WrongType, "no number"),
+        ({"timeout": "x"}, WrongType, "not a number"),
         ({"timeout": float("inf")}, WrongArgument, "at most 31,536,000 seconds"),
         ({"timeout": float("nan")}, WrongArgument, "at most 31,536,000 seconds"),
         ({"execution_policies": {"cobol": True}}, WrongArgument, "cobol"),

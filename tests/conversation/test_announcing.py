@@ -173,6 +173,6 @@ def test_nothing_is_made_for_nobody() -> None:
         asked.append(context)
         return "x"
 
-    assert not bus.heard()
+    assert not bus.has_listeners()
     announcing.announce_message({"content": content}, ANN, BOB, silent=True)
     assert asked == []

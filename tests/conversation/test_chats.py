@@ -282,7 +282,7 @@ def test_async_chats_run_side_by_side_and_wait_for_what_they_need() -> None:
     }
     assert results[3].chat_history[0]["content"] == "go\nContext: \nLEFT\nRIGHT"
     assert ann.get_chat_results(2).summary == "RIGHT"
-    with pytest.raises(UnknownName, match="ann: chat_index 9 is no finished chat; there are"):
+    with pytest.raises(UnknownName, match="ann: chat_index 9 is not a finished chat; there are"):
         ann.get_chat_results(9)
 
 

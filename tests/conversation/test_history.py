@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentkit.conversation.history import History
 from agentkit.errors import UnknownName, WrongArgument, WrongType
-from agentkit.messages import stored_form
+from agentkit.messages import to_stored
 from tests.conversation.cast import agent
 
 ANN, BOB = agent("ann"), agent("bob")
@@ -73,7 +73,7 @@ def filled(*contents: str) -> History:
     ],
 )
 def test_the_stored_form(message: dict[str, Any], stored: dict[str, Any] | None) -> None:
-    assert stored_form(message, "user", "ann") == stored
+    assert to_stored(message, "user", "ann") == stored
 
 
 @given(
@@ -84,10 +84,10 @@ def test_the_stored_form(message: dict[str, Any], stored: dict[str, Any] | None)
     )
 )
 def test_storing_what_is_stored_changes_nothing(message: dict[str, Any]) -> None:
-    stored = stored_form(message, "user", "ann")
+    stored = to_stored(message, "user", "ann")
     assert (stored is None) == (message.get("content") is None)
     if stored is not None:
-        assert stored_form(dict(stored), stored["role"], "ann") == stored
+        assert to_stored(dict(stored), stored["role"], "ann") == stored
 
 
 def test_the_given_message_is_not_changed() -> None:

@@ -10,14 +10,14 @@ import pytest
 from agentkit import Agent, ConversableAgent
 from agentkit.conversation.hooks import HOOKABLE, Hooks
 from agentkit.errors import WrongArgument, WrongType
-from agentkit.messages import Stored, copied
+from agentkit.messages import Stored, copy_message
 from tests.conversation.cast import agent, call, said, speaker
 
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 
 
 def plain(content: Any, **more: Any) -> Stored:
-    return copied({"content": content, "role": "user", **more})
+    return copy_message({"content": content, "role": "user", **more})
 
 
 def test_only_known_methods_take_hooks_and_each_hook_once() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentkit import ConversableAgent
-from agentkit.conversation.model import Binding, model_reply, offered_tools
+from agentkit.conversation.model import Binding, list_tools, model_reply
 from agentkit.errors import WrongArgument
 from agentkit.events import Noted
 from agentkit.llm.cache import Cache
@@ -121,7 +121,7 @@ def test_configurations() -> None:
         "tools": [{"function": {"name": "f"}}],
     }
     binding = Binding("ann", given)
-    assert offered_tools(binding.config) == {"tools": [{"function": {"name": "f"}}]}
+    assert list_tools(binding.config) == {"tools": [{"function": {"name": "f"}}]}
     assert isinstance(binding.config, dict)
     binding.config["tools"].append({"function": {"name": "g"}})
     assert len(given["tools"]) == 1

@@ -125,7 +125,7 @@ def test_numbers_of_passages_are_those_that_tools_gave() -> None:
             ToolReturned("1", "A", "search", True, "...", passages=passages),
         ]
     )
-    assert [hit["text"] for hit in recording.numbered()] == ["c", "a"]
+    assert [hit["text"] for hit in recording.list_numbered()] == ["c", "a"]
 
 
 def test_a_persons_answers_are_served_and_what_they_said_unasked() -> None:

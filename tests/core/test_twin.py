@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from agentkit.core.stopping import StopSignal, stoppable
-from agentkit.core.twin import ASYNC, SYNC, Mode, core_of, faces, threaded, wait_for
+from agentkit.core.twin import ASYNC, SYNC, Mode, core_of, faces, run_in_thread, wait_for
 from agentkit.errors import Stopped
 
 
@@ -47,7 +47,7 @@ class Player:
         """Where it runs."""
         return text, threading.current_thread() is threading.main_thread()
 
-    a_slow = threaded(slow)
+    a_slow = run_in_thread(slow)
 
     async def _asks(self, mode: Mode, text: str) -> Any:
         return await mode.peer(self, "slow", text)

@@ -63,7 +63,7 @@ def test_types_are_told_as_of_a_function_that_runs(annotation: str) -> None:
 @pytest.mark.parametrize(
     ("code", "told"),
     [
-        ("def one(", "Line 1 is no Python"),
+        ("def one(", "Line 1 is not Python"),
         ("x = 1", "There is no `def one"),
         ("async def one():\n  '''Say.'''", "async"),
         ("def one():\n  pass", "needs a docstring"),
@@ -72,8 +72,8 @@ def test_types_are_told_as_of_a_function_that_runs(annotation: str) -> None:
         ("def one(a: 'list['):\n  '''Say.'''", "is unknown"),
         ("def one(*a: int):\n  '''Say.'''", "without *"),
         ("#" * 20_001, "20,001 characters"),
-        ("(" * 5_000, "no Python|cannot be read"),
-        ("\0", "no Python|cannot be read"),
+        ("(" * 5_000, "not Python|cannot be read"),
+        ("\0", "not Python|cannot be read"),
     ],
 )
 def test_what_is_no_tool_is_told(code: str, told: str) -> None:

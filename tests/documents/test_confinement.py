@@ -44,7 +44,7 @@ def _confinement() -> None:
 
 def tried(*attempts: str) -> dict[str, str]:
     """What each expression gives in a process that is confined as a reader is."""
-    user = confinement.unused_user()
+    user = confinement.find_unused_user()
     process = Process(
         ["-c", PROBE, str(-1 if user is None else user), json.dumps(attempts)], confined=True
     )
@@ -260,7 +260,7 @@ def test_a_pipe_keeps_nobody_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with Jail(Limits()) as jail:
         for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
-            with pytest.raises(DamagedDocument, match="is no file"):
+            with pytest.raises(DamagedDocument, match="is not a file"):
                 jail.read(path, "a.txt")
         with pytest.raises(DamagedDocument, match="cannot be opened"):
             jail.read(Path("a\0b"), "a.txt")

@@ -218,6 +218,6 @@ def test_pages_that_cannot_be_drawn(jail: Jail, text_file: Path, tmp_path: Path)
     path.write_bytes(makers.pdf(["One."]))
     with pytest.raises(NotFound, match="no page 2"):
         jail.render(path, "a.pdf", 2)
-    with pytest.raises(UnknownFormat, match="no PDF"):
+    with pytest.raises(UnknownFormat, match="not a PDF"):
         render_page(text_file, "a.txt", 1, None, Limits())
     assert page(render_page(path, "a.pdf", 1, (0, 10_000), Limits(), 300)).width == 300

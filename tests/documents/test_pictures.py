@@ -129,7 +129,7 @@ def test_a_photograph_of_100_megapixels_is_taken(jail: Jail, tmp_path: Path) -> 
     ],
 )
 def test_what_is_no_picture_to_look_at_is_refused(data: bytes) -> None:
-    with pytest.raises(UnknownFormat, match=r"^a\.png is no picture .*Save it"):
+    with pytest.raises(UnknownFormat, match=r"^a\.png is not a picture .*Save it"):
         make_picture(data, "a.png")
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from agentkit import runs
 from agentkit.core import bus
 from agentkit.database import Database
-from agentkit.events import MessageSent, ModelCalled, ModelReplied, Usage
+from agentkit.events import MessageSent, ModelCalled, ModelReplied, Purpose, Usage
 from agentkit.ledger import Ledger
 from agentkit.ledger.bill.forecasts import Forecast, find_forecast
 
@@ -36,8 +36,11 @@ def answer(
     team: str = "answer",
     model: str = "c/m",
     fails: bool = False,
+    embeds_for: float | None = None,
 ) -> None:
-    """A run with a call for each of these costs; the n-th has 100 n tokens."""
+    """A run with a call for each of these costs; the n-th has 100 n tokens. `embeds_for` is what
+    an embedding of 900 tokens costs.
+    """
     chat = ledger.create_chat(OWNER, "Tea", team, model, "Documents")
 
     def work() -> None:
@@ -48,6 +51,8 @@ def answer(
         bus.emit(MessageSent(asked, None, "user", "team", "user", "Tea?", extra=extra))
         for number, cost in enumerate(costs, start=1):
             _call(f"{run.id}-{number}", 100 * number, cost)
+        if embeds_for is not None:
+            _call(f"{run.id}-e", 900, embeds_for, "embedding")
         if fails:
             raise ValueError("broken")
         said = MessageSent(
@@ -59,11 +64,11 @@ def answer(
     assert run.wait(60)
 
 
-def _call(name: str, tokens: int, cost: float | None) -> None:
-    bus.emit(ModelCalled(name, "A", "far.example", "m", "chat", []))
+def _call(name: str, tokens: int, cost: float | None, purpose: Purpose = "chat") -> None:
+    bus.emit(ModelCalled(name, "A", "far.example", "m", purpose, []))
     taken = Usage(input=tokens, output=10)
     bus.emit(
-        ModelReplied(name, "A", "far.example", "m", "chat", "ok", "x", taken, 1.0, None, cost, 1)
+        ModelReplied(name, "A", "far.example", "m", purpose, "ok", "x", taken, 1.0, None, cost, 1)
     )
 
 
@@ -86,6 +91,15 @@ def test_the_middle_half_of_the_answers_of_a_team_and_model(ledger: Ledger) -> N
     assert (found.runs, found.calls, found.request) == (5, (2, 4), (200, 400))
     assert found.cost == pytest.approx((0.02, 0.04))
     assert Forecast.from_json(found.to_json()) == found
+
+
+def test_what_a_call_for_something_else_costs_counts_and_the_call_does_not(ledger: Ledger) -> None:
+    for _ in range(5):
+        answer(ledger, [0.01], embeds_for=0.005)
+    found = find_forecast(ledger, OWNER, "answer", "c/m")
+    assert found is not None
+    assert (found.calls, found.request) == ((1, 1), (100, 100))
+    assert found.cost == pytest.approx((0.015, 0.015))
 
 
 def test_a_price_that_is_unknown_is_not_made_up(ledger: Ledger) -> None:

@@ -72,8 +72,8 @@ def test_discarded_chats_are_gone_until_they_are_brought_back(
 
 def test_only_what_was_discarded_long_ago_is_to_go(ledger: Ledger, chat: Chat, lakes: Chat) -> None:
     ledger.discard_chats(OWNER, [chat.id])
-    assert ledger.discarded_before(utc_now() - timedelta(hours=1)) == []
-    assert [one.id for one in ledger.discarded_before(utc_now())] == [chat.id]
+    assert ledger.list_discarded(utc_now() - timedelta(hours=1)) == []
+    assert [one.id for one in ledger.list_discarded(utc_now())] == [chat.id]
 
 
 def test_nobody_touches_the_chats_of_others(ledger: Ledger, chat: Chat) -> None:

@@ -181,7 +181,7 @@ def test_calls_outside_of_runs_are_counted_with_the_others(ledger: Ledger) -> No
     assert [one.title for one in ask.groups(ledger, ask.CallFilter(OWNER), "run")] == [
         "outside runs"
     ]
-    with pytest.raises(WrongArgument, match="RunFinished is no model call"):
+    with pytest.raises(WrongArgument, match="RunFinished is not a model call"):
         ledger.keep_call(OWNER, Recorded(1, 0.0, RunFinished()))
 
 

@@ -38,7 +38,7 @@ def kept(ledger: Ledger, chat: Chat) -> Ledger:
 
 def found(ledger: Ledger, document_id: str, *hows: How) -> set[str]:
     chosen = RunFilter(OWNER, document_id=document_id, hows=hows or HOWS)
-    return {run.id for run in run_list.listed(ledger, chosen)}
+    return {run.id for run in run_list.list_runs(ledger, chosen)}
 
 
 def test_a_document_leads_to_all_that_was_done_with_it(kept: Ledger) -> None:

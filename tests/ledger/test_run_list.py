@@ -46,7 +46,7 @@ mine = partial(RunFilter, OWNER)
 
 
 def found(ledger: Ledger, chosen: RunFilter, sort: RunSort = "newest") -> list[str]:
-    runs = run_list.listed(ledger, chosen, sort)
+    runs = run_list.list_runs(ledger, chosen, sort)
     assert run_list.count(ledger, chosen) == len(runs)
     return [run.id for run in runs]
 
@@ -93,7 +93,7 @@ def test_runs_stand_in_any_order_by_the_page(four: Ledger) -> None:
     assert found(four, mine(), "dearest") == ["rivers", "Danube", "Elbe", "Oder"]
     assert found(four, mine(), "tokens") == ["Elbe", "Danube", "rivers", "Oder"]
     pages = [
-        run_list.listed(four, RunFilter(OWNER), sort, 1, offset)[0].id
+        run_list.list_runs(four, RunFilter(OWNER), sort, 1, offset)[0].id
         for sort in ("newest", "dearest")
         for offset in (0, 3)
     ]
@@ -102,7 +102,7 @@ def test_runs_stand_in_any_order_by_the_page(four: Ledger) -> None:
 
 def test_a_run_is_told_with_what_it_took(four: Ledger) -> None:
     run = run_list.one(four, OWNER, "Elbe")
-    assert run == run_list.listed(four, RunFilter(OWNER, words="Elbe"))[0]
+    assert run == run_list.list_runs(four, RunFilter(OWNER, words="Elbe"))[0]
     assert (run.team, run.calls, run.tokens, run.cost, run.unpriced) == ("group", 1, 900, None, 1)
     assert run.seconds == 2.0
     with pytest.raises(NotFound, match="no run 'foreign'"):

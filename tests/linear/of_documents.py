@@ -234,7 +234,7 @@ EATERS = [
     ),
     Eater(
         "retrieval.names",
-        lambda text: (names.shown_name(text), names.file_name(text), names.storable(text)),
+        lambda text: (names.to_shown_name(text), names.file_name(text), names.storable(text)),
         ["\ud800", ".", "/", " ", "\u202e", "_"],
     ),
     Eater(

@@ -23,7 +23,7 @@ from agentkit.llm.offline import extractive, passages, units, words
 from agentkit.llm.offline import question as asked_question
 from agentkit.llm.support import check, doubt_of
 from agentkit.llm.tokens.counting import count_text
-from agentkit.llm.tokens.windows import truncated
+from agentkit.llm.tokens.windows import truncate
 from agentkit.parsers import (
     MarkdownCodeBlockParser,
     MarkdownJsonDictParser,
@@ -276,7 +276,7 @@ EATERS = [
     ),
     Eater(
         "core.fences.unfenced",
-        fences.unfenced,
+        fences.read_fenced,
         ["```", "```python\n", "\n", " ", "\t"],
         [Worst("\n", "```\n", "x"), Worst(" ", "```\n", "x"), Worst("\n```", "```\n", "x")],
     ),
@@ -380,7 +380,7 @@ EATERS = [
     ),
     Eater(
         "llm.truncated",
-        lambda text: truncated(text, 1000),
+        lambda text: truncate(text, 1000),
         ["a", " ", "\n", "1", "中", "\u0301", "-", "é"],
     ),
     Eater(

@@ -212,7 +212,7 @@ def test_a_redis_server_that_is_away_is_a_warning(warned: pytest.LogCaptureFixtu
 def test_a_malformed_redis_url_and_a_missing_library_are_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(ConfigError, match="'nonsense' is no address of a Redis server"):
+    with pytest.raises(ConfigError, match="'nonsense' is not an address of a Redis server"):
         Cache.redis(1, "nonsense")
     with pytest.raises(ConfigError, match="'redis//host'"):
         Cache.redis(1, "redis//:secret@host")

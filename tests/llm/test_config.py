@@ -204,7 +204,7 @@ def test_the_key_of_the_environment_does_not_go_along_either(settings: Settings)
     ],
 )
 def test_what_is_no_address_is_refused(settings: Settings, url: str) -> None:
-    with pytest.raises(ConfigError, match="no address of a model server"):
+    with pytest.raises(ConfigError, match="not an address of a model server"):
         save_connection(settings, Connection("x", url))
 
 

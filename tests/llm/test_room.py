@@ -15,7 +15,7 @@ from agentkit.errors import ContextTooLong
 from agentkit.events import Compressed, Event, ModelCalled
 from agentkit.llm.calls.client import call
 from agentkit.llm.calls.openai_client import OpenAIClient
-from agentkit.llm.calls.room import STRATEGY, fit_messages, room_in, shortened
+from agentkit.llm.calls.room import STRATEGY, fit_messages, room_in, shorten
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import count_messages
@@ -236,7 +236,7 @@ def test_any_history_ends_up_below_the_window_or_is_refused(
 
 @given(st.text(max_size=3_000), st.integers(0, 500))
 def test_a_shortened_text_keeps_its_ends(text: str, characters: int) -> None:
-    made = shortened(text, characters)
+    made = shorten(text, characters)
     head, _, rest = made.partition("[... ")
     tail = rest.partition("...]\n")[2]
     if "[... " not in text and "...]" not in text:

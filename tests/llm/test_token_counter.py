@@ -20,7 +20,7 @@ from agentkit.llm.tokens.counting import (
     counter_of,
 )
 from agentkit.llm.tokens.families import family_of, register_token_counter
-from agentkit.llm.tokens.windows import count_token, truncated
+from agentkit.llm.tokens.windows import count_token, truncate
 
 MODEL = "gpt-4o"
 TEXTS = st.text(max_size=12)
@@ -201,8 +201,8 @@ def test_a_registered_tokenizer_counts_at_once_and_the_last_one_wins() -> None:
     assert before == 10
     register_token_counter("registered-model-1", lambda text: len(text))
     assert count_token("one two three", name) == 13
-    assert truncated("one two three", 5, name) == "one t"
-    assert truncated("one", 5, name) == "one"
-    assert truncated("one", -1, name) == ""
+    assert truncate("one two three", 5, name) == "one t"
+    assert truncate("one", 5, name) == "one"
+    assert truncate("one", -1, name) == ""
     register_token_counter("registered-model-*", lambda text: 1)
     assert count_token("one two three", name) == 1

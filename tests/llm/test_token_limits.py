@@ -18,7 +18,7 @@ from agentkit.llm.tokens.windows import (
     percentile_used,
     register_context_window,
     token_left,
-    truncated,
+    truncate,
     window_of,
 )
 
@@ -174,7 +174,7 @@ def test_what_is_used_and_left() -> None:
     ],
 )
 def test_a_text_is_cut_behind_whole_characters(tokens: int, start: str) -> None:
-    assert truncated("naïve café 日本語 🙂🙂 tokenization", tokens) == start
+    assert truncate("naïve café 日本語 🙂🙂 tokenization", tokens) == start
 
 
 @given(
@@ -183,7 +183,7 @@ def test_a_text_is_cut_behind_whole_characters(tokens: int, start: str) -> None:
 def test_a_cut_text_begins_the_whole_one_and_keeps_the_limit(
     text: str, tokens: int, model: str
 ) -> None:
-    start = truncated(text, tokens, model)
+    start = truncate(text, tokens, model)
     assert text.startswith(start)
     assert count_token(start, model) <= tokens
     if count_token(text, model) <= tokens:

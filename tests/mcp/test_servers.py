@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentkit.core.tools import Origin, allowed_as, effects_of, origin_of
+from agentkit.core.tools import Origin, effects_of, name_permission, origin_of
 from agentkit.errors import ConfigError, NotFound, ToolServerError
 from agentkit.mcp.connecting import CALL_S, Connection, open_connection, start
 from agentkit.mcp.servers import (
@@ -77,11 +77,11 @@ def test_servers_are_kept_with_what_is_allowed(servers: ToolServers) -> None:
 @pytest.mark.parametrize(
     ("server", "told"),
     [
-        (ToolServer("a/b", ("x",)), "no name for a server"),
+        (ToolServer("a/b", ("x",)), "not a name for a server"),
         (ToolServer("a"), "either a command"),
         (ToolServer("a", ("x",), url="http://x/mcp"), "either a command"),
-        (ToolServer("a", url="file:///etc/passwd"), "no web address"),
-        (ToolServer("a", url="http://[x"), "no web address"),
+        (ToolServer("a", url="file:///etc/passwd"), "not a web address"),
+        (ToolServer("a", url="http://[x"), "not a web address"),
     ],
 )
 def test_what_is_no_server_is_refused(servers: ToolServers, server: ToolServer, told: str) -> None:
@@ -138,7 +138,7 @@ def test_only_what_is_allowed_can_be_called(
     tool = served.find("shop/stock")
     assert tool is not None
     assert (tool.__name__, effects_of(tool)) == ("shop__stock", "some")
-    assert allowed_as(tool, "stock").startswith("shop/stock (")
+    assert name_permission(tool, "stock").startswith("shop/stock (")
     assert origin_of(tool, "shop__stock") == Origin("stock", "shop")
     assert not (folder / "started").exists()  # nothing starts before it is called
     assert tool(product="tea") == "7 tea in Vienna"

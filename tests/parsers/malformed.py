@@ -368,10 +368,10 @@ REFUSED: dict[str, list[tuple[str, Refusal]]] = {
         ("{'speak' => 'hi'}", NO_JSON),
     ],
     "values that nobody can store or know": [
-        ('{"speak": "hi", "n": NaN}', unreadable("NaN is no number")),
-        ('{"speak": "hi", "n": -Infinity}', unreadable("-Infinity is no number")),
+        ('{"speak": "hi", "n": NaN}', unreadable("NaN is not a number")),
+        ('{"speak": "hi", "n": -Infinity}', unreadable("-Infinity is not a number")),
         ("{'speak': 'hi', 'n': NaN,}", unreadable("Expecting property name")),
-        ('{"speak": "hi", "n": 1e999}', unreadable("1e999 is no number")),
+        ('{"speak": "hi", "n": 1e999}', unreadable("1e999 is not a number")),
         ('{"speak": "hi", "n": 007}', unreadable("Expecting ',' delimiter")),
         ('{"speak": "hi", "n": 1,5}', unreadable("Expecting property name")),
         ('{"speak": "hi", "n": 50%}', unreadable("Expecting ',' delimiter")),
@@ -388,7 +388,7 @@ REFUSED: dict[str, list[tuple[str, Refusal]]] = {
         ('{"speak": b"hi"}', unreadable("Expecting value")),
         ('{"speak": f"hi"}', unreadable("Expecting value")),
     ],
-    "JSON that is no object": [
+    "JSON other than an object": [
         ("[]", (JsonTypeError, "is a list")),
         ('[{"speak": "hi"}]', (JsonTypeError, "is a list")),
         ('```json\n[{"speak": "hi"}]\n```', (JsonTypeError, "is a list")),

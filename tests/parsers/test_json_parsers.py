@@ -217,7 +217,7 @@ def test_a_json_schema_checks_the_reply() -> None:
 
 
 def test_an_impossible_schema_is_refused_at_once() -> None:
-    with pytest.raises(WrongArgument, match="no valid JSON schema"):
+    with pytest.raises(WrongArgument, match="not a valid JSON schema"):
         MarkdownJsonDictParser(json_schema={"type": "thing"})
     with pytest.raises(WrongArgument, match="must be a dict"):
         MarkdownJsonDictParser(json_schema=[])  # type: ignore[arg-type]

@@ -79,7 +79,7 @@ def test_reasoning_is_a_field_when_it_is_asked_for() -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "part"),
-    [("(?P<name>a)", "'content'"), ("a", "'name', 'content'"), ("(", "no regular")],
+    [("(?P<name>a)", "'content'"), ("a", "'name', 'content'"), ("(", "not a regular")],
 )
 def test_an_impossible_pattern_is_refused(pattern: str, part: str) -> None:
     with pytest.raises(WrongArgument, match=part) as raised:

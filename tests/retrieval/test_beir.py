@@ -126,7 +126,7 @@ def test_a_load_that_was_stopped_goes_on(shelf: Shelf, dataset: Path) -> None:
 
 
 def test_what_is_no_data_set_is_refused(dataset: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"is no folder and no \.zip"):
+    with pytest.raises(ConfigError, match=r"is neither a folder nor a \.zip"):
         Dataset(dataset / "corpus.jsonl")
     with pytest.raises(ConfigError, match=r"cannot be read as a \.zip"):
         Dataset(tmp_path / "nowhere.zip")

@@ -134,7 +134,7 @@ def test_a_long_line_is_cut_around_what_was_found(library: Library) -> None:
     [
         ("", False, "nothing to look for"),
         ("  \n", True, "nothing to look for"),
-        ("(", True, r"'\(' is no regular expression that can be used \(missing \)"),
+        ("(", True, r"'\(' is not a regular expression that can be used \(missing \)"),
         ("(?=a)b", True, "without look-around"),
         (r"(a)\1", True, "RE2"),
         ("x*", True, "fits where nothing stands"),

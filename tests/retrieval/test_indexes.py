@@ -79,7 +79,7 @@ class Desk:
         query = self.shelf.library.embedder.embed(["word 1"])[0]
         found = self.index.nearest(query, 1_000)[0]
         assert set(found) == stored if len(stored) <= EXACT_BELOW else set(found) <= stored
-        assert set(self.index.matching("word", 1_000)[0]) == stored
+        assert set(self.index.find_matching("word", 1_000)[0]) == stored
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_files_of_another_history_are_not_trusted(desk: Desk, shelf: Shelf, tmp_
     shelf.open()
     desk.open()
     desk.agrees()
-    assert len(desk.index.matching("word", 100)[0]) == 10
+    assert len(desk.index.find_matching("word", 100)[0]) == 10
 
 
 def test_files_are_not_trusted_when_the_database_was_put_back_and_went_on(
@@ -156,14 +156,14 @@ def test_a_full_disk_ends_in_a_warning_and_the_next_time_tries_again(
 ) -> None:
     desk.put("a", 60)
     desk.index.refresh()
-    before = set(desk.index.matching("word", 1_000)[0])
+    before = set(desk.index.find_matching("word", 1_000)[0])
     desk.delete("a")
     desk.put("b", 70)
     with at_most(10), caplog.at_level(logging.WARNING):
         desk.index.refresh()
         desk.index._vectors.save()
         desk.index._passages.save()
-        assert set(desk.index.matching("word", 1_000)[0]) == before
+        assert set(desk.index.find_matching("word", 1_000)[0]) == before
         told = " ".join(problem.what for problem in desk.index.check())
     assert "The vector index in" in told
     assert "What hits show could not be saved" in told
@@ -223,12 +223,12 @@ def test_removed_chunks_do_not_count_in_the_scores_of_words(desk: Desk) -> None:
     desk.index.refresh()
     desk.delete("many")
     desk.index.refresh()
-    scores, ceiling = desk.index.matching("plum", 4)[1], desk.index.ceiling("plum")
+    scores, ceiling = desk.index.find_matching("plum", 4)[1], desk.index.ceiling("plum")
     desk.index.put_away()
     shutil.rmtree(desk.folder)
     desk.open()  # the same chunks in files that never had others
     assert scores == pytest.approx(
-        desk.index.matching("plum", 4)[1], rel=0.1
+        desk.index.find_matching("plum", 4)[1], rel=0.1
     )  # notes of changes are counted, too
     assert ceiling == pytest.approx(desk.index.ceiling("plum"), rel=0.1)
 
@@ -330,9 +330,9 @@ class CountingChunks(ChunkTable):
 
     asked = 0
 
-    def removed(self, version: IndexVersion, after: int, until: int) -> list[int]:
+    def read_removed(self, version: IndexVersion, after: int, until: int) -> list[int]:
         self.asked += 1
-        return super().removed(version, after, until)
+        return super().read_removed(version, after, until)
 
 
 def test_while_others_take_in_the_database_is_asked_once_for_what_was_removed(

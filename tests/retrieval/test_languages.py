@@ -362,9 +362,9 @@ def test_files_with_the_stems_of_before_are_made_anew(shelf: Shelf) -> None:
     writer.commit()
     writer.wait_merging_threads()
     desk.open()
-    assert desk.index.matching("cheval", 5)[0] == [number]
-    assert desk.index.matching("foin", 5)[0] == [number]
+    assert desk.index.find_matching("cheval", 5)[0] == [number]
+    assert desk.index.find_matching("foin", 5)[0] == [number]
     assert desk.index.check() == []
     desk.index.close()
     desk.open()
-    assert desk.index.matching("cheval", 5)[0] == [number]
+    assert desk.index.find_matching("cheval", 5)[0] == [number]

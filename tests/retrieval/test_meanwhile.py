@@ -103,7 +103,7 @@ def test_a_search_ends_well_when_its_collection_is_deleted_meanwhile(shelf: Shel
     shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", "Cats sleep.")])
     version = answering(shelf)
     index = shelf.library.indexes.of(version)
-    ids, _ = index.matching("cats", 5)
+    ids, _ = index.find_matching("cats", 5)
     shelf.library.delete_collection(OWNER, "Docs")
     assert index.passages(ids) == {}
     index.refresh()
@@ -183,7 +183,7 @@ def test_to_open_a_large_index_holds_up_no_other(shelf: Shelf, tmp_path: Path) -
     for thread in threads:
         thread.start()
     assert indexes.begun.wait(60)
-    assert indexes.of(other).matching("dogs", 5)[0], "while the other one opens"
+    assert indexes.of(other).find_matching("dogs", 5)[0], "while the other one opens"
     indexes.go_on.set()
     for thread in threads:
         thread.join()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit.retrieval import Source
-from agentkit.retrieval.names import file_name, shown_name
+from agentkit.retrieval.names import file_name, to_shown_name
 from tests.retrieval.conftest import OWNER, Shelf
 
 TURNED = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c"
@@ -39,14 +39,14 @@ ODD = {
 
 @pytest.mark.parametrize("given", ODD)
 def test_a_name_is_kept_as_it_is_but_for_what_cannot_be_stored_or_deceives(given: str) -> None:
-    assert shown_name(given) == ODD[given]
+    assert to_shown_name(given) == ODD[given]
 
 
 @given(ANY)
 def test_every_name_can_be_stored_and_shown(name: str) -> None:
-    shown = shown_name(name)
+    shown = to_shown_name(name)
     assert 0 < len(shown) <= 1_000
-    assert shown.encode().decode() == shown == shown_name(shown)
+    assert shown.encode().decode() == shown == to_shown_name(shown)
     assert not set(shown) & set(TURNED)
     assert not {unicodedata.category(one) for one in shown} & {"Cc", "Cs", "Zl", "Zp"}
 
@@ -59,7 +59,7 @@ def test_every_name_makes_a_file_name_that_every_system_can_store(name: str, end
     assert not set(made) & set('<>:"/\\|?*')
     assert made.strip(" .") not in ("", ending.strip("."))
     assert made[0] not in ". "
-    assert shown_name(made) == made
+    assert to_shown_name(made) == made
 
 
 @pytest.mark.parametrize(

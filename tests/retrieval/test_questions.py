@@ -217,8 +217,12 @@ def test_a_spreadsheet_runs_nothing() -> None:
         ),
         ("a.csv", b"question,expected\nWhy?\n", "a.csv line 2 has 1 cells"),
         ("a.csv", b"question,expected\nWhy?,a=0\n", "a.csv line 2: The grade of 'a' is 0"),
-        ("a.csv", b'question,expected\n"Why?,a.txt\n', "a.csv line 2 is no CSV"),
-        ("a.csv", "question,expected\nWarum für?,a".encode("latin-1"), "a.csv is no UTF-8 text"),
+        ("a.csv", b'question,expected\n"Why?,a.txt\n', "a.csv line 2 is not CSV"),
+        (
+            "a.csv",
+            "question,expected\nWarum für?,a".encode("latin-1"),
+            "a.csv is not text in UTF-8",
+        ),
         (
             "a.jsonl",
             b'{"question": "Why?", "expected": ["a"]}\nnonsense\n',

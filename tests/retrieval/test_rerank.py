@@ -136,7 +136,7 @@ def test_logits_are_brought_to_0_to_1(service: Service, key: str) -> None:
             200,
             '[{"index": 0, "score": NaN}, {"index": 1, "score": 1}, {"index": 2, "score": 1}]',
             BadModelReply,
-            "is no number",
+            "is not a number",
         ),
         (200, [], BadModelReply, "gave 0 scores"),
     ],

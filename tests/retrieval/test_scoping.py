@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from agentkit.database import Database
 from agentkit.retrieval.store.chunk_table import ChunkTable
 from agentkit.retrieval.store.schema import MIGRATIONS
-from agentkit.retrieval.store.scoping import allowed_chunks
+from agentkit.retrieval.store.scoping import find_allowed_chunks
 from agentkit.retrieval.types import IndexVersion, Scope
 
 NOW = datetime.fromisoformat("2026-05-01T12:00")
@@ -125,7 +125,7 @@ SCOPES = st.builds(
 )
 @given(scope=SCOPES)
 def test_scopes_agree_with_a_filter_by_hand(stored: Stored, scope: Scope) -> None:
-    found = allowed_chunks(stored.table, HERE, scope)
+    found = find_allowed_chunks(stored.table, HERE, scope)
     wanted = sorted(
         number for number, page, document in stored.chunks if fits(scope, page, document)
     )
@@ -137,22 +137,22 @@ def test_scopes_agree_with_a_filter_by_hand(stored: Stored, scope: Scope) -> Non
 
 
 def test_nothing_given_does_not_narrow_but_no_documents_do(stored: Stored) -> None:
-    assert allowed_chunks(stored.table, HERE, Scope()) is None
-    none = allowed_chunks(stored.table, HERE, Scope(document_ids=()))
+    assert find_allowed_chunks(stored.table, HERE, Scope()) is None
+    none = find_allowed_chunks(stored.table, HERE, Scope(document_ids=()))
     assert none is not None
     assert none.tolist() == []
 
 
 def test_documents_of_another_collection_are_not_reached_by_their_ids(stored: Stored) -> None:
-    found = allowed_chunks(stored.table, HERE, Scope(document_ids=["d20", "d21", "d1"]))
+    found = find_allowed_chunks(stored.table, HERE, Scope(document_ids=["d20", "d21", "d1"]))
     assert found is not None
     assert {number % 24 for number in found.tolist()} == {1}
 
 
 def test_times_with_a_zone_are_understood(stored: Stored) -> None:
     zone = timezone(timedelta(hours=5))
-    naive = allowed_chunks(stored.table, HERE, Scope(added_from=NOW + timedelta(days=3)))
-    aware = allowed_chunks(
+    naive = find_allowed_chunks(stored.table, HERE, Scope(added_from=NOW + timedelta(days=3)))
+    aware = find_allowed_chunks(
         stored.table,
         HERE,
         Scope(added_from=(NOW + timedelta(days=3)).replace(tzinfo=UTC).astimezone(zone)),
@@ -163,7 +163,7 @@ def test_times_with_a_zone_are_understood(stored: Stored) -> None:
 
 
 def test_a_scope_is_only_a_path_to_ids(tmp_path: Path, stored: Stored) -> None:
-    found = allowed_chunks(
+    found = find_allowed_chunks(
         stored.table,
         HERE,
         Scope(tags=["' or true --"], document_ids=["d1'); drop table chunks; --"]),

@@ -208,7 +208,7 @@ def test_what_is_taken_in_just_now_goes_out_as_it_answers(
     assert {name: (one.status, one.sha256) for name, one in rows.items()} == {
         "tea.md": ("indexed", tea.sha256)
     }
-    assert elsewhere.library.store.pending_content(rows["tea.md"].id) == tea.sha256
+    assert elsewhere.library.store.read_pending(rows["tea.md"].id) == tea.sha256
 
 
 def test_an_empty_collection(shelf: Shelf, tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_a_file_that_was_cut_short(exported: Path, elsewhere: Shelf) -> None:
     whole = exported.read_bytes()
     for part in (0.0, 0.1, 0.5, 0.9, 0.999):
         exported.write_bytes(whole[: int(len(whole) * part)])
-        refuse(elsewhere, exported, "is no exported collection, or is damaged or cut short")
+        refuse(elsewhere, exported, "is not an exported collection, or is damaged or cut short")
     refuse(elsewhere, exported.with_name("missing.zip"), "cannot be read")
     refuse(elsewhere, exported.parent, "cannot be read")
 
@@ -318,7 +318,9 @@ def test_files_of_others(exported: Path, elsewhere: Shelf, tmp_path: Path) -> No
         pack(path, {"manifest.json": b'{"name": "a browser extension"}'}),
         "but no exported collection",
     )
-    refuse(elsewhere, pack(path, {"manifest.json": b"[" * 100_000}), "is no exported collection")
+    refuse(
+        elsewhere, pack(path, {"manifest.json": b"[" * 100_000}), "is not an exported collection"
+    )
     refuse(elsewhere, pack(path, content, zipfile.ZIP_DEFLATED), "is compressed or encrypted")
     refuse(
         elsewhere,
@@ -372,12 +374,12 @@ def test_a_newer_format_and_an_impossible_manifest(exported: Path, elsewhere: Sh
     refuse(
         elsewhere,
         changed(exported, put("members", value=[])),
-        "is missing|is no exported collection",
+        "is missing|is not an exported collection",
     )
     refuse(
         elsewhere,
         changed(exported, put("members", CHUNKS, value=3)),
-        "is no exported collection, or is damaged",
+        "is not an exported collection, or is damaged",
     )
     refuse(
         elsewhere,
@@ -423,7 +425,7 @@ def test_forged_tables(exported: Path, elsewhere: Shelf) -> None:
         (CHUNKS, "ordinal", -1, "negative"),
         (CHUNKS, "document_id", "nobody", "document 'nobody' that is not in it"),
         (DOCUMENTS, "status", "waiting", "its status is 'waiting'"),
-        (DOCUMENTS, "sha256", "../../etc/passwd", "its sha256 is none"),
+        (DOCUMENTS, "sha256", "../../etc/passwd", "its sha256 is not one"),
         (DOCUMENTS, "name", "", "it has no name"),
         (DOCUMENTS, "bytes", -1, "a count is negative"),
         (DOCUMENTS, "tags", ["a\nb"], "its tags are not possible"),

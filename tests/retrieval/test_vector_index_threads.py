@@ -31,17 +31,17 @@ class SharedTable(Table):
         with self.lock:
             super().take(ids)
 
-    def removed(self, after: int, until: int) -> list[int]:
+    def read_removed(self, after: int, until: int) -> list[int]:
         with self.lock:
-            return super().removed(after, until)
+            return super().read_removed(after, until)
 
-    def added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    def read_added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
         with self.lock:
-            return super().added(after, until, limit)
+            return super().read_added(after, until, limit)
 
-    def stored(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    def read_stored(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
         with self.lock:
-            return super().stored(ids)
+            return super().read_stored(ids)
 
 
 def change(index: VectorIndex, table: SharedTable, seed: int) -> None:
@@ -133,10 +133,10 @@ class HaltingTable(SharedTable):
         self.read, self.go_on = threading.Event(), threading.Event()
         self.go_on.set()
 
-    def added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    def read_added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
         self.read.set()
         self.go_on.wait()
-        return super().added(after, until, limit)
+        return super().read_added(after, until, limit)
 
 
 def test_a_search_does_not_wait_for_what_is_being_taken_in() -> None:

@@ -52,15 +52,15 @@ class Table:
     def last_change(self) -> int:
         return self.last
 
-    def removed(self, after: int, until: int) -> list[int]:
+    def read_removed(self, after: int, until: int) -> list[int]:
         return [number for change, number in self.gone if after < change <= until]
 
-    def added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
-        return self.stored(
+    def read_added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
+        return self.read_stored(
             [number for number in sorted(self.rows) if after < number <= until][:limit]
         )
 
-    def stored(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    def read_stored(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
         found = [number for number in ids if number in self.rows]
         kept = np.array([self.rows[number] for number in found], dtype=np.float32).reshape(
             len(found), SIZE

@@ -71,7 +71,8 @@ def sizes(model: Model) -> list[int]:
     assert isinstance(model.client, ScriptedClient)
     meter = Meter("scripted")
     return [
-        meter.fixed([], {"tools": request.get("tools", [])}) + meter.count(request["messages"])
+        meter.count_fixed([], {"tools": request.get("tools", [])})
+        + meter.count(request["messages"])
         for request in model.client.requests
     ]
 

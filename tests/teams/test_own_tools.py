@@ -79,7 +79,7 @@ def test_what_cannot_be_offered_is_told(tmp_path: Path, text: str, problem: str)
 def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         load_tools(str(tmp_path / "none.py"))
-    with pytest.raises(ConfigError, match="is no Python file"):
+    with pytest.raises(ConfigError, match="is not a Python file"):
         load_tools(file(tmp_path, "x", "tools.txt"))
 
 

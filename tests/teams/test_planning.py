@@ -33,7 +33,7 @@ from agentkit.runs import Run
 from agentkit.settings import Settings
 from agentkit.teams import Answer, Question, Task, planning
 from agentkit.teams.findings import Findings
-from agentkit.teams.planning_calculator import calculate
+from agentkit.teams.planning.calculator import calculate
 from agentkit.workspace import SAMPLES, Workspace
 from tests.conftest import MODELS
 from tests.teams.stage import DANUBE, VOLGA, Played, asked, hit, look_up, play
@@ -144,7 +144,7 @@ def test_failed_steps_are_planned_anew_once_with_what_is_known() -> None:
     assert [
         returned.ok for returned in played.of(ToolReturned) if returned.name == "calculate"
     ] == [False, True]
-    assert "is no arithmetic" in asked(model)[1][-1]["content"]
+    assert "is not arithmetic" in asked(model)[1][-1]["content"]
     assert DANUBE in asked(model)[2][-1]["content"]
     assert len(played.of(PlanMade)) == 2
 
@@ -398,7 +398,7 @@ def test_the_calculator_computes(expression: str, value: str) -> None:
         ("max()", "cannot be computed"),
         ("True + 1", "is not allowed"),
         ("[1] * 10 ** 9", "is not allowed"),
-        ("(" * 299, "no arithmetic"),
+        ("(" * 299, "not arithmetic"),
         ("-" * 299 + "1", ""),
     ],
 )

@@ -67,17 +67,17 @@ def test_a_message_of_an_older_version_is_read() -> None:
         }
     )
     scope = Scope(tags=["mild"], added_from=MOMENT)
-    assert Question.asked_by(message) == Question(
+    assert Question.from_message(message) == Question(
         "How hot?", team_id="plan", attachments=[FILE], keep_attachments=True, scope=scope
     )
 
 
 def test_of_the_oldest_messages_the_names_of_files_are_known_and_the_team_is_the_chats() -> None:
-    question = Question.asked_by(said({"attachments": ["tea.txt"]}), "research")
+    question = Question.from_message(said({"attachments": ["tea.txt"]}), "research")
     (file,) = question.attachments
     assert (file.name, file.origin, file.path.is_file()) == ("tea.txt", "upload:tea.txt", False)
     assert (question.team_id, question.keep_attachments) == ("research", False)
-    assert Question.asked_by(said({"team_id": "plan"}), "research").team_id == "plan"
+    assert Question.from_message(said({"team_id": "plan"}), "research").team_id == "plan"
 
 
 def test_a_question_that_waited_in_an_older_version_is_read() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
 
-from agentkit.ui.exports import as_html, as_markdown, exchanges
+from agentkit.ui.exports import as_html, as_markdown, exchanges, plots
 from agentkit.workspace.sharing.form import ChatFile
 from tests.ui.chat_files import chat_file, cite, ran, said
 
@@ -130,11 +131,25 @@ def test_what_cells_gave_is_in_both() -> None:
     assert "| a (1) | a (2) |\n| --- | --- |\n| 1 | \\<b\\> |" in text
     assert "*Chart: Fares*\n\n| day | euros |\n| --- | --- |\n| 1 | 3 |\n| 2 |  |" in text
     assert f'<img alt="Plot: Fares by day" src="data:image/png;base64,{png}">' in page
+    chart = re.search(r'<img alt="Chart: Fares" src="data:image/svg\+xml;base64,([^"]+)">', page)
+    assert chart
+    assert b">Fares</text>" in base64.b64decode(chart[1])
+    assert "<summary>Its values</summary>" in page
     assert "<td>&lt;b&gt;</td>" in page
     for shown in (text.replace("\\", ""), page):
         assert "Plot: Fares by day: it is not kept." in shown
         assert "Files: fares.csv (2 kB)" in shown
         assert "text left out: it is too long." in shown
+
+
+def test_a_chart_that_cannot_be_drawn_keeps_no_other_from_it() -> None:
+    spec = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "mark": "bar"}
+    fine = {**spec, "data": {"values": [{"a": 1}]}, "encoding": {"x": {"field": "a"}}}
+    endless = {**fine, "data": {"sequence": {"start": 0, "stop": 1e9}}}
+    drawn = plots.make_svgs([fine, endless, {**spec, "mark": "nonsense"}, fine], cpu_s=1)
+    assert [bool(svg) for svg in drawn] == [True, False, False, True]
+    assert drawn[0] == drawn[3]
+    assert plots.make_svgs([]) == []
 
 
 @pytest.mark.parametrize(

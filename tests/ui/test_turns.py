@@ -31,7 +31,7 @@ from agentkit.ledger.store import utc_now
 from agentkit.reasons import EndReason
 from agentkit.ui.steps.following import Waiting, follow
 from agentkit.ui.steps.step import Asked, ToolUse
-from agentkit.ui.steps.turns import last_turns, steps, stored_turns
+from agentkit.ui.steps.turns import last_turns, read_turns, steps
 from agentkit.ui.steps.words import LIVE, lately
 
 
@@ -42,7 +42,7 @@ def stored(key: str, role: str, run: str, *, inner: bool = False) -> StoredMessa
 
 
 def test_messages_are_grouped_by_their_question() -> None:
-    turns = stored_turns(
+    turns = read_turns(
         [
             stored("q1", "user", "r1"),
             stored("i1", "assistant", "r1", inner=True),
@@ -66,7 +66,7 @@ def test_messages_are_grouped_by_their_question() -> None:
 
 
 def test_what_agents_say_in_the_role_of_a_user_is_no_question() -> None:
-    (turn,) = stored_turns(
+    (turn,) = read_turns(
         [
             stored("q", "user", "r"),
             stored("i", "user", "r", inner=True),
@@ -265,7 +265,7 @@ def test_of_a_long_text_that_is_being_written_the_end_is_drawn() -> None:
 def test_a_turn_knows_what_cut_its_answer() -> None:
     answered = stored("a1", "assistant", "r1")
     answered.extra["cut"] = "token_limit"
-    (turn,) = stored_turns([stored("q1", "user", "r1"), answered])
+    (turn,) = read_turns([stored("q1", "user", "r1"), answered])
     assert turn.cut == "token_limit"
-    (open_turn,) = stored_turns([stored("q1", "user", "r1")])
+    (open_turn,) = read_turns([stored("q1", "user", "r1")])
     assert open_turn.cut is None

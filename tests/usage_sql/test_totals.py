@@ -171,7 +171,7 @@ def test_calls_messages_chats_runs_page_command_export_and_sql_agree(
 
     tokens = found.prompt_tokens + found.completion_tokens
     made = [reply for answers in chats for turn in answers for reply in turn.replies]
-    assert found.calls == len(made) == len(exported) == len(calls.listed(ledger, chosen))
+    assert found.calls == len(made) == len(exported) == len(calls.list_calls(ledger, chosen))
     assert tokens == sum(reply.usage.total for reply in made)
     assert tokens == sum(run["tokens"] for run in of_runs)
     assert tokens == sum(sum(int(row[name]) for name in _TOKENS) for row in exported)

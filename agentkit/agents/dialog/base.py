@@ -18,7 +18,7 @@ from agentkit.conversation import announcing
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_agent_name
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.model import model_reply, offered_tools
+from agentkit.conversation.model import list_tools, model_reply
 from agentkit.conversation.replies import asks_model
 from agentkit.conversation.tooling import conversation
 from agentkit.core import stopping
@@ -29,9 +29,9 @@ from agentkit.errors import BadModelReply, NoModelConfig, ResponseParsingError, 
 from agentkit.messages import (
     AnyMessage,
     Stored,
-    copied,
-    given_content,
+    copy_message,
     has_calls,
+    read_given,
     tool_responses_of,
 )
 from agentkit.parsers.reasoning import find_answer
@@ -271,7 +271,7 @@ class AgentBase(ConversableAgent):
         it is empty.
         """
         reply = await mode.block(
-            model_reply, client, asked, self.client_cache, self, offered_tools(self.llm_config)
+            model_reply, client, asked, self.client_cache, self, list_tools(self.llm_config)
         )
         if isinstance(reply, str):
             return _without_reasoning(reply)
@@ -320,7 +320,7 @@ class AgentBase(ConversableAgent):
         """
         if isinstance(reply, Msg):
             return reply
-        content = given_content(reply)
+        content = read_given(reply)
         has_content = isinstance(content, str | list) and content
         if has_content:
             return Msg(self.name, content, "assistant")
@@ -426,7 +426,7 @@ def _is_about_calls(reply: Any) -> bool:
 
 def _copy_own(message: AnyMessage) -> Stored:
     if isinstance(message, _Own):
-        return copied(message)
+        return copy_message(message)
     return cast(Stored, message)
 
 

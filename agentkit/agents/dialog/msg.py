@@ -37,8 +37,8 @@ class Msg(dict[str, Any]):
         echo: bool = False,
         url: str | Sequence[str] | None = None,
     ) -> None:
-        """Raises WrongArgument for an unknown role, WrongType (a TypeError) for metadata that is no
-        JSON value.
+        """Raises WrongArgument for an unknown role, WrongType (a TypeError) for metadata that
+        cannot be written as JSON.
         """
         if role not in ("system", "user", "assistant"):
             raise WrongArgument(

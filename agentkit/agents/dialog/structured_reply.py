@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from agentkit.conversation.compression.meter import model_asked_by
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.model import list_models, model_reply, offered_tools
+from agentkit.conversation.model import list_models, list_tools, model_reply
 from agentkit.core import bus
 from agentkit.core.given import coalesce
 from agentkit.core.io import quietly
@@ -22,7 +22,7 @@ from agentkit.core.lenient import find_below
 from agentkit.core.twin import Mode
 from agentkit.errors import ModelError, ResponseParsingError, explain
 from agentkit.events import Noted, ReplyParsed
-from agentkit.messages import Stored, functions_of, given_content, text_of
+from agentkit.messages import Stored, functions_of, read_given, text_of
 from agentkit.parsers import ModelResponse
 
 ParseFunction = Callable[[ModelResponse], Any]
@@ -170,7 +170,7 @@ async def _ask_model(
     mode: Mode, agent: ConversableAgent, client: Any, asked: Sequence[Stored], wish: Wish
 ) -> str | Stored:
     """A text, or a message with calls of functions."""
-    offered = offered_tools(agent.llm_config)
+    offered = list_tools(agent.llm_config)
     models = _identify_models(client)
     for way in _list_ways(wish, has_tools=bool(offered)):
         if not way.is_open_to(models):
@@ -259,10 +259,10 @@ def _read_reply(agent: ConversableAgent, reply: Any, *, forced: bool) -> str | S
     """The text of a reply, or what a forced tool was called with; a message with other calls as it
     is.
 
-    Calls of functions that nobody has offered are no calls: their text counts, else what the first
-    was called with.
+    Calls of functions that nobody has offered are passed over: their text counts, else what the
+    first was called with.
     """
-    text = text_of(given_content(reply))
+    text = text_of(read_given(reply))
     if not isinstance(reply, dict):
         return text
     called = functions_of(reply)
@@ -274,6 +274,6 @@ def _read_reply(agent: ConversableAgent, reply: Any, *, forced: bool) -> str | S
         return arguments
     names = map(itemgetter("name"), called)
     is_known = any(map(agent.can_execute_function, names))
-    if is_known or offered_tools(agent.llm_config):
+    if is_known or list_tools(agent.llm_config):
         return cast(Stored, reply)
     return text or arguments

@@ -14,7 +14,7 @@ from agentkit.conversation.conversable import ConversableAgent
 from agentkit.core.given import coalesce, to_list
 from agentkit.core.io import IOStream
 from agentkit.core.twin import Mode
-from agentkit.messages import AnyMessage, Stored, copied
+from agentkit.messages import AnyMessage, Stored, copy_message
 
 
 async def ask_model(
@@ -33,7 +33,7 @@ async def ask_model(
     registered clients and its usage.
     """
     prompt = chat.select_speaker_prompt(candidates)
-    transcript = [copied(message) for message in coalesce(messages, chat.messages)]
+    transcript = [copy_message(message) for message in coalesce(messages, chat.messages)]
     if prompt is not None:
         role = chat.role_for_select_speaker_messages
         question: AnyMessage = {"content": prompt, "name": "checking_agent", "override_role": role}

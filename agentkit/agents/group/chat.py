@@ -16,7 +16,7 @@ from agentkit.conversation.agent import Agent
 from agentkit.core.given import coalesce, list_missing
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import AgentNameConflict
-from agentkit.messages import AnyMessage, Stored, copied
+from agentkit.messages import AnyMessage, Stored, copy_message
 
 
 @dataclass
@@ -121,7 +121,7 @@ def sign(message: AnyMessage, speaker: Agent) -> Stored:
     """A copy of the message with the speaker's name; the result of a function keeps the
     function's.
     """
-    signed = copied(message)
+    signed = copy_message(message)
     if signed.get("role") != "function":
         signed["name"] = speaker.name
     return signed

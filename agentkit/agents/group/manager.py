@@ -21,7 +21,7 @@ from agentkit.conversation.checks import check_kind
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.ends import stop_reason
 from agentkit.conversation.engine import check_faces, ended, lend_cache, why_ended
-from agentkit.conversation.model import offered_tools
+from agentkit.conversation.model import list_tools
 from agentkit.conversation.tooling import conversation
 from agentkit.core.given import coalesce, find_first, is_list_of, list_new_objects, pick_kind
 from agentkit.core.twin import Mode, faces
@@ -56,7 +56,7 @@ class GroupChatManager(ConversableAgent):
         **kwargs: Any,
     ) -> None:
         check_kind(str(name), "groupchat", groupchat, GroupChat, "a GroupChat")
-        if offered_tools(kwargs.get("llm_config")):
+        if list_tools(kwargs.get("llm_config")):
             raise WrongArgument(
                 f"{name}: a manager calls no functions; take 'functions' and 'tools' out of its"
                 " llm_config."
@@ -339,7 +339,7 @@ def _announce_choice(leader: Any, choice: Choice | None, speaker: Agent, number:
 
 
 def _find_conclusion(leader: Any, chat: GroupChat, sender: Agent) -> str | None:
-    """The last thing that was said after the sender's message and is no termination message."""
+    """The last thing that was said after the sender's message, termination messages left out."""
     newest_first = reversed(chat.messages)
     since = takewhile(lambda each: each["name"] != sender.name, newest_first)
     for message in since:
@@ -374,14 +374,18 @@ def read_messages(text: str) -> list[Stored]:
     try:
         messages = json.loads(text)
     except json.JSONDecodeError as error:
-        raise WrongArgument(f"The messages are no valid JSON ({error}): {text!r:.80}.") from None
+        raise WrongArgument(
+            f"The messages are not valid JSON ({error}): {text!r:.80}; give what"
+            " messages_to_string wrote."
+        ) from None
     return _check_messages(messages)
 
 
 def check_resumable(messages: Any, names: Collection[str], manager: str) -> list[Stored]:
     """Copies of the messages, each with the name of an agent of the group or of the manager.
 
-    Raises WrongType for no list, WrongArgument for an empty one and for names of strangers.
+    Raises WrongType for anything but a list, WrongArgument for an empty one and for names of
+    strangers.
     """
     wanted = "a list of dicts or a JSON text"
     check_kind(manager, "the messages to resume", messages, list, wanted)

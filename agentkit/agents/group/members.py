@@ -121,5 +121,5 @@ def ask_person(agents: list[Agent]) -> Agent | None:
             return None
         if answer.isdecimal() and int(answer) in by_number:
             return by_number[int(answer)]
-        wrong = f"{answer!r} is no number from 1 to {len(agents)}. "
+        wrong = f"{answer!r} is not a number from 1 to {len(agents)}. "
     return None

@@ -29,7 +29,7 @@ from agentkit.core.io import is_quiet
 from agentkit.core.twin import Mode, faces, finish, takes_long
 from agentkit.errors import WrongArgument
 from agentkit.events import Retrieved
-from agentkit.messages import AnyMessage, given_content, has_calls, text_of
+from agentkit.messages import AnyMessage, has_calls, read_given, text_of
 from agentkit.options import InputMode
 from agentkit.reasons import EndReason
 
@@ -227,7 +227,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
     def _get_context(self, results: Any) -> str:
         """The next passages that fit into a prompt, each on lines of its own."""
         config, given = self._config, to_query_results(self.name, results)
-        return self._context.following(
+        return self._context.choose_next(
             given, self.n_results, config.context_tokens, config.count, self._note
         )
 
@@ -329,7 +329,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         """Whether a message is an answer: no Python to run, no call, and nothing that other
         passages are looked up for.
         """
-        if given_content(message) is None or has_calls(message):
+        if read_given(message) is None or has_calls(message):
             return False
         blocks = legacy.extract_code(_read_text(message))
         languages = {language.lower() for language, _ in blocks}
@@ -443,4 +443,4 @@ class RetrieveUserProxyAgent(UserProxyAgent):
 
 
 def _read_text(message: Any) -> str:
-    return text_of(given_content(message))
+    return text_of(read_given(message))

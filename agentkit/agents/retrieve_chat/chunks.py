@@ -16,7 +16,7 @@ from agentkit.core.given import list_missing
 from agentkit.documents import Jail, Limits
 from agentkit.errors import DocumentError, EmptyDocument, WrongArgument, WrongType
 from agentkit.events import Noted
-from agentkit.llm.tokens.windows import count_token, truncated
+from agentkit.llm.tokens.windows import count_token, truncate
 from agentkit.settings import load_settings
 
 CHUNK_MODES = ("multi_lines", "one_line")
@@ -100,7 +100,7 @@ def _measure_fitting(text: str, most: int, count: Counter) -> int:
     """With how many characters the text fits; 1 at least."""
     longest = len(text)
     if count is count_token:
-        longest = len(truncated(text, most))
+        longest = len(truncate(text, most))
     if count(text[:longest]) <= most:
         return max(1, longest)
     sizes = range(2, longest)
@@ -212,7 +212,7 @@ def _check_chunks(chunks: Iterable[str]) -> Iterable[str]:
 
 
 def _read_text(jail: Jail, path: str) -> str:
-    """What stands in a file; nothing when the file is empty, which is no error here."""
+    """What stands in a file; nothing when the file is empty."""
     try:
         return jail.read(Path(path), path).text
     except EmptyDocument:

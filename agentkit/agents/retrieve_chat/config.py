@@ -15,7 +15,7 @@ from agentkit.conversation.checks import check_kind
 from agentkit.conversation.model import list_models
 from agentkit.core.given import coalesce, find_value, list_missing, pick, pick_given
 from agentkit.errors import UnknownModel, WrongArgument
-from agentkit.llm.tokens.windows import count_token, get_max_token_limit, registered_window
+from agentkit.llm.tokens.windows import count_token, find_registered_window, get_max_token_limit
 from agentkit.messages import without_keys
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def find_window(model: str) -> int:
     """Tokens for a model of this name: as registered, else what AutoGen takes from a name, else as
     listed, else 4,000.
     """
-    registered = registered_window(model)
+    registered = find_registered_window(model)
     if registered:
         return registered
     usual = find_value(_OF_AUTOGEN, lambda part: part in model, 0)

@@ -31,7 +31,7 @@ class Context:
     sources: list[str] = field(default_factory=list)
     """Where the passages of the present prompt are from."""
 
-    def following(
+    def choose_next(
         self,
         results: QueryResults,
         most: int | None,

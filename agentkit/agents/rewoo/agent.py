@@ -16,7 +16,7 @@ from agentkit.agents.rewoo.schema import AgentReturn
 from agentkit.agents.rewoo.workers import CodeAction, RegisteredFunction, Worker
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.model import offered_tools
+from agentkit.conversation.model import list_tools
 from agentkit.conversation.replies import Verdict, asks_model
 from agentkit.conversation.tooling import conversation
 from agentkit.core import bus
@@ -154,7 +154,7 @@ class ReWOOAgent(ConversableAgent):
         return ActionExecutor([*actions, *self._wrap_registered()], *special)
 
     def _wrap_registered(self) -> Iterator[RegisteredFunction]:
-        offered = offered_tools(self.llm_config)
+        offered = list_tools(self.llm_config)
         tools = [each["function"] for each in offered.get("tools", ())]
         for schema in [*tools, *offered.get("functions", ())]:
             function = self.function_map.get(schema["name"])

@@ -64,7 +64,7 @@ _TEXTS = {
         "{label} 引用了后面才出现的 {others}；请按依赖顺序排列步骤",
     ),
     "no label": (
-        "{label!r:.80} is no name of a step; write #E and a number",
+        "{label!r:.80} is not the name of a step; write #E and a number",
         "{label!r:.80} 不是步骤的名字；请写 #E 加数字",
     ),
     "twice": (

@@ -29,7 +29,7 @@ def check_model(llm: object) -> None:
 def ask(llm: Any, messages: Messages, agent: str, options: Mapping[str, object]) -> str:
     """The model's reply as a text; `options` are parameters for the model, `agent` is who asks.
 
-    Raises what the model raises, BadModelReply for a reply that is no text, and Stopped.
+    Raises what the model raises, BadModelReply for a reply other than a text, and Stopped.
     """
     way = _find_way(llm)
     reply = way(llm, to_acceptable(messages), agent, options)
@@ -68,7 +68,7 @@ def _find_way(llm: object) -> _Way:
     way = find_value(_BY_METHOD.items(), lambda method: callable(getattr(llm, method, None)), None)
     if way is None:
         raise WrongType(
-            f"{llm!r:.200} is no language model; give a Model, an OpenAIWrapper, an object with"
+            f"{llm!r:.200} is not a language model; give a Model, an OpenAIWrapper, an object with"
             " chat(messages), or a function of the messages that returns a text."
         )
     return way
@@ -119,7 +119,7 @@ def _to_text(reply: object) -> str:
     content = _content_of(reply)
     if not isinstance(content, str | list):
         raise BadModelReply(
-            f"The model replied {reply!r:.200}, which is no text; give a model that returns one."
+            f"The model replied {reply!r:.200}, which is not a text; give a model that returns one."
         )
     return text_of(content)
 

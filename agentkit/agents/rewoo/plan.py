@@ -19,7 +19,7 @@ from typing import Any, TypeGuard
 
 from agentkit.agents.rewoo.inputs import Arguments
 from agentkit.agents.rewoo.mistakes import Mistake, list_names
-from agentkit.core.fences import unfenced
+from agentkit.core.fences import read_fenced
 from agentkit.core.given import coalesce, list_missing
 from agentkit.core.lenient import find_below
 from agentkit.errors import WrongArgument, WrongType
@@ -55,7 +55,7 @@ class Step:
     """Run it although a step that it needs failed, even if its tool has effects."""
 
     def __post_init__(self) -> None:
-        """Raises WrongType for arguments that are no text."""
+        """Raises WrongType for arguments other than a text."""
         if not isinstance(self.arguments, str):
             raise WrongType(
                 f"The arguments of {self.label} must be a text, not {self.arguments!r:.200};"
@@ -197,7 +197,7 @@ def _parse_json(text: str) -> object:
     """The JSON object or array that the text is, also with references that lack their quotes; None
     for other texts.
     """
-    _, plain = unfenced(text) or ("", text)
+    _, plain = read_fenced(text) or ("", text)
     if not plain.lstrip().startswith(("{", "[")):
         return None
     quoted = _STRING_OR_REFERENCE.sub(_quote_reference, plain)

@@ -342,7 +342,7 @@ class _Talk:
         question = last.get("content")
         if not isinstance(question, str | list):
             raise WrongType(
-                f"The last message is the question, but its content is no text: {last!r:.200}."
+                f"The last message is the question, but its content is not a text: {last!r:.200}."
             )
         return cls(text_of(question), earlier, kept, len(kept))
 

@@ -51,8 +51,8 @@ class AgentStatusCode(IntEnum):
 
 @dataclass
 class ActionReturn:
-    """What an action gave: `result` holds items with `type` and `content`, `errmsg` says why there
-    is none.
+    """What an action gave: `result` holds items with `type` and `content`, `errmsg` says why it is
+    empty.
     """
 
     args: Any = None

@@ -17,7 +17,7 @@ from agentkit.agents.rewoo.describing import Description
 from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.core import bus, stopping
-from agentkit.core.fences import unfenced
+from agentkit.core.fences import read_fenced
 from agentkit.core.given import coalesce, list_known
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import AgentkitError, WrongType
@@ -72,7 +72,7 @@ class CodeAction(BaseAction):
             code (str): the whole program; it must print what is to be known.
             language (str): python or sh.
         """
-        if fenced := unfenced(code):
+        if fenced := read_fenced(code):
             language, code = fenced[0] or language, fenced[1]
         with _one_at_a_time(self._lock):
             exit_code, output = self._run(language, code)

@@ -41,7 +41,7 @@ def find_day(text: str) -> date | None:
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        raise ConfigError(f"{text!r} is no day; give one such as 2026-11-13.") from error
+        raise ConfigError(f"{text!r} is not a day; give one such as 2026-11-13.") from error
 
 
 def find_local_zone() -> str:

@@ -210,7 +210,7 @@ def _prepare(folder: Path) -> str:
 
     It is ours, so that its files are; for root, whom no container should have, another one.
     """
-    user = confinement.unused_user()
+    user = confinement.find_unused_user()
     try:
         working_folders.open_up(folder)
         if user is not None:

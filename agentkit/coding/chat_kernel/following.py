@@ -54,7 +54,7 @@ _SLICE_S, _LOOK_EVERY_S = 0.05, 0.2
 
 
 class Gone(Exception):
-    """The kernel is no more; `reason` says why."""
+    """The kernel has ended; `reason` says why."""
 
     def __init__(self, reason: EndReason) -> None:
         super().__init__(reason)
@@ -126,8 +126,8 @@ class RunningKernel(ABC):
     ) -> Ending:
         """Run a cell, each line about it goes to `take`; how it came to its end.
 
-        After a timeout or a stop it was interrupted, and keeps its state. Raises Gone when it is no
-        more: it died, broke a limit, or did not obey.
+        After a timeout or a stop it was interrupted, and keeps its state. Raises Gone when it has
+        ended: it died, broke a limit, or did not obey.
         """
         allowed = max(self._limits.file_mb * MIB, self._measure_disk())
         self._resume()
@@ -257,7 +257,7 @@ def check_code(code: str) -> None:
 
 
 def _read_line(text: bytes | bytearray) -> outputs.Line | None:
-    """A line of JSON; None for what is none."""
+    """A line of JSON; None for any other line."""
     try:
         line = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
@@ -266,4 +266,4 @@ def _read_line(text: bytes | bytearray) -> outputs.Line | None:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")

@@ -85,7 +85,7 @@ class Client:
                 try:
                     found.append((name, channel.get_msg(timeout=0)))
                 except (ValueError, TypeError, KeyError, RecursionError, queue.Empty):
-                    continue  # it is no message of Jupyter's
+                    continue  # another program's message
         return found
 
     def _tell(self, kind: str, content: Any) -> None:

@@ -82,16 +82,15 @@ class Kept:
         return self.find(name).read_bytes()
 
     def find(self, name: str) -> Path:
-        """Where it lies; raises NotFound for what is not there, and for what is no name of ours."""
+        """Where it lies; raises NotFound when nothing is kept under that name."""
         path = self.folder / name
         if not (re.fullmatch(NAME, name) and path.is_file()):
             raise NotFound("The chat does not keep this any more.")
         return path
 
     def content(self, told: Mapping[str, Any]) -> dict[str, Any]:
-        """The content of a table or a chart that `describe` told; raises NotFound.
-
-        A chart that would load something from anywhere is none.
+        """The content of a table or a chart that `describe` told; raises NotFound, also for a
+        chart that would load something from elsewhere.
         """
         kept = told.get("kept")
         found: dict[str, Any] = json.loads(self.read(str(kept))) if kept else dict(told)

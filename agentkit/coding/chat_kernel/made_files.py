@@ -30,7 +30,7 @@ class MadeFile:
 
 
 def list_files(folder: Path) -> Snapshot:
-    """The plain files below a folder, at most 25,000; links, pipes and sockets are none."""
+    """The plain files below a folder, at most 25,000; links, pipes and sockets are left out."""
     found: Snapshot = {}
     top = os.path.realpath(folder)
     with suppress(OSError):
@@ -54,7 +54,7 @@ def _list_here(here: int, names: list[str], place: str) -> Snapshot:
 
 
 def compare(before: Snapshot, after: Snapshot) -> tuple[MadeFile, ...]:
-    """What was made or changed, sorted by name; names that are no text are left out."""
+    """What was made or changed, sorted by name; names that cannot be read as text are left out."""
     made = [
         MadeFile(name, figures[1], name in before)
         for name, figures in sorted(after.items())
@@ -77,7 +77,7 @@ def remove_files(folder: Path, names: list[str]) -> None:
 
 def read_file(folder: Path, name: str, most_bytes: int) -> bytes:
     """The content of a plain file below the folder. Links are not followed, wherever they stand in
-    the name. Raises NotFound for what is no such file, or is larger.
+    the name. Raises NotFound for anything else, and for larger files.
     """
     way = name.split("/")
     try:
@@ -93,7 +93,7 @@ def read_file(folder: Path, name: str, most_bytes: int) -> bytes:
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode) or status.st_size > most_bytes:
-            raise NotFound(f"{name!r} is no plain file of at most {most_bytes:,} bytes.")
+            raise NotFound(f"{name!r} is not a plain file of at most {most_bytes:,} bytes.")
         return file.read(most_bytes)
 
 

@@ -397,7 +397,7 @@ class _SentTable(BaseModel):
 
 
 def _read_table(data: object) -> Table | None:
-    """The table, as large as one is shown; None where it is none."""
+    """The table, as large as one is shown; None where it is not a table."""
     try:
         sent = _SentTable.model_validate(data)
     except ValidationError:
@@ -455,7 +455,7 @@ def read_chart(spec: dict[str, object]) -> Output:
     if size > CHART_BYTES:
         return LeftOut("chart", size, "it is too large")
     if "/vega-lite/" not in _text(spec, "$schema"):
-        return LeftOut("chart", size, "it is no Vega-Lite")
+        return LeftOut("chart", size, "it is not Vega-Lite")
     kept = without_keys(spec, ["usermeta"])
     if _loads_something(without_keys(kept, ["datasets"])):
         return LeftOut("chart", size, "it would load data, pictures or pages from elsewhere")

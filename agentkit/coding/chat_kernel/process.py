@@ -57,7 +57,7 @@ class KernelProcess(RunningKernel):
         Raises ExecutionError when it does not start, Stopped when the run is stopped meanwhile.
         """
         super().__init__(folder, limits)
-        self._user = confinement.unused_user()
+        self._user = confinement.find_unused_user()
         self._sockets = Path(tempfile.mkdtemp(prefix="agentkit-kernel-"))
         self._remove = weakref.finalize(self, working_folders.remove, self._sockets)
         self._kernel, self._client = _spawner().submit(self._spawn).result()

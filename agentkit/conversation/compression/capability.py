@@ -19,7 +19,7 @@ from agentkit.conversation.compression.shape import Messages, divide
 from agentkit.conversation.compression.sharing import broadcast, keep
 from agentkit.conversation.compression.strategy import Strategy
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.model import offered_tools
+from agentkit.conversation.model import list_tools
 from agentkit.conversation.replies import Continued
 from agentkit.conversation.tooling import conversation
 from agentkit.core.given import coalesce
@@ -46,7 +46,7 @@ class _Asker:
 
 def _describe(agent: ConversableAgent) -> _Asker:
     model, window = model_of(agent)
-    offered = offered_tools(agent.llm_config)
+    offered = list_tools(agent.llm_config)
     return _Asker(
         model, window, agent.name, agent, agent.client, agent._oai_system_message, offered
     )
@@ -150,7 +150,7 @@ class Compression:
         meter = self._find_meter(asker)
         fixed = 0
         if asker.agent is not None:
-            fixed = meter.fixed(asker.system, asker.offered)
+            fixed = meter.count_fixed(asker.system, asker.offered)
         attempt = Attempt(asker.name, self.name, meter, fixed, limit)
         tokens = attempt.tokens(messages)
         due = attempt.due_at(trigger, messages)

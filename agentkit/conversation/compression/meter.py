@@ -15,10 +15,10 @@ from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import TokenCounter, counter, counter_of
 from agentkit.llm.tokens.windows import (
     DEFAULT_MODEL,
-    fitting,
+    cut_to_fit,
     get_max_token_limit,
     how_to_set_window,
-    truncated,
+    truncate,
     window_of,
 )
 from agentkit.messages import AnyMessage, Message, content_of, sendable_form
@@ -50,9 +50,9 @@ class Meter:
 
     def cut(self, text: str, tokens: int) -> str:
         """The beginning of the text, of at most so many tokens."""
-        return fitting(truncated(text, tokens, self.model), tokens, self.text)
+        return cut_to_fit(truncate(text, tokens, self.model), tokens, self.text)
 
-    def fixed(self, system: Iterable[AnyMessage], offered: Mapping[str, Any]) -> int:
+    def count_fixed(self, system: Iterable[AnyMessage], offered: Mapping[str, Any]) -> int:
         """Tokens that are sent whatever the history is: the system message, the tools and the
         opening of the reply.
 

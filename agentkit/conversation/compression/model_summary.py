@@ -40,9 +40,9 @@ class ModelSummary:
     """Lets a model write one message that stands for the others; longer histories than it can read
     go to it in parts.
 
-    `llm_config` names another model than the agent's own. A model that is none (the offline one) is
-    spared; an extraction takes its place. Raises what OpenAIWrapper raises for a configuration that
-    cannot be.
+    `llm_config` names another model than the agent's own. The offline model is not asked, as it
+    cannot summarise; an extraction takes its place. Raises what OpenAIWrapper raises for a
+    configuration that cannot be.
     """
 
     name = "summary by the model"
@@ -77,7 +77,7 @@ class ModelSummary:
         most = min(_find_limits(client), default=window)
         free = scope.room - scope.meter.count([summary_message("")])
         longest = max(16, min(_LONGEST, free, most // 4))
-        around = reader.fixed(self._make_request(" ", " ", longest), {}) + _SEAMS
+        around = reader.count_fixed(self._make_request(" ", " ", longest), {}) + _SEAMS
         room = most - 2 * longest - around
         if room < _SHORTEST_PART:
             raise AgentkitError(

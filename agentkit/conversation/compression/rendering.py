@@ -39,7 +39,7 @@ def said(message: AnyMessage, *, passages: bool = True) -> Iterator[Said]:
 
 
 def _say(message: AnyMessage, passages: bool) -> Iterator[Said]:
-    """What is said in a message that is no result, unless that is nothing."""
+    """What is said in a message other than a result, unless that is nothing."""
     text = text_of(content_of(message))
     if text.strip():
         role = str(message.get("role", "assistant")).upper()

@@ -14,7 +14,7 @@ from agentkit.conversation.compression.shape import Messages
 from agentkit.core.given import list_missing
 from agentkit.core.lenient import is_number
 from agentkit.errors import AgentkitError, WrongArgument, WrongType
-from agentkit.messages import Stored, copied, has_calls, tool_responses_of
+from agentkit.messages import Stored, copy_message, has_calls, tool_responses_of
 
 MODES = ("TERMINATE", "COMPRESS", "CUSTOMIZED")
 DEFAULT: dict[str, Any] = {
@@ -119,7 +119,7 @@ def _read_message(function: str, message: Any) -> Stored:
             f"{function} gave no message of a chat, which has a role and content or a call:"
             f" {message!r:.80}"
         )
-    return copied({"content": None, **message})
+    return copy_message({"content": None, **message})
 
 
 def _is_message(message: object) -> bool:

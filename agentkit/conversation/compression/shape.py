@@ -21,10 +21,10 @@ def summary_message(text: str) -> Stored:
     """The message that stands for others; its role is the user's, since many models take one system
     message only.
     """
-    return marked(f"{HEADING}\n{text}")
+    return mark_summary(f"{HEADING}\n{text}")
 
 
-def marked(content: str) -> Stored:
+def mark_summary(content: str) -> Stored:
     """The message that stands for others, with the content that `summary_message` made before; no
     model is sent the mark.
     """
@@ -32,7 +32,7 @@ def marked(content: str) -> Stored:
 
 
 def is_summary(message: AnyMessage) -> bool:
-    """Whether the message stands for others, by its mark: what somebody pastes is none."""
+    """Whether the message stands for others, by its mark: a text that somebody pastes lacks it."""
     metadata = message.get("metadata")
     return isinstance(metadata, Mapping) and metadata.get(_MARK) is True
 

@@ -11,7 +11,7 @@ from agentkit.conversation.agent import Agent
 from agentkit.conversation.compression.shape import Messages
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.core.given import list_missing
-from agentkit.messages import Stored, copied, has_calls, says_same
+from agentkit.messages import Stored, copy_message, has_calls, says_same
 
 _TURNED = {"user": "assistant", "assistant": "user"}
 
@@ -80,7 +80,7 @@ def _find_other_members(manager: ConversableAgent, agent: Agent) -> Iterator[Con
 
 def _to_peer_view(message: Stored) -> Stored:
     """The message as who hears it keeps it; a call stays one of an assistant."""
-    view = copied(message)
+    view = copy_message(message)
     role = message.get("role", "user")
     view["role"] = _TURNED.get(role, role)
     if has_calls(message):
@@ -90,7 +90,7 @@ def _to_peer_view(message: Stored) -> Stored:
 
 def _to_member_view(message: Stored, name: str) -> Stored:
     """The message as a member of this name keeps it."""
-    view = copied(message)
+    view = copy_message(message)
     if has_calls(message) or message.get("role") not in _TURNED:
         return view
     view["role"] = "user"

@@ -80,10 +80,10 @@ class TextMessageContentName:
 
     def _add_label(self, text: str, label: str) -> str:
         if self._at_start:
-            return label + text.removeprefix(self._repeated(label))
-        return text.removesuffix(self._repeated(label)) + label
+            return label + text.removeprefix(self._find_repeated(label))
+        return text.removesuffix(self._find_repeated(label)) + label
 
-    def _repeated(self, label: str) -> str:
+    def _find_repeated(self, label: str) -> str:
         """What goes from a text that has the label already."""
         if self._deduplicate:
             return label

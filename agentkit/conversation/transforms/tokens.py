@@ -18,7 +18,7 @@ from agentkit.conversation.transforms.groups import (
 from agentkit.core.given import coalesce
 from agentkit.errors import UnknownModel, WrongArgument
 from agentkit.llm.tokens.counting import count_text
-from agentkit.llm.tokens.windows import DEFAULT_MODEL, get_max_token_limit, truncated
+from agentkit.llm.tokens.windows import DEFAULT_MODEL, get_max_token_limit, truncate
 from agentkit.messages import AnyMessage, Given, functions_of, tool_responses_of, with_responses
 
 log = logging.getLogger(__name__)
@@ -145,7 +145,7 @@ class MessageTokenLimiter:
             if isinstance(part, dict):
                 text = part.get(key)
             if isinstance(text, str):
-                text = truncated(text, tokens, self._model)
+                text = truncate(text, tokens, self._model)
                 tokens -= count_text(text, self._model)[0]
                 part = {**part, key: text}
             cut.append(part)

@@ -5,7 +5,7 @@ text.
 from agentkit.core.tools.arguments import parse_arguments
 from agentkit.core.tools.effects import Effects, effects, effects_of
 from agentkit.core.tools.loading import load_arguments
-from agentkit.core.tools.made import Origin, allowed_as, make_tool, origin_of, schema_of
+from agentkit.core.tools.made import Origin, make_tool, name_permission, origin_of, schema_of
 from agentkit.core.tools.schema import function_schema
 from agentkit.core.tools.signature import is_async
 from agentkit.core.tools.text import Given, collecting, give, to_text
@@ -21,7 +21,6 @@ __all__ = [
     "Given",
     "Origin",
     "Written",
-    "allowed_as",
     "collecting",
     "effects",
     "effects_of",
@@ -33,6 +32,7 @@ __all__ = [
     "load_arguments",
     "load_basemodels_if_needed",
     "make_tool",
+    "name_permission",
     "origin_of",
     "parse_arguments",
     "read_function",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from agentkit.core.fences import unfenced
+from agentkit.core.fences import read_fenced
 from agentkit.errors import WrongArgument
 
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u(?=[0-9a-fA-F]))|\\')
@@ -15,8 +15,8 @@ _AROUND = 20
 
 
 def parse_arguments(text: str | Mapping[str, object] | None) -> dict[str, Any]:
-    """The arguments as a dict; an empty text, None and `null` are no arguments, a dict is taken as
-    it is.
+    """The arguments as a dict; an empty text, None and `null` give an empty dict, a dict is taken
+    as it is.
 
     Forgives what has only one meaning: a code fence around, line breaks and control characters
     inside texts, a backslash that begins no escape (as in `C:\\data` and `C:\\users`). Raises
@@ -26,7 +26,7 @@ def parse_arguments(text: str | Mapping[str, object] | None) -> dict[str, Any]:
         return dict(text or {})
     if not isinstance(text, str):
         raise WrongArgument(f"The arguments must be a JSON object, but they are {text!r}.")
-    _, content = unfenced(text) or ("", text)
+    _, content = read_fenced(text) or ("", text)
     value = _decode(content)
     if isinstance(value, dict | None):
         return value or {}

@@ -21,7 +21,7 @@ def effects(kind: Effects) -> Callable[[F], F]:
     Sets the function's attribute `effects`, which may be set by hand as well. What declares
     nothing has `some`. Raises WrongArgument for another kind.
     """
-    checked = _checked(kind, "effects()")
+    checked = _check_effects(kind, "effects()")
 
     def declared(function: F) -> F:
         vars(function)["effects"] = checked
@@ -36,12 +36,12 @@ def effects_of(tool: object) -> Effects:
     """
     while isinstance(tool, functools.partial):
         tool = tool.func
-    return _checked(
+    return _check_effects(
         getattr(tool, "effects", "some"), getattr(tool, "__name__", type(tool).__name__)
     )
 
 
-def _checked(kind: object, where: str) -> Effects:
+def _check_effects(kind: object, where: str) -> Effects:
     if kind == "none":
         return "none"
     if kind == "some":

@@ -1,4 +1,4 @@
-"""Tools that are no functions of this process: called with what a model gave, told by a schema."""
+"""Tools other than functions of this process: called with what a model gave, told by a schema."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KINDS: Mapping[object, object] = {
 }
 _PLACE = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _ANY = inspect.Signature([inspect.Parameter("given", inspect.Parameter.VAR_KEYWORD)])
-"""Of a tool with an argument whose name is none of Python's."""
+"""Of a tool with an argument whose name Python does not allow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def schema_of(tool: Callable[..., object]) -> Schema | None:
     return getattr(tool, "parameters", None)
 
 
-def allowed_as(tool: Callable[..., object] | None, name: str) -> str:
+def name_permission(tool: Callable[..., object] | None, name: str) -> str:
     """Under which name a permission for always counts: the tool's own word for it, else `name`."""
     return str(getattr(tool, "allowed_as", name))
 

@@ -30,7 +30,7 @@ def function_schema(
     in it, or else by its name. Types that are used by reference stand under `$defs` of
     `parameters`. `*args` cannot be given by name and is left out; `**kwargs` becomes
     `additionalProperties`. Raises WrongType when an annotation is missing, cannot be resolved or
-    has no JSON schema, and WrongArgument when a description is no text.
+    has no JSON schema, and WrongArgument when a description is not a text.
     """
     tool = name or name_of(f)
     parameters = _select_annotated(parameters_of(f), tool)

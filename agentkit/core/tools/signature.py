@@ -46,7 +46,7 @@ def parameters_of(f: Callable[..., object]) -> list[inspect.Parameter]:
         parameters = inspect.signature(f).parameters.values()
     except TypeError as error:
         raise WrongType(
-            f"{f!r} is no function; a tool must be something that can be called."
+            f"{f!r} is not a function; a tool must be something that can be called."
         ) from error
     except ValueError as error:
         raise WrongArgument(

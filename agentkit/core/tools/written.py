@@ -116,7 +116,7 @@ def _parse(code: str) -> ast.Module:
         return ast.parse(code)
     except SyntaxError as error:
         line = error.lineno or 1
-        raise WrongArgument(f"Line {line} is no Python: {error.msg}.") from error
+        raise WrongArgument(f"Line {line} is not Python: {error.msg}.") from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise WrongArgument(f"The code cannot be read as Python: {error}.") from error
 

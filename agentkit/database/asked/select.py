@@ -112,7 +112,7 @@ def _parse(connection: duckdb.DuckDBPyConnection, sql: str) -> Any:
         statements = connection.extract_statements(sql)
         found = connection.execute("select json_serialize_sql(?)", [sql]).fetchone()
     except duckdb.Error as error:
-        raise SqlRefused(f"This is no SQL that can be read: {reason(str(error))}.") from error
+        raise SqlRefused(f"This cannot be read as SQL: {reason(str(error))}.") from error
     number = len(statements)
     _require(number == 1, f"There are {number} statements here; write one SELECT.")
     assert found is not None  # a SELECT without a table gives one row

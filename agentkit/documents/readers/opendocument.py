@@ -9,7 +9,7 @@ from typing import Any
 from agentkit.documents.assembly import BETWEEN, Outline, Reading
 from agentkit.documents.document import Limits
 from agentkit.documents.readers.package import Package, attribute, local
-from agentkit.documents.refusals import locked
+from agentkit.documents.refusals import refuse_locked
 from agentkit.errors import DamagedDocument
 
 _NOT_READ = ("annotation", "tracked-changes", "sequence-decls", "forms", "table-of-content")
@@ -20,7 +20,7 @@ def read_odt(data: bytes, name: str, limits: Limits) -> Reading:
     """Read an OpenDocument text; sections follow its headings."""
     package = Package(data, name)
     if _is_locked(package):
-        raise locked(name)
+        raise refuse_locked(name)
     body = package.xml("content.xml").find("{*}body/{*}text")
     if body is None:
         raise DamagedDocument(f"{name} holds no text document. Save it as .odt again.")

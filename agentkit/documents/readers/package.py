@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Any
 from urllib.parse import unquote
 
-from agentkit.documents.refusals import AGAIN, AS_TEXT, locked
+from agentkit.documents.refusals import AGAIN, AS_TEXT, refuse_locked
 from agentkit.errors import DamagedDocument, DocumentTooLarge
 
 _MAX_TOTAL = 200 * 2**20
@@ -48,7 +48,7 @@ class Package:
         infos = self._zip.infolist()
         self._check_size(infos, len(data))
         if any(map(_is_encrypted, infos)):
-            raise locked(name)
+            raise refuse_locked(name)
         self.members = frozenset(map(attrgetter("filename"), infos))
 
     def bytes(self, member: str) -> bytes:

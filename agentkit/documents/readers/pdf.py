@@ -17,7 +17,7 @@ from agentkit.core.given import join_filled
 from agentkit.documents.assembly import Part, Reading
 from agentkit.documents.decoding import clean
 from agentkit.documents.document import Limits
-from agentkit.documents.refusals import check_pages, locked
+from agentkit.documents.refusals import check_pages, refuse_locked
 from agentkit.errors import DamagedDocument, NotFound
 
 _LIGATURES = {
@@ -57,7 +57,7 @@ def _open(data: bytes, name: str) -> Any:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         if getattr(error, "err_code", None) == _PASSWORD:
-            raise locked(name) from error
+            raise refuse_locked(name) from error
         raise DamagedDocument(
             f"{name} is damaged: it cannot be opened as a PDF. Download it again, or print it to a"
             " new PDF."

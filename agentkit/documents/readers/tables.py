@@ -68,7 +68,7 @@ def _read_records(reader: Iterator[list[str]], name: str) -> Iterator[list[str]]
     try:
         yield from reader
     except csv.Error as error:
-        raise DamagedDocument(f"{name} is no delimited table ({error}). {AS_TEXT}") from error
+        raise DamagedDocument(f"{name} is not a delimited table ({error}). {AS_TEXT}") from error
 
 
 def _cut_csv(records: Iterator[list[str]]) -> Iterator[Part]:

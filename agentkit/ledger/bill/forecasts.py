@@ -26,7 +26,7 @@ class Forecast:
     request: Range
     """Tokens of the longest request of a run."""
     cost: Range | None
-    """US dollars; None where the price of a call is unknown."""
+    """US dollars of all calls, also of embeddings; None where the price of a call is unknown."""
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored with the question."""
@@ -76,11 +76,12 @@ _FORECAST = f"""
         join messages a on a.run_id = l.id and a.role = 'assistant' and (a.extra->>'model') = ?
         group by l.id, l.started_at order by l.started_at desc limit {MOST}),
     took as (
-        select c.run_id, count(*) filter ({ANSWERED}) as calls, max({PROMPT}) as request,
+        select c.run_id, count(*) filter (c.purpose = 'chat' and {ANSWERED}) as calls,
+        max({PROMPT}) filter (c.purpose = 'chat') as request,
         sum({COST}) as cost,
         bool_or({COST} is null and {PROMPT} + {COMPLETION} > 0) as unpriced
-        from llm_calls c join alike on alike.id = c.run_id where c.purpose = 'chat'
-        group by c.run_id)
+        from llm_calls c join alike on alike.id = c.run_id
+        group by c.run_id having bool_or(c.purpose = 'chat'))
     select count(*) as runs, coalesce(bool_or(unpriced), false) as unpriced,
     {
     ", ".join(

@@ -189,7 +189,7 @@ class Evaluations:
         with in another one.
         """
         chosen = RunFilter(owner, kinds=(KIND,))
-        found = self._read(run_list.listed(self._ledger, chosen, limit=MOST))
+        found = self._read(run_list.list_runs(self._ledger, chosen, limit=MOST))
         team = find_team(team_id)
         whole = [one for one in found if one.state != "continued"]
         return [one for one in whole if one.is_of(set_id, team)]

@@ -22,7 +22,7 @@ _ORDERS: dict[CallOrder, str] = {
 }
 
 
-def listed(
+def list_calls(
     ledger: Ledger, calls: CallFilter, order: CallOrder = "newest", limit: int = 200
 ) -> pandas.DataFrame:
     """Some of the calls that the filter means, in this order."""

@@ -41,8 +41,8 @@ class RedisCache(AbstractCache):
             )
         except ValueError as error:
             message = (
-                f"redis_url={without_login(redis_url)!r} is no address of a Redis server; it looks"
-                " like redis://localhost:6379/0."
+                f"redis_url={without_login(redis_url)!r} is not an address of a Redis server; it"
+                " looks like redis://localhost:6379/0."
             )
             raise ConfigError(message) from error
 

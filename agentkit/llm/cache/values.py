@@ -57,7 +57,7 @@ def decode(data: bytes, *, pickled: bool) -> Any:
         )
     read = _READERS.get(mark)
     if read is None:
-        raise StoreError("it is no entry of this cache.")
+        raise StoreError("it is not an entry of this cache.")
     try:
         return read(body)
     except Exception as error:  # pickle runs the constructors of any class
@@ -98,7 +98,7 @@ def _pack_object(value: Any) -> dict[str, Any]:
 
 def _pack_dict(values: dict[Any, Any]) -> dict[str, Any]:
     if _KIND in values or set(map(type, values)) - {str}:
-        raise TypeError("no JSON object")
+        raise TypeError("not a JSON object")
     return dict(zip(values, map(_pack, values.values()), strict=True))
 
 
@@ -118,7 +118,7 @@ def _to_fields(value: Any) -> dict[str, Any]:
     if module.startswith(_OPENAI):
         dumped: dict[str, Any] = value.model_dump(exclude_unset=True, warnings=False)
         return dumped
-    raise TypeError(f"no class of a model reply: {module}")
+    raise TypeError(f"not a class of a model reply: {module}")
 
 
 def _unpack(data: object) -> Any:
@@ -139,7 +139,7 @@ def _rebuild(name: str, values: Mapping[str, object]) -> Any:
         return SimpleNamespace(**values)
     module, _, qualname = name.partition(":")
     if module != _OURS and not module.startswith(_OPENAI):
-        raise ValueError(f"{name} is no class of a model reply")
+        raise ValueError(f"{name} is not a class of a model reply")
     kind = getattr(importlib.import_module(module), qualname)
     # The SDK's own lenient constructor: servers send values that a strict check refuses.
     if module == _OURS:

@@ -40,7 +40,7 @@ def assemble_stream(events: Iterable[tuple[bytes, bool]], sender: Sender) -> Cha
     """Read a stream to its end, or as far as there is room; the first choice's text is passed on.
 
     `events` are those of `wire.read_events`. The reply has a `reply_end` where its `finish_reason`
-    cannot say how it ended. Raises ModelError when nothing comes, what comes is no reply, or the
+    cannot say how it ended. Raises ModelError when nothing comes, what comes is not a reply, or the
     stream ends before there is anything to use.
     """
     made = _Assembly(sender)

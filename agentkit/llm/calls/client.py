@@ -32,7 +32,7 @@ ATTEMPTS = 3
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 60.0
 _OWN = ("model", "messages", "stream")
-"""What of a request is no parameter of the caller's."""
+"""The keys of a request that callers do not give as parameters."""
 
 
 def call(
@@ -116,7 +116,7 @@ def _hash_request(
     model: Model, messages: Sequence[Message], stream: bool | None, options: Mapping[str, Any]
 ) -> str:
     """By what a recording knows the request again; empty where nobody records."""
-    if not bus.heard():
+    if not bus.has_listeners():
         return ""
     asked = {"model": model.name, "messages": messages, "stream": stream, **options}
     asked["model"] = replay.name_of(asked["model"])
@@ -269,7 +269,7 @@ class _Call:
         return self.model.name_for(self.agent)
 
     def _report_call(self, sent: Mapping[str, Any]) -> None:
-        if not bus.heard():
+        if not bus.has_listeners():
             return
         messages = pictures.to_kept([dict(one) for one in sent.get("messages", self.messages)])
         bus.emit(

@@ -33,7 +33,7 @@ def end_of(response: object) -> ReplyEnd:
 
 
 def cut_by(end: ReplyEnd | None) -> ReplyEnd | None:
-    """What cut a reply that ended so; None when there was to be no more of it."""
+    """What cut a reply that ended so; None when it is whole."""
     if end == "whole":
         return None
     return end

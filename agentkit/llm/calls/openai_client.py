@@ -21,7 +21,7 @@ from agentkit.events import CallStatus, ModelCalled, ModelReplied, Usage
 from agentkit.llm.calls.assembly import assemble_stream
 from agentkit.llm.calls.failures import find_http_errors, to_model_error
 from agentkit.llm.calls.replies import read_chat_completion, read_completion
-from agentkit.llm.calls.stream import delta, sent, thought
+from agentkit.llm.calls.stream import delta, note_sent, thought
 from agentkit.llm.calls.usage import check_usage, to_usage
 from agentkit.llm.calls.wire import Sender, read_events, read_value
 from agentkit.llm.prices import price
@@ -217,7 +217,7 @@ class OpenAIClient:
         """
         sender = self._make_sender(str(request["model"]))
         if "http_client" in self._options:
-            sent(request)
+            note_sent(request)
         with self._guard(sender, says=True) as line:
             server = self._make_sdk(line.http)
             asked: Any = server.chat.completions
@@ -339,7 +339,7 @@ class _Saying:
 
     def say(self, request: httpx2.Request) -> None:
         try:
-            sent(json.loads(request.read()))
+            note_sent(json.loads(request.read()))
         except Exception as error:
             self.problem = error
             raise

@@ -52,9 +52,11 @@ class Picture:
     """The chat that keeps it; empty while it waits to be asked about."""
 
     def __post_init__(self) -> None:
-        """Raises WrongArgument for what is no name under which a chat keeps a picture."""
+        """Raises WrongArgument unless it is a name under which a chat keeps a picture."""
         if not re.fullmatch(_KEPT, self.kept):
-            raise WrongArgument(f"{self.kept!r:.100} is no picture that a chat keeps.")
+            raise WrongArgument(
+                f"{self.kept!r:.100} is not the name of a picture that a chat keeps."
+            )
 
     @property
     def place(self) -> str:

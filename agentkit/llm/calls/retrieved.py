@@ -17,7 +17,7 @@ _LIST = (list, tuple)
 def to_message(retrieved: object, who: str) -> Message:
     """A retrieved message as one for a history; its content is the refusal where there is one.
 
-    Raises BadModelReply, in which `who` names the model, for what can be no message.
+    Raises BadModelReply, in which `who` names the model, for anything else than a message.
     """
     message: dict[str, Any] = {"role": "assistant", "content": read_content(retrieved)}
     if isinstance(retrieved, str | None):

@@ -122,7 +122,7 @@ def fit_messages(
     return made
 
 
-def shortened(text: str, characters: int) -> str:
+def shorten(text: str, characters: int) -> str:
     """The first and last lines of a text, about so many characters, with what was cut said."""
     half = characters // 2
     line_end = text.rfind("\n", half // 2, half) + 1
@@ -169,7 +169,7 @@ class _Counted:
         return self.message
 
     def _cut(self, characters: int) -> Message:
-        content = shortened(str(self.message["content"]), characters)
+        content = shorten(str(self.message["content"]), characters)
         return cast(Message, {**self.message, "content": content})
 
 

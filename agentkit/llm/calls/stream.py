@@ -129,7 +129,7 @@ def thought(text: str) -> None:
         streamed.think(text)
 
 
-def sent(request: Mapping[str, Any]) -> None:
+def note_sent(request: Mapping[str, Any]) -> None:
     """Say what goes out to the server now; for a ModelClient that `says_what_it_sends`, each time
     that it does.
     """

@@ -24,7 +24,7 @@ from agentkit.messages import (
     ToolCall,
     as_calls,
     has_calls,
-    interrupted,
+    interrupt_calls,
     is_result,
     message,
     text_of,
@@ -236,7 +236,7 @@ def _answer_calls(caller: Message, results: Sequence[Message]) -> Iterable[Messa
     """A result for each call, in their order; then the results that belong to none."""
     calls = tool_calls_of(caller)
     own = {result.get("tool_call_id"): result for result in reversed(results)}
-    missing = cast("list[Message]", interrupted(caller, _NOT_RUN))[-len(calls) :]
+    missing = cast("list[Message]", interrupt_calls(caller, _NOT_RUN))[-len(calls) :]
     used = set()
     for call, none in zip(calls, missing, strict=False):
         result = own.pop(call.get("id"), none)

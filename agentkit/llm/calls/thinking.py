@@ -22,7 +22,7 @@ _CLOSE = "</think>"
 _CLOSING = re.compile(_CLOSE, re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _LONE = re.compile(r"</think>[ \t]*(?=[\r\n]|\Z)", re.IGNORECASE)
-_MOST = 100  # tags that are looked at; what has more of them is no thinking, and takes long
+_MOST = 100  # tags that are looked at; a text with more of them is not thought, and takes long
 _LONGEST_BLANK = 64  # characters behind a closing tag that may still turn out to end its line
 
 Kind = Literal["text", "thinking", "was_thinking"]

@@ -226,7 +226,7 @@ class OpenAIWrapper:
             try:
                 response = self._ask(request)
             except (Stopped, LimitReached):
-                raise  # a limit is no failure of the model, and holds for the next one, too
+                raise  # a limit is not the model's failure, and holds for the next one, too
             except Exception as error:  # clients of scripts raise anything
                 if index == last:
                     raise

@@ -343,8 +343,8 @@ def _read_address(base_url: str) -> str:
     parts = _split_address(address)
     if parts is None or _UNWANTED.search(address):
         raise ConfigError(
-            f"{base_url!r} is no address of a model server; it looks like https://api.openai.com/v1"
-            " or http://localhost:11434/v1."
+            f"{base_url!r} is not an address of a model server; it looks like"
+            " https://api.openai.com/v1 or http://localhost:11434/v1."
         )
     path = "/v1"
     if parts.path.strip("/"):

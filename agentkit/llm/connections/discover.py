@@ -55,7 +55,7 @@ class Probe:
     asked: str = ""
     """The model that was asked for a word."""
 
-    def found_of(self, connection: Connection) -> Connection:
+    def add_sizes(self, connection: Connection) -> Connection:
         """The connection with the sizes that the test showed of its models."""
         ours = {*connection.models, self.asked}
         told = pick(self.contexts, ours)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from agentkit.core.given import list_missing
-from agentkit.llm.offline.words import stem, stems, telling_words, words
+from agentkit.llm.offline.words import find_content_words, stem, stems, words
 
 Kind = Literal[
     "person",
@@ -200,7 +200,7 @@ def _find_stems(text: str) -> tuple[str, ...]:
 
     `How large` asks for a number.
     """
-    found = stems(_MEASURE.sub(" ", text)) or telling_words(text)
+    found = stems(_MEASURE.sub(" ", text)) or find_content_words(text)
     return tuple(dict.fromkeys(found))
 
 

@@ -67,7 +67,9 @@ class Unit:
     previous: Unit | None = field(default=None, repr=False)
     """The unit before it in the same paragraph or list."""
     group: int = -1
-    """Units of one list share a number, the line that introduces them included; -1 is no list."""
+    """Units of one list share a number, the line that introduces them included; -1 stands for units
+    outside of lists.
+    """
     stems: frozenset[str] = frozenset()
     around: frozenset[str] = frozenset()
     """Stems of heading, source and what it leans on."""
@@ -408,7 +410,7 @@ def _find_columns(source: str) -> list[str]:
 
 def _find_heading(source: str) -> str:
     """The heading in a source line, which stands after document and page; a table's header row is
-    none.
+    left out.
     """
     if " | " in source:
         return ""

@@ -30,14 +30,14 @@ def words(text: str) -> list[str]:
     return _WORD.findall(without_accents(text.lower()))
 
 
-def telling_words(text: str) -> list[str]:
+def find_content_words(text: str) -> list[str]:
     """The words of a text that carry meaning, in order."""
     return list_missing(words(text), STOP)
 
 
 def stems(text: str) -> list[str]:
     """Stems of the words that carry meaning, in order."""
-    parts = chain.from_iterable(map(_split_word, telling_words(text)))
+    parts = chain.from_iterable(map(_split_word, find_content_words(text)))
     return list(map(stem, list_missing(parts, STOP)))
 
 

@@ -21,7 +21,7 @@ _PUNCTUATION = tuple(".,;:!?")
 _STANDS_FOR_IT = "It"
 """Where a sentence begins with its marker, so that it begins like one."""
 _AROUND = 12  # characters before a marker that tell whether it begins a sentence
-_LONGEST = 1_500  # characters of a claim; what is longer is no sentence
+_LONGEST = 1_500  # characters of a claim; anything longer is hardly a sentence
 _NUMBER = re.compile(r"\d+")
 _BRACKET = re.compile(r"[\[\]]")
 _AT_START = re.compile(r"(?:\A|[.!?\n])\s*\Z")

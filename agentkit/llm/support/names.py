@@ -39,7 +39,7 @@ _OPENING_WORDS = (
 )
 _BEFORE_NAME = frozenset(_TITLES_BEFORE.split())
 _OPENERS = frozenset(_OPENING_WORDS.split())
-"""Words that begin a sentence with a capital and are no part of the name behind them."""
+"""Words that begin a sentence with a capital without belonging to the name behind them."""
 _NO_NAMES = STOP.union(_OPENERS, _TITLE_WORDS.split(), _OTHER_WORDS.split(), MONTHS, WEEKDAYS)
 _COMMON = STOP.union(_OPENERS, MONTHS)
 _LABEL = re.compile(r"\A\W*(?:[\w’'/-]+ ?){1,5}(?:\([^()]*\))?\s?:\s")

@@ -111,9 +111,9 @@ def find_quantities(text: str, language: str) -> list[Quantity]:
 
 
 def blank_formulas(text: str) -> str:
-    """As long as before, but formulas have no `$` and no exponents: these are no amounts.
+    """As long as before, but without the `$` and the exponents of formulas, which are not amounts.
 
-    What only stands between two prices is no formula.
+    Text between two prices is kept, as it only looks like a formula.
     """
 
     return _FORMULA.sub(_blank_formula, text)

@@ -23,14 +23,14 @@ from agentkit.llm.tokens.tools import DEFAULT_MODEL, num_tokens_from_functions
 __all__ = [
     "DEFAULT_MODEL",
     "count_token",
-    "fitting",
+    "cut_to_fit",
+    "find_registered_window",
     "get_max_token_limit",
     "num_tokens_from_functions",
     "percentile_used",
     "register_context_window",
-    "registered_window",
     "token_left",
-    "truncated",
+    "truncate",
     "window_of",
 ]
 
@@ -80,7 +80,11 @@ def get_max_token_limit(model: str = DEFAULT_MODEL) -> int:
     """Tokens of prompt and reply together that the model takes; raises UnknownModel where no list
     tells.
     """
-    window = registered_window(model) or _listed_window(base_name(model)) or _listed_window(model)
+    window = (
+        find_registered_window(model)
+        or _find_listed_window(base_name(model))
+        or _find_listed_window(model)
+    )
     if window is None:
         how = how_to_set_window(model)
         raise UnknownModel(
@@ -117,7 +121,7 @@ def register_context_window(model: str, tokens: int) -> None:
     _own[model.lower()] = tokens
 
 
-def registered_window(model: str) -> int | None:
+def find_registered_window(model: str) -> int | None:
     """The window that `register_context_window` set for a model of this name; None without one."""
     return find_by_name(model.lower(), reversed(_own.items()))
 
@@ -143,13 +147,13 @@ def token_left(input: str | list[Any] | Mapping[str, object], model: str = DEFAU
     return get_max_token_limit(model) - count_token(input, model)
 
 
-def truncated(text: str, tokens: int, model: str = DEFAULT_MODEL) -> str:
+def truncate(text: str, tokens: int, model: str = DEFAULT_MODEL) -> str:
     """The beginning of the text: whole characters, and at most so many tokens; the text itself when
     it is short enough.
     """
     family = family_of(model)
     if family.own is not None:
-        return fitting(text, tokens, family.own)
+        return cut_to_fit(text, tokens, family.own)
     coder = load_encoding(family.encoding)
     codes = list(chain.from_iterable(encode(text, family.encoding)))
     if len(codes) <= tokens:
@@ -162,7 +166,7 @@ def truncated(text: str, tokens: int, model: str = DEFAULT_MODEL) -> str:
     return ""
 
 
-def fitting(text: str, tokens: int, count: TextCounter) -> str:
+def cut_to_fit(text: str, tokens: int, count: TextCounter) -> str:
     """The same by halving, for a counter that cannot show its tokens."""
     if count(text) <= tokens:
         return text
@@ -177,7 +181,7 @@ def fitting(text: str, tokens: int, count: TextCounter) -> str:
 
 
 @cache
-def _listed_window(model: str) -> int | None:
+def _find_listed_window(model: str) -> int | None:
     corrected = find_by_name(model, _WINDOWS.items())
     if corrected is not None:
         return corrected

@@ -73,7 +73,7 @@ def place_of(name: str, weights: str, kept: Path, precision: Precision | None = 
     """The folder within `kept` of the converted model of that name; `weights` is their SHA-256.
 
     `precision`: what is computed in there, by default this machine's. A converted model is tried
-    out in it, so that one that was made on another machine is no proof.
+    out in it, so that one that was made on another machine proves nothing here.
     """
     versions = [metadata.version(library) for library in ("openvino", "sentence-transformers")]
     made_of = [RECIPE, weights, *versions, precision or engines.machine_precision()]

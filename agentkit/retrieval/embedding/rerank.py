@@ -258,7 +258,7 @@ class ServerReranker:
         if set(scores) != set(range(count)):
             raise self._refuse_reply(f"gave {len(scores):,} scores for {count:,} passages")
         if not all(map(math.isfinite, scores.values())):
-            raise self._refuse_reply("gave a score that is no number")
+            raise self._refuse_reply("gave a score that is not a number")
         in_order = [scores[number] for number in range(count)]
         if all(0 <= score <= 1 for score in in_order):
             return in_order

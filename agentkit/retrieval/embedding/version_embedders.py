@@ -39,13 +39,13 @@ class VersionEmbedders:
 
     def of(self, version: IndexVersion) -> Embedder:
         """The version's embedder; raises ConfigError when it is not there or has changed since."""
-        embedder = self.named(version)
+        embedder = self.find_named(version)
         if version.id not in self._compared:
             self._compare(version, embedder)
             self._compared.add(version.id)
         return embedder
 
-    def named(self, version: IndexVersion) -> Embedder:
+    def find_named(self, version: IndexVersion) -> Embedder:
         """The version's embedder, not compared; raises ConfigError when it is not there, or gives
         vectors of another dimension.
         """
@@ -57,7 +57,7 @@ class VersionEmbedders:
             )
         return embedder
 
-    def changed(self, version: IndexVersion, embedder: Embedder) -> bool:
+    def has_changed(self, version: IndexVersion, embedder: Embedder) -> bool:
         """Whether the embedder answers otherwise than when the version got its first chunks."""
         changed = self._measure_cosine(version, embedder) < _SAME
         if changed:

@@ -38,13 +38,15 @@ _CORPUS, _QUERIES = "corpus.jsonl", "queries.jsonl"
 _JUDGEMENTS = ("qrels.tsv", "qrels/test.tsv")
 _FILES = frozenset((_CORPUS, _QUERIES, *_JUDGEMENTS))
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, EOFError, ValueError)
-"""What a damaged, encrypted or oddly packed archive raises, and text that is no UTF-8."""
+"""What a damaged, encrypted or oddly packed archive raises, and text in another encoding than
+UTF-8.
+"""
 _LONGEST_LINE = 32 * 2**20
 _MOST_ENTRIES, _MOST_BYTES, _HIGHEST_RATIO = 10_000, 8 * 2**30, 200
 
 
 class Dataset:
-    """A data set at a path, read line by line; raises ConfigError when there is no folder and no
+    """A data set at a path, read line by line; raises ConfigError unless it is a folder or a
     .zip that may be read.
     """
 
@@ -56,7 +58,9 @@ class Dataset:
         elif self.path.suffix.lower() == ".zip":
             self._files = _Archive(self.path)
         else:
-            raise ConfigError(f"{self.path} cannot be read: it is no folder and no .zip; {_NEEDED}")
+            raise ConfigError(
+                f"{self.path} cannot be read: it is neither a folder nor a .zip; {_NEEDED}"
+            )
 
     def size(self) -> int:
         """How many documents with text the corpus has; raises ConfigError."""

@@ -37,7 +37,7 @@ def read_questions(name: str, data: bytes) -> list[Question]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(
-            f"{name} is no UTF-8 text (byte {error.start:,}); save it as CSV in UTF-8."
+            f"{name} is not text in UTF-8 (byte {error.start:,}); save it as CSV in UTF-8."
         ) from error
     if name.lower().endswith((".jsonl", ".json", ".ndjson")):
         found = list(_read_json_lines(name, text))
@@ -72,10 +72,10 @@ def to_json_lines(questions: Iterable[Question]) -> str:
 
 def entries(question: Question) -> list[str]:
     """The expected documents as they are written."""
-    return [written(name, grade) for name, grade in question.expected.items()]
+    return [format_expected(name, grade) for name, grade in question.expected.items()]
 
 
-def written(name: str, grade: int) -> str:
+def format_expected(name: str, grade: int) -> str:
     """An expected document as it is written: `name`, or `name=2` where the grade is another than
     1.
     """
@@ -125,7 +125,7 @@ def _read_csv(name: str, text: str) -> Iterator[Question]:
             yield _read_row(f"{name} line {reader.line_num:,}", row, columns)
     except csv.Error as error:
         raise ConfigError(
-            f"{name} line {reader.line_num:,} is no CSV ({error}); save it as CSV in UTF-8."
+            f"{name} line {reader.line_num:,} is not CSV ({error}); save it as CSV in UTF-8."
         ) from error
 
 

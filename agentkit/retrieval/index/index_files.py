@@ -95,7 +95,10 @@ def read(folder: Path, dimension: int, metric: Metric) -> Loaded | None:
         file = folder / Path(name).name
         if checksum(file) != value:
             return None
-        graph, vectors = load_graph(str(file), dimension, metric), Vectors(dimension, metric)
+        graph, vectors = (
+            load_graph(str(file), dimension, metric),
+            Vectors(dimension, metric, folder),
+        )
         vectors.rest_on(*map_vectors(file, dimension))
         vectors.remove(description["removed"])
         with suppress(OSError):
@@ -160,7 +163,7 @@ def _settle(folder: Path) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what is no graph that the description names: of older or interrupted saves."""
+    """Remove the files that the description does not name: of older or interrupted saves."""
     try:
         text = (folder / _DESCRIPTION).read_text(encoding="utf-8")
         named = json.loads(text)["files"]["graph"][0]

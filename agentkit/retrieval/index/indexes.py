@@ -18,7 +18,7 @@ from agentkit.retrieval.index.lexical import LexicalIndex
 from agentkit.retrieval.index.shown_rows import ShownRows
 from agentkit.retrieval.index.vector_index import EXACT_BELOW, IndexFigures, VectorIndex
 from agentkit.retrieval.store.chunk_table import CHANGES, ChunkTable, IndexRow
-from agentkit.retrieval.store.scoping import allowed_chunks
+from agentkit.retrieval.store.scoping import find_allowed_chunks
 from agentkit.retrieval.store.version_table import VersionTable
 from agentkit.retrieval.types import IndexVersion, Problem, Scope
 
@@ -51,17 +51,17 @@ class VersionChanges:
         """The number of the last change."""
         return self.chunks.last_change(self.version)
 
-    def removed(self, after: int, until: int) -> list[int]:
+    def read_removed(self, after: int, until: int) -> list[int]:
         """Ids removed after one change and until another."""
-        return self.chunks.removed(self.version, after, until)
+        return self.chunks.read_removed(self.version, after, until)
 
-    def added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    def read_added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
         """Ids (n), rising, and vectors (n, dimension) of the first `limit` added after one change
         and until another.
         """
         return self.chunks.read_added_vectors(self.version, after, until, limit)
 
-    def stored(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    def read_stored(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """Ids (n) and vectors (n, dimension) of those of the ids that are there."""
         return self.chunks.vectors(self.version, ids)
 
@@ -121,7 +121,7 @@ class CollectionIndex:
             return False  # as many searches ask while much is added
         seen = min(self._vectors.change, self._passages.change, self._words.change)
         last = self._chunks.last_change(self.version)
-        if self._chunks.removed(self.version, seen, last):
+        if self._chunks.read_removed(self.version, seen, last):
             return True
         self._without_removed = revision
         return False
@@ -153,7 +153,7 @@ class CollectionIndex:
         ids, distances = self._vectors.search(query, k, allowed)
         return ids.tolist(), (1 - distances).tolist()
 
-    def matching(
+    def find_matching(
         self, query: str, k: int, allowed: Sequence[int] | None = None
     ) -> tuple[list[int], list[float]]:
         """Ids and BM25 scores of the at most `k` chunks, of those that are allowed, that share
@@ -257,7 +257,7 @@ class CollectionIndex:
         words = self._words
         try:
             if words.change:
-                words.remove(self._chunks.removed(self.version, words.change, until))
+                words.remove(self._chunks.read_removed(self.version, words.change, until))
             self._write_words(words.change, until)
             if words.waste > _MOST_WASTE:
                 words.empty()
@@ -310,24 +310,24 @@ class Indexes:
             if index.is_open:
                 return index
 
-    def allowed(self, version: IndexVersion, scope: Scope) -> np.ndarray | None:
+    def find_allowed(self, version: IndexVersion, scope: Scope) -> np.ndarray | None:
         """See `allowed_chunks`. The last ones are kept: whoever narrows a search asks for the same
         again and again.
         """
         database = self._chunks.database
         if database.in_transaction:
-            return allowed_chunks(self._chunks, version, scope)
+            return find_allowed_chunks(self._chunks, version, scope)
         asked, kept = (database.revision(CHANGES), version.id, repr(scope)), self._allowed
         if asked in kept:
             return kept[asked]
-        found = allowed_chunks(self._chunks, version, scope)
+        found = find_allowed_chunks(self._chunks, version, scope)
         self._allowed = dict(
             [*kept.items(), (asked, found)][-_KEPT:]
         )  # never changed in place, so no lock is needed
         return found
 
     def drop(self, version: IndexVersion) -> None:
-        """Remove the indexes of a version that is no more."""
+        """Remove the indexes of a version that was removed."""
         with self._turn(version):
             if index := self._take_out(version):
                 index.abandon()
@@ -396,7 +396,7 @@ class Indexes:
         return self._turns.setdefault(version.id, threading.Lock())
 
     def _open_index(self, version: IndexVersion) -> CollectionIndex:
-        if not VersionTable(self._chunks.database).known(version):
+        if not VersionTable(self._chunks.database).has_version(version):
             raise NotFound("The collection, or this version of its index, was deleted meanwhile.")
         folder = self._folder / version.id
         try:

@@ -65,16 +65,16 @@ class Changes(Protocol):
     def last_change(self) -> int:
         """The number of the last change."""
 
-    def removed(self, after: int, until: int) -> list[int]:
+    def read_removed(self, after: int, until: int) -> list[int]:
         """Ids removed after one change and until another."""
 
-    def added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    def read_added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
         """Ids (n), rising, and vectors (n, dimension) added after one change and until another.
 
         The first `limit` of them.
         """
 
-    def stored(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    def read_stored(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """Ids (n) and vectors (n, dimension) of those of the ids that are there."""
 
 
@@ -122,7 +122,7 @@ class VectorIndex:
         self._shared, self._reading_vectors = SharedLock(), SharedLock()
         self.problem = ""
         """Why the index could not be saved the last time; empty when all is well."""
-        self._vectors, self._graph = Vectors(dimension, metric), Graph(dimension, metric)
+        self._vectors, self._graph = Vectors(dimension, metric, folder), Graph(dimension, metric)
         self._tuned = Tuned(0, 0.0, 0, 0)
         self.change = 0
         """The number of the last change that is contained."""
@@ -289,11 +289,11 @@ class VectorIndex:
 
     def _follow(self, until: int) -> None:
         if self.change:
-            removed = self._changes.removed(self.change, until)
+            removed = self._changes.read_removed(self.change, until)
             with self._changing_vectors():
                 self._graph.remove(self._vectors.remove(removed))
         while True:
-            ids, vectors = self._changes.added(self.change, until, _SLICE)
+            ids, vectors = self._changes.read_added(self.change, until, _SLICE)
             if not len(ids):
                 break
             addition = self._vectors.prepare(ids, vectors)
@@ -411,9 +411,9 @@ class VectorIndex:
         last = self._changes.last_change()
         if loaded.change > last:
             return False
-        gone = self._changes.removed(loaded.change, last)
+        gone = self._changes.read_removed(loaded.change, last)
         newest = np.setdiff1d(loaded.vectors.ids, np.asarray(gone, dtype=np.int64))[-_NEWEST:]
-        ids, vectors = self._changes.stored(newest.tolist())
+        ids, vectors = self._changes.read_stored(newest.tolist())
         found, ours = loaded.vectors.get(ids.tolist())
         return len(found) == len(newest) and bool(np.allclose(ours, vectors, rtol=1e-4, atol=1e-5))
 

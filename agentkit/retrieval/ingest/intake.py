@@ -30,6 +30,8 @@ _BATCH = 64
 _BATCH_BYTES = 16 * 2**20
 ROOM = 4_000_000
 """Characters of text that may wait for the embedder; a document that is larger waits alone."""
+_EACH = 8_000
+"""What a document takes beside its text, as characters: so at most 500 small ones wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +118,14 @@ class Intake:
                 jail.close()
                 self.ended = self._take_ended()
 
-    def finished(self, document_id: str) -> None:
+    def forget(self, document_id: str) -> None:
         """The document is stored or given up: forget it."""
         document = self.under_way.pop(document_id)
         self._claimed -= {document.source, document.sha256}
 
     def free(self, ready: Ready) -> None:
         """Its text is not needed any more: let the next one be read."""
-        self._room.free(len(ready.text))
+        self._room.free(len(ready.text) + _EACH)
 
     def _take_items(self) -> Iterator[Item | None]:
         while True:
@@ -180,7 +182,7 @@ class Intake:
         seconds = time.perf_counter() - began
 
         self._items.put(DocumentProgress(document.id, document.name, "waiting"))
-        self._room.take(len(read.text))
+        self._room.take(len(read.text) + _EACH)
         twin, updates = admitted.twin, admitted.updates
         self._items.put(Ready(known, read.text, pieces, seconds, packed, twin, updates))
 
@@ -200,7 +202,7 @@ class Intake:
         """
         if PurePath(document.name).suffix.lower() != PurePath(twin.name).suffix.lower():
             return None
-        text, packed = self._store.reading(twin.id, twin.sha256) or ("", "")
+        text, packed = self._store.read_text(twin.id, twin.sha256) or ("", "")
         if not packed:
             return None
         title = twin.title
@@ -243,7 +245,7 @@ class Intake:
                 admitted = self._identify(kept)
                 rejected = self._identify([(source, "", 0) for source, _ in failed])
         except BaseException:
-            self._originals.remove(self._store.unused({sha256 for _, sha256, _ in kept}))
+            self._originals.remove(self._store.find_unused({sha256 for _, sha256, _ in kept}))
             raise
 
         reasons = {id(source): error for source, error in failed}
@@ -257,7 +259,7 @@ class Intake:
         """
         origins = [source.origin for source, _, _ in kept]
         contents = [sha256 for _, sha256, _ in kept if sha256]
-        came, same = self._store.known(self._version, origins, contents)
+        came, same = self._store.find_known(self._version, origins, contents)
         new: list[_Admitted] = []
         again: list[_Admitted] = []
         for source, sha256, size in kept:
@@ -278,10 +280,10 @@ class Intake:
             self._claimed |= claims
             document = _new_row(self._version, source, sha256, size)
             if known is None:
-                new.append(_admitted(document, source, twins, updates=False))
+                new.append(_admit(document, source, twins, updates=False))
                 continue
             document = replace(document, id=known.id, created_at=known.created_at)
-            again.append(_admitted(document, source, twins, updates=known.chunks > 0))
+            again.append(_admit(document, source, twins, updates=known.chunks > 0))
         return self._register(new, again)
 
     def _register(self, new: list[_Admitted], again: list[_Admitted]) -> list[_Admitted]:
@@ -300,7 +302,7 @@ class Intake:
 
     def _fail(self, document: StoredDocument, error: DocumentError, seconds: float) -> None:
         self._store.close_document(document.id, "failed", str(error), seconds)
-        self.finished(document.id)
+        self.forget(document.id)
         self._items.put(
             DocumentDone(document.id, document.name, "failed", seconds=seconds, error=str(error))
         )
@@ -349,7 +351,7 @@ def _same_one(
     return None
 
 
-def _admitted(
+def _admit(
     document: StoredDocument, source: Source, twins: Sequence[StoredDocument], *, updates: bool
 ) -> _Admitted:
     return _Admitted(document, source, twins[0] if twins else None, updates)

@@ -32,7 +32,7 @@ class Readings:
         """The document's text with its sections; raises DocumentError when they are not to be had,
         and Stopped.
         """
-        found = self._store.reading(document.id)
+        found = self._store.read_text(document.id)
         if found is None:
             raise DocumentError(
                 f"{document.name} has no text any more; it was deleted or replaced meanwhile."
@@ -99,7 +99,7 @@ class Rebuild:
 
     def _find_missing(self, tried: set[tuple[str, str]]) -> list[StoredDocument]:
         """What is missing and was not tried before; it is noted as tried."""
-        missing = self._store.missing(self._version)
+        missing = self._store.find_missing(self._version)
         left = [one for one in missing if (one.id, one.sha256) not in tried]
         tried.update((one.id, one.sha256) for one in left)
         return left

@@ -108,7 +108,7 @@ class Versions:
         )
         # Looked at before the transaction, in which nobody can write: a server may take its time.
         like = self._find_alike(made)
-        changed = {version.id for version in like if self.embedders.changed(version, chosen)}
+        changed = {version.id for version in like if self.embedders.has_changed(version, chosen)}
         with self._store.database.transaction():
             if any(version.id not in changed for version in self._find_alike(made)):
                 raise ConfigError(
@@ -210,7 +210,7 @@ class Versions:
         work = self._rebuild(version)
         work.run()
         failed = [
-            document for document in self._store.missing(version) if document.id in work.failed
+            document for document in self._store.find_missing(version) if document.id in work.failed
         ]
         if failed:
             names = ", ".join(document.name for document in failed[:_NAMED]) + (

@@ -189,18 +189,18 @@ def vectors_of(candidates: Sequence[Candidate]) -> tuple[list[int], np.ndarray]:
 def _match_words(part: Part, query: str, depth: int) -> tuple[list[int], list[float]]:
     """Ids and BM25 scores of the best chunks that are allowed."""
     if part.allowed is None:
-        return part.index.matching(query, depth)
+        return part.index.find_matching(query, depth)
     if len(part.allowed) <= _FEW:
-        return part.index.matching(query, depth, part.allowed.tolist())
+        return part.index.find_matching(query, depth, part.allowed.tolist())
 
     for more in _MORE:
         wanted = more * depth
-        ids, scores = part.index.matching(query, wanted)
+        ids, scores = part.index.find_matching(query, wanted)
         rows = _rows_among(part.allowed, ids)[:depth]
         found_all = len(ids) < wanted
         if found_all or len(rows) == depth:
             return [ids[row] for row in rows], [scores[row] for row in rows]
-    return part.index.matching(query, depth, part.allowed.tolist())
+    return part.index.find_matching(query, depth, part.allowed.tolist())
 
 
 def _rows_among(allowed: np.ndarray, ids: Sequence[int]) -> list[int]:

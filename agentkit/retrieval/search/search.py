@@ -158,7 +158,7 @@ class Search:
 
     def _find_parts(self) -> list[Part]:
         """What is searched of each version; nothing of those without a chunk in the scope."""
-        allowed = [self._indexes.allowed(version, self._scope) for version in self._searched]
+        allowed = [self._indexes.find_allowed(version, self._scope) for version in self._searched]
         return [
             Part(version, self._indexes.of(version, wait=False), ids)
             for version, ids in zip(self._searched, allowed, strict=True)

@@ -44,7 +44,7 @@ class ChunkTable:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    def listed(
+    def list_chunks(
         self, version: IndexVersion, document_id: str, offset: int, limit: int
     ) -> list[Chunk]:
         """The document's chunks in this version, in order."""
@@ -57,7 +57,7 @@ class ChunkTable:
             for row in self.database.rows(sql, [version.id, document_id, limit, offset])
         ]
 
-    def embedded(
+    def read_vectors(
         self, version: IndexVersion, document_id: str
     ) -> tuple[list[tuple[str, str]], np.ndarray]:
         """(heading, text) of the document's chunks in this version, in order, and their vectors (n,
@@ -137,7 +137,7 @@ class ChunkTable:
             for row in self.database.rows(sql, [version.id, after, until, limit])
         ]
 
-    def removed(self, version: IndexVersion, after: int, until: int) -> list[int]:
+    def read_removed(self, version: IndexVersion, after: int, until: int) -> list[int]:
         """Ids of the chunks removed after one change and until another."""
         sql = "select chunk_id from tombstones where version_id = ? and change > ? and change <= ?"
         return [row["chunk_id"] for row in self.database.rows(sql, [version.id, after, until])]

@@ -126,7 +126,7 @@ def _expression(chunks: ChunkTable, pattern: str, regex: bool, match_case: bool)
         # wrong
         reason = str(error).splitlines()[0].removeprefix("Invalid Input Error: ")
         raise ConfigError(
-            f"{pattern!r} is no regular expression that can be used ({reason}); mend it, or look"
+            f"{pattern!r} is not a regular expression that can be used ({reason}); mend it, or look"
             " for it as plain text. The syntax is RE2's, without look-around and back-references."
         ) from error
     if empty:

@@ -57,7 +57,7 @@ class Marks:
         """
         place = [set_id, _normalize(question), utf8(hit.document)]
         with self._database.transaction():
-            grade = self._questions.expected(owner, set_id, question).get(place[2], 0)
+            grade = self._questions.find_expected(owner, set_id, question).get(place[2], 0)
             before = self._find_grade(place, grade)
             self._database.execute(_REMOVE, [*place, hit.end, hit.start])
             if right is not None:

@@ -237,7 +237,7 @@ class Questions:
             self._insert(set_id, questions)
         return self.one(owner, set_id)
 
-    def expected(self, owner: str, set_id: str, question: str) -> dict[str, int]:
+    def find_expected(self, owner: str, set_id: str, question: str) -> dict[str, int]:
         """The documents that answer this question of the set, with their grades; none where the
         set does not have it. Raises NotFound.
         """
@@ -256,7 +256,7 @@ class Questions:
         """
         text = utf8(question.strip())
         with self._database.transaction():
-            expected = self.expected(owner, set_id, text)
+            expected = self.find_expected(owner, set_id, text)
             expected[utf8(document)] = grade
             kept = pick_filled(expected)
             place = self._remove(set_id, text)

@@ -132,4 +132,4 @@ _COLUMNS: Mapping[str, Callable[[Any], pyarrow.Array]] = {
     "updated_at": columns.times,
     "tags": columns.lists_of_texts,
 }
-"""Of the fields of a document, those that are no texts."""
+"""The fields of a document with other values than texts."""

@@ -18,7 +18,9 @@ Condition = tuple[str, list[Any]]
 """SQL for a `where`, and the values of its question marks."""
 
 
-def allowed_chunks(chunks: ChunkTable, version: IndexVersion, scope: Scope) -> np.ndarray | None:
+def find_allowed_chunks(
+    chunks: ChunkTable, version: IndexVersion, scope: Scope
+) -> np.ndarray | None:
     """The ids (n, int64, ascending) of the version's chunks that the scope leaves; None when it
     does not narrow.
     """

@@ -1,5 +1,5 @@
-"""Collections, documents and chunks in the database: the only SQL of retrieval, the truth that
-indexes follow.
+"""Collections, documents and chunks in the database: the truth that indexes follow. Parts of it
+with tables of their own stand beside it.
 
 Methods that take an owner see nothing of others; the rest take ids that such a method gave.
 """
@@ -132,9 +132,9 @@ class Store:
                     f"delete from {table} where collection_id = ?", [collection_id]
                 )
             self.database.execute("delete from collections where id = ?", [collection_id])
-            return self.unused(contents)
+            return self.find_unused(contents)
 
-    def searched(self, owner: str, name: str) -> tuple[IndexVersion, SearchOptions] | None:
+    def find_searched(self, owner: str, name: str) -> tuple[IndexVersion, SearchOptions] | None:
         """The version that answers for the collection of that name, and how it is searched; kept
         until something changes.
         """
@@ -184,7 +184,7 @@ class Store:
 
     # Documents
 
-    def missing(self, version: IndexVersion) -> list[StoredDocument]:
+    def find_missing(self, version: IndexVersion) -> list[StoredDocument]:
         """The documents of the collection that answer and have no chunks in the version, oldest
         first.
         """
@@ -216,7 +216,7 @@ class Store:
         row = self.database.row(f"{_DOCUMENTS} {_OWNED} and d.id = ?", [owner, document_id])
         return _to_document(row) if row else None
 
-    def pending_content(self, document_id: str) -> str:
+    def read_pending(self, document_id: str) -> str:
         """The sha256 of the content that was to be taken in last, whether that worked or not."""
         return str(
             self.database.value("select pending_sha256 from documents where id = ?", [document_id])
@@ -236,7 +236,7 @@ class Store:
         )
         return {row["id"]: row["first"] for row in rows}
 
-    def known(
+    def find_known(
         self, version: IndexVersion, sources: Sequence[str], contents: Sequence[str]
     ) -> tuple[Documents, Twins]:
         """The collection's documents that came from one of the sources, by source; and those of
@@ -267,7 +267,7 @@ class Store:
         Of those that are there already, what answers goes on doing so meanwhile. Raises NotFound
         when the collection was deleted.
         """
-        if not self.version_table.known(version):
+        if not self.version_table.has_version(version):
             raise NotFound(_DELETED)
         if new:
             self.database.insert_arrow(
@@ -327,7 +327,7 @@ class Store:
         or are in the version already. Raises NotFound when the version was discarded meanwhile.
         """
         with self.database.transaction():
-            if not self.version_table.known(version):
+            if not self.version_table.has_version(version):
                 raise NotFound("The index version was discarded while it was built.")
             ids = [finished.document.id for finished in group]
             rows = self.database.rows(
@@ -358,7 +358,7 @@ class Store:
             )
             if rows:
                 self._remove([row["id"] for row in rows])
-            return len(rows), self.unused(self._collect_contents(rows))
+            return len(rows), self.find_unused(self._collect_contents(rows))
 
     def forget_document(self, document_id: str) -> None:
         """Remove a document within the caller's transaction."""
@@ -388,7 +388,7 @@ class Store:
         )
         return found
 
-    def reading(self, document_id: str, sha256: str = "") -> tuple[str, str] | None:
+    def read_text(self, document_id: str, sha256: str = "") -> tuple[str, str] | None:
         """That text, and its sections as `sections.pack` writes them (empty when they are not
         known).
 
@@ -450,7 +450,7 @@ class Store:
     def _collect_contents(self, rows: Sequence[Row]) -> set[str]:
         return {row[name] for row in rows for name in ("sha256", "pending_sha256")} - {""}
 
-    def unused(self, contents: set[str]) -> list[str]:
+    def find_unused(self, contents: set[str]) -> list[str]:
         """Those of the originals, by their sha256, that no document needs."""
         if not contents:
             return []

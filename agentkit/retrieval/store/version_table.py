@@ -60,7 +60,7 @@ class VersionTable:
         row = self.database.row(sql, [owner, version_id])
         return as_version(row) if row else None
 
-    def known(self, version: IndexVersion) -> bool:
+    def has_version(self, version: IndexVersion) -> bool:
         """Whether the version is still there."""
         return bool(
             self.database.value("select count(*) from index_versions where id = ?", [version.id])

@@ -48,7 +48,7 @@ _DAMAGE = (
     OverflowError,
     struct.error,
 )
-"""What reading bytes that are no archive of ours can end in."""
+"""What reading other bytes than an archive of ours can end in."""
 
 
 def file_name(collection: str) -> str:
@@ -283,7 +283,7 @@ class Bundle:
 def reading(path: Path, called: str = "") -> Iterator[Bundle]:
     """The file, checked; messages call it by its name, or as it is `called`.
 
-    Raises ConfigError when it is none of ours, damaged, or from a newer version.
+    Raises ConfigError when it is not an exported collection, damaged, or from a newer version.
     """
     called = called or path.name
     try:
@@ -297,7 +297,7 @@ def reading(path: Path, called: str = "") -> Iterator[Bundle]:
             bundle = Bundle(called, opened)
         except _DAMAGE as error:
             raise ConfigError(
-                f"{called} is no exported collection, or is damaged or cut short ({error}); "
+                f"{called} is not an exported collection, or is damaged or cut short ({error}); "
                 f"choose a file that ends in {SUFFIX}, or use another copy."
             ) from error
         yield bundle

@@ -148,7 +148,7 @@ def groups(
             left = bundle.most_unpacked
             for number in range(file.num_row_groups):
                 stopping.check()
-                size = _unpacked_size(bundle, name, opened, file.metadata.row_group(number))
+                size = _measure_unpacked(bundle, name, opened, file.metadata.row_group(number))
                 left -= size
                 if size > largest or left < 0:
                     raise bundle.refuse(
@@ -184,7 +184,7 @@ def _check_footer(
         raise bundle.refuse("it does not have the documents and chunks that it says it has.")
 
 
-def _unpacked_size(
+def _measure_unpacked(
     bundle: Bundle, name: str, opened: BinaryIO, group: pyarrow.parquet.RowGroupMetaData
 ) -> int:
     """Bytes that a group of rows has in memory, by what stands in its pages."""
@@ -333,7 +333,7 @@ def _wrong_in(row: Mapping[str, Any], length: int | None) -> str:
     checks = {
         "it has no name": all(row[name] for name in _NAMES),
         f"its status is {row['status']!r}": row["status"] in _STATUS,
-        "its sha256 is none": all(
+        "its sha256 is not one": all(
             _SHA256.fullmatch(row[name]) for name in ("sha256", "pending_sha256")
         ),
         "a count is negative": (

@@ -129,7 +129,7 @@ class _Header:
 def _struct(fields: dict[int, Field], number: int) -> dict[int, Field]:
     found = fields.get(number)
     if not isinstance(found, dict):
-        raise OddPage("a page is no page of values")
+        raise OddPage("a page does not hold values")
     return found
 
 

@@ -24,7 +24,7 @@ from agentkit.documents import Limits
 from agentkit.errors import ConfigError, NotFound, StoreError, explain_os
 from agentkit.messages import new_id
 from agentkit.retrieval.index.indexes import Indexes
-from agentkit.retrieval.names import check_name, shown_name
+from agentkit.retrieval.names import check_name, to_shown_name
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.store.chunk_table import marks
 from agentkit.retrieval.store.originals import Originals
@@ -105,9 +105,9 @@ class Transfer:
         """Make a collection of the file, under the name it had or another; whole or not at all.
 
         `called` is what messages call the file, by default its name. Raises ConfigError when the
-        file is none of ours, damaged, from a newer version or beyond the limits, or the name is
-        taken; StoreError when the data folder cannot be written; and Stopped. The embedder need
-        not be here: words are found without it.
+        file is not an exported collection, damaged, from a newer version or beyond the limits, or
+        the name is taken; StoreError when the data folder cannot be written; and Stopped. The
+        embedder need not be here: words are found without it.
         """
         with bundle.reading(path, called) as opened:
             content = _read_content(opened)
@@ -126,7 +126,7 @@ class Transfer:
                 # One of them may have been deleted with its last document meanwhile.
                 self._keep_originals(opened, added)
             except BaseException:
-                self._originals.remove(self._store.unused(added))
+                self._originals.remove(self._store.find_unused(added))
                 raise
         self._indexes.of(version).settle()
         return self._look_up(owner, wanted)[0]
@@ -134,7 +134,10 @@ class Transfer:
     # Writing
 
     def _look_up(self, owner: str, name: str) -> tuple[Collection, IndexVersion, SearchOptions]:
-        found, searched = self._store.collection(owner, name), self._store.searched(owner, name)
+        found, searched = (
+            self._store.collection(owner, name),
+            self._store.find_searched(owner, name),
+        )
         if found is None or searched is None:
             raise NotFound(f"There is no collection {name!r}; it may have been renamed or deleted.")
         return found, *searched
@@ -256,7 +259,7 @@ class Transfer:
                 group.drop_columns(["text", "sections"]), "version_id", [version.id] * len(known)
             )
             rows = _with(rows, "collection_id", [version.collection_id] * len(known))
-            names = [shown_name(name) for name in group.column("name").to_pylist()]
+            names = [to_shown_name(name) for name in group.column("name").to_pylist()]
             rows = _with(rows, "name", names)
             sources = [_source(source) for source in group.column("source").to_pylist()]
             self._database.insert_arrow("documents", _with(rows, "source", sources))

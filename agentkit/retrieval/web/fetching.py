@@ -102,7 +102,7 @@ def read_page(url: str, settings: Settings) -> DocumentText:
 def source_at(url: str, settings: Settings) -> Source:
     """What is at the address; where it cannot be had just now, a source that says why.
 
-    Raises FetchFailed for what is no web address, StoreError when the data folder cannot be
+    Raises FetchFailed for anything but a web address, StoreError when the data folder cannot be
     written, and Stopped.
     """
     _parse(url.strip())

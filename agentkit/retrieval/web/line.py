@@ -70,7 +70,7 @@ class Line(httpcore2.NetworkBackend):
         self._news.put(None)
 
     def check(self) -> None:
-        """Raise OSError when it was ended: what looked like the end of a body was none."""
+        """Raise OSError when it was ended: what looked like the end of a body was not."""
         if self._ended:
             raise OSError("the connection was ended")
 
@@ -213,7 +213,7 @@ class _Stream(httpcore2.NetworkStream):
     ) -> httpcore2.NetworkStream:
         """Go on encrypted; the certificate must be that of the name."""
         self._socket.settimeout(timeout)
-        # An end without TLS's own closing is no end: RFC 9112, section 9.8.
+        # An end without TLS's own closing does not count: RFC 9112, section 9.8.
         wrapped = ssl_context.wrap_socket(
             self._socket, server_hostname=server_hostname, suppress_ragged_eofs=False
         )

@@ -78,7 +78,7 @@ def _parse(text: str | bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"The team cannot be read: it is no JSON ({error}).") from error
+        raise ConfigError(f"The team cannot be read: it is not JSON ({error}).") from error
 
 
 def _check_letters(data: object) -> None:
@@ -93,12 +93,12 @@ def _check_letters(data: object) -> None:
 
 
 def check_form(data: object) -> None:
-    """Raise ConfigError for what is no team at all, or of a version that is not known here."""
+    """Raise ConfigError for anything but a team of a version that is known here."""
     if not isinstance(data, Mapping):
         raise ConfigError("The team cannot be read: it must be a JSON object with its parts.")
     if data.get("format", "agentkit.team") != "agentkit.team":
         raise ConfigError(
-            f"This is no team of agentkit: its format is {str(data['format'])[:80]!r}."
+            f"This is not a team of agentkit: its format is {str(data['format'])[:80]!r}."
         )
     version = data.get("version", VERSION)
     if isinstance(version, int) and version > VERSION:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentkit.teams import answer, research
-from agentkit.teams.answer import Voice, look_up_and_answer
+from agentkit.teams.answer import Binding, look_up_and_answer
 from agentkit.teams.built.flows import CitedAnswer, FieldTable, Research, Werewolf
 from agentkit.teams.built.members import Members
 from agentkit.teams.extraction import team as table
@@ -18,8 +18,8 @@ def answer_from_passages(
     flow: CitedAnswer, members: Members, task: Task, found: Findings
 ) -> Answer:
     """Look the question up once, and answer."""
-    voice = _make_voice(flow, members, flow.agent)
-    return look_up_and_answer(task, members.look_up(flow.agent), flow.agent, voice)
+    binding = _bind_agent(flow, members, flow.agent)
+    return look_up_and_answer(task, members.look_up(flow.agent), flow.agent, binding)
 
 
 def look_up_parts(flow: Research, members: Members, task: Task, found: Findings) -> Answer:
@@ -32,8 +32,8 @@ def look_up_parts(flow: Research, members: Members, task: Task, found: Findings)
         flow.per_part,
         flow.passages,
         plan or research.PLAN,
-        _make_voice(flow, members, flow.researcher),
-        _make_voice(flow, members, flow.writer),
+        _bind_agent(flow, members, flow.researcher),
+        _bind_agent(flow, members, flow.writer),
     )
     return research.carry_out(task, members.look_up(flow.researcher), setup)
 
@@ -63,11 +63,11 @@ def play_werewolf(flow: Werewolf, members: Members, task: Task, found: Findings)
     return team.carry_out(task, setup)
 
 
-def _make_voice(flow: CitedAnswer | Research, members: Members, name: str) -> Voice:
+def _bind_agent(flow: CitedAnswer | Research, members: Members, name: str) -> Binding:
     known = members.document.agent(name)
     choice = known.choice
     told = known.system_message.rstrip()
-    return Voice(
+    return Binding(
         f"{told}\n\n" if told else answer.INSTRUCTIONS,
         flow.nothing_prompt or answer.NOTHING,
         flow.rewrite_prompt or answer.REWRITE,

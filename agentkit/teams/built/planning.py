@@ -10,7 +10,7 @@ from agentkit.agents.rewoo import FunctionAction
 from agentkit.agents.rewoo.executor import Action
 from agentkit.agents.rewoo.prompts import SOLVER_PROMPT_CN, SOLVER_PROMPT_EN
 from agentkit.core.given import pick_filled
-from agentkit.core.tools import allowed_as, origin_of
+from agentkit.core.tools import name_permission, origin_of
 from agentkit.errors import Stopped
 from agentkit.llm.compatible.wrapper import OpenAIWrapper
 from agentkit.messages import Message
@@ -27,8 +27,8 @@ from agentkit.teams.planning import (
     build_lookups,
     make_asker,
 )
-from agentkit.teams.planning_calculator import calculate
-from agentkit.teams.planning_prompts import CALCULATE, PROMPTS, Prompts
+from agentkit.teams.planning.calculator import calculate
+from agentkit.teams.planning.prompts import CALCULATE, PROMPTS, Prompts
 from agentkit.teams.planning_settings import READER, PlanLanguage, Planning
 from agentkit.teams.task import Answer, Task
 
@@ -60,7 +60,7 @@ def plan_first(flow: Plan, members: Members, task: Task, found: Findings) -> Ans
         make_actions(material, tools),
         **to_settings(flow),
         policies=policies,
-        permits={name: allowed_as(tool, name) for name, tool in tools.items()},
+        permits={name: name_permission(tool, name) for name, tool in tools.items()},
         origins={name: origin_of(tool, name) for name, tool in tools.items()},
         models=_find_models(flow, members),
     )

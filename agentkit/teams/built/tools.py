@@ -11,7 +11,14 @@ from typing import Any
 from agentkit.conversation import ConversableAgent, register_function
 from agentkit.conversation.tooling import normalize_name
 from agentkit.core.given import coalesce
-from agentkit.core.tools import Effects, allowed_as, effects_of, parse_arguments, schema_of, to_text
+from agentkit.core.tools import (
+    Effects,
+    effects_of,
+    name_permission,
+    parse_arguments,
+    schema_of,
+    to_text,
+)
 from agentkit.teams.approval import (
     NOT_REPEATED,
     Agreement,
@@ -24,7 +31,7 @@ from agentkit.teams.approval import (
 )
 from agentkit.teams.built.agents import Mark, Policy
 from agentkit.teams.findings import DESCRIPTION, DESCRIPTION_FIND, FIND, SEARCH
-from agentkit.teams.planning_calculator import calculate
+from agentkit.teams.planning.calculator import calculate
 from agentkit.teams.tools import todays_date
 
 BUILT_IN: Mapping[str, Callable[..., Any]] = {
@@ -117,7 +124,7 @@ class _Asker:
     def __init__(self, tool: Callable[..., Any], asking: Asking) -> None:
         self._tool = tool
         self._approval = Approval(asking.agent, asking.allowed, asking.wanted_by)
-        remembered = name_agreement(asking.agent, allowed_as(tool, tool.__name__))
+        remembered = name_agreement(asking.agent, name_permission(tool, tool.__name__))
         agreed = coalesce(asking.agreed, set[str]())
         self._agreement = Agreement(asking.policy, remembered, agreed)
 
@@ -148,6 +155,6 @@ class _Asker:
         argument = getattr(self._tool, CODE_IN, "")
         if not argument:
             return self._approval.of_call(self._tool, name, to_text(given))
-        code, permit = str(given.get(argument, "")), allowed_as(self._tool, name)
+        code, permit = str(given.get(argument, "")), name_permission(self._tool, name)
         decision = self._approval.of_code(_MAY_RUN, code, "python", permit, name)
         return replace(decision, draft=to_text({**given, argument: decision.draft}))

@@ -99,7 +99,7 @@ def _list_lacking(
     """The required fields without a value of which nothing was told, in words."""
     values = {name: cell.value for name, cell in cells.items()}
     explained = {remark.field for remark in told}
-    lacking = schema.lacking(values)
+    lacking = schema.find_lacking(values)
     for name in list_missing(lacking, explained):
         yield f"{name}: required, and not found in the document"
 

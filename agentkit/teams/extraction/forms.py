@@ -93,7 +93,7 @@ def from_class(given: object) -> Schema:
 
     if not (isinstance(given, type) and issubclass(given, BaseModel)):
         raise ConfigError(
-            f"{given!r:.100} is no pydantic class; name a class that derives from"
+            f"{given!r:.100} is not a pydantic class; name a class that derives from"
             " pydantic.BaseModel."
         )
     try:
@@ -171,7 +171,7 @@ def _parse_item(part: str) -> Field:
     found = _ITEM.fullmatch(" ".join(part.split()))
     if found is None:
         raise ConfigError(
-            f"{part!r:.100} is no field; write `name (type): what it means`, for example `total"
+            f"{part!r:.100} is not a field; write `name (type): what it means`, for example `total"
             " (number)`."
         )
     parts = found.groupdict("")

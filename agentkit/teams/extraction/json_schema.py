@@ -82,7 +82,7 @@ class _Reader:
         properties = schema.get("properties")
         if not isinstance(properties, Mapping):
             raise ConfigError(
-                f"{name} is no object with `properties`; {_KNOWN}. One row is made for each"
+                f"{name} is not an object with `properties`; {_KNOWN}. One row is made for each"
                 " document."
             )
         if len(path) > _DEPTH:

@@ -193,9 +193,9 @@ class _Finder:
         """The value that stands at a label, with its place in the document; at most one."""
         match self._find_at_label(text[pair.start : pair.end], pair):
             case [only] if not pair.loose:
-                return [only.moved(pair.start)]
+                return [only.move(pair.start)]
             case [first, *_] if first.start == 0:
-                return [first.moved(pair.start)]
+                return [first.move(pair.start)]
         return []
 
     def find_in_clause(self, clause: str, words: Sequence[str]) -> list[Found]:
@@ -241,7 +241,7 @@ class _TextFinder(_Finder):
 
 
 class _NumberFinder(_Finder):
-    """Numbers, but none of "0.3 to 15 m", which is no single number."""
+    """Numbers, but those of a range such as "0.3 to 15 m" are left out."""
 
     def find_in_clause(self, clause: str, words: Sequence[str]) -> list[Found]:
         """The only number of a clause, if the name is beside it."""
@@ -311,7 +311,7 @@ def _choose_finder(field: Field) -> type[_Finder]:
 
 
 def _ends_with_stop(text: str) -> bool:
-    """Whether signs at the end of a value are no part of it, as those of "Acme Inc." are."""
+    """Whether signs at the end of a value do not belong to it, as those of "Acme Inc." do."""
     if text.endswith(("..", ",", ";")):
         return True
     if ". " in text:

@@ -22,7 +22,7 @@ parser.
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a model says about a field; None is no value."""
+    """What a model says about a field; None stands for no value."""
 
     value: Any = None
     quote: str = ""

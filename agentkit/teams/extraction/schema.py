@@ -99,7 +99,7 @@ class Schema:
         return replace(self, fields=tuple(chosen))
 
     def misfits(self, values: Mapping[str, object]) -> dict[str, str]:
-        """What is wrong with which value, None being no value; under an empty name what the
+        """What is wrong with which value, None standing for no value; under an empty name what the
         pydantic class says of all.
         """
         wrong: dict[str, str] = {}
@@ -111,7 +111,7 @@ class Schema:
             return wrong
         return self._ask_class(values)
 
-    def lacking(self, values: Mapping[str, object]) -> list[str]:
+    def find_lacking(self, values: Mapping[str, object]) -> list[str]:
         """The required fields without a value."""
         present = pick_given(values)
         required = [each.name for each in self.fields if each.required]
@@ -125,7 +125,7 @@ class Schema:
         return [each for each in self.fields if each.name in names]
 
     def _ask_class(self, values: Mapping[str, object]) -> dict[str, str]:
-        """What the class says is wrong; that something is missing is no fault of a value."""
+        """What the class says is wrong; a value that is missing is not a fault here."""
         if self.model is None:
             return {}
         from pydantic import ValidationError

@@ -26,7 +26,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff2
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value and where it stands; None is no value."""
+    """A value and where it stands; None stands for no value."""
 
     value: Any = None
     source: Quotation | None = None

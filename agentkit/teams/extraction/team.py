@@ -131,8 +131,8 @@ def _remarks(table: Table, documents: int, language_model: bool) -> list[str]:
         )
     if not language_model:
         said.append(
-            "The offline model is no language model: it takes only what stands literally beside the"
-            " name of a field."
+            "The offline model is not a language model: it takes only what stands literally beside"
+            " the name of a field."
         )
     told: list[str] = []
     for row in table.rows[:ROWS]:

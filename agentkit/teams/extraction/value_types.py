@@ -47,7 +47,7 @@ class ValueType:
         return dict(self.schema)
 
     def misfit(self, value: Any) -> str:
-        """Why a value that fits the JSON schema is none of this type; empty when it is one."""
+        """Why a value that fits the JSON schema is not of this type; empty when it is."""
         return ""
 
     def find(self, text: str, style: Style, unit: str = "") -> list[Found]:
@@ -100,10 +100,10 @@ class DateType(ValueType):
     hint = "date as YYYY-MM-DD"
 
     def misfit(self, value: Any) -> str:
-        """Says so when it is no date of the calendar, or written in another way."""
+        """Says so when it is not a date of the calendar, or is written in another way."""
         if _is_iso(value):
             return ""
-        return f"{value!r:.60} is no date; write it as YYYY-MM-DD"
+        return f"{value!r:.60} is not a date; write it as YYYY-MM-DD"
 
     def find(self, text: str, style: Style, unit: str = "") -> list[Found]:
         """All complete and unambiguous dates."""
@@ -134,7 +134,7 @@ class NumberType(ValueType):
         """Says so when it is too large for a float."""
         if _is_finite(value):
             return ""
-        return f"{value!r:.60} is no finite number"
+        return f"{value!r:.60} is not a finite number"
 
     def find(self, text: str, style: Style, unit: str = "") -> list[Found]:
         """All numbers, and with which units they stand there."""

@@ -107,7 +107,7 @@ class Found:
     end: int
     unit: str = ""
 
-    def moved(self, by: int) -> Self:
+    def move(self, by: int) -> Self:
         """The same value in a text that begins so many characters earlier."""
         return replace(self, start=self.start + by, end=self.end + by)
 
@@ -235,7 +235,7 @@ def _parse_number(found: re.Match[str], style: Style) -> Iterator[Found]:
 
 
 def _parse_digits(written: str, style: Style) -> float | int | None:
-    """The number that the digits stand for; None when they are no number, such as 4.2.0."""
+    """The number that the digits stand for; None when they make no number, such as 4.2.0."""
     plain = re.sub(r"[ \u00a0\u202f'\u2019]", "", written)
     if len(plain) > _LONGEST:
         return None
@@ -271,7 +271,7 @@ def _is_group_sign(sign: str, plain: str, style: Style) -> bool:
 
 
 def _parse_date(found: re.Match[str], style: Style) -> str:
-    """The date in ISO form; empty when it is none or can be read in two ways."""
+    """The date in ISO form; empty when it is not a date, or can be read in two ways."""
     # The groups of the one form that matched, without the numbers behind their names.
     # The groups of the one form that matched, without the numbers behind their names.
     parts = {group[0]: text for group, text in found.groupdict().items() if text}

@@ -42,7 +42,7 @@ UNKNOWN_WINDOW = 16_000
 _NEWEST = 6
 """Messages that go along where no model can summarise."""
 _KEPT = 2
-"""Messages of a shortened chat that are no newest turns: the first turn, and the summary."""
+"""Messages of a shortened chat beside the newest turns: the first turn, and the summary."""
 
 
 def recall_turns(task: Task) -> list[Message]:
@@ -125,7 +125,7 @@ def _find_summary(task: Task, turns: int) -> tuple[int, Message | None, bool]:
 
     It rests when it failed to summarise while there were hardly fewer turns.
     """
-    from agentkit.conversation.compression.shape import marked
+    from agentkit.conversation.compression.shape import mark_summary
 
     told = [(count, event) for count, event in task.shortened() if event.agent == NOTES]
     rests = any(_has_just_failed(count, event, turns) for count, event in told)
@@ -133,7 +133,7 @@ def _find_summary(task: Task, turns: int) -> tuple[int, Message | None, bool]:
         is_summary = event.ok and event.summary
         if is_summary:
             covered = count_covered(count, event)
-            summary = cast(Message, marked(event.summary))
+            summary = cast(Message, mark_summary(event.summary))
             return covered, summary, rests
     return 0, None, rests
 

@@ -18,9 +18,9 @@ from agentkit.llm.tokens.counting import counter_of
 from agentkit.llm.tokens.windows import window_of
 from agentkit.messages import (
     Stored,
-    interrupted,
+    interrupt_calls,
     is_result,
-    joined_responses,
+    join_responses,
 )
 from agentkit.teams.citing import MARKER, Citation, describe_source, read_markers
 from agentkit.teams.ending import without_ending
@@ -101,11 +101,11 @@ def _as_result(before: Sequence[Stored], content: str) -> Stored:
     calls = Stored()
     if before:
         calls = before[-1]
-    results = interrupted(calls, "(See the first result.)")
+    results = interrupt_calls(calls, "(See the first result.)")
     if not results:
         return {"role": "user", "content": content, "name": "tool"}
     results[0]["content"] = content
-    return joined_responses(results)
+    return join_responses(results)
 
 
 class _Numbers:

@@ -87,10 +87,10 @@ class Game:
     def _night(self) -> None:
         village = self.village
         self._announce(village.alive, prompts.night(village), _phase(village, "night"))
-        self._hunt(village.living("werewolf"))
-        for witch in village.living("witch"):
+        self._hunt(village.list_living("werewolf"))
+        for witch in village.list_living("witch"):
             self._brew(witch)
-        for seer in village.living("seer"):
+        for seer in village.list_living("seer"):
             self._look(seer)
         died = village.dawn()
         self._announce(

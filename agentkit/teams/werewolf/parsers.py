@@ -25,8 +25,7 @@ _NONE = re.compile(
     r"\W*(?:i )?(?:vote )?(?:for )?(?:abstain|abstention|nobody|no["
     r" -]?one|none|no|nothing|null|n/a|skip|pass)\W*|[\s-]*"
 )
-# Words that may stand before a name without changing what is meant; "not", "save" or "trust" are
-# none of them.
+# Words that may stand before a name without changing what is meant, unlike "not", "save", "trust".
 _BEFORE = (
     r"\W*(?:(?:i|we|my|the|is|will|would"
     r" like|to|want|choose|pick|select|suspect|vote|voting|votes|for|against|target|kill|"
@@ -51,8 +50,8 @@ class Text:
     schema: ClassVar[Mapping[str, Any]] = {"type": "string"}
 
     def read(self, value: object) -> str:
-        """The text; raises ValueError when it is none, or an empty one where something is to be
-        said.
+        """The text; raises ValueError for anything else, and for an empty one where something
+        is to be said.
         """
         given = coalesce(value, "")
         if not isinstance(given, str):
@@ -253,8 +252,8 @@ def _talk(player: str, audience: str) -> dict[str, Field]:
 
 
 def _to_plain(value: object) -> str:
-    """A value as it is compared; what is too long to be a name, or no text or number, is like
-    nothing.
+    """A value as it is compared; anything too long to be a name, or other than a text or
+    number, is like nothing.
     """
     if not isinstance(value, str | int):
         return _UNREADABLE

@@ -101,7 +101,7 @@ class Village:
         dead = {death.player for death in self.deaths}
         return list_missing(self.roles, dead)
 
-    def living(self, role: Role) -> list[str]:
+    def list_living(self, role: Role) -> list[str]:
         """The living of a role."""
         return [player for player in self.alive if self.roles[player] == role]
 
@@ -111,12 +111,12 @@ class Village:
 
     @property
     def prey(self) -> list[str]:
-        """Whom the werewolves may choose: everybody alive who is none."""
-        return self.others(*self.living("werewolf"))
+        """Whom the werewolves may choose: everybody alive but themselves."""
+        return self.others(*self.list_living("werewolf"))
 
     def hunt(self, votes: Mapping[str, str | None]) -> Ballot:
         """Count the votes of the werewolves for their victim."""
-        wolves = self.living("werewolf")
+        wolves = self.list_living("werewolf")
         candidates = dict.fromkeys(wolves, self.prey)
         ballot = self._count("night", votes, candidates)
         self.victim = ballot.chosen
@@ -148,11 +148,11 @@ class Village:
 
     @property
     def _has_witch(self) -> bool:
-        return bool(self.living("witch"))
+        return bool(self.list_living("witch"))
 
     def poison(self, player: str) -> None:
         """The witch kills another player; raises WrongArgument when she cannot, or not this one."""
-        others = self.others(*self.living("witch"))
+        others = self.others(*self.list_living("witch"))
         if not self.may_poison or player not in others:
             raise WrongArgument(
                 f"poison: {player!r} cannot be poisoned on day {self.day}; it takes the witch's"
@@ -164,7 +164,7 @@ class Village:
         """The role that the seer sees; raises WrongArgument for the dead, the seer, and without a
         seer.
         """
-        seers = self.living("seer")
+        seers = self.list_living("seer")
         others = self.others(*seers)
         if not seers or player not in others:
             raise WrongArgument(
@@ -201,7 +201,7 @@ class Village:
         """Who has won by now, looked at after the night and after the vote; a draw when the days
         are over.
         """
-        wolves, prey = self.living("werewolf"), self.prey
+        wolves, prey = self.list_living("werewolf"), self.prey
         if not wolves:
             return "village"
         if len(wolves) >= len(prey):

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentkit import runs
 from agentkit.agents.dialog import AgentBase, Msg
-from agentkit.options import chosen
+from agentkit.options import read_choice
 from agentkit.teams.werewolf.parsers import Field, PhaseParser, Text
 
 
@@ -51,7 +51,7 @@ class Seat(AgentBase):
 
     def _ask_for_choice(self, field: Field) -> str | bool:
         assert not isinstance(field, Text)  # else they would be asked for words
-        answer, _ = chosen(self._ask_person(field.options))
+        answer, _ = read_choice(self._ask_person(field.options))
         try:
             return field.read(answer)
         except ValueError:

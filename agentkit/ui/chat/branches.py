@@ -179,8 +179,8 @@ def _add_to_set(turn: Turn, rows: Rows) -> None:
 
 
 def _keep_measured(known: QuestionSet | None, name: str, collection: str, one: Measured) -> str:
-    """Put the question into the set, a new one if it is none, in place of the same one in it; gives
-    the set's name.
+    """Put the question into the set, a new one if `known` is None, in place of the same question in
+    it; gives the set's name.
     """
     questions, owner = state.workspace().library.questions, state.owner()
     if known is None:

@@ -36,7 +36,7 @@ from agentkit.ui.composer import choices, composer, requests, settings
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps import again as repeating
 from agentkit.ui.steps import cells, draw, wording
-from agentkit.ui.steps.turns import Turn, last_turns, stored_turns
+from agentkit.ui.steps.turns import Turn, last_turns, read_turns
 from agentkit.ui.text import figures, markdown
 from agentkit.workspace.resuming import find_broken_off
 
@@ -90,7 +90,7 @@ def draw_chat(
     """
     # Its agents and their histories stay as long as somebody has the chat open.
     st.session_state[SESSION] = state.workspace().sessions.open(state.owner(), chat.id)
-    turns = stored_turns(_read_thread(chat, run))
+    turns = read_turns(_read_thread(chat, run))
     shown = last_turns(turns, st.session_state.get(f"shown-{chat.id}", SHOWN))
     hidden = len(turns) - len(shown)
     _draw_head(chat, chosen, _first_words(shown, run))
@@ -135,7 +135,7 @@ def _read_thread(chat: Chat, run: Run[Any] | None) -> list[StoredMessage]:
 def _find_team(chat: Chat, run: Run[Any]) -> Team:
     """The team at work, which need not be the one that the chat asks next."""
     asks = next(_messages(run), None)
-    team_id = Question.asked_by(asks, chat.team).team_id if asks else chat.team
+    team_id = Question.from_message(asks, chat.team).team_id if asks else chat.team
     return choices.find_at_work(team_id)
 
 
@@ -489,7 +489,7 @@ def _can_go_on(chosen: Question, turn: Turn) -> bool:
     """Whether there is something to go on from, and a language model that can."""
     if turn.question is None:
         return False
-    asked = state.find_team(Question.asked_by(turn.question, chosen.team_id).team_id)
+    asked = state.find_team(Question.from_message(turn.question, chosen.team_id).team_id)
     if asked is None or not asked.goes_on:
         return False
     is_begun = bool(turn.answer and turn.answer.content)

@@ -255,7 +255,7 @@ def _tell(
 
     A toast out of a fragment would take the place of the page's style.
     """
-    note = _Note("These chats are no more: they were deleted elsewhere.")
+    note = _Note("These chats were deleted elsewhere.")
     if ids:
         note = _Note(f"{figures.count(len(ids), 'chat')} {what}.", back, tuple(ids))
     st.session_state[_NOTE] = note

@@ -17,7 +17,7 @@ from agentkit.ledger.aligning import How, Piece, compare_texts
 from agentkit.ledger.queries import Totals
 from agentkit.ui.chat.actions import Rows
 from agentkit.ui.shared import dialogs, state
-from agentkit.ui.steps.turns import Turn, stored_turns
+from agentkit.ui.steps.turns import Turn, read_turns
 from agentkit.ui.text import figures, markdown
 
 _TURNS = 10  # of a branch that are compared
@@ -85,7 +85,7 @@ def _read_branch(rows: Rows, question_id: str, version: int) -> list[Side]:
     ledger, owner = state.workspace().ledger, state.owner()
     thread = ledger.thread(owner, rows.chat.id, rows.tree.newest_end(question_id))
     ids = [said.id for said in thread]
-    turns = stored_turns(thread[ids.index(question_id) :])
+    turns = read_turns(thread[ids.index(question_id) :])
     answers = [turn.answer.id for turn in turns if turn.answer]
     took = queries.of_messages(ledger, owner, answers)
     found = queries.passages(ledger, owner, [turn.run_id for turn in turns])

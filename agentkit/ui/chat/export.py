@@ -30,8 +30,8 @@ _FORMS: dict[Form, tuple[str, str]] = {
     ),
     "html": (
         "Web page",
-        "The questions and answers as one page for any browser, light and dark, also to print. It"
-        " loads nothing and has no program in it.",
+        "The questions and answers as one page for any browser, with plots, light and dark, also to"
+        " print. It loads nothing and has no program in it.",
     ),
     "json": (
         "JSON",
@@ -127,8 +127,8 @@ def _import() -> None:
         "File", type="json", max_upload_size=reading.LARGEST_MB, key="chat-file"
     )
     st.caption(
-        "What *Export* wrote as JSON. It becomes a new chat; its calls were made elsewhere, and do"
-        " not count on the Usage page."
+        f"What *Export* wrote as JSON, {reading.LARGEST_MB} MB at most. It becomes a new chat; its"
+        " calls were made elsewhere, and do not count on the Usage page."
     )
     pressed = st.button("Import", key="import", type="primary", icon=":material/upload:")
     if pressed and (problem := _load(given)):
@@ -140,7 +140,10 @@ def _import() -> None:
 def _load(given: uploads.Uploaded | None) -> str:
     """Make a chat of an uploaded file and go to it; gives what is wrong with it."""
     if given is None:
-        return "No file is chosen; choose one that Export wrote as JSON."
+        return (
+            "There is no file to import; choose one that Export wrote as JSON, of at most"
+            f" {reading.LARGEST_MB} MB."
+        )
     workspace, way = state.workspace(), address.way()
     try:
         [source] = uploads.to_disk([given], workspace.settings)

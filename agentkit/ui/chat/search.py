@@ -13,12 +13,12 @@ from agentkit import runs
 from agentkit.core.given import pick_filled
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.ledger import Chat, FoundMessage, StoredMessage
-from agentkit.ledger.finding import LONGEST, read_terms
+from agentkit.ledger.message_search import LONGEST, read_terms
 from agentkit.messages import new_id
 from agentkit.ui.chat.chat_list import open_chat
 from agentkit.ui.composer import address
 from agentkit.ui.shared import components, state
-from agentkit.ui.steps.turns import Turn, stored_turns
+from agentkit.ui.steps.turns import Turn, read_turns
 from agentkit.ui.text import markdown, times
 
 _FOUND, _TO, _HIT = "search-found", "search-to", "search-hit"
@@ -133,7 +133,7 @@ def _prepare(chat_id: str, message_id: str, words: str) -> None:
         st.session_state[_PROBLEM] = str(error)
         return
     run_of = {said.id: said.run_id or said.id for said in thread}
-    turns = stored_turns(thread)
+    turns = read_turns(thread)
     index = [turn.run_id for turn in turns].index(run_of[message_id])
     key = f"shown-{chat_id}"
     needed = sum(map(_count_messages, turns[index:]))

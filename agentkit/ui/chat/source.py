@@ -112,7 +112,7 @@ def draw_source(
             if citation["page"]
             else place.parts
         )
-        components.marked_text(parts, key=f"text-{message_id}-{citation['marker']}")
+        components.draw_marked_text(parts, key=f"text-{message_id}-{citation['marker']}")
         if place.document != "deleted":
             document = workspace.library.document(owner, citation["document_id"])
             _draw_page(document, citation, place)

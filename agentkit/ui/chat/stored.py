@@ -122,6 +122,6 @@ def _read_steps(run_id: str) -> tuple[list[Step], Flow]:
 
 
 def _find_members(team_id: str) -> tuple[str, ...]:
-    """The agents of a team; none of one that is no more."""
+    """The agents of a team; none of one that was deleted."""
     found = state.find_team(team_id)
     return found.agents if found else ()

@@ -116,7 +116,7 @@ def list_starters(there: Collection) -> list[str]:
     if own := _read_own(there):
         return own
     if there.name == SAMPLES:
-        return suggested_questions(state.workspace().settings.sample_questions)
+        return read_suggested_questions(state.workspace().settings.sample_questions)
     return _from_headings(there.id, there.name, there.chunks)
 
 
@@ -178,7 +178,7 @@ def _from_headings(collection_id: str, name: str, chunks: int) -> list[str]:
 
 
 @st.cache_data(show_spinner=False)
-def suggested_questions(path: Path) -> list[str]:
+def read_suggested_questions(path: Path) -> list[str]:
     """The questions that the samples' list marks as suggested."""
     listed = []
     if path.is_file():

@@ -27,6 +27,7 @@ _LEVELS: dict[Level, str] = {
     "calls": "Calls",
     "everything": "Everything",
 }
+_CHOSEN = "chosen-for-new-chat"
 
 
 def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
@@ -69,6 +70,19 @@ def choose(what: str, value: str, known: Collection[str]) -> None:
     if value not in there:
         raise WrongArgument(f"There is no {what} {value!r}.")
     st.session_state[_key(what, None)] = value
+    _remember(what, value)
+
+
+def is_chosen(question: Question) -> bool:
+    """Whether it was chosen whom this question of a new chat asks or over what, or all is as it is
+    by itself.
+    """
+    now = {
+        "collection": question.collection,
+        "team": question.team_id,
+        "model": question.model_id,
+    }
+    return bool(now.items() & st.session_state.get(_CHOSEN, {}).items())
 
 
 def renew(question: Question) -> Question:
@@ -163,7 +177,7 @@ def draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
         _select("Model", "model", chat, list(models), models.__getitem__)
         if now.model_id == "offline":
             st.caption(
-                "This is no language model: it quotes the sentences that answer, word for word."
+                "This is not a language model: it quotes the sentences that answer, word for word."
             )
         _draw_level()
 
@@ -244,6 +258,7 @@ def follow(chat_id: str) -> None:
     """
     kept.put(chat_id, "human_input", kept.get(None, "human_input"))
     kept.put(None, "human_input", None)
+    st.session_state.pop(_CHOSEN, None)
     settings.follow()
     plan_choices.follow(chat_id)
 
@@ -308,10 +323,16 @@ def _select(label: str, what: str, chat: Chat | None, options: list[str], show: 
 
 
 def _keep(what: str, chat: Chat | None) -> None:
-    if chat:
-        state.workspace().ledger.update_chat(
-            state.owner(), chat.id, **{what: st.session_state[_key(what, chat)]}
-        )
+    value = st.session_state[_key(what, chat)]
+    if chat is None:
+        _remember(what, value)
+    else:
+        state.workspace().ledger.update_chat(state.owner(), chat.id, **{what: value})
+
+
+def _remember(what: str, value: str) -> None:
+    """That the person has chosen it for the new chat: its address says so."""
+    st.session_state[_CHOSEN] = {**st.session_state.get(_CHOSEN, {}), what: value}
 
 
 def _keep_variant(chat: Chat | None) -> None:

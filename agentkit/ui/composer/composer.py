@@ -28,6 +28,7 @@ from agentkit.ui.composer import (
     address,
     choices,
     context,
+    link,
     mentions,
     narrowing,
     pictures,
@@ -40,6 +41,7 @@ from agentkit.ui.steps import wording
 from agentkit.ui.text import markdown
 
 _LONGEST_DRAFT = 100_000  # characters
+_SLASH_KEY = "/"
 _TAKEN, _PUT, _SLASH = "taken-from-composer", "put-into-composer", "slash-in-composer"
 Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 _CUT_SHORT = ("stopped", "interrupted")
@@ -118,6 +120,14 @@ def _tell_unasked(question: Question, problem: str) -> None:
         whom = question.team_id, question.model_id
         question = replace(now, text=question.text, team_id=whom[0], model_id=whom[1])
     kept.put(question.chat_id, "not_asked", {**question.to_json(), "problem": problem})
+
+
+def ask_prompt(chat: Chat | None, text: str) -> None:
+    """Ask a text of the library; the `/` that opened it leaves the composer."""
+    chat_id = chat.id if chat else None
+    if kept.get(chat_id, "draft") == _SLASH_KEY:
+        put_draft(chat_id, "")
+    ask(chat, text)
 
 
 def resume(run_id: str) -> None:
@@ -255,6 +265,8 @@ def draw_composer(
             pictures.draw_line(now)
             if chat:
                 choices.draw_gone(chat, now)
+            else:
+                link.draw_line()
         does = _does(run, asked)
         requests.draw_told(chat_id, run)
         if asked:  # said beside the input, too: it may hold a question that was begun before
@@ -307,7 +319,7 @@ def _submit(chat: Chat | None, run: Run[Any] | None, asked: HumanInputRequested 
         mentions.forget(question.chat_id)
         pictures.forget(question.chat_id)
         if problems:  # asked without them only if the person says so
-            _tell_unasked(question, " ".join(problems))
+            _tell_unasked(question, " ".join([*problems, "“Try again” asks without it."]))
             return
         if chat and run is None and _is_elsewhere(chat):
             _tell_unasked(question, _ELSEWHERE)

@@ -20,7 +20,7 @@ from agentkit.ui.composer import forecast, pictures
 from agentkit.ui.shared import kept, state
 from agentkit.ui.text import figures, markdown
 from agentkit.ui.text.listing import draw_text
-from agentkit.workspace.answering import find_shortenings, is_turn
+from agentkit.workspace.answering import estimate_passages, find_shortenings, is_turn
 
 _LONGEST = 400  # characters of a message that is shown as it was
 _TITLE = 80  # characters of a question that is offered
@@ -59,8 +59,17 @@ def draw_meter(chat: Chat | None, now: Question) -> None:
     parts = [pictures.describe(now), _expect(expected)]
     if found:
         parts.insert(0, _in_short(found))
-    label = join_filled(" · ", parts) or "Forecast not known yet"
-    with st.popover(label, icon=":material/data_usage:", type="tertiary", key="context"):
+    label = join_filled(" · ", parts) or "Calls and cost not known yet"
+    popover = st.popover(
+        label,
+        icon=":material/data_usage:",
+        type="tertiary",
+        key="context",
+        on_change="rerun",  # what is written by then counts
+    )
+    if not popover.open:
+        return
+    with popover:
         if found:
             _draw_window(found)
         st.caption(_describe_request(found, expected, now))
@@ -79,7 +88,7 @@ def _expect(expected: Forecast | None) -> str:
 
 def _describe_request(found: Context | None, expected: Forecast | None, now: Question) -> str:
     """About how many tokens the next request will have: those of the one before and what is new,
-    or in a new chat those of earlier answers.
+    in a new chat those of earlier answers, and before these what is written and looked up.
     """
     name = state.workspace().model(now.model_id).name
     written, _ = count_text(str(kept.get(now.chat_id, "draft") or ""), name)
@@ -87,11 +96,24 @@ def _describe_request(found: Context | None, expected: Forecast | None, now: Que
     if found:
         tokens = figures.count(found.tokens + found.answer + written, "token")
         return f"The next request: about {tokens}, with what is written and without new passages."
+    instructions, _ = count_text(now.instructions, name)
+    written += instructions
     if expected:
-        instructions, _ = count_text(now.instructions, name)
-        low, high = (figures.count(round(one) + written + instructions) for one in expected.request)
+        low, high = (figures.count(round(one) + written) for one in expected.request)
         return f"The next request: about {low} to {high} tokens, as in earlier answers."
-    return "How many tokens the next request has is not known yet."
+    tokens = figures.count(written, "token")
+    return (
+        f"The next request: about {tokens} as it is written{_expect_passages(now)}, and what the"
+        " team tells its agents."
+    )
+
+
+def _expect_passages(now: Question) -> str:
+    """How much a look-up brings at most, as far as that is known."""
+    most = estimate_passages(state.workspace().library, state.owner(), now.collection)
+    if most:
+        return f", up to {figures.count(most)} of passages"
+    return ""
 
 
 def find_told_whole(chat_id: str | None) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -24,9 +25,19 @@ from agentkit.workspace.chat_settings import UNSET, ChatSettings
 _SETTINGS = ("instructions", "temperature", "max_tokens", "seed", "reasoning_effort", "also")
 _WHOM = ("collection", "team", "model")
 _NARROW, _ABOUT = "narrow", "about"
-_NAMES = (*_WHOM, *_SETTINGS, _NARROW, _ABOUT)
-_LONGEST = 2_000  # characters of what narrows; more is no address
-_WRITTEN = "settings-in-address"
+_WITHOUT = "without"
+"""What was too long for the address: it stays here as it is when the page is opened again."""
+_NAMES = (_WITHOUT, *_WHOM, *_SETTINGS, _NARROW, _ABOUT)
+_LONGEST = 6_000
+"""Characters of an address as it is sent: servers and proxies refuse more than 8,000."""
+_CALLED = {
+    "instructions": "the instructions",
+    _NARROW: "what the questions are narrowed to",
+    _ABOUT: "the documents that the next question is about",
+    "also": "the further collections",
+}
+"""What can be too long for an address, in words."""
+_WRITTEN, _LEFT_OUT = "settings-in-address", "left-out-of-address"
 
 
 def follow(chat: Chat | None, there: Mapping[str, int]) -> None:
@@ -44,7 +55,10 @@ def follow(chat: Chat | None, there: Mapping[str, int]) -> None:
             icon=":material/warning:",
             duration="long",
         )
-    _write({} if chat else _find_values(there))
+    values = {} if chat else _find_values(there)
+    left_out = _shorten(values) if values else []
+    st.session_state[_LEFT_OUT] = left_out
+    _write({**values, _WITHOUT: left_out})
 
 
 def _in_address() -> dict[str, list[str]]:
@@ -53,8 +67,8 @@ def _in_address() -> dict[str, list[str]]:
 
 def _take_over(given: Mapping[str, Sequence[str]], there: Collection[str]) -> list[str]:
     """Set in the new chat what an address says; gives in Markdown what of it makes no sense."""
-    found, wrong = UNSET, []
-    for name in _NAMES:
+    found, wrong = _begin(given.get(_WITHOUT, ())), []
+    for name in _NAMES[1:]:
         texts = given.get(name)
         if not texts:
             continue
@@ -64,6 +78,21 @@ def _take_over(given: Mapping[str, Sequence[str]], there: Collection[str]) -> li
             wrong.append(markdown.literal(f"{name} {' '.join(texts):.40}"))
     kept.put(None, "settings", found.to_json() or None)
     return wrong
+
+
+def _begin(stays: Collection[str]) -> ChatSettings:
+    """Set the new chat as it is by itself, but for what stays."""
+    now = settings.of_chat(None)
+    if _NARROW not in stays:
+        narrowing.forget()
+    if _ABOUT not in stays:
+        mentions.forget(None)
+    found = UNSET
+    if "instructions" in stays:
+        found = replace(found, instructions=now.instructions)
+    if "also" in stays:
+        found = replace(found, also=now.also)
+    return found
 
 
 def _take(
@@ -94,22 +123,42 @@ def _take(
     return replace(found, parameters=replace(found.parameters, **{name: value}))
 
 
+def draw_line() -> None:
+    """What of the new chat its address does not say; nothing while it says all."""
+    if left_out := st.session_state.get(_LEFT_OUT):
+        named = " and ".join(_CALLED[name] for name in left_out)
+        st.caption(
+            f":material/link_off: Too long for a link, and not in the address of this page:"
+            f" {named}."
+        )
+
+
 def _find_values(there: Mapping[str, int]) -> dict[str, list[str]]:
     """What the address of the new chat says: nothing while nothing is set."""
     question = choices.choice(None, there)
     now = settings.of_chat(None)
     values = {name: [str(value)] for name, value in now.parameters.to_request().items()}
-    narrowed = json.dumps(narrowing.find_narrowed(question.collection) or "", ensure_ascii=False)
+    narrowed = narrowing.find_narrowed(question.collection)
     values |= {
         "also": list(now.also),
         "instructions": [now.instructions] if now.instructions else [],
         _ABOUT: mentions.list_chosen(None),
-        _NARROW: [narrowed] if len('""') < len(narrowed) <= _LONGEST else [],
+        _NARROW: [json.dumps(narrowed, ensure_ascii=False)] if narrowed else [],
     }
-    if any(values.values()):
+    if any(values.values()) or choices.is_chosen(question):
         whom = (question.collection, question.team_id, question.model_id)
         values |= {name: [value] for name, value in zip(_WHOM, whom, strict=True)}
     return values
+
+
+def _shorten(values: dict[str, list[str]]) -> list[str]:
+    """Take out of an address what would make it too long, the longest first; gives its names."""
+    left_out: list[str] = []
+    while len(urlencode(values, doseq=True)) > _LONGEST:
+        longest = max(_CALLED, key=lambda name: len(urlencode({name: values[name]}, doseq=True)))
+        values[longest] = []
+        left_out.append(longest)
+    return left_out
 
 
 def _write(values: Mapping[str, Sequence[str]]) -> None:

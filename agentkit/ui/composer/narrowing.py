@@ -35,6 +35,11 @@ def follow(chat_id: str) -> None:
     kept.put(None, "narrowed", None)
 
 
+def forget() -> None:
+    """Let the next new chat look into everything."""
+    kept.put(None, "narrowed", None)
+
+
 def find_narrowed(collection: str) -> Mapping[str, object] | None:
     """What narrows the next new chat over this collection, as JSON values; None for nothing."""
     there = _collection(collection)

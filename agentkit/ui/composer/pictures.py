@@ -51,7 +51,7 @@ def forget(chat_id: str | None) -> None:
 
 
 def prepare(files: Iterable[uploads.Uploaded]) -> tuple[list[Picture], list[str]]:
-    """The pictures in these files, and what is wrong with those that are none."""
+    """The pictures in these files, and what is wrong with the other files."""
     made: list[Picture] = []
     problems: list[str] = []
     for file in files:

@@ -316,7 +316,7 @@ def _problem(draft: str, language: str) -> str:
             if not isinstance(json.loads(draft), dict):
                 return "The arguments must be a JSON object: names and values in braces."
         except ValueError as error:
-            return f"This is no JSON: {error}."
+            return f"This is not JSON: {error}."
     return ""
 
 

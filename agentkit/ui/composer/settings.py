@@ -195,7 +195,7 @@ def _draw_parameters(question: Question) -> Parameters:
 
 
 def _draw_value(chat_id: str | None, name: str, title: str) -> float | int | None:
-    """The number that is typed; the one before while what is typed is none."""
+    """The number that is typed; the one before while something else is typed."""
     text = st.text_input(title, key=_key(chat_id, name), placeholder=_HINTS[name])
     try:
         return read_value(name, text)
@@ -214,7 +214,7 @@ def read_value(name: str, text: str) -> float | int | None:
         number = float(typed) if name == "temperature" else int(typed[:40])
     except ValueError as error:
         kind = "number" if name == "temperature" else "whole number"
-        raise WrongArgument(f"“{typed:.40}” is no {kind}.") from error
+        raise WrongArgument(f"“{typed:.40}” is not a {kind}.") from error
     wished: dict[str, Any] = {name: number}
     Parameters(**wished)  # type and range
     return number

@@ -13,7 +13,7 @@ from agentkit.core.given import join_filled, list_known
 from agentkit.errors import AgentkitError
 from agentkit.ledger.export import table_csv
 from agentkit.retrieval import Collection, StoredDocument
-from agentkit.retrieval.names import file_name, shown_name
+from agentkit.retrieval.names import file_name, to_shown_name
 from agentkit.ui.documents import progress
 from agentkit.ui.documents.tally import same_content
 from agentkit.ui.shared import dialogs, state
@@ -177,7 +177,7 @@ def table(documents: Documents, copies: Mapping[str, str]) -> pandas.DataFrame:
             "Size": one.bytes,
             "Time": one.seconds,
             "Added": pandas.Timestamp(one.created_at, tz="UTC"),
-            "Source": shown_name(one.source),
+            "Source": to_shown_name(one.source),
         }
         for one in documents
     ]

@@ -89,7 +89,7 @@ def draw_collections(key: str, first: str = "") -> str | None:
 
 
 def keep_known(key: str, known: Sequence[str]) -> None:
-    """Forget a choice that is no more: its team was deleted, its draft saved."""
+    """Forget a choice that is gone: its team was deleted, its draft saved."""
     if st.session_state.get(key, "") not in ("", *known):
         del st.session_state[key]
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from html import escape
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from agentkit.core.given import pick_kind
 from agentkit.ui.exports.exchanges import (
     Citation,
     Exchange,
@@ -26,8 +28,9 @@ from agentkit.ui.exports.exchanges import (
     describe_source,
     list_exchanges,
 )
+from agentkit.ui.exports.plots import make_svgs
 from agentkit.ui.text.markdown import is_formula
-from agentkit.ui.text.results import Picture, Remark, Result, Table
+from agentkit.ui.text.results import Picture, Plot, Remark, Result, Table
 from agentkit.workspace.sharing.form import ChatFile
 
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'"
@@ -45,9 +48,11 @@ _FORMULA = re.compile(
 def write_page(file: ChatFile) -> str:
     """The open branch of a chat."""
     title = escape(" ".join(file.chat.title.split()))
+    exchanges = list_exchanges(file)
+    results = chain.from_iterable(exchange.results for exchange in exchanges)
+    plots = _Plots(list(pick_kind(results, Plot)))
     articles = "\n".join(
-        _write_exchange(exchange, number)
-        for number, exchange in enumerate(list_exchanges(file), start=1)
+        _write_exchange(exchange, number, plots) for number, exchange in enumerate(exchanges, 1)
     )
     return f"""<!doctype html>
 <html lang="en">
@@ -73,16 +78,34 @@ def write_page(file: ChatFile) -> str:
 """
 
 
-def _write_exchange(exchange: Exchange, number: int) -> str:
-    return "\n".join(["<article>", *_write_parts(exchange, number), "</article>"])
+class _Plots:
+    """The charts of a chat, drawn all at once."""
+
+    def __init__(self, plots: Sequence[Plot]) -> None:
+        svgs = make_svgs(list(map(attrgetter("spec"), plots)))
+        self._drawn = dict(zip(map(id, plots), svgs, strict=True))
+
+    def write(self, plot: Plot) -> str:
+        """A chart with its values to unfold; these alone where it could not be drawn."""
+        drawn, values = self._drawn[id(plot)], _write_table(plot.values)
+        if not drawn:
+            return values
+        picture = Picture(plot.values.title, "image/svg+xml", drawn)
+        return (
+            f"{_write_picture(picture)}\n<details><summary>Its values</summary>{values}</details>"
+        )
 
 
-def _write_parts(exchange: Exchange, number: int) -> Iterator[str]:
+def _write_exchange(exchange: Exchange, number: int, plots: _Plots) -> str:
+    return "\n".join(["<article>", *_write_parts(exchange, number, plots), "</article>"])
+
+
+def _write_parts(exchange: Exchange, number: int, plots: _Plots) -> Iterator[str]:
     if exchange.question:
         yield f'<div class="question">\n<h2>You</h2>\n{_format(exchange.question)}</div>'
-    yield from map(_write_result, exchange.shown)
+    yield from (_write_result(shown, plots) for shown in exchange.shown)
     yield "<h2>Answer</h2>"
-    yield from map(_write_result, exchange.results)
+    yield from (_write_result(result, plots) for result in exchange.results)
     if exchange.answer:
         markers = [int(one["marker"]) for one in exchange.citations]
         body = _format(exchange.answer, number, markers)
@@ -104,18 +127,22 @@ def _write_sources(citations: Iterable[Citation], number: int) -> str:
     return f'<section class="sources">\n<h2>Sources</h2>\n<ol>\n{items}\n</ol>\n</section>'
 
 
-def _write_result(result: Result) -> str:
+def _write_result(result: Result, plots: _Plots) -> str:
     match result:
-        case Picture(title, mime, content):
-            address = f"data:{mime};base64,{content}"
-            alt = escape(title)
-            return (
-                f'<figure><img alt="{alt}" src="{address}"><figcaption>{alt}</figcaption></figure>'
-            )
+        case Picture():
+            return _write_picture(result)
         case Table():
             return _write_table(result)
+        case Plot():
+            return plots.write(result)
         case Remark(text):
             return f'<p class="took">{escape(text)}</p>'
+
+
+def _write_picture(picture: Picture) -> str:
+    address = f"data:{picture.mime};base64,{picture.content}"
+    alt = escape(picture.title)
+    return f'<figure><img alt="{alt}" src="{address}"><figcaption>{alt}</figcaption></figure>'
 
 
 def _write_table(table: Table) -> str:

@@ -13,7 +13,7 @@ from agentkit.ui.exports.exchanges import (
     list_exchanges,
 )
 from agentkit.ui.text import markdown
-from agentkit.ui.text.results import Picture, Remark, Result, Table
+from agentkit.ui.text.results import Picture, Plot, Remark, Result, Table
 from agentkit.workspace.sharing.form import ChatFile
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~$!&])")
@@ -75,6 +75,8 @@ def _write_result(result: Result, page: _Page) -> str:
             return page.put_picture(result)
         case Table():
             return _write_table(result)
+        case Plot():
+            return _write_table(result.values)
         case Remark(text):
             return escape(text)
 

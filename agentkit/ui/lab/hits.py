@@ -157,7 +157,7 @@ def _draw_hit(marking: Marking, side: Side, hit: Hit, others: Sequence[Hit] | No
         if hit.heading:
             st.caption(markdown.literal(hit.heading))
         st.caption(_describe_scores(hit))
-        components.marked_text(
+        components.draw_marked_text(
             mark_words(_as_read(hit), marking.question), key=f"text-{side.letter}-{hit.rank}"
         )
         if hit.also_in:

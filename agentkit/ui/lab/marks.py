@@ -67,7 +67,7 @@ def draw_marking(collection: Collection, question: str) -> Marking:
             )
     if not set_id:
         return Marking(collection, question, "", ())
-    _draw_expected(library.questions.expected(owner, set_id, question))
+    _draw_expected(library.questions.find_expected(owner, set_id, question))
     return Marking(collection, question, set_id, library.marks.of(owner, set_id, question))
 
 

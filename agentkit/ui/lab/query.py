@@ -155,7 +155,7 @@ def _take_settings(key: str) -> None:
         parts.set_options(key, SearchOptions.from_json(given))
     except (ConfigError, TypeError, ValueError):
         st.caption(
-            ":material/info: The settings in the address are none; these are the usual ones."
+            ":material/info: The settings in the address cannot be read; these are the usual ones."
         )
 
 
@@ -221,7 +221,7 @@ def _examples(collection: Collection) -> list[str]:
     """Questions about the samples; of other collections, what their documents are called."""
     workspace = state.workspace()
     if collection.name == SAMPLES and (
-        questions := welcome.suggested_questions(workspace.settings.sample_questions)
+        questions := welcome.read_suggested_questions(workspace.settings.sample_questions)
     ):
         return questions[:3]
     documents = workspace.library.documents(state.owner(), collection.name)

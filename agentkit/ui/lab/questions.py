@@ -13,10 +13,10 @@ from agentkit.retrieval import Collection
 from agentkit.retrieval.evaluation.measuring import unknown_documents
 from agentkit.retrieval.evaluation.question_files import (
     entries,
+    format_expected,
     question_of,
     to_csv,
     to_json_lines,
-    written,
 )
 from agentkit.retrieval.names import file_name
 from agentkit.retrieval.store.questions import Question, QuestionSet
@@ -154,7 +154,7 @@ def draw_editor(collection: Collection, chosen: QuestionSet) -> None:
 def _draw_table(collection: Collection, chosen: QuestionSet, questions: Sequence[Question]) -> None:
     revision = st.session_state.setdefault(_revision_key(chosen.id), 0)
     documents = state.workspace().library.documents(state.owner(), collection.name)
-    names = sorted({written(document.name, 1) for document in documents})
+    names = sorted({format_expected(document.name, 1) for document in documents})
     columns = st.column_config
     edited = st.data_editor(
         table(questions),

@@ -44,8 +44,8 @@ def compare_newest() -> None:
 
 
 def draw_results(chosen: QuestionSet) -> None:
-    """All that the set scored so far, newest first, and the comparison of two; nothing while there
-    is none.
+    """All that the set scored so far, newest first, and the comparison of two; nothing while
+    nothing was measured.
     """
     history = state.workspace().library.questions.history(state.owner(), chosen.id)
     if not history:
@@ -260,7 +260,7 @@ def by_question(
 
     if not before:
         rows = [
-            {**_asked(one), "Rank": one.best_rank, "nDCG@10": one.ndcg_10, "Hit": one.hit}
+            {**_describe_asked(one), "Rank": one.best_rank, "nDCG@10": one.ndcg_10, "Hit": one.hit}
             for one in now
         ]
         return pandas.DataFrame(rows).astype({"Rank": "Int64"})
@@ -277,7 +277,7 @@ def by_question(
     ]
     rows = [
         {
-            **_asked(after),
+            **_describe_asked(after),
             "Change": _change(earlier, after),
             "Rank before": earlier.best_rank,
             "Rank after": after.best_rank,
@@ -291,7 +291,7 @@ def by_question(
     )
 
 
-def _asked(result: QuestionResult) -> dict[str, str]:
+def _describe_asked(result: QuestionResult) -> dict[str, str]:
     return {"Question": result.question, "Expected documents": ", ".join(result.ranks)}
 
 

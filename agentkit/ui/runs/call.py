@@ -95,7 +95,7 @@ def _took(event: ModelReplied) -> str:
 
 
 def _price(event: ModelReplied) -> str:
-    """What it cost; a price that nobody knows is none."""
+    """What it cost; or that its price is unknown."""
     if event.cost is not None:
         return figures.dollars(event.cost)
     return "free, on this machine" if on_this_machine(event.provider) else "price unknown"

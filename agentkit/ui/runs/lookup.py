@@ -65,7 +65,9 @@ def draw_lookup(run: RunTotals, trace: Trace, span: Span, event: Retrieved) -> N
 
 
 def read_options(event: Retrieved) -> SearchOptions | None:
-    """How was searched; None where the event does not say it, or with what is no more."""
+    """How was searched; None where the event does not say it, or names what this version does not
+    have.
+    """
     try:
         return SearchOptions.from_json(json.dumps(event.options)) if event.options else None
     except (ConfigError, TypeError):
@@ -139,7 +141,7 @@ def _draw_ways(trace: Trace, span: Span, event: Retrieved, options: SearchOption
 def _read_scope(trace: Trace) -> Scope:
     """What the run's question was narrowed to."""
     first = question.find_asked(trace)
-    return Question.asked_by(first).scope if first else Scope()
+    return Question.from_message(first).scope if first else Scope()
 
 
 def _draw_not_given(

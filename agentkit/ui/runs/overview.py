@@ -74,7 +74,7 @@ def draw_overview() -> None:
         page = st.pagination(pages, default=page, key=key)
     st.session_state[_key("page")] = page
     with place:
-        _draw_runs(found, run_list.listed(ledger, chosen, sort, PER_PAGE, (page - 1) * PER_PAGE))
+        _draw_runs(found, run_list.list_runs(ledger, chosen, sort, PER_PAGE, (page - 1) * PER_PAGE))
     _write_address()
 
 

@@ -12,7 +12,7 @@ from agentkit.core.given import find_first, pick_kind
 from agentkit.errors import AgentkitError
 from agentkit.events import MessageSent, Retrieved, events_of
 from agentkit.ledger.spans import Span, Trace
-from agentkit.retrieval.evaluation.question_files import question_of, written
+from agentkit.retrieval.evaluation.question_files import format_expected, question_of
 from agentkit.ui.shared import state
 from agentkit.ui.text import markdown
 
@@ -64,7 +64,9 @@ def _find_documents(trace: Trace) -> tuple[list[str], list[str]]:
             cited |= dict.fromkeys(names)
         elif isinstance(event, Retrieved):
             found |= dict.fromkeys(str(hit.get("document", "")) for hit in event.hits)
-    return [written(name, 1) for name in cited], [written(name, 1) for name in found if name]
+    return [format_expected(name, 1) for name in cited], [
+        format_expected(name, 1) for name in found if name
+    ]
 
 
 def _collection(trace: Trace) -> str:

@@ -98,7 +98,7 @@ def of_state(state: str) -> str:
 
 
 def of_team(team_id: str) -> str:
-    """The name of a team; of one that is no more its id."""
+    """The name of a team; of one that was deleted its id."""
     found = state.find_team(team_id) if team_id else None
     return found.title if found else team_id
 

@@ -27,7 +27,7 @@ def begin(connection: Connection) -> None:
 
     def work() -> Probe:
         found = probe(connection)
-        keep_found(settings, found.found_of(connection))
+        keep_found(settings, found.add_sizes(connection))
         return found
 
     with state.workspace().counted(

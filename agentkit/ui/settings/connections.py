@@ -33,8 +33,8 @@ def draw_connections() -> None:
     with st.container(border=True, gap="xsmall"):
         st.markdown(":material/offline_bolt: **Offline**")
         st.caption(
-            "Always there, free, on this machine. It is no language model: it quotes the sentences"
-            " of your documents that answer."
+            "Always there, free, on this machine. It is not a language model: it quotes the"
+            " sentences of your documents that answer."
         )
     for connection in known:
         _draw_connection(connection)

@@ -204,4 +204,4 @@ def read_value(text: str, limit: Limit, *, may_be_empty: bool) -> float | None:
     if may_be_empty:
         wanted += ", or nothing for no limit"
     shown = f"{text.strip():.40}" or "nothing"
-    raise ValueError(f"{wanted}; {shown!r} is none.")
+    raise ValueError(f"{wanted}, not {shown!r}.")

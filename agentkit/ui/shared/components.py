@@ -172,7 +172,7 @@ def own_link(on_home: Callable[[], None]) -> None:
     _renderer("own_link")(key="own-link", on_home_change=on_home)
 
 
-def marked_text(parts: Sequence[Part], key: str) -> None:
+def draw_marked_text(parts: Sequence[Part], key: str) -> None:
     """Text as it stands, with the passage marked and the sentence in it marked more strongly."""
     _renderer("marked_text")(key=key, data={"parts": [list(part) for part in parts]})
 

@@ -99,7 +99,7 @@ def _read(name: str, values: Sequence[str]) -> object:
 
 
 def _read_page(text: str) -> int | None:
-    """The number of a page; None for what is none."""
+    """The number of a page; None for any other text."""
     is_number = text.isascii() and text.isdecimal()
     if not is_number:
         return None

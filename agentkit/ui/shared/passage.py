@@ -164,7 +164,7 @@ def find_quotes(passage: str, said: str) -> list[tuple[int, int]]:
                 end,
             )
         )
-    few = min(_FEW, len(wanted)) / len(wanted)  # a heading of a word or two is no sentence
+    few = min(_FEW, len(wanted)) / len(wanted)  # a heading of a word or two is not a sentence
     whole = [(start, end) for own, share, start, end in scored if own >= 0.9 and share >= few]
     if whole:
         return whole

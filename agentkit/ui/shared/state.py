@@ -71,7 +71,7 @@ def team(team_id: str) -> Team:
 
 
 def find_team(team_id: str) -> Team | None:
-    """The team of that id; None when it is no more, or cannot work."""
+    """The team of that id; None when it was deleted, or cannot work."""
     try:
         return team(team_id)
     except (NotFound, ConfigError):

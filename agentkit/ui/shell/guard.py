@@ -147,10 +147,10 @@ def is_allowed(host: str, names: Sequence[str]) -> bool:
 
 
 def _read_name(host: str) -> str:
-    """The name in a `Host` header, without its port; empty for what is none."""
+    """The name in a `Host` header, without its port; empty when it is not a name."""
     try:
         parts = urlsplit(f"//{host}")
-        _ = parts.port  # raises for one that is no number
+        _ = parts.port  # raises unless it is a number
     except ValueError:
         return ""
     if parts.netloc != host or "@" in host:

@@ -308,7 +308,7 @@ def _read(chat_id: str, one: Told) -> bytes:
 
 
 def _read_kept(chat_id: str) -> Kept:
-    return kernels.kept_of(state.workspace().settings.data, chat_id)
+    return kernels.find_kept(state.workspace().settings.data, chat_id)
 
 
 def _describe_end(run: CellRun) -> str:

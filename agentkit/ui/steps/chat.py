@@ -17,10 +17,10 @@ from agentkit.events import (
     SpeakerSelected,
 )
 from agentkit.messages import calls_of, functions_of
-from agentkit.options import END, PLAN, Moment, chosen
+from agentkit.options import END, PLAN, Moment, read_choice
 from agentkit.teams.approval import AGREED
 from agentkit.teams.ending import is_ending, without_ending
-from agentkit.teams.planning_review import list_steps
+from agentkit.teams.planning.review import list_steps
 from agentkit.ui.steps import wording
 from agentkit.ui.steps.kind import Kind, Remark, cut
 from agentkit.ui.steps.step import Asked, Chosen, Level, Steps
@@ -70,7 +70,7 @@ class Message(Kind[MessageSent]):
         else:
             draw_message(step, level)
 
-    def voice(self, step: MessageSent) -> str:
+    def speaker(self, step: MessageSent) -> str:
         """The sender's; a new phase of a game is nobody's."""
         return "" if phase_of(step) else step.sender
 
@@ -100,7 +100,7 @@ class Speaker(Remark[SpeakerSelected]):
             who, how = "**You** have the floor", _LAST_WORD.get(step.method, how)
         return f":material/record_voice_over: {who}, {how} · message {step.round}"
 
-    def voice(self, step: SpeakerSelected) -> str | None:
+    def speaker(self, step: SpeakerSelected) -> str | None:
         """No one's, unless the same one goes on."""
         return None if self.is_small_print(step) else ""
 
@@ -126,7 +126,7 @@ class ChatEnd(Remark[ChatEnded]):
     def enter(self, event: ChatEnded, seq: int, steps: Steps) -> None:
         """Show it, in place of the note by which a group said the same right before.
 
-        The inner chat that chose a speaker is none: who it was is a step of its own.
+        The inner chat that chose a speaker is left out: who was chosen is a step of its own.
         """
         if event.silent:
             return
@@ -173,7 +173,7 @@ class Reply(Kind[HumanAnswered]):
 class Question(Kind[Asked]):
     """A question to the person with their answer."""
 
-    def voice(self, step: Asked) -> None:
+    def speaker(self, step: Asked) -> None:
         """Of whoever speaks."""
 
     def line(self, step: Asked) -> str:
@@ -230,7 +230,7 @@ def _describe_answer(request: HumanInputRequested, answer: str) -> str:
     """What the person chose, and why, or what else they said."""
     if not request.options:
         return answer
-    choice, rest = chosen(answer)
+    choice, rest = read_choice(answer)
     decided = wording.of_option(choice)
     if request.draft:
         decided = wording.DECIDED.get(choice, choice)
@@ -240,7 +240,7 @@ def _describe_answer(request: HumanInputRequested, answer: str) -> str:
 
 
 def _is_rejected(asked: Asked) -> bool:
-    return asked.answered is not None and chosen(asked.answered.text)[0] not in AGREED
+    return asked.answered is not None and read_choice(asked.answered.text)[0] not in AGREED
 
 
 def excerpt(said: MessageSent) -> str:

@@ -24,14 +24,14 @@ PERSON, AGENT = ":material/person:", ":material/auto_stories:"
 
 
 def draw(step: Step, level: Level = "calls") -> None:
-    """One step as one small line, tools and code to unfold, an inner message as its words; what is
-    no step draws nothing.
+    """One step as one small line, tools and code to unfold, an inner message as its words; an
+    event without a step draws nothing.
     """
     kind_of(step).draw(step, level)
 
 
 def describe(step: Step) -> str:
-    """The line for a step, in Markdown; empty for what is no step."""
+    """The line for a step, in Markdown; empty for an event without a step."""
     return kind_of(step).line(step)
 
 
@@ -75,7 +75,7 @@ def draw_growing_thinking(text: str, *, unfolded: bool) -> None:
 
 
 def _draw_asked_with(said: Said) -> None:
-    asked = Question.asked_by(said)
+    asked = Question.from_message(said)
     if asked.attachments:
         where = "kept in the collection" if asked.keep_attachments else "for this chat only"
         names = _list_names(file.name for file in asked.attachments)

@@ -13,13 +13,15 @@ _SHOWN = 300  # characters of a message between agents, or of a passage
 
 
 class Kind(Generic[S]):
-    """What is no step: it enters nowhere and draws nothing. Kinds of steps override their part."""
+    """An event without a step: it enters nowhere and draws nothing. Kinds of steps override their
+    part.
+    """
 
     def enter(self, event: S, seq: int, steps: Steps) -> None:
         """Take the event, the run's `seq`-th, into the steps."""
 
     def line(self, step: S) -> str:
-        """The line for it, in Markdown; empty for what is no step."""
+        """The line for it, in Markdown; empty for an event without a step."""
         return ""
 
     def draw(self, step: S, level: Level) -> None:
@@ -31,7 +33,7 @@ class Kind(Generic[S]):
         """What goes on while this is the latest step, in words that do not change at every tick."""
         return "Working on the answer"
 
-    def voice(self, step: S) -> str | None:
+    def speaker(self, step: S) -> str | None:
         """In whose bubble it stands: an agent's, no one's (empty), or of whoever speaks (None)."""
         return ""
 

@@ -39,7 +39,7 @@ class Call(Kind[ModelCalled]):
             if not wording.is_chooser(event.agent):
                 steps.write(event.call_id, event.agent)
 
-    def voice(self, step: ModelCalled) -> str:
+    def speaker(self, step: ModelCalled) -> str:
         """Of the agent, unless it chooses who speaks."""
         if wording.is_chooser(step.agent):
             return ""
@@ -77,7 +77,7 @@ class Replied(Kind[ModelReplied]):
         if wording.is_chooser(event.agent):
             steps.chooser_said = event.text
 
-    def voice(self, step: ModelReplied) -> str:
+    def speaker(self, step: ModelReplied) -> str:
         """Of the agent, unless it chooses who speaks."""
         if wording.is_chooser(step.agent):
             return ""
@@ -142,7 +142,7 @@ class Thought(Kind[ThinkingDelta]):
 class Written(Kind[Writing]):
     """An agent writes to others."""
 
-    def voice(self, step: Writing) -> str:
+    def speaker(self, step: Writing) -> str:
         """Its own."""
         return step.agent
 
@@ -183,7 +183,7 @@ class Parsed(Remark[ReplyParsed]):
         else:
             super().draw(step, level)
 
-    def voice(self, step: ReplyParsed) -> str:
+    def speaker(self, step: ReplyParsed) -> str:
         """The agent's."""
         return step.agent
 

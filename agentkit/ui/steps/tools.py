@@ -48,7 +48,7 @@ class Returned(Kind[ToolReturned]):
 class Use(Kind[ToolUse]):
     """A call with its result."""
 
-    def voice(self, step: ToolUse) -> None:
+    def speaker(self, step: ToolUse) -> None:
         """Of whoever speaks: it had the tool called."""
 
     def draw(self, step: ToolUse, level: Level) -> None:
@@ -82,7 +82,7 @@ class Code(Remark[CodeRan]):
         super().enter(event, seq, steps)
         steps.did = event.agent
 
-    def voice(self, step: CodeRan) -> None:
+    def speaker(self, step: CodeRan) -> None:
         """Of whoever speaks: it wrote the code."""
 
     def draw(self, step: CodeRan, level: Level) -> None:

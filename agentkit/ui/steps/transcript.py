@@ -1,6 +1,6 @@
 """What agents say and do, as people read it: bubbles with the mark and colour of who speaks.
 
-Between them stands what is no one's alone. Of a long transcript the end is drawn.
+Between them stands what belongs to nobody alone. Of a long transcript the end is drawn.
 """
 
 from __future__ import annotations
@@ -62,18 +62,18 @@ def group(steps: Sequence[Step]) -> list[Bubble]:
     """The steps by who speaks, in their order."""
     bubbles: list[Bubble] = []
     for step in steps:
-        voice = kind_of(step).voice(step)
-        if not bubbles or not _goes_on(bubbles[-1], voice, step):
-            bubbles.append(Bubble(len(bubbles), voice or ""))
+        speaker = kind_of(step).speaker(step)
+        if not bubbles or not _goes_on(bubbles[-1], speaker, step):
+            bubbles.append(Bubble(len(bubbles), speaker or ""))
         bubbles[-1].parts.append(step)
     return bubbles
 
 
-def _goes_on(bubble: Bubble, voice: str | None, step: Step) -> bool:
+def _goes_on(bubble: Bubble, speaker: str | None, step: Step) -> bool:
     """Whether the step belongs to the bubble; words for another begin one of their own."""
     if isinstance(step, MessageSent) and bubble.recipient not in ("", step.recipient):
         return False
-    return voice is None or voice == bubble.agent
+    return speaker is None or speaker == bubble.agent
 
 
 def select(bubbles: Sequence[Bubble], level: Level) -> list[Bubble]:

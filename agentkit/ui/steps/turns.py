@@ -52,7 +52,7 @@ class Turn:
     def asked(self) -> Question:
         """What was asked, and of whom; an empty question where none is known."""
         if self.question:
-            return Question.asked_by(self.question)
+            return Question.from_message(self.question)
         return Question("")
 
     @property
@@ -88,7 +88,7 @@ class Turn:
         return list(self.extra.get("checks", ()))
 
 
-def stored_turns(thread: Iterable[StoredMessage]) -> list[Turn]:
+def read_turns(thread: Iterable[StoredMessage]) -> list[Turn]:
     """The turns of a stored branch, oldest first."""
     turns: list[Turn] = []
     for said in thread:

@@ -91,7 +91,9 @@ def find_unreadable(draft: Draft) -> str:
         return str(error)
     kind = draft.flow.get("kind")
     known = ", ".join(FLOWS)
-    return "" if kind in FLOWS else f"The team cannot be read: {kind!r} is none of {known}."
+    if kind in FLOWS:
+        return ""
+    return f"The team cannot be read: the kind of its flow is {kind!r}, not one of {known}."
 
 
 def _draw_unreadable(draft: Draft, problem: str) -> None:

@@ -407,7 +407,7 @@ def _draw_repeat(field: Field) -> None:
 
 
 def _draw_values(field: Field) -> None:
-    """Values by name, as JSON; what is none stays a text, and is told."""
+    """Values by name, as JSON; any other text stays as it is, and the page says so."""
     value = field.value
     text = value if isinstance(value, str) else json.dumps(value or {}, ensure_ascii=False)
     st.text_area(f"{field.known.label} (JSON)", text, height=90, **field.widget(_to_values))

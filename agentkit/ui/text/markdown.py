@@ -238,8 +238,8 @@ _remembered = lru_cache(maxsize=1024)(_parse_inline)
 def _with_code(text: str, begins: int, show: Show) -> str:
     """Prose, which begins there in the whole text, with the code in its lines as it stands.
 
-    A picture in such code is cut in two: should a browser not take it for code, it is none.
-    Code over several lines is shown as prose is, as each line may begin something.
+    A picture in such code is cut in two: should a browser not take it for code, it is not a picture
+    either. Code over several lines is shown as prose is, as each line may begin something.
     """
     shown, at = [], 0
 

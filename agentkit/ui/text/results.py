@@ -41,6 +41,14 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Plot:
+    """A Vega-Lite chart, which loads nothing, and the values that it shows."""
+
+    spec: Mapping[str, Any]
+    values: Table
+
+
+@dataclass(frozen=True, slots=True)
 class Remark:
     """What cannot be shown, or is to be had elsewhere."""
 
@@ -48,7 +56,7 @@ class Remark:
 
 
 _UNKEPT_CHART = Remark("Chart: it is not kept.")
-Result = Picture | Table | Remark
+Result = Picture | Table | Plot | Remark
 
 
 def describe_picture(code: str) -> str:
@@ -76,7 +84,7 @@ def name_apart(columns: Sequence[str]) -> list[str]:
 
 def read_results(ran: Mapping[str, Any], kept: Mapping[str, str]) -> Iterator[Result]:
     """What people came for, of a stored `CodeRan` whose cell went well: pictures, tables, charts
-    as their values, and the names of files.
+    and the names of files.
 
     `kept` is what the chat keeps of its cells, in base64.
     """
@@ -111,7 +119,7 @@ def _to_table(one: Mapping[str, Any], _: str, kept: Mapping[str, str]) -> Result
     return _make_table(title, name_apart(content["columns"]), content["rows"])
 
 
-def _to_values(one: Mapping[str, Any], _: str, kept: Mapping[str, str]) -> Result:
+def _to_plot(one: Mapping[str, Any], _: str, kept: Mapping[str, str]) -> Result:
     content = _read_content(one, kept)
     if content is None:
         return _UNKEPT_CHART
@@ -121,7 +129,7 @@ def _to_values(one: Mapping[str, Any], _: str, kept: Mapping[str, str]) -> Resul
     values = _find_values(spec)
     columns = list(dict.fromkeys(chain.from_iterable(values)))
     rows = [[value.get(name) for name in columns] for value in values]
-    return _make_table(describe_chart(spec), columns, rows)
+    return Plot(spec, _make_table(describe_chart(spec), columns, rows))
 
 
 def _to_remark(one: Mapping[str, Any], _: str, kept: Mapping[str, str]) -> Result:
@@ -131,7 +139,7 @@ def _to_remark(one: Mapping[str, Any], _: str, kept: Mapping[str, str]) -> Resul
 _MAKERS = {
     "picture": _to_picture,
     "table": _to_table,
-    "chart": _to_values,
+    "chart": _to_plot,
     "left_out": _to_remark,
 }
 

@@ -46,7 +46,7 @@ def draw_calls(view: View) -> None:
 
 def draw_table(view: View, order: CallOrder, limit: int) -> None:
     """The first calls in this order."""
-    frame = calls.listed(state.workspace().ledger, view.calls, order, limit)
+    frame = calls.list_calls(state.workspace().ledger, view.calls, order, limit)
     shown: Any = st.dataframe(
         _to_table(frame),
         hide_index=True,

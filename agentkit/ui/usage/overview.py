@@ -155,7 +155,7 @@ def _narrow(row: pandas.Series[Any], by: By, within: By | None) -> None:
 
 
 def _to_table(frame: pandas.DataFrame, by: By, within: By | None) -> pandas.DataFrame:
-    """What people read of the sums; an unknown cost is none."""
+    """What people read of the sums; an unknown cost is left out."""
     table = frame.assign(
         first=frame["first"].map(_names(frame["first"].unique().tolist(), by)),
         share=frame.cost.fillna(0) / (frame.cost.sum() or 1),

@@ -211,7 +211,7 @@ def _write_groups(ledger: Ledger, asked: Asked, by: By) -> str:
 
 
 def _write_calls(ledger: Ledger, asked: Asked, order: Any) -> str:
-    frame = calls.listed(ledger, asked.calls, order, _CALLS)
+    frame = calls.list_calls(ledger, asked.calls, order, _CALLS)
     rows = [
         [
             _clock(row["finished_at"], asked.zone),

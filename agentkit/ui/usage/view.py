@@ -152,7 +152,7 @@ def _write_hour(step: int) -> str:
 
 
 def _read_moment(text: str) -> datetime | None:
-    """A day or an hour as the address has it; None for what is none."""
+    """A day or an hour as the address has it; None for any other text."""
     day, _, hour = text.partition("T")
     try:
         return datetime.combine(date.fromisoformat(day), datetime.min.time()).replace(

@@ -81,7 +81,7 @@ class SpanSender:
         endpoint = self._settings.otlp_endpoint
         if not endpoint:
             return SpanStatus("")
-        waiting, refused = self._sent.count_waiting(), self._sent.refused()
+        waiting, refused = self._sent.count_waiting(), self._sent.count_refused()
         return SpanStatus(endpoint, self._sent.last_sent(), waiting, self._problem, *refused)
 
     def send_waiting(self) -> int:
@@ -109,7 +109,7 @@ class SpanSender:
 
     def _send_all(self) -> int:
         number = 0
-        while rows := self._sent.waiting():
+        while rows := self._sent.list_waiting():
             for row in rows:
                 if self._ending.is_set():
                     return number

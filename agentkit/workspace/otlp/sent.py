@@ -38,7 +38,7 @@ class Sent:
             if self._database.value("select count(*) from spans_since") == 0:
                 self._database.insert("spans_since", {"since": utc_now()})
 
-    def waiting(self) -> Sequence[Row]:
+    def list_waiting(self) -> Sequence[Row]:
         """Some of the runs that wait, the oldest first: `id` and `owner`."""
         return self._database.rows(
             f"select r.id, r.owner {_WAITING} order by r.finished_at limit {_AT_A_TIME}"
@@ -61,7 +61,7 @@ class Sent:
         )
         return found
 
-    def refused(self) -> tuple[int, str]:
+    def count_refused(self) -> tuple[int, str]:
         """How many runs were refused for good, and why the last one was."""
         row = self._database.row(
             """select count(*) as number, arg_max(problem, sent_at) as problem from spans_sent

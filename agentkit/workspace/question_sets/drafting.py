@@ -22,7 +22,7 @@ from agentkit.ledger.run_list import RunFilter
 from agentkit.llm import Model
 from agentkit.llm.calls.budgets import budgeted
 from agentkit.llm.calls.client import call
-from agentkit.llm.calls.room import shortened
+from agentkit.llm.calls.room import shorten
 from agentkit.llm.tokens.counting import count_text
 from agentkit.messages import message
 from agentkit.retrieval import Library, StoredDocument
@@ -144,7 +144,7 @@ def _draft(library: Library, owner: str, collection: str, model: Model, document
         message("user", _excerpt(library, owner, document)),
     ]
     reply = call(model, messages, agent=_AGENT).text
-    stopping.check()  # a reply that was cut off is none
+    stopping.check()  # a reply that was cut off is not JSON
     question = "".join(read_questions(reply)[:1])
     bus.emit(QuestionDrafted(collection, document.id, document.name, question))
     return question
@@ -156,12 +156,12 @@ def _excerpt(library: Library, owner: str, document: StoredDocument) -> str:
     first = zlib.crc32(document.id.encode()) % (last + 1)
     chunks = library.chunks(owner, document.id, first, _CHUNKS)
     told = "\n".join([f"{chunk.heading}\n{chunk.text}" for chunk in chunks])
-    return shortened(told, _LONGEST)
+    return shorten(told, _LONGEST)
 
 
 def find_drafted(ledger: Ledger, owner: str, collection: str) -> Drafted | None:
     """The newest run that drafted questions from this collection; None where there is none."""
-    newest = run_list.listed(ledger, RunFilter(owner, kinds=(KIND,)), limit=_SEARCHED)
+    newest = run_list.list_runs(ledger, RunFilter(owner, kinds=(KIND,)), limit=_SEARCHED)
     started: dict[str, datetime] = dict(map(_START_OF, reversed(newest)))
     told = queries.told(ledger, owner, list(started), QuestionDrafted)
     for run_id, events in groupby(told, itemgetter(0)):

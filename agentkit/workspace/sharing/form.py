@@ -18,9 +18,9 @@ _YEARS = range(1990, 2200)
 
 
 def _check_time(value: datetime) -> datetime:
-    """In UTC; raises ValueError for what no clock has shown."""
+    """In UTC; raises ValueError for a year in which there was no chat."""
     if value.year not in _YEARS:
-        raise ValueError("is no time at which there was a chat")
+        raise ValueError("is not a time at which there was a chat")
     if value.tzinfo:
         return value.astimezone(UTC)
     return value.replace(tzinfo=UTC)

@@ -33,8 +33,8 @@ else stand for any number.
 def read(path: Path, called: str = "") -> ChatFile:
     """The chat in a file; `called` is what messages call it, by default its name.
 
-    Raises NotFound, DocumentTooLarge before anything of it is read, and DamagedDocument for what is
-    no whole chat of a version that is known here.
+    Raises NotFound, DocumentTooLarge before anything of it is read, and DamagedDocument for
+    anything but a whole chat of a version that is known here.
     """
     name = called or path.name
     try:
@@ -91,7 +91,7 @@ def _parse_json(content: bytes, name: str) -> Any:
 
 
 def _refuse_number(told: str) -> float:
-    raise ValueError(f"{told} is no number of JSON")
+    raise ValueError(f"{told} is not a number in JSON")
 
 
 def _to_finite(told: str) -> float:
@@ -105,7 +105,7 @@ def _describe(error: ValidationError, name: str) -> str:
     """What is wrong first, and where it stands."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(map(str, first["loc"]))
-    return f"{name} is no whole chat: {where[:200]}: {first['msg']}. Export the chat again."
+    return f"{name} is not a whole chat: {where[:200]}: {first['msg']}. Export the chat again."
 
 
 def _find_problem(file: ChatFile) -> str:
@@ -173,7 +173,7 @@ def _check_message(one: MessagePart, chat_id: str) -> str:
     """Whether what travels with a message can be read as others read it, and is of this chat."""
     said = MessageSent(one.id, None, one.sender, "", one.role, one.content, extra=dict(one.extra))
     try:
-        shown = Question.asked_by(said).pictures
+        shown = Question.from_message(said).pictures
         _citations().validate_python(one.extra.get("citations", []))
     except (ValueError, TypeError, AttributeError, AgentkitError):
         return f"what goes with the message {one.id} cannot be read"
@@ -192,7 +192,7 @@ def _check_run(run: RunPart, chat_id: str) -> str:
         return f"the run {run.id} has two events {double}"
     for event in run.events:
         if not _fits(event.kind, event.data):
-            return f"the event {event.seq} of the run {run.id} is no {event.kind}"
+            return f"the event {event.seq} of the run {run.id} does not fit its kind {event.kind}"
         if not _name_chats(event.data) <= {"", chat_id}:
             return f"the event {event.seq} of the run {run.id} names another chat"
     return ""

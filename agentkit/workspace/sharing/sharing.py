@@ -24,7 +24,7 @@ class Sharing:
         from agentkit.workspace.sharing import writing  # loads pydantic
 
         whole = read_whole(self._ledger, owner, chat_id)
-        file = writing.to_file(whole, kernels.kept_of(self._data, chat_id))
+        file = writing.to_file(whole, kernels.find_kept(self._data, chat_id))
         writing.write(file, path)
         return path
 
@@ -40,7 +40,7 @@ class Sharing:
         whole = storing.to_rows(file, owner)
         chat = whole.chat
         try:
-            storing.put_kept(file, kernels.kept_of(self._data, chat.id))
+            storing.put_kept(file, kernels.find_kept(self._data, chat.id))
             store_whole(self._ledger, whole)
         except BaseException as error:
             kernels.remove(self._data, chat.id)

@@ -96,7 +96,7 @@ def _read_waits(ledger: Ledger, calls: CallFilter) -> Rows:
 
 
 def _read_slowest(ledger: Ledger, calls: CallFilter) -> Rows:
-    return _to_rows(call_lists.listed(ledger, calls, "slowest", _SLOWEST))
+    return _to_rows(call_lists.list_calls(ledger, calls, "slowest", _SLOWEST))
 
 
 def _read_documents(ledger: Ledger, calls: CallFilter) -> Rows:
@@ -117,23 +117,23 @@ def _read_quality(ledger: Ledger, calls: CallFilter) -> Rows:
     return rows
 
 
-def _framed(
+def _read_frame(
     read: Callable[[Ledger, CallFilter], pandas.DataFrame],
 ) -> Callable[[Ledger, CallFilter], Rows]:
-    """The same as rows."""
+    """The same, but as rows."""
     return lambda ledger, calls: _to_rows(read(ledger, calls))
 
 
 _TABLES: Mapping[Table, Callable[[Ledger, CallFilter], Rows]] = {
     "buckets": _read_buckets,
     "costs": _read_costs,
-    "errors": _framed(call_lists.failures),
+    "errors": _read_frame(call_lists.failures),
     "waits": _read_waits,
     "slowest": _read_slowest,
-    "tools": _framed(work.tools),
-    "lookups": _framed(work.lookups),
-    "compression": _framed(work.compression),
-    "people": _framed(work.people),
+    "tools": _read_frame(work.tools),
+    "lookups": _read_frame(work.lookups),
+    "compression": _read_frame(work.compression),
+    "people": _read_frame(work.people),
     "documents": _read_documents,
     "unanswered": _read_unanswered,
     "quality": _read_quality,

@@ -101,7 +101,7 @@ class UsageSql:
             if written is not None:
                 return written
         with ExitStack() as stack:
-            files = self._kept.opened(owner, asked.columns, stack)
+            files = self._kept.open_views(owner, asked.columns, stack)
             return self._answers.answer(sql, files, out, form, limits)
 
 

@@ -72,7 +72,7 @@ class KeptViews:
         self._lock = threading.Lock()
         self._owners: OrderedDict[str, _OfOwner] = OrderedDict()
 
-    def opened(
+    def open_views(
         self, owner: str, wanted: Mapping[str, Collection[str]], stack: ExitStack
     ) -> dict[str, BinaryIO]:
         """The views of these names with at least these columns, as streams of Arrow, all of the
@@ -93,12 +93,12 @@ class KeptViews:
                 kept.drop()
             return opened
 
-    def opened_rows(
+    def open_rows(
         self, owner: str, name: str, columns: Sequence[str], stack: ExitStack
     ) -> BinaryIO:
         """The same of one view with these columns alone and the numbers of its rows."""
         key = f"rows of {name}"
-        return self.opened(owner, {key: [*columns, ROW]}, stack)[key]
+        return self.open_views(owner, {key: [*columns, ROW]}, stack)[key]
 
     def close(self) -> None:
         """Close all files."""

@@ -55,7 +55,7 @@ class ShownRows:
         import pyarrow
 
         with ExitStack() as stack:
-            file = self._kept.opened_rows(owner, asked.table, asked.read, stack)
+            file = self._kept.open_rows(owner, asked.table, asked.read, stack)
             found = stack.enter_context(open_nameless(self._folder))
             told = self._answers.answer(asked.find, {asked.table: file}, found, "arrow", limits)
             found.seek(0)

@@ -146,7 +146,7 @@ def test_a_hundred_questions(kind: str, library: DuckDBVectorDB) -> None:
         if each["messages"][0]["content"] == "You help."
     ]
     assert len(requests) == TURNS
-    assert max(METER.fixed([], {}) + METER.count(each) for each in requests) <= LIMIT
+    assert max(METER.count_fixed([], {}) + METER.count(each) for each in requests) <= LIMIT
     assert METER.count(user.chat_messages[helper]) > 10 * LIMIT, "there was something to shorten"
     told = [event for event in events if isinstance(event, Compressed)]
     assert len(told) > 5

@@ -81,7 +81,7 @@ class Mind:
         """Tokens of its requests."""
         meter = Meter("scripted")
         return [
-            meter.fixed(request["messages"], {"tools": request.get("tools") or []})
+            meter.count_fixed(request["messages"], {"tools": request.get("tools") or []})
             for request in self.asked
         ]
 

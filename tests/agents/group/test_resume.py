@@ -111,7 +111,7 @@ def test_a_message_without_a_name_is_the_managers() -> None:
     [
         ([], WrongArgument, "no messages to resume"),
         (None, WrongType, "list of dicts or a JSON text"),
-        ("", WrongArgument, "no valid JSON"),
+        ("", WrongArgument, "not valid JSON"),
         ('{"a": 1}', WrongArgument, "list of dicts"),
         ([1], WrongArgument, "list of dicts"),
         ([*EARLIER, {"content": "x", "name": "z"}], WrongArgument, "message 3 is by 'z'"),

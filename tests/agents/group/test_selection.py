@@ -64,7 +64,7 @@ def test_a_person_chooses(face: str) -> None:
     assert speakers(manager) == "aca"
     asked = [prompt.splitlines() for prompt in console.printed if "Who speaks next?" in prompt]
     assert asked[0][:4] == ["Who speaks next?", "1: a", "2: b", "3: c"]
-    assert asked[-1][0] == "'9' is no number from 1 to 3. Who speaks next?"
+    assert asked[-1][0] == "'9' is not a number from 1 to 3. Who speaks next?"
 
 
 @pytest.mark.parametrize("answers", [[""], ["q"], ["b", "0", "-1"]])

@@ -67,7 +67,7 @@ def test_what_is_no_plan_is_refused(data: Any, told: str) -> None:
             [("#E1", "#E3"), ("#E2", "#E1"), ("#E3", "#E2")],
             ["the steps #E1 -> #E3 -> #E2 -> #E1 wait for one another in a circle"],
         ),
-        ([("E1", "")], ["'E1' is no name of a step; write #E and a number"]),
+        ([("E1", "")], ["'E1' is not the name of a step; write #E and a number"]),
         ([("#E1", ""), ("#E1", "")], ["#E1 is there twice; give every step a name of its own"]),
     ],
 )

@@ -324,7 +324,7 @@ def test_any_long_time_may_be_allowed() -> None:
 
 @pytest.mark.parametrize("content", [{}, {"content": None}, {"content": 3}])
 def test_a_question_without_words_is_refused(content: dict[str, Any]) -> None:
-    with pytest.raises(WrongType, match="its content is no text"):
+    with pytest.raises(WrongType, match="its content is not a text"):
         ReWOO(scripted()[0], ActionExecutor([search])).chat({"role": "user", **content})
 
 

@@ -200,7 +200,7 @@ def test_other_messages_are_refused(message: Any) -> None:
 def test_impossible_arguments_are_refused() -> None:
     with pytest.raises(WrongArgument):
         rewoo(Replies(), max_turn=0)
-    with pytest.raises(WrongType, match="no language model"):
+    with pytest.raises(WrongType, match="not a language model"):
         rewoo("gpt")
 
 

@@ -67,7 +67,7 @@ def answering(name: str = "bob", **settings: Any) -> tuple[ConversableAgent, Scr
 
 def sent(client: ScriptedClient, meter: Meter) -> list[int]:
     return [
-        meter.fixed([], {"tools": request["tools"]} if request.get("tools") else {})
+        meter.count_fixed([], {"tools": request["tools"]} if request.get("tools") else {})
         + meter.count(request["messages"])
         for request in client.requests
     ]

@@ -31,7 +31,7 @@ def test_2000_turns(strategy: list[Strategy]) -> None:
     meter, sizes, firsts = Meter("scripted"), list[int](), set[str]()
 
     def reply(params: Any) -> str:
-        sizes.append(meter.fixed([], {}) + meter.count(params["messages"]))
+        sizes.append(meter.count_fixed([], {}) + meter.count(params["messages"]))
         firsts.add(params["messages"][1]["content"])
         return (
             f"Item {len(sizes)} of the list went to house {len(sizes) * 7 % 1_000} in the street of"

@@ -31,7 +31,7 @@ from agentkit.conversation.compression.shape import (
 )
 from agentkit.events import Compressed
 from agentkit.llm.calls.scripted import scripted_model
-from agentkit.messages import Stored, interrupted, with_responses
+from agentkit.messages import Stored, interrupt_calls, with_responses
 from tests.conversation.cast import hearing
 from tests.conversation.compression.histories import TEXTS, histories
 
@@ -176,7 +176,7 @@ def test_a_history_that_is_broken_is_recognised() -> None:
 def test_an_interrupted_call_of_the_older_form_stays_with_its_result() -> None:
     call: Stored = {"role": "assistant", "content": None, "function_call": {"name": "look"}}
     said: Stored = {"role": "user", "content": "wait"}
-    answer = with_responses(said, interrupted(call, "USER INTERRUPTED"))
+    answer = with_responses(said, interrupt_calls(call, "USER INTERRUPTED"))
     assert find_results(answer) == find_calls(call) == [("function", "look")]
     assert split_into_blocks([said, call, answer, said]) == [[said], [call, answer], [said]]
     assert find_damage([call, answer], [answer])

@@ -23,7 +23,7 @@ from agentkit.conversation.transforms import TransformMessages
 from agentkit.errors import AgentkitError, ModelUnreachable
 from agentkit.events import Compressed
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
-from agentkit.messages import Stored, copied, message
+from agentkit.messages import Stored, copy_message, message
 from tests.conversation import cast
 from tests.conversation.cast import hearing
 
@@ -82,7 +82,9 @@ def talk(
 
 
 def sent(client: ScriptedClient) -> list[int]:
-    return [METER.fixed([], {}) + METER.count(request["messages"]) for request in client.requests]
+    return [
+        METER.count_fixed([], {}) + METER.count(request["messages"]) for request in client.requests
+    ]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,9 @@ def test_from_the_limit_on_it_is_tried_for_each_reply_and_goes_on_as_soon_as_it_
     strategy = Failing()
     compression = Compression(strategy, trigger=800, limit=900)
     history: list[Stored] = [{"role": "user", "content": LONG} for _ in range(60)]
-    shortest = next(n for n in range(60) if METER.fixed([], {}) + METER.count(history[:n]) >= 900)
+    shortest = next(
+        n for n in range(60) if METER.count_fixed([], {}) + METER.count(history[:n]) >= 900
+    )
     with hearing():
         for count in range(shortest - 3, shortest + 3):
             assert compression.compress(history[:count]) == history[:count]
@@ -155,7 +159,7 @@ def test_what_stays_is_told_as_no_summary_though_it_looks_like_one() -> None:
     strategy = Failing()
     strategy.mended = True
     pasted = summary_message("All of another chat.")
-    history = [pasted, *[copied(message("user", LONG)) for _ in range(40)], pasted]
+    history = [pasted, *[copy_message(message("user", LONG)) for _ in range(40)], pasted]
     with hearing() as events:
         made = Compression(strategy, trigger=500).compress(history)
     (event,) = (event for event in events if isinstance(event, Compressed))

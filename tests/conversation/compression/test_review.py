@@ -95,7 +95,7 @@ def sent(model: Model, meter: Meter = METER) -> list[int]:
     """Tokens of each request for a reply."""
     assert isinstance(model.client, ScriptedClient)
     asked = [request["messages"] for request in model.client.requests if not is_for_notes(request)]
-    return [meter.fixed([], {}) + meter.count(messages) for messages in asked]
+    return [meter.count_fixed([], {}) + meter.count(messages) for messages in asked]
 
 
 BESIDE_THE_TRIGGER: dict[str, tuple[Callable[[Model], ConversableAgent], int]] = {
@@ -248,7 +248,7 @@ def test_a_tokenizer_of_ones_own_cuts_as_it_counts(strategy: Strategy) -> None:
     meter = Meter("letters", helper.client)
     assert max(sent(model, meter)) <= 3000
     assert all(
-        meter.fixed([], {}) + meter.count(request["messages"]) <= 4000
+        meter.count_fixed([], {}) + meter.count(request["messages"]) <= 4000
         for request in client.requests
     )
 
@@ -265,7 +265,10 @@ def test_a_summarising_model_with_small_tokens_reads_no_more_than_its_window_tak
     assert all(event.ok for event in told)
     meter = Meter("letters", assistant(reader).client)
     assert (
-        max(meter.fixed([], {}) + meter.count(request["messages"]) for request in client.requests)
+        max(
+            meter.count_fixed([], {}) + meter.count(request["messages"])
+            for request in client.requests
+        )
         <= 4000
     )
 

@@ -21,7 +21,7 @@ from agentkit.conversation.compression.rendering import written
 from agentkit.conversation.compression.shape import HEADING, is_summary
 from agentkit.errors import AgentkitError, WrongArgument
 from agentkit.llm.offline.passages import parse_passages
-from agentkit.messages import Stored, copied, message
+from agentkit.messages import Stored, copy_message, message
 from tests.conversation.cast import hearing
 from tests.conversation.compression.histories import call, passage, result
 from tests.timing import processor_time
@@ -82,7 +82,7 @@ def test_extraction_says_nothing_twice_and_keeps_an_earlier_summary() -> None:
     earlier = summary_message("- ann: My passport is K4471.\n- It was agreed on Friday the 13th.")
     messages: list[Stored] = [
         earlier,
-        *[copied(message("user", SMALL_TALK, "bob")) for _ in range(30)],
+        *[copy_message(message("user", SMALL_TALK, "bob")) for _ in range(30)],
     ]
     (made,) = Extraction().shorten(messages, scope(200))
     lines = made["content"].splitlines()
@@ -136,7 +136,7 @@ def test_a_window_keeps_the_newest_whole_and_renews_the_summary() -> None:
     earlier = summary_message("- ann: My passport is K4471.")
     messages: list[Stored] = [
         earlier,
-        *[copied(message("user", f"{n} {SMALL_TALK}", "bob")) for n in range(30)],
+        *[copy_message(message("user", f"{n} {SMALL_TALK}", "bob")) for n in range(30)],
     ]
     made = SlidingWindow(share=0.5).shorten(messages, scope(200))
     assert is_summary(made[0])
@@ -180,7 +180,7 @@ def test_what_stays_cited_keeps_its_passage_in_the_summary() -> None:
         result(1, "\n".join(passage(n) for n in range(1, 9)) + SMALL_TALK * 30),
     ]
     answers = [
-        copied(message("assistant", f"The figure is {n} [{n}]. {SMALL_TALK}", "bob"))
+        copy_message(message("assistant", f"The figure is {n} [{n}]. {SMALL_TALK}", "bob"))
         for n in (2, 3)
     ]
     talk: list[Stored] = [
@@ -241,7 +241,7 @@ def test_a_message_counts_as_it_is_sent() -> None:
         "function": {"name": "f", "description": "Adds.", "parameters": {"type": "object"}},
     }
     assert (
-        METER.fixed([], {"tools": [tool]})
-        > METER.fixed([], {})
-        == METER.fixed([{"role": "system", "content": None}], {})
+        METER.count_fixed([], {"tools": [tool]})
+        > METER.count_fixed([], {})
+        == METER.count_fixed([{"role": "system", "content": None}], {})
     )

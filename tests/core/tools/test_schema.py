@@ -360,7 +360,7 @@ def test_an_annotation_that_fails_only_when_it_is_looked_at_is_refused() -> None
 
 
 def test_what_cannot_be_called_is_refused() -> None:
-    with pytest.raises(WrongType, match="3 is no function"):
+    with pytest.raises(WrongType, match="3 is not a function"):
         function_schema(3, description="d")  # type: ignore[arg-type]
     with pytest.raises(WrongArgument, match="does not tell its parameters"):
         function_schema(max, description="d")

@@ -37,7 +37,7 @@ def test_any_words_of_people_are_kept(prompt: str, about: str) -> None:
     ("change", "told"),
     [
         ({"version": 9}, "newer than this agentkit"),
-        ({"format": "other"}, "no team of agentkit"),
+        ({"format": "other"}, "not a team of agentkit"),
         ({"agents": []}, "agents: List should have at least 1 item"),
         ({"agents": [agent(f"A{number}") for number in range(1_000)]}, "at most 50 items"),
         ({"colour": "red"}, "colour: Extra inputs are not permitted"),

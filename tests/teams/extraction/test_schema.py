@@ -84,7 +84,7 @@ def test_the_class_checks_what_is_there_and_not_what_is_missing() -> None:
         "issued",
         "total",
     }
-    assert schema.lacking({"number": "INV1", "total": 1}) == ["issued", "kind", "vendor.name"]
+    assert schema.find_lacking({"number": "INV1", "total": 1}) == ["issued", "kind", "vendor.name"]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ LOOP = {"$ref": "#/$defs/a"}
     [
         ([], "is an object, not []"),
         ({"type": "array", "items": {}}, "for 'array', not for an object"),
-        ({"type": "object"}, "is no object with `properties`"),
+        ({"type": "object"}, "is not an object with `properties`"),
         ({"type": "object", "properties": {}}, "has no fields"),
         ({"properties": {"x": {"type": "strin"}}}, "not valid at properties.x.type"),
         ({"properties": {"x": {}}}, "x has the type None"),
@@ -203,12 +203,12 @@ def test_a_wrong_json_schema_is_refused_in_words(schema: Any, message: str) -> N
     [
         ("", "has no fields"),
         ("total (money)", "unknown type 'money'"),
-        ("total (number", "is no field"),
+        ("total (number", "is not a field"),
         ("no/such/schema.json", "cannot be read"),
         ("{not json", "not valid JSON"),
         ("nothing_of_that_name:Bill", "cannot be imported"),
         ("json:Bill", "json has no 'Bill'"),
-        ("json:JSONDecoder", "no pydantic class"),
+        ("json:JSONDecoder", "not a pydantic class"),
         ("/no/such/file.py:Bill", "cannot be imported"),
     ],
 )

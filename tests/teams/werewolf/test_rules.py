@@ -111,7 +111,7 @@ def test_two_may_die_in_a_night_and_are_named_in_the_order_of_the_table() -> Non
     village.poison(OTHER_WOLF)
     assert village.dawn() == [OTHER_WOLF, SEER]
     assert village.deaths == [Death(OTHER_WOLF, 1, "poison"), Death(SEER, 1, "werewolves")]
-    assert village.living("seer") == []
+    assert village.list_living("seer") == []
 
 
 def test_the_poison_is_there_once_and_for_others_that_live() -> None:
@@ -185,12 +185,16 @@ def test_every_game_ends_within_the_days_whatever_is_tried(
     played = iter(days)
     while village.winner is None:
         hunt, heals, poisoned, vote = next(played)  # StopIteration would be a game without an end
-        alive, wolves = village.alive, village.living("werewolf")
+        alive, wolves = village.alive, village.list_living("werewolf")
         night = village.hunt(hunt)
         assert set(night.votes) == set(wolves)
         if heals and village.may_heal:
             village.heal()
-        if village.may_poison and poisoned in alive and poisoned not in village.living("witch"):
+        if (
+            village.may_poison
+            and poisoned in alive
+            and poisoned not in village.list_living("witch")
+        ):
             village.poison(poisoned)
         died = village.dawn()
         assert len(died) <= 2
@@ -203,7 +207,7 @@ def test_every_game_ends_within_the_days_whatever_is_tried(
         assert village.alive == [player for player in alive if player not in died]
     gone = [death.player for death in village.deaths]
     assert len(set(gone)) == len(gone) == len(PLAYERS) - len(village.alive)
-    wolves = village.living("werewolf")
+    wolves = village.list_living("werewolf")
     expected = (
         "village" if not wolves else "werewolves" if len(wolves) >= len(village.prey) else "draw"
     )

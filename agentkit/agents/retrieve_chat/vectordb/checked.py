@@ -234,7 +234,7 @@ class CheckedVectorDB(ABC, Generic[C]):
         collection = self.get_collection(collection_name)
         results: QueryResults = []
         for vector in self._embed_queries(collection, queries):
-            near = self._find_near(collection, vector, n_results, filters, wanted)
+            near = self._find_nearest(collection, vector, n_results, filters, wanted)
             results.append(_rank(near, distance_threshold))
         return results
 
@@ -243,7 +243,7 @@ class CheckedVectorDB(ABC, Generic[C]):
             return []
         return list(embed_texts(self._function(), queries, self._metric(collection)))
 
-    def _find_near(
+    def _find_nearest(
         self, collection: C, vector: np.ndarray, n: int, filters: Filters, vectors: bool
     ) -> list[tuple[Document, float]]:
         """The nearest documents; none in a collection that never had any."""
@@ -251,7 +251,7 @@ class CheckedVectorDB(ABC, Generic[C]):
         if dimension is None:
             return []
         self._check_dimension(collection, len(vector), "The query's vector", dimension)
-        return self._near(collection, vector, n, filters, vectors)
+        return self._query_nearest(collection, vector, n, filters, vectors)
 
     def get_docs_by_ids(
         self,
@@ -363,7 +363,7 @@ class CheckedVectorDB(ABC, Generic[C]):
         """Remove documents."""
 
     @abstractmethod
-    def _near(
+    def _query_nearest(
         self, collection: C, vector: np.ndarray, n: int, filters: Filters, vectors: bool
     ) -> list[tuple[Document, float]]:
         """The at most `n` nearest documents that pass the filters with their distances; with their

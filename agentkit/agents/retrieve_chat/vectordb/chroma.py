@@ -140,7 +140,7 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
             with _translate_errors():
                 collection.delete(ids[part])
 
-    def _near(
+    def _query_nearest(
         self,
         collection: chromadb.Collection,
         vector: np.ndarray,

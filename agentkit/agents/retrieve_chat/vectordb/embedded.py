@@ -94,7 +94,7 @@ class DuckDBVectorDB(CheckedVectorDB[Collection]):
     def _delete(self, collection: Collection, ids: list[str]) -> None:
         self._at.tables.remove(collection, ids)
 
-    def _near(
+    def _query_nearest(
         self, collection: Collection, vector: np.ndarray, n: int, filters: Filters, vectors: bool
     ) -> list[tuple[Document, float]]:
         near = self._at.index(collection, len(vector)).nearest(vector, n, DUCKDB.condition(filters))
@@ -138,7 +138,7 @@ class _Opened:
             return self._indexes[collection.id]
 
     def forget(self, collection: Collection) -> None:
-        """Remove the index of a collection that is no more."""
+        """Remove the index of a collection that was deleted."""
         with self._turn:
             self._indexes.pop(collection.id, None)
             folder = self._folder(collection)

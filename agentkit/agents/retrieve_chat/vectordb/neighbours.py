@@ -34,13 +34,13 @@ class _CollectionChanges:
     def last_change(self) -> int:
         return self.collection.tables.last_change(self.collection)
 
-    def removed(self, after: int, until: int) -> list[int]:
-        return self.collection.tables.removed(self.collection, after, until)
+    def read_removed(self, after: int, until: int) -> list[int]:
+        return self.collection.tables.read_removed(self.collection, after, until)
 
-    def added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    def read_added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
         return self._vectors(("number > ? and number <= ?", [after, until]), limit)
 
-    def stored(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    def read_stored(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
         return self._vectors(with_numbers(ids), None)
 
     def _vectors(self, condition: Condition, limit: int | None) -> tuple[np.ndarray, np.ndarray]:

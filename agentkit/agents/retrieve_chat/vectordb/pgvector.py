@@ -174,7 +174,7 @@ class PGVectorDB(CheckedVectorDB[Collection]):
         with self._transaction():
             self._execute(f"delete from {collection.table} where id = any(%s)", [ids])
 
-    def _near(
+    def _query_nearest(
         self, collection: Collection, vector: np.ndarray, n: int, filters: Filters, vectors: bool
     ) -> list[tuple[Document, float]]:
         operator = _OPERATORS[collection.metric][0]
@@ -301,16 +301,16 @@ def _distance(given: float, metric: Metric) -> float:
     return given**2 if metric == "l2" else max(0.0, given)
 
 
-def _typed(name: str, cast: str) -> str:
+def _cast_value(name: str, cast: str) -> str:
     return f"case when jsonb_typeof(metadata -> %s) = '{name}' then (metadata ->> %s)::{cast} end"
 
 
 POSTGRES = Dialect(
     mark="%s",
     contains="strpos(content, %s) > 0",
-    text=_typed("string", "text"),
-    number=_typed("number", "float8"),
-    boolean=_typed("boolean", "boolean"),
+    text=_cast_value("string", "text"),
+    number=_cast_value("number", "float8"),
+    boolean=_cast_value("boolean", "boolean"),
 )
 _INSTALL = 'run `pip install "psycopg[binary]" pgvector`, or use the vector database duckdb.'
 _COLLECTIONS = """create table if not exists agentkit_vector_collections (

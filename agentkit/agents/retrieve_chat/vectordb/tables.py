@@ -174,7 +174,7 @@ class Tables:
             or 0
         )
 
-    def removed(self, collection: Collection, after: int, until: int) -> list[int]:
+    def read_removed(self, collection: Collection, after: int, until: int) -> list[int]:
         """Numbers of the documents removed after one change and until another."""
         sql = (
             "select number from vector_removals where collection_id = ? and change > ? and change"
@@ -224,7 +224,7 @@ def _pointer(key: str) -> str:
     return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
-def _typed(names: str, cast: str) -> str:
+def _cast_value(names: str, cast: str) -> str:
     return (
         f"case when json_type(metadata, ?) in ({names}) then json_extract_string(metadata,"
         f" ?)::{cast} end"
@@ -234,9 +234,9 @@ def _typed(names: str, cast: str) -> str:
 DUCKDB = Dialect(
     mark="?",
     contains="contains(content, ?)",
-    text=_typed("'VARCHAR'", "varchar"),
-    number=_typed("'UBIGINT', 'BIGINT', 'DOUBLE', 'HUGEINT'", "double"),
-    boolean=_typed("'BOOLEAN'", "boolean"),
+    text=_cast_value("'VARCHAR'", "varchar"),
+    number=_cast_value("'UBIGINT', 'BIGINT', 'DOUBLE', 'HUGEINT'", "double"),
+    boolean=_cast_value("'BOOLEAN'", "boolean"),
     key=_pointer,
 )
 _TABLES = (

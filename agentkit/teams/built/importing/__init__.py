@@ -56,7 +56,7 @@ def _load(plain: str) -> Any:
     try:
         return json.loads(plain)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"The team cannot be read: it is no JSON ({error}).") from error
+        raise ConfigError(f"The team cannot be read: it is not JSON ({error}).") from error
 
 
 def _take_document(document: TeamDocument) -> Imported:

@@ -26,7 +26,7 @@ class Offered:
 
 
 def find_fault(name: str, code: str) -> str:
-    """Why it can be no function of a team; empty where it can."""
+    """Why it cannot be a function of a team; empty where it can."""
     if len(code) > _LONGEST:
         return f"it has more than {_LONGEST:,} characters"
     try:
@@ -60,7 +60,7 @@ class Script(ast.NodeVisitor):
             self._imports.append(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """Its methods are no functions."""
+        """Nothing: methods do not become functions of a team."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """A function, perhaps below `@agent.register_for_llm(...)`."""

@@ -50,7 +50,7 @@ def run_isolated(code: Annotated[str, "A whole program; print what you need."]) 
 
 
 def make_written(function: WrittenFunction, cells: ChatCells, agent: str) -> Callable[..., Any]:
-    """A function that stands in the team; raises WrongArgument for code that is no function."""
+    """A function that stands in the team; raises WrongArgument for code other than one function."""
     told = read_function(function.code, function.name)
 
     def call(given: dict[str, Any]) -> str:

@@ -124,7 +124,7 @@ def _name_columns(header: list[str], width: int) -> list[str]:
 
 
 def _fit(row: list[str], width: int) -> list[str | None]:
-    """The row with as many cells as there are columns; empty ones are no value."""
+    """The row with as many cells as there are columns; empty ones become None."""
     cells = list(map(str.strip, row[:width]))
     missing = width - len(cells)
     return [*(cell or None for cell in cells), *[None] * missing]

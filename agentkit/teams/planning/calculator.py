@@ -22,7 +22,7 @@ _MOST_PLACES = 15
 _EXACT = 1e15  # floats below are exact to the unit
 _TOO_LARGE = "a number in it is too large"
 _PROBLEMS: Mapping[type[Exception], str] = {
-    SyntaxError: "it is no arithmetic; write plain numbers without units and separators",
+    SyntaxError: "it is not arithmetic; write plain numbers without units and separators",
     ZeroDivisionError: "it divides by zero",
     OverflowError: _TOO_LARGE,
     MemoryError: _TOO_LARGE,
@@ -37,10 +37,10 @@ def calculate(
         str, "Numbers with operators, parentheses and functions, such as `round(29 * 12 / 7, 2)`."
     ],
 ) -> str:
-    """The value of an arithmetic expression, with up to 12 significant digits where it is no whole
-    number.
+    """The value of an arithmetic expression, with up to 12 significant digits where it is not a
+    whole number.
 
-    Raises WrongArgument for everything that is no arithmetic, or too large.
+    Raises WrongArgument for anything but arithmetic, and for numbers that are too large.
     """
     text = " ".join(expression.translate(_SIGNS).split())
     if len(text) not in range(1, _LONGEST + 1):

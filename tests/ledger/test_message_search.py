@@ -8,7 +8,7 @@ import pytest
 
 from agentkit.errors import NotFound
 from agentkit.ledger import Chat, Ledger
-from agentkit.ledger.finding import fold, make_snippet, read_terms
+from agentkit.ledger.message_search import fold, make_snippet, read_terms
 from tests.ledger.conftest import NOON, OWNER, record, say
 
 

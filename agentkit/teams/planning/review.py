@@ -16,9 +16,9 @@ from agentkit.agents.rewoo.reading import MOST_STEPS, find_forward
 from agentkit.core.given import list_missing
 from agentkit.errors import AgentkitError, WrongArgument
 from agentkit.events import Event, StepDone
-from agentkit.options import PLAN, OptionKey, chosen
+from agentkit.options import PLAN, OptionKey, read_choice
 from agentkit.teams.findings import FIND, SEARCH
-from agentkit.teams.planning_prompts import CALCULATE
+from agentkit.teams.planning.prompts import CALCULATE
 from agentkit.teams.planning_settings import READ, Planning
 
 OPTIONS: tuple[OptionKey, ...] = ("approve", "edit", "reject")
@@ -74,7 +74,7 @@ class Proposal:
         try:
             data = json.loads(draft)
         except ValueError as error:
-            raise WrongArgument(f"The plan is no JSON: {error}.") from error
+            raise WrongArgument(f"The plan is not JSON: {error}.") from error
         plan = Plan.from_json(data)
         return cls(
             plan,
@@ -197,7 +197,7 @@ class Review:
                 draft=proposal.to_draft(),
                 language=PLAN,
             )
-            choice, rest = chosen(answer)
+            choice, rest = read_choice(answer)
             if choice != "edit":
                 return _decide(shown, answer)
             shown, problems = _read_change(proposal, rest)
@@ -213,7 +213,7 @@ class Review:
 
 def _decide(plan: Plan, answer: str) -> Plan | Refusal:
     """What comes of an answer that changes nothing in the plan."""
-    choice, rest = chosen(answer)
+    choice, rest = read_choice(answer)
     if choice == "approve":
         return plan
     if isinstance(answer, runs.Unanswered):
@@ -221,7 +221,7 @@ def _decide(plan: Plan, answer: str) -> Plan | Refusal:
             f"Nobody said within {answer.waited_s:g} seconds whether the plan is to run, so nothing"
             " of it was done. Ask again, or let plans run unseen."
         )
-    said = answer  # whatever else was said is no consent
+    said = answer  # any other answer is a refusal
     if choice == "reject":
         said = rest
     reason = said.strip()
