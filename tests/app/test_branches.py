@@ -132,6 +132,7 @@ def test_an_edit_while_the_chat_answers_is_told_and_asked_next(
     assert "Asked after this answer: How hot is it?" in texts(app)
     choose(app, kitchen, chat, 0, actions.DELETE)
     app.button(key="delete-branch").click().run()
+    assert "stop it, or wait until it has ended" in texts(app)
     assert asked in read_tree(kitchen.ledger, OWNER, chat.id).nodes, "not while it answers"
     client.go_on.set()
     run.result()

@@ -1,10 +1,12 @@
 """10,000 chats of 10 messages: how long a search over all of them takes, and the page with their
-list: `python -m tests.bench.bench_chats`.
+list; and how long one goes from branch to branch in a chat of 1,000 messages:
+`python -m tests.bench.bench_chats`.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import statistics
 import tempfile
@@ -16,10 +18,11 @@ from pathlib import Path
 from agentkit.ledger import Ledger
 from agentkit.ledger.message_search import fold
 from agentkit.ledger.store import utc_now
+from agentkit.ledger.tree import choose_head
 from agentkit.settings import Settings
 from agentkit.ui.shared import state
 from tests.app.conftest import ScriptableWorkspace
-from tests.app.driver import OWNER, open_page
+from tests.app.driver import OWNER, open_page, texts
 from tests.bench.bench_support import processor
 
 MESSAGES = 10
@@ -66,6 +69,33 @@ def fill(ledger: Ledger, chats: int, *, folded: bool) -> list[str]:
     return words
 
 
+def fork(ledger: Ledger, messages: int = 1_000) -> list[str]:
+    """Store a chat of so many messages on two branches that part at its beginning; gives the ids of
+    their ends.
+    """
+    import pyarrow as pa
+
+    now, said, ends = utc_now(), [], []
+    for branch in ("one", "other"):
+        before = None
+        for nth in range(messages // 2):
+            role, sender = ("assistant", "Writer") if nth % 2 else ("user", "person")
+            message = {"id": f"{branch}-{nth}", "chat_id": "forked", "parent_id": before}
+            message |= {"run_id": f"{branch}-run-{nth // 2}", "role": role, "sender": sender}
+            content = f"What was said at place {nth} of branch {branch}. " * 8
+            message |= {"recipient": "team", "content": content, "status": "complete"}
+            at = now + timedelta(seconds=nth)
+            said.append(message | {"extra": "{}", "created_at": at, "folded": fold(content)})
+            before = message["id"]
+        ends.append(str(before))
+    chat = {"id": "forked", "owner": OWNER, "title": "Two branches", "head_id": ends[0]}
+    chat |= {"team": "answer", "model": "offline", "collection": "Documents"}
+    with ledger.database.transaction():
+        ledger.database.insert("chats", chat | {"created_at": now, "updated_at": now})
+        ledger.database.insert_arrow("messages", pa.Table.from_pylist(said))
+    return ends
+
+
 def measure(what: str, work: Callable[[], object]) -> None:
     """Print the median and the longest of some runs, by the clock and on the processor."""
     took = []
@@ -101,6 +131,22 @@ def main() -> None:
         state.use(workspace)
         app = open_page("chat")
         measure("the page with the list", app.run)
+        numbers = itertools.count()
+
+        def change() -> None:
+            ledger.update_chat(OWNER, "c7", title=f"Title {next(numbers)}")
+            app.run()
+
+        measure("the same after a chat has changed", change)
+        ends = fork(ledger)
+        app = open_page("chat", chat="forked")
+
+        def switch() -> None:
+            choose_head(ledger, OWNER, "forked", ends[next(numbers) % 2])
+            app.run()
+
+        measure("to another branch of 1,000 messages", switch)
+        assert f"of branch {ends[(next(numbers) - 1) % 2].split('-')[0]}" in texts(app)
         state.close()
 
 

@@ -1,5 +1,6 @@
 """Branches of a chat by mouse and keyboard, wide and on a phone: questions edited, answers made
-again, versions switched and compared, rated, gone on from and deleted.
+again, versions switched and compared, rated, gone on from, kept for the lab and deleted; also while
+an answer is written, and beside another tab.
 """
 
 from __future__ import annotations
@@ -11,17 +12,23 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from agentkit.llm.offline.passages import parse_passages
+from agentkit.messages import text_of
 from tests.browser import driver, papers
 from tests.browser.axe import violations
 from tests.browser.serving import App
-from tests.servers.openai_server import Answer, OpenAIServer
+from tests.servers.openai_server import Answer, OpenAIServer, words
 
 COST, SUNDAY = "What does it cost?", "What does it cost on Sundays?"
+LONG, WRITTEN = "Who built the pier?", "The pier was built by"
+WHOLE = f"{WRITTEN} the people of Skarholm."
 
 
 def script(body: dict[str, Any]) -> Answer:
-    """Each question has its own answer."""
+    """Each question has its own answer; that to `LONG` halts in its middle."""
     last = str(body["messages"][-1]["content"])
+    if last == LONG and any(parse_passages(text_of(one["content"])) for one in body["messages"]):
+        return Answer(WHOLE, halt_after=len(words(WRITTEN)))
     known = {COST: "It costs nothing. [1]", SUNDAY: "On Sundays it costs two crowns. [1]"}
     return Answer(known.get(last, f"{papers.FERRY} [1]"))
 
@@ -32,7 +39,7 @@ def server() -> Iterator[OpenAIServer]:
         yield running
 
 
-def test_a_chat_branches_and_nothing_is_lost(app: App, page: Page) -> None:
+def test_a_chat_branches_and_nothing_is_lost(app: App, page: Page, server: OpenAIServer) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{app.url}/documents")
     driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
@@ -45,9 +52,16 @@ def test_a_chat_branches_and_nothing_is_lost(app: App, page: Page) -> None:
     _answer_again_by_keyboard(page)
     _compare(page)
     _go_on_and_back(page)
+    _find_the_partial_answer(page, server)
+    _edit_while_it_answers(page, server)
     page.set_viewport_size({"width": 390, "height": 844})
     _use_on_a_phone(page)
     _delete(page)
+    _edit_by_keyboard(page)
+    _rate_and_copy_by_keyboard(page)
+    _compare_and_keep_by_keyboard(page)
+    _go_on_and_delete_by_keyboard(page)
+    _ask_what_another_tab_deleted(page)
 
 
 def _turn(page: Page, question: str) -> Locator:
@@ -61,6 +75,31 @@ def _choose(page: Page, question: str, action: str) -> None:
     driver.settled(page)
     page.get_by_role("button", name=f"More for this turn: {question}", exact=True).click()
     page.get_by_role("menuitem", name=action).click()
+
+
+def _choose_by_keyboard(page: Page, question: str, action: str) -> None:
+    """The same, from one entry to the next."""
+    driver.settled(page)
+    page.get_by_role("button", name=f"More for this turn: {question}", exact=True).focus()
+    page.keyboard.press("Enter")
+    entries = page.get_by_role("menuitem")
+    expect(page.locator("[role=menu]:focus, [role=menu] :focus")).to_have_count(1)
+    page.keyboard.press("End")
+    expect(entries.last).to_be_focused()
+    names = entries.all_inner_texts()
+    for place in reversed(range(len(names))):
+        if action in names[place]:
+            break
+        page.keyboard.press("ArrowUp")
+        expect(entries.nth(place - 1)).to_be_focused()
+    page.keyboard.press("Enter")
+
+
+def _is_back_at_the_menu(page: Page, question: str) -> None:
+    """A dialog that was closed gives the focus back."""
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    menu = page.get_by_role("button", name=f"More for this turn: {question}", exact=True)
+    expect(menu).to_be_focused()
 
 
 def _edit_by_mouse(page: Page) -> None:
@@ -172,11 +211,11 @@ def _use_on_a_phone(page: Page) -> None:
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 390
     row.get_by_role("button", name="Earlier version").click()
-    expect(_turn(page, COST)).to_contain_text("1/2")
+    expect(_turn(page, COST)).to_contain_text("1/3")
     _choose(page, COST, "Compare versions")
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("two crowns")
-    first, second = dialog.get_by_text(re.compile(r"^Version [12] · ")).all()
+    first, second, *_ = dialog.get_by_text(re.compile(r"^Version [12] · ")).all()
     above, below = first.bounding_box(), second.bounding_box()
     assert above
     assert below
@@ -190,7 +229,7 @@ def _delete(page: Page) -> None:
     """What goes is told before; the version beside it is shown then."""
     _choose(page, papers.FERRY_QUESTION, "Delete")
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("3 questions and their answers go")
+    expect(dialog).to_contain_text("7 questions and their answers go")
     expect(dialog).to_contain_text("1 other version of this question can still be shown")
     driver.settled(page)
     dialog.get_by_role("button", name="Delete", exact=True).click()
@@ -198,3 +237,142 @@ def _delete(page: Page) -> None:
     expect(page.get_by_role("button", name="Earlier version")).to_have_count(0)
     expect(_turn(page, papers.FERRY_QUESTION)).to_be_visible()
     expect(_turn(page, COST)).to_have_count(0)
+
+
+def _find_the_partial_answer(page: Page, server: OpenAIServer) -> None:
+    """What was stopped is another version of what was asked again."""
+    turn = driver.ask(page, LONG)
+    expect(turn).to_contain_text(WRITTEN)
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(turn).to_contain_text("Stopped.")
+    server.go_on.set()
+    driver.settled(page)
+    page.get_by_role("button", name="Try again").click()
+    expect(turn).to_contain_text("2/2")
+    expect(turn).to_contain_text(WHOLE)
+    driver.settled(page)
+    turn.get_by_role("button", name="Earlier version").click()
+    expect(turn).to_contain_text("Stopped.")
+    expect(turn).to_contain_text(WRITTEN)
+    expect(turn).not_to_contain_text(WHOLE)
+    driver.settled(page)
+    turn.get_by_role("button", name="Later version").click()
+    expect(turn).to_contain_text(WHOLE)
+
+
+def _edit_while_it_answers(page: Page, server: OpenAIServer) -> None:
+    """The question waits, with its branch, and nothing of the answer is lost."""
+    server.go_on.clear()
+    _choose(page, LONG, "Answer again")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Answer again").click()
+    expect(_turn(page, LONG)).to_contain_text(WRITTEN)
+    _choose(page, SUNDAY, "Edit and resend")
+    expect(dialog).to_contain_text("this is asked after that answer")
+    dialog.get_by_role("textbox", name="Question").fill(COST)
+    dialog.get_by_role("button", name="Send").click()
+    expect(page.get_by_text(f"Asked after this answer: {COST}")).to_be_visible()
+    server.go_on.set()
+    expect(_turn(page, COST)).to_contain_text("3/3")
+    expect(_turn(page, LONG)).to_have_count(0)
+    driver.settled(page)
+    _turn(page, COST).get_by_role("button", name="Earlier version").click()
+    expect(_turn(page, LONG)).to_contain_text("3/3")
+    expect(_turn(page, LONG)).to_contain_text(WHOLE)
+
+
+def _edit_by_keyboard(page: Page) -> None:
+    driver.answered(page, driver.ask(page, COST))
+    _choose_by_keyboard(page, COST, "Edit and resend")
+    question = page.get_by_role("dialog").get_by_role("textbox", name="Question")
+    expect(question).to_be_visible()
+    while not question.evaluate("box => box === document.activeElement"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Control+a")
+    page.keyboard.type(SUNDAY)
+    page.keyboard.press("Control+Enter")
+    expect(_turn(page, SUNDAY)).to_contain_text("2/2")
+    expect(_turn(page, SUNDAY)).to_contain_text("two crowns")
+    driver.settled(page)
+    expect(page.get_by_test_id("stChatInputTextArea")).to_be_focused()
+
+
+def _rate_and_copy_by_keyboard(page: Page) -> None:
+    turn = _turn(page, SUNDAY)
+    turn.get_by_test_id("stFeedback").get_by_role("radio").first.focus()
+    page.keyboard.press("Space")
+    comment = turn.get_by_role("button", name="Add a comment")
+    expect(comment).to_be_visible()
+    driver.settled(page)
+    comment.focus()
+    page.keyboard.press("Enter")
+    box = page.get_by_role("textbox", name="What was right or wrong?")
+    box.focus()
+    page.keyboard.type("Cheap enough.")
+    page.keyboard.press("Control+Enter")
+    kept = turn.get_by_role("button", name="Cheap enough.")
+    expect(kept).to_be_focused()
+    page.evaluate("navigator.clipboard.writeText('')")
+    turn.get_by_role("button", name="Copy the answer").focus()
+    page.keyboard.press("Enter")
+    expect(turn.get_by_role("status").filter(has_text="Copied")).to_be_visible()
+    assert "two crowns" in page.evaluate("navigator.clipboard.readText()")
+
+
+def _compare_and_keep_by_keyboard(page: Page) -> None:
+    """Two versions side by side; the question into a new set of the lab."""
+    dialog = page.get_by_role("dialog")
+    _choose_by_keyboard(page, SUNDAY, "Compare versions")
+    expect(dialog).to_contain_text("Version 2")
+    driver.settled(page)
+    page.keyboard.press("Escape")
+    _is_back_at_the_menu(page, SUNDAY)
+    _choose_by_keyboard(page, SUNDAY, "Add to a question set")
+    dialog.get_by_role("textbox", name="Name of a new set").focus()
+    page.keyboard.type("Ferries")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Added to Ferries; the retrieval lab has it.")).to_be_visible()
+    _is_back_at_the_menu(page, SUNDAY)
+
+
+def _go_on_and_delete_by_keyboard(page: Page) -> None:
+    _choose_by_keyboard(page, papers.FERRY_QUESTION, "Go on from here")
+    expect(page.get_by_text("2 later questions kept.")).to_be_visible()
+    driver.settled(page)
+    page.get_by_role("button", name="Back to them").focus()
+    page.keyboard.press("Enter")
+    expect(_turn(page, SUNDAY)).to_contain_text("2/2")
+    _choose_by_keyboard(page, SUNDAY, "Delete")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("1 question and its answer go.")
+    keep = dialog.get_by_role("button", name="Keep")
+    while not keep.evaluate("button => button === document.activeElement"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    _is_back_at_the_menu(page, SUNDAY)
+    _choose_by_keyboard(page, SUNDAY, "Delete")
+    dialog.get_by_role("button", name="Delete", exact=True).press("Enter")
+    expect(_turn(page, COST)).to_be_visible()
+    expect(_turn(page, SUNDAY)).to_have_count(0)
+
+
+def _ask_what_another_tab_deleted(page: Page) -> None:
+    """What is asked of a branch that is gone is told and kept, not asked elsewhere unseen."""
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(_turn(other, COST)).to_be_visible()
+    _choose(page, COST, "Edit and resend")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox", name="Question").fill(SUNDAY)
+    _choose(other, COST, "Delete")
+    other.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
+    expect(_turn(other, COST)).to_have_count(0)
+    driver.settled(other)
+    dialog.get_by_role("button", name="Send").click()
+    expect(page.get_by_text(f"Not asked: {SUNDAY}")).to_be_visible()
+    expect(page.get_by_text("deleted in another tab")).to_be_visible()
+    expect(_turn(page, COST)).to_have_count(0)
+    driver.settled(page)
+    page.get_by_role("button", name="Try again").click()
+    expect(_turn(page, SUNDAY)).to_contain_text("two crowns")
+    expect(page.get_by_text("Not asked:")).to_have_count(0)

@@ -126,6 +126,8 @@ def test_on_a_phone_the_sidebar_closes_after_a_choice(
         choose.click()
         expect(page.get_by_role("heading", level=1)).to_have_text(heading)
         expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
+        # Out of the keyboard's way, too: what is folded away has no place among the keys.
+        expect(page.get_by_test_id("stSidebarNav").get_by_role("link")).to_have_count(0)
 
 
 def test_a_screen_reader_is_told_and_the_tab_is_called_like_the_chat(

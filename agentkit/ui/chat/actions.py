@@ -38,7 +38,7 @@ _THUMBS: Sequence[Thumb] = ("down", "up")
 _TREE = "tree-of-chat"
 _TITLE, _COMMENT = 60, 40  # characters that are shown of a question, and of a comment
 _LONGEST_COMMENT = 2_000
-_BUSY = "The chat is answering: stop it, or wait until it has ended."
+BUSY = "The chat is answering: stop it, or wait until it has ended."
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def is_answering(chat_id: str) -> bool:
     """Whether the chat is answering; if so the person is told that they have to wait."""
     going_on = bool(runs.live(state.owner(), chat_id=chat_id))
     if going_on:
-        st.toast(_BUSY)
+        st.toast(BUSY)
     return going_on
 
 

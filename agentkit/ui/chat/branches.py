@@ -9,6 +9,7 @@ from functools import partial
 
 import streamlit as st
 
+from agentkit import runs
 from agentkit.core.given import find_first
 from agentkit.errors import AgentkitError, NotFound
 from agentkit.ledger.tree import delete_branch
@@ -18,12 +19,12 @@ from agentkit.teams import Question
 from agentkit.ui.chat import comparing
 from agentkit.ui.chat.actions import (
     AGAIN,
+    BUSY,
     COMPARE,
     DELETE,
     EDIT,
     TO_SET,
     Rows,
-    is_answering,
 )
 from agentkit.ui.composer import composer
 from agentkit.ui.shared import dialogs, state
@@ -31,6 +32,8 @@ from agentkit.ui.steps.turns import Turn
 from agentkit.ui.text import figures, markdown
 
 _TEXT_HEIGHT = 200
+_TOLD = "told-by-dialog"
+"""What a dialog has done, told when the page is drawn anew: a toast of its own would go with it."""
 _NEW_SET = "A new set"
 _WAITS = "The chat is answering: this is asked after that answer."
 _GONE = "That turn is no longer in the chat; it may have been deleted in another tab."
@@ -40,6 +43,8 @@ def draw_dialog(chosen: Question, turns: Sequence[Turn], rows: Rows) -> None:
     """The dialog that was chosen in the menu of one of these turns, if any; `chosen` is whom the
     chat asks next.
     """
+    if told := st.session_state.pop(_TOLD, ""):
+        st.toast(told)
     action, subject = dialogs.read_open()
     dialogs_of: dict[object, Callable[[Turn, Rows], None]] = {
         EDIT: partial(_edit, chosen),
@@ -169,7 +174,7 @@ def _add_to_set(turn: Turn, rows: Rows) -> None:
         st.error(markdown.literal(str(error)), icon=":material/error:")
         return
     dialogs.close()
-    st.toast(f"Added to {markdown.literal(into)}; the retrieval lab has it.")
+    st.session_state[_TOLD] = f"Added to {markdown.literal(into)}; the retrieval lab has it."
     st.rerun()
 
 
@@ -188,13 +193,17 @@ def _keep_measured(known: QuestionSet | None, name: str, collection: str, one: M
 def _delete(turn: Turn, rows: Rows) -> None:
     question_id = turn.question.id if turn.question else ""
     st.markdown(_describe_loss(turn, rows, question_id))
-    if dialogs.confirm("delete-branch", "Delete") and not is_answering(rows.chat.id):
-        dialogs.close()
-        try:
-            delete_branch(state.workspace().ledger, state.owner(), rows.chat.id, question_id)
-        except NotFound as error:
-            st.toast(markdown.literal(str(error)))
-        st.rerun()
+    if not dialogs.confirm("delete-branch", "Delete"):
+        return
+    if runs.live(state.owner(), chat_id=rows.chat.id):
+        st.error(BUSY, icon=":material/error:")
+        return
+    dialogs.close()
+    try:
+        delete_branch(state.workspace().ledger, state.owner(), rows.chat.id, question_id)
+    except NotFound as error:
+        st.session_state[_TOLD] = markdown.literal(str(error))
+    st.rerun()
 
 
 def _describe_loss(turn: Turn, rows: Rows, question_id: str) -> str:

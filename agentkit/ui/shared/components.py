@@ -158,7 +158,7 @@ def names(views: Mapping[str, Sequence[str]], hint: str, key: str) -> None:
 
 def popovers() -> None:
     """Put on every page: a click outside of an open popover closes it first, and then does what it
-    is for.
+    is for; and where a dialog or a popover was closed by keyboard, the focus goes back.
 
     The other way round, as Streamlit has it, a click on a link to another page would be lost.
     """

@@ -1,7 +1,7 @@
 // Streamlit tells the server that a popover was closed by a click outside of it after the click itself was dealt
 // with, and names the page of before: that undoes a click on a link to another page. So the popover is closed
 // first, and the click is done when that has been told: Streamlit tells what changed when a timer of 0 ms rings.
-function start() {
+function closeFirst() {
     const links = '[data-testid="stSidebarNavLink"], [data-testid="stPageLink-NavLink"]';
     const clicked = (event) => {
         const link = event.target instanceof Element && event.target.closest(links);
@@ -15,4 +15,42 @@ function start() {
     };
     window.addEventListener("click", clicked, true);
     return () => window.removeEventListener("click", clicked, true);
+}
+
+// What is closed by keyboard gives the focus back to what it was opened from, or to the composer where that is gone:
+// Streamlit leaves it on nothing, and one would have to come again from the top of the page.
+function giveBack() {
+    const closes = '[role="dialog"], [role="menu"], [data-testid="stPopoverBody"], dialog[open]';
+    let last = null, key = "", timer = 0;
+    const focused = (event) => {
+        const node = event.composedPath()[0];
+        if (!(node instanceof Element) || node.closest(closes)) return;
+        last = node;
+        key = node.closest('[class*="st-key-"]')?.className.match(/st-key-\S+/)[0] ?? "";
+    };
+    const find = () => {
+        if (last?.isConnected) return last;
+        const again = key && document.querySelector(`.${CSS.escape(key)} button`);
+        return again || document.querySelector('[data-testid="stChatInputTextArea"]');
+    };
+    const look = (triesLeft) => {  // for a while: what is drawn anew may drop it again
+        const isLost = document.activeElement === document.body && !document.querySelector(closes);
+        if (isLost) find()?.focus();
+        if (triesLeft) timer = setTimeout(() => look(triesLeft - 1), 100);
+    };
+    const acted = (event) => {
+        clearTimeout(timer);
+        if (event.type === "keydown" && event.target.closest?.(closes)) look(100);
+    };
+    const heard = { focusin: focused, keydown: acted, pointerdown: acted };
+    Object.entries(heard).forEach(([name, hear]) => document.addEventListener(name, hear, true));
+    return () => {
+        clearTimeout(timer);
+        Object.entries(heard).forEach(([name, hear]) => document.removeEventListener(name, hear, true));
+    };
+}
+
+function start() {
+    const ends = [closeFirst(), giveBack()];
+    return () => ends.forEach((end) => end());
 }
