@@ -4,11 +4,13 @@ the program.
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import stat
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -61,6 +63,7 @@ class Jail:
         self._child: Process | None = None
         self._served = 0
         self._stopped = False
+        self._deadline = _Deadline(limits.timeout_s, self._kill)
 
     def read(self, path: Path, name: str) -> DocumentText:
         """Read the file at `path`, called `name` in messages; raises a DocumentError, or Stopped
@@ -105,6 +108,7 @@ class Jail:
         """End the child; the next read would start another."""
         with self._using:
             self._retire()
+            self._deadline.close()
 
     def __enter__(self) -> Jail:
         return self
@@ -118,10 +122,7 @@ class Jail:
         data = content_of(path, name, self.limits)
         with self._using:
             child = self._ready_child()
-            late = threading.Event()
-            timer = threading.Timer(self.limits.timeout_s, self._expire, (late,))
-            timer.daemon = True
-            timer.start()
+            self._deadline.begin()
             try:
                 wire.send(
                     child.requests, {**request, "name": name, "limits": asdict(self.limits)}, data
@@ -130,11 +131,8 @@ class Jail:
                     child.replies, 4 * self.limits.max_chars + _PICTURE_BYTES
                 )
             except (EOFError, OSError, ValueError) as error:
-                raise self._explain_death(name, late.is_set()) from error
-            finally:
-                timer.cancel()
-                timer.join()  # from here on it either has killed the child or never will
-            if late.is_set() or header.get("error") == "MemoryError":
+                raise self._explain_death(name, self._deadline.end()) from error
+            if self._deadline.end() or header.get("error") == "MemoryError":
                 self._retire()
         if "error" in header:
             raise _to_error(header, name, self.limits)
@@ -151,10 +149,6 @@ class Jail:
                 self._served = 0
         self._served += 1
         return self._child
-
-    def _expire(self, late: threading.Event) -> None:
-        late.set()
-        self._kill()
 
     def _kill(self) -> None:
         with self._changing:
@@ -182,6 +176,50 @@ class Jail:
         if child is None:
             return None
         return child.bury()
+
+
+class _Deadline:
+    """Calls `expire` when something takes too long. It is one thread for all requests: to start
+    one for each takes longer than to read a small file.
+    """
+
+    def __init__(self, seconds: float, expire: Callable[[], None]) -> None:
+        self._seconds, self._expire = seconds, expire
+        self._changed = threading.Condition()
+        self._watched = False
+        self._due = math.inf
+        self._late = False
+
+    def begin(self) -> None:
+        """Something begins that is to end in time."""
+        with self._changed:
+            self._due, self._late = time.monotonic() + self._seconds, False
+            if not self._watched:
+                self._watched = True
+                threading.Thread(target=self._watch, name="agentkit-deadline", daemon=True).start()
+
+    def end(self) -> bool:
+        """It has ended; gives whether `expire` was called. From here on that is never done."""
+        with self._changed:
+            self._due = math.inf
+            return self._late
+
+    def close(self) -> None:
+        """End the thread; the next `begin` starts another."""
+        with self._changed:
+            self._watched = False
+            self._changed.notify_all()
+
+    def _watch(self) -> None:
+        with self._changed:
+            while self._watched:
+                left = self._due - time.monotonic()
+                if left <= 0:
+                    self._due, self._late = math.inf, True
+                    self._expire()
+                    continue
+                # What begins meanwhile is due later than that, so nobody has to wake it.
+                self._changed.wait(min(left, self._seconds))
 
 
 def read_document(path: Path, name: str, limits: Limits) -> DocumentText:
@@ -242,10 +280,13 @@ def _read_file(path: Path, name: str, most: int) -> tuple[bytes, int]:
     # A pipe would keep who opens it waiting for its other end.
     opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
-        if not stat.S_ISREG(os.fstat(opened).st_mode):
+        found = os.fstat(opened)
+        if not stat.S_ISREG(found.st_mode):
             raise DamagedDocument(f"{name} is not a file. Add the files in it, or a copy of it.")
         with open(opened, "rb", closefd=False) as file:
-            data = file.read(most + 1)
+            data = file.read(min(most, found.st_size) + 1)  # room for `most` takes time to get
+            if len(data) > found.st_size:
+                data += file.read(most + 1 - len(data))
         return data, max(len(data), os.fstat(opened).st_size)
     finally:
         os.close(opened)

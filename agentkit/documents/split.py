@@ -133,6 +133,9 @@ class _Tokens:
             self._starts += [low + begin for begin, _ in offsets]
             self._ends += [low + finish for _, finish in offsets]
 
+    def __len__(self) -> int:
+        return len(self._starts)
+
     def count(self, start: int, end: int) -> int:
         """Tokens that lie in the span, wholly or in part."""
         found = bisect_left(self._starts, end) - bisect_right(self._ends, start)
@@ -320,7 +323,10 @@ class _Group:
         start, end = _trim(self.text, start, end)
         if start >= end:
             return
-        tokens = len(self.tokenizer.offsets(self.text[start:end]))
+        if (start, end) == (self.start, self.end):
+            tokens = len(self.tokens)
+        else:
+            tokens = len(self.tokenizer.offsets(self.text[start:end]))
         if tokens <= self.max_tokens or end - start == 1:
             yield start, end, tokens
             return

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from agentkit.messages import text_of
-from agentkit.teams.planning_prompts import PROMPTS
+from agentkit.teams.planning.prompts import PROMPTS
 from tests.browser import driver, papers
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer

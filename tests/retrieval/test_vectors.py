@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentkit.errors import StoreError
-from agentkit.retrieval.index.graph import Graph, Metric, load_graph, map_vectors
+from agentkit.retrieval.index.graph import (
+    Graph,
+    Metric,
+    load_graph,
+    map_vectors,
+    release_pages,
+)
 from agentkit.retrieval.index.vectors import BLOCK, Vectors
 
 SIZE = 24
@@ -125,6 +132,54 @@ def test_what_is_in_a_graphs_file_is_read_from_it(tmp_path: Path) -> None:
         index.rest_on(ids, written)
 
 
+def held_by_process(part: str) -> int:
+    """Kilobytes of this process's memory: `RssAnon`, or `RssFile` for mapped files."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(status.split(f"{part}:")[1].split()[0])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_what_is_not_saved_yet_takes_no_memory(tmp_path: Path) -> None:
+    index, rows = Vectors(1_024, folder=tmp_path), np.ones((1_000, 1_024), dtype=np.float32)
+    index.add(np.arange(1_000), rows)
+    before = held_by_process("RssAnon")
+    for start in range(1_000, 21_000, 1_000):
+        index.add(np.arange(start, start + 1_000), rows * start)
+    assert held_by_process("RssAnon") - before < 40_000  # of 80,000
+    found, kept = index.get([20_500, 5, 1_000])
+    assert (found, kept[:, 0].tolist()) == ([20_500, 5, 1_000], [20_000.0, 1.0, 1_000.0])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_nothing_can_be_written_new_vectors_are_held_in_memory(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    index, rows = Vectors(SIZE, folder=tmp_path / "index"), vectors(30)
+    index.add(np.arange(10), rows[:10])
+    (tmp_path / "index").rmdir()
+    (tmp_path / "index").write_text("in the way", encoding="utf-8")
+    index.rest_on(np.arange(10), rows[:10])
+    for start in (10, 20):
+        index.add(np.arange(start, start + 10), rows[start : start + 10])
+    assert "held in memory" in caplog.text
+    assert np.array_equal(index.get(list(range(30)))[1], rows)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_a_graphs_file_that_was_read_is_let_go_of(tmp_path: Path) -> None:
+    graph = Graph(1_024, "cosine")
+    graph.add(np.arange(2_000), np.ones((2_000, 1_024), dtype=np.float32))
+    graph.save(str(tmp_path / "graph"))
+    before = held_by_process("RssFile")
+    _, mapped = map_vectors(tmp_path / "graph", 1_024)
+    assert held_by_process("RssFile") - before < 4_000  # of 8,000, though all ids were read
+    total = mapped.sum()
+    assert held_by_process("RssFile") - before > 7_000
+    release_pages(mapped)
+    assert held_by_process("RssFile") - before < 4_000
+    assert mapped.sum() == total
+
+
 def test_a_file_of_another_layout_is_not_taken_for_vectors(tmp_path: Path) -> None:
     graph = Graph(SIZE, "cosine")
     graph.save(str(tmp_path / "graph"))
@@ -161,12 +216,16 @@ def test_vectors_that_cannot_be_are_refused_and_nothing_is_added(
     assert len(index.nearest(vectors(1)[0], 50)[0]) == len(index) == 10
 
 
+@pytest.mark.parametrize("on_disk", [False, True])
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.one_of(st.integers(0, 9), st.lists(st.integers(1, 60), max_size=20)), max_size=12)
 )
-def test_any_sequence_of_changes(steps: list[int | list[int]]) -> None:
-    index, model, last = Vectors(SIZE), {}, 0
+def test_any_sequence_of_changes(
+    on_disk: bool, tmp_path_factory: pytest.TempPathFactory, steps: list[int | list[int]]
+) -> None:
+    folder = tmp_path_factory.getbasetemp() / "index" if on_disk else None
+    index, model, last = Vectors(SIZE, folder=folder), {}, 0
     for seed, step in enumerate(steps):
         if isinstance(step, int):
             rows = vectors(step, seed)

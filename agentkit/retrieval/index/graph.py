@@ -6,6 +6,7 @@ Several threads may search it at once; while one changes it nobody else may use 
 from __future__ import annotations
 
 import math
+import mmap
 import struct
 import threading
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ EFFORT_BUILD = 100
 """hnswlib's ef_construction: candidates looked at when a node is added."""
 _ROOM = 128
 """Nodes that there is room for at first."""
+_READ_AT_ONCE = 1 << 13
 _HEADER = struct.Struct("<6Q2i3QdQ")
 """What a file of hnswlib 0.8 begins with; of it we read the sizes and where things are in a
 node.
@@ -145,7 +147,22 @@ def map_vectors(file: Path, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     if not count:
         return np.empty(0, dtype=np.int64), np.empty((0, dimension), dtype=np.float32)
     nodes = np.memmap(file, node, "r", _HEADER.size, (count,)).view(np.ndarray)
-    return np.array(nodes["id"]), nodes["vector"]
+    ids = np.empty(count, dtype=np.int64)
+    for start in range(0, count, _READ_AT_ONCE):
+        ids[start : start + _READ_AT_ONCE] = nodes["id"][start : start + _READ_AT_ONCE]
+        release_pages(nodes)
+    return ids, nodes["vector"]
+
+
+def release_pages(mapped: np.ndarray) -> None:
+    """Let the system have the pages that were read of a mapped file; they come back when they are
+    read. Nothing happens to an array that is in memory.
+    """
+    base: object = mapped
+    while hasattr(base, "base"):
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)
 
 
 def _space(metric: Metric) -> str:

@@ -95,7 +95,10 @@ def read(folder: Path, dimension: int, metric: Metric) -> Loaded | None:
         file = folder / Path(name).name
         if checksum(file) != value:
             return None
-        graph, vectors = load_graph(str(file), dimension, metric), Vectors(dimension, metric)
+        graph, vectors = (
+            load_graph(str(file), dimension, metric),
+            Vectors(dimension, metric, folder),
+        )
         vectors.rest_on(*map_vectors(file, dimension))
         vectors.remove(description["removed"])
         with suppress(OSError):

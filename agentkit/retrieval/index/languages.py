@@ -182,6 +182,8 @@ def prepare(chunks: Sequence[str]) -> None:
     """Begin to read the model if these chunks of one document need it, on a thread of its own: it
     takes half a second, in which they can be embedded.
     """
+    if _begin_to_read.cache_info().currsize:
+        return
     found = list(map(_plain_language, chunks))
     if all(found) or _first_language(found, chunks):
         return
@@ -199,8 +201,8 @@ def _plain_language(text: str) -> str:
 def _counts(text: str) -> tuple[int, int, int]:
     """German function words, English ones, and all words."""
     words = text.lower().split()
-    german = sum(each in _GERMAN for each in words)
-    english = sum(each in _ENGLISH for each in words)
+    german = sum(map(_GERMAN.__contains__, words))
+    english = sum(map(_ENGLISH.__contains__, words))
     return german, english, len(words)
 
 

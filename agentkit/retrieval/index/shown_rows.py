@@ -8,6 +8,7 @@ up with the database, and is made anew when it is missing, damaged, or of anothe
 from __future__ import annotations
 
 import logging
+import mmap
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -87,7 +88,7 @@ class ShownRows:
         self._held: _Held
         self._begin_anew()
         if (file := self._find_file()) and (found := _read(file)) is not None:
-            self._rest_on(file, found)
+            self._rest_on(file, *found)
             if not self._is_of_this_history():
                 self._begin_anew()
 
@@ -140,15 +141,18 @@ class ShownRows:
     def _begin_anew(self) -> None:
         self.change = self.saved = 0
         self._schema = self._chunks.read_added_passages(self._version, 0, 0, 0).schema
+        self._mapped: mmap.mmap | None = None
         self._written: int = 0
         """So many of the rows are in the file."""
         self._held = self._hold([], frozenset())
 
-    def _rest_on(self, file: Path, found: pyarrow.Table) -> None:
+    def _rest_on(self, file: Path, found: pyarrow.Table, mapped: mmap.mmap) -> None:
         if found.schema == self._schema:
+            self._mapped = mapped
             self._written = found.num_rows
             self.change = self.saved = _change_of(file)
             self._held = self._hold(found.to_batches(), frozenset())
+            self._release_pages()
 
     def _is_of_this_history(self) -> bool:
         """Whether the database has what the file says.
@@ -205,6 +209,7 @@ class ShownRows:
                     if not stays.all():
                         some = some.filter(columns.truths(stays))
                     writer.write_table(some.combine_chunks())
+                    self._release_pages()
             name = f"passages-{self.change}-{checksum(temporary):08x}.arrow"
             publish(temporary, self._folder / name)
         finally:
@@ -212,7 +217,12 @@ class ShownRows:
         for old in self._folder.glob("passages-*"):
             if old.name != name:
                 old.unlink(missing_ok=True)
-        self._rest_on(self._folder / name, _map(self._folder / name))
+        self._rest_on(self._folder / name, *_map(self._folder / name))
+
+    def _release_pages(self) -> None:
+        """Let the system have what was read of the file: all of it would count as memory."""
+        if self._mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+            self._mapped.madvise(mmap.MADV_DONTNEED)
 
     def _find_file(self) -> Path | None:
         files = [file for file in self._folder.glob("passages-*") if _NAME.fullmatch(file.name)]
@@ -231,17 +241,19 @@ def _is_whole(file: Path) -> bool:
     return False
 
 
-def _map(file: Path) -> pyarrow.Table:
+def _map(file: Path) -> tuple[pyarrow.Table, mmap.mmap]:
+    """The file's rows, and the file in which they are mapped."""
     import pyarrow
 
-    with pyarrow.memory_map(str(file)) as opened:
-        return pyarrow.ipc.open_file(opened).read_all()
+    with file.open("rb") as opened:
+        mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+    return pyarrow.ipc.open_file(pyarrow.py_buffer(mapped)).read_all(), mapped
 
 
-def _read(file: Path) -> pyarrow.Table | None:
-    """The file's rows; None when it is damaged."""
+def _read(file: Path) -> tuple[pyarrow.Table, mmap.mmap] | None:
+    """See `_map`; None when it is damaged."""
     import pyarrow
 
-    with suppress(OSError, pyarrow.ArrowException):
+    with suppress(OSError, ValueError, pyarrow.ArrowException):
         return _map(file) if _is_whole(file) else None
     return None

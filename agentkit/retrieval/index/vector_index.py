@@ -122,7 +122,7 @@ class VectorIndex:
         self._shared, self._reading_vectors = SharedLock(), SharedLock()
         self.problem = ""
         """Why the index could not be saved the last time; empty when all is well."""
-        self._vectors, self._graph = Vectors(dimension, metric), Graph(dimension, metric)
+        self._vectors, self._graph = Vectors(dimension, metric, folder), Graph(dimension, metric)
         self._tuned = Tuned(0, 0.0, 0, 0)
         self.change = 0
         """The number of the last change that is contained."""

@@ -1,23 +1,30 @@
 """The vectors of an index by their ids, for what reads them: comparing a few, fusing, measuring.
 
-Those that are in a graph's file are read from it, later ones are in memory. Not thread-safe: the
-owner locks.
+Those that are in a graph's file are read from it, later ones from a file without a name. Not
+thread-safe: the owner locks.
 """
 
 from __future__ import annotations
 
+import logging
+import tempfile
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
+from agentkit import private
 from agentkit.errors import StoreError
-from agentkit.retrieval.index.graph import Metric
+from agentkit.retrieval.index.graph import Metric, release_pages
 
 if TYPE_CHECKING:
     import numpy as np
 
 BLOCK = 1 << 13
 """Vectors that are compared at once, so that memory stays small."""
+
+log = logging.getLogger(__name__)
 
 Found = tuple["np.ndarray", "np.ndarray"]
 """Ids and distances, nearest first."""
@@ -35,12 +42,18 @@ class Addition:
 
 
 class Vectors:
-    """Vectors by id; removed ones take space until `compact`."""
+    """Vectors by id; removed ones take space until `compact`.
 
-    def __init__(self, dimension: int, metric: Metric = "cosine") -> None:
+    What no graph's file has yet lies in a file in `folder`; without one, in memory.
+    """
+
+    def __init__(
+        self, dimension: int, metric: Metric = "cosine", folder: Path | None = None
+    ) -> None:
         import numpy as np
 
         self.dimension, self.metric = dimension, metric
+        self._spill = _Spill(dimension, folder)
         self._ids = self._places = np.empty(0, dtype=np.int64)
         self._alive = np.empty(0, dtype=bool)
         self._saved = self._later = np.empty((0, dimension), dtype=np.float32)
@@ -77,11 +90,7 @@ class Vectors:
 
         _check(vectors, self.dimension)
         used = len(self._ids) - len(self._saved)
-        needed, later = used + len(ids), self._later
-        if needed > len(later):
-            later = np.empty((max(needed, 2 * used), self.dimension), dtype=np.float32)
-            later[:used] = self._later[:used]
-        later[used:needed] = vectors
+        later = self._spill.append(self._later, used, vectors)
         places = np.arange(len(ids), dtype=np.int64) + len(self._ids)
         return Addition(
             np.concatenate([self._ids, np.asarray(ids, dtype=np.int64)]),
@@ -130,6 +139,7 @@ class Vectors:
         elif not np.array_equal(ids[order], self._ids):
             raise ValueError("The file does not have the same ids.")
         self._places, self._saved, self._later = order, vectors, self._later[:0].copy()
+        self._spill.empty()
 
     def get(self, ids: list[int]) -> tuple[list[int], np.ndarray]:
         """Those of the ids that are there, in the given order, and their vectors (n, dimension)."""
@@ -178,6 +188,9 @@ class Vectors:
         for start in range(0, len(rows), BLOCK):
             part = rows[start : start + BLOCK]
             yield self._ids[part], self._take(part)
+            if len(rows) > BLOCK:  # else all of the files would count as this process's memory
+                release_pages(self._saved)
+                release_pages(self._later)
 
     def _take(self, rows: np.ndarray) -> np.ndarray:
         """The vectors of rows, as a copy."""
@@ -188,6 +201,71 @@ class Vectors:
         vectors = np.empty((len(rows), self.dimension), dtype=np.float32)
         vectors[early], vectors[~early] = self._saved[at[early]], self._later[at[~early] - border]
         return vectors
+
+
+class _Spill:
+    """Vectors one after the other in a file that has no name and goes with the process."""
+
+    def __init__(self, dimension: int, folder: Path | None) -> None:
+        self._dimension, self._folder = dimension, folder
+        self._file: IO[bytes] | None = None
+        self._count = 0
+
+    def append(self, there: np.ndarray, used: int, more: np.ndarray) -> np.ndarray:
+        """The first `used` of those that are there, and behind them some more (n, dimension).
+
+        What was handed out before stays as it is. On a full disk all are held in memory.
+        """
+        if not len(more):
+            return there
+        if self._folder is not None:
+            try:
+                return self._write(self._folder, there[:used], more)
+            except OSError as error:
+                log.warning(
+                    "New vectors are held in memory: %s cannot be written to (%s).",
+                    self._folder,
+                    error,
+                )
+        self.empty()
+        return _append_in_memory(there, used, more)
+
+    def empty(self) -> None:
+        """Forget all."""
+        if self._file is not None:
+            self._file.close()
+        self._file, self._count = None, 0
+
+    def _open(self, folder: Path) -> IO[bytes]:
+        private.make_folder(folder)
+        file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed with this)
+        weakref.finalize(self, file.close)
+        return file
+
+    def _write(self, folder: Path, there: np.ndarray, more: np.ndarray) -> np.ndarray:
+        import numpy as np
+
+        if self._file is None or self._count != len(there):
+            self.empty()
+            self._file = self._open(folder)
+            self._file.write(np.ascontiguousarray(there, dtype=np.float32).data)
+        self._file.seek(4 * self._dimension * len(there))
+        self._file.write(np.ascontiguousarray(more, dtype=np.float32).data)
+        self._file.flush()
+        self._count = len(there) + len(more)
+        shape = (self._count, self._dimension)
+        return np.memmap(self._file, np.float32, "r", 0, shape).view(np.ndarray)
+
+
+def _append_in_memory(there: np.ndarray, used: int, more: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    needed, later = used + len(more), there
+    if needed > len(there) or not there.flags.writeable:
+        later = np.empty((max(needed, 2 * used), there.shape[1]), dtype=np.float32)
+        later[:used] = there[:used]
+    later[used:needed] = more
+    return later
 
 
 def _check(vectors: np.ndarray, dimension: int) -> None:

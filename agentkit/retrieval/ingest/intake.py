@@ -30,6 +30,8 @@ _BATCH = 64
 _BATCH_BYTES = 16 * 2**20
 ROOM = 4_000_000
 """Characters of text that may wait for the embedder; a document that is larger waits alone."""
+_EACH = 8_000
+"""What a document takes beside its text, as characters: so at most 500 small ones wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ class Intake:
 
     def free(self, ready: Ready) -> None:
         """Its text is not needed any more: let the next one be read."""
-        self._room.free(len(ready.text))
+        self._room.free(len(ready.text) + _EACH)
 
     def _take_items(self) -> Iterator[Item | None]:
         while True:
@@ -180,7 +182,7 @@ class Intake:
         seconds = time.perf_counter() - began
 
         self._items.put(DocumentProgress(document.id, document.name, "waiting"))
-        self._room.take(len(read.text))
+        self._room.take(len(read.text) + _EACH)
         twin, updates = admitted.twin, admitted.updates
         self._items.put(Ready(known, read.text, pieces, seconds, packed, twin, updates))
 

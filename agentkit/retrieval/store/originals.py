@@ -7,6 +7,7 @@ import os
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from agentkit import private
@@ -31,8 +32,7 @@ class Originals:
 
     def __init__(self, data: Path, max_bytes: int) -> None:
         self.folder = data / "files"
-        self._own = (data / "uploads", data / "fetched")
-        """Where files lie that agentkit has written itself, and nobody changes."""
+        self._data = data
         self._max_bytes = max_bytes
 
     def path(self, sha256: str) -> Path:
@@ -115,12 +115,17 @@ class Originals:
         finally:
             temporary.unlink(missing_ok=True)
 
+    @cached_property
+    def _own(self) -> tuple[Path, ...]:
+        """Where files lie that agentkit has written itself, and nobody changes."""
+        return tuple((self._data / name).resolve() for name in ("uploads", "fetched"))
+
     def _link(self, path: Path, name: Path) -> bool:
         """Give a file of our own another name, once its bytes are on the disk; False if it needs a
         copy.
         """
         there = path.resolve()
-        if not any(there.is_relative_to(folder.resolve()) for folder in self._own):
+        if not any(there.is_relative_to(folder) for folder in self._own):
             return False
         with there.open("rb") as opened:
             os.fsync(opened.fileno())
