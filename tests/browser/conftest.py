@@ -112,9 +112,9 @@ def app(
             served.abort()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One Chromium for the tests of this folder; each test has a fresh profile in it.
+    """One Chromium for the tests of a file; each test has a fresh profile in it.
 
     Not for the whole session: as long as Playwright is open its event loop runs here, and no test
     of async code could.

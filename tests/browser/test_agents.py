@@ -18,8 +18,6 @@ from tests.browser import driver
 from tests.browser.serving import App, serving
 from tests.servers.openai_server import Answer, OpenAIServer
 
-pytestmark = pytest.mark.usefixtures("ferry")
-
 CODE = (
     "fares = [4.5, 6.0, 9.5]\n"
     + "".join(f"# remark {number}\n" for number in range(200))
@@ -36,9 +34,13 @@ TABLE = (
     f"| Ticket | Remark | Price |\n|---|---|---|\n| Skarholm | {'Fahrkartenautomat' * 2}"
     f" {'Hafenverwaltung' * 2} | $4.50 |"
 )
-pytestmark = pytest.mark.skipif(
-    not (coding.bubblewrap_works() or coding.docker_works()), reason="nothing to isolate code with"
-)
+pytestmark = [
+    pytest.mark.usefixtures("ferry"),
+    pytest.mark.skipif(
+        not (coding.bubblewrap_works() or coding.docker_works()),
+        reason="nothing to isolate code with",
+    ),
+]
 
 
 def _play(body: dict[str, Any]) -> Answer:

@@ -23,13 +23,13 @@ from tests.browser import driver, papers
 from tests.browser.serving import App, serving
 from tests.servers.openai_server import Answer, OpenAIServer, tool_call, words
 
+pytestmark = pytest.mark.usefixtures("ferry")
+
 ANSWER = f"{papers.FERRY} [1]"
 REMARK = "The pier is not named, but nothing else is missing."
 TOOLS = """
 from pathlib import Path
 import time
-
-pytestmark = pytest.mark.usefixtures("ferry")
 
 
 def book(place: str) -> str:
