@@ -47,7 +47,6 @@ _FIRST_PIECES = 32
 """The size of the first group, and the least of one: the first documents are there soon."""
 _GROUP_TAKES_S = 2.0
 """What embedding and storing a group should take, so that progress comes in small steps."""
-_TURN_S = 0.001
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
 """`M_MMAP_THRESHOLD` and `M_TRIM_THRESHOLD` of glibc's malloc.h."""
 _SLICE = 64
@@ -65,36 +64,6 @@ class Embedded:
 
     group: Sequence[Ready]
     finished: Sequence[Finished]
-
-
-class _ShortTurns:
-    """Python lets a thread compute for 5 ms before another that waits; a search that has to wait
-    for each of its steps so long takes too long.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._usual_s = 0.0
-
-    @contextmanager
-    def taken(self) -> Iterator[None]:
-        """While the block runs, in any thread, others wait for 1 ms at most."""
-        with self._lock:
-            if not self._inside:
-                self._usual_s = sys.getswitchinterval()
-                sys.setswitchinterval(min(self._usual_s, _TURN_S))
-            self._inside += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._inside -= 1
-                if not self._inside:
-                    sys.setswitchinterval(self._usual_s)
-
-
-_SHORT_TURNS = _ShortTurns()
 
 
 class GroupWriter:
@@ -150,12 +119,11 @@ class GroupWriter:
 
     def store(self, embedded: Embedded) -> list[DocumentDone]:
         """The second half of `write`; another thread may embed the next group meanwhile."""
-        with _SHORT_TURNS.taken():
-            self._report_stage(embedded.group, "commit")
-            stored = self._store_group(embedded.finished)
+        self._report_stage(embedded.group, "commit")
+        stored = self._store_group(embedded.finished)
 
-            self._report_stage(embedded.group, "index")
-            self._indexes.of(self.version)
+        self._report_stage(embedded.group, "index")
+        self._indexes.of(self.version)
         _return_freed_memory()
         return [
             _make_done(one, ready, one.document.id in stored)
