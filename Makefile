@@ -1,5 +1,5 @@
 # make app: install what is missing, then serve the app.   make test: the same, then all checks.   make help: the rest.
-.PHONY: app test check soak lint bench bench-peers clean help
+.PHONY: app test check types all-tests unit-tests soak lint bench bench-peers clean help
 BIN := .venv/bin
 # What needs no browser, no other program, no model and no big index: the folders, and the files beside them but for those of whole
 # workspaces.
@@ -13,13 +13,21 @@ app:  ## install what is missing and open the app in the browser
 test:  ## install what is missing, then ruff, mypy and all tests
 	@.ci/setup dev
 	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/pytest -n 2 --no-loadscope-reorder
+	@$(MAKE) --no-print-directory -j 2 types all-tests
 
 check:  ## ruff, mypy and the tests that take no time: under 3 minutes on 2 cores
 	@.ci/setup dev
 	$(BIN)/ruff check .
+	@$(MAKE) --no-print-directory -j 2 types unit-tests
+
+# Side by side, as tests wait at times and mypy never does.
+types:
 	$(BIN)/mypy
+
+all-tests:
+	$(BIN)/pytest -n 2 --no-loadscope-reorder
+
+unit-tests:
 	$(BIN)/pytest -n 2 --no-loadscope-reorder --ignore tests/llm/test_accuracy.py $(UNIT)
 
 soak:  ## ten times as much load, kills, rows and text as in the tests (an hour; SOAK=3 for less)

@@ -39,6 +39,14 @@ SPELL_CALL_KEYS = {
 RIDDLE = re.compile(r"(?<![Tt]here )\b(?:is|are|was|were|be|being)\s+no(?:ne)?\b(?! l\w+er\b)")
 """What is said by what it is not: "what is no list", "None for what is none"."""
 BETWEEN_LINES = re.compile(r"""["']?\n\s*(?:#\s*|[rf]*["'])?""")
+PARTICIPLE = re.compile(
+    r"_*(?!embed)(?:[a-z]+(?<!e)ed|told|shown|made|kept|given|found|written|chosen|drawn|known|said"
+    r"|sent|taken|seen|done|gone|held|begun|heard|lost|bound|missing|waiting)(?:_|$)"
+)
+PARTICIPLES_MOST = 0.5
+"""Functions in 100 that are named by what was done; the verb says what they do. Of AutoGen's are
+some, and wrappers within a decorator.
+"""
 VAGUE = ("Manager", "Helper", "Util", "Utils")
 
 CRUMB = 60
@@ -200,6 +208,17 @@ def riddles(text: str) -> list[str]:
     return [flat[max(0, at.start() - 30) : at.end() + 30] for at in RIDDLE.finditer(flat)]
 
 
+def participles(source: Source) -> list[str]:
+    """Every function with a participle for a name, but for properties and iterators."""
+    plain = (
+        f
+        for f in source.functions()
+        if not any("property" in ast.unparse(mark) for mark in f.decorator_list)
+        if not any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(f))
+    )
+    return [f"{source.path}:{f.lineno} {f.name}" for f in plain if PARTICIPLE.match(f.name)]
+
+
 def too_long(source: Source) -> list[str]:
     """The file, if it has more lines than its place allows."""
     most = (
@@ -332,6 +351,13 @@ def test_finds_a_riddle_wherever_a_line_ends() -> None:
     assert riddles("None when there is none; x is None; what is no longer there") == []
 
 
+def test_functions_are_named_by_verbs(sources: list[Source]) -> None:
+    found = [name for source in sources for name in participles(source)]
+    functions = sum(1 for source in sources for _ in source.functions())
+    print(f"\n{100 * len(found) / functions:.2f} participles in 100 names of functions")
+    assert len(found) <= PARTICIPLES_MOST * functions / 100, _listed(found)
+
+
 def test_no_file_is_a_crumb() -> None:
     known = ROOMS_OF_THEIR_OWN
     found = [crumb for crumb in crumbs(ROOT) if crumb.split()[0] not in known]
@@ -395,6 +421,13 @@ def test_finds_what_is_wrong_in_a_made_up_file(tmp_path: Path) -> None:
     ]
     assert too_long(page) == ["pages/chat.py has 121 lines, at most 120"]
     assert not too_long(thing)
+
+
+def test_finds_a_participle_where_a_verb_belongs() -> None:
+    text = "@property\ndef ended(self): ...\n\ndef _asked(): ...\n\ndef told():\n    yield 1\n"
+    text += "\ndef feed(): ...\n\ndef needs_told(): ...\n\ndef known_keys(): ...\n"
+    found = participles(Source("a.py", text.splitlines(), ast.parse(text)))
+    assert found == ["a.py:4 _asked", "a.py:13 known_keys"]
 
 
 def test_finds_a_crumb_wherever_it_is_imported(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def _choose(options: list[str]) -> str | None:
 
 def _show_plan(draft: str) -> None:
     """The steps, and about what they take."""
-    from agentkit.teams.planning_review import Proposal, list_steps
+    from agentkit.teams.planning.review import Proposal, list_steps
 
     proposal = Proposal.from_draft(draft)
     takes = proposal.estimate(proposal.plan)

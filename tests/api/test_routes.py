@@ -95,7 +95,7 @@ def test_what_is_refused_says_why(
 
 def test_what_is_no_json_and_what_is_of_another_version_is_refused(api: TestClient) -> None:
     answer = api.post("/v1/call/library/collections", content=b"\xff{")
-    assert (answer.status_code, "no JSON" in answer.json()["error"]["says"]) == (400, True)
+    assert (answer.status_code, "not JSON" in answer.json()["error"]["says"]) == (400, True)
     assert api.get("/v2").status_code == 404
 
 

@@ -12,7 +12,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
+from agentkit.retrieval import Source
+from agentkit.settings import Settings
+from agentkit.workspace import Workspace
+from tests.browser import driver, papers
 from tests.browser.serving import App, serving
+from tests.conftest import MODELS
 from tests.servers.openai_server import OpenAIServer
 
 PATIENCE_MS = (
@@ -70,6 +75,30 @@ def pytest_runtest_makereport(
     return report
 
 
+@pytest.fixture(scope="session")
+def folder_with_ferry(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder whose only document is the letter about the ferry."""
+    given = tmp_path_factory.mktemp("ferry")
+    letter = given / "ferry.docx"
+    letter.write_bytes(papers.ferry_docx())
+    workspace = Workspace(Settings(data=given / "data", model_folder=MODELS))
+    try:
+        source = Source(letter.name, letter, str(letter))
+        (done,) = workspace.ingest("local", "Documents", [source]).result()
+        assert done.status == "indexed"
+    finally:
+        workspace.close()
+    return given / "data"
+
+
+@pytest.fixture
+def ferry(tmp_path: Path, folder_with_ferry: Path) -> None:
+    """The app of the test has that letter from its start: where it isn't taking in that is tried,
+    this spares the page that does so.
+    """
+    shutil.copytree(folder_with_ferry, tmp_path / "data")
+
+
 @pytest.fixture
 def app(
     tmp_path: Path, server: OpenAIServer | None, request: pytest.FixtureRequest
@@ -83,9 +112,9 @@ def app(
             served.abort()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """One Chromium for the tests of a file; each test has a fresh profile in it.
+    """One Chromium for the tests of this folder; each test has a fresh profile in it.
 
     Not for the whole session: as long as Playwright is open its event loop runs here, and no test
     of async code could.
@@ -115,3 +144,10 @@ def page(browser: Browser) -> Iterator[Page]:
     yield context.new_page()
     context.close()
     assert violations == []
+
+
+@pytest.fixture
+def chat(ferry: None, app: App, page: Page) -> Page:
+    """A new chat over the letter about the ferry."""
+    driver.open_app(page, app)
+    return page

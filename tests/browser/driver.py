@@ -42,6 +42,13 @@ def go(page: Page, name: str) -> None:
     settled(page)
 
 
+def open_app(page: Page, app: App) -> None:
+    """Open the app by its address: a new chat."""
+    page.goto(app.url)
+    page.get_by_test_id("stChatInputTextArea").wait_for()
+    settled(page)
+
+
 def new_chat(page: Page) -> None:
     """Leave the open chat for a new one."""
     page.get_by_role("button", name="New chat").click()
@@ -145,6 +152,14 @@ def _still(part: Locator) -> None:
     The mouse would go down on one thing and up on another, and nothing would be clicked.
     """
     part.evaluate(_STILL)
+
+
+def upload(uploader: Locator, given: FilePayload) -> None:
+    """Choose a file, and wait until the app has it: its name is shown before."""
+    with uploader.page.expect_response(lambda response: response.request.method == "PUT"):
+        uploader.set_input_files(given)
+    expect(uploader.page.get_by_text(given["name"]).first).to_be_visible()
+    settled(uploader.page)
 
 
 def add_files(page: Page, files: Iterable[FilePayload]) -> None:

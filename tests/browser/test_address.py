@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser import driver, papers
 from tests.browser.serving import App
+
+pytestmark = pytest.mark.usefixtures("ferry")
 
 SLOW = """() => {  // what the server sends comes late, while `late` is set
     const real = Object.getOwnPropertyDescriptor(WebSocket.prototype, "onmessage");
@@ -27,9 +30,7 @@ def test_what_is_done_before_the_new_address_has_come_does_not_lead_back(
     app: App, page: Page
 ) -> None:
     page.add_init_script(f"({SLOW})()")
-    page.goto(f"{app.url}/documents")
-    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
-    driver.go(page, "Chat")
+    driver.open_app(page, app)
     page.evaluate("() => { window.late = 1500; }")
     box = page.get_by_test_id("stChatInputTextArea")
     box.fill(papers.FERRY_QUESTION)

@@ -14,9 +14,11 @@ from playwright.sync_api import Locator, Page, expect
 
 from agentkit import coding
 from agentkit.messages import text_of
-from tests.browser import driver, papers
+from tests.browser import driver
 from tests.browser.serving import App, serving
 from tests.servers.openai_server import Answer, OpenAIServer
+
+pytestmark = pytest.mark.usefixtures("ferry")
 
 CODE = (
     "fares = [4.5, 6.0, 9.5]\n"
@@ -83,9 +85,7 @@ def app(tmp_path: Path, server: OpenAIServer) -> Iterator[App]:
 
 
 def test_nothing_runs_before_the_person_agrees(app: App, page: Page, server: OpenAIServer) -> None:
-    page.goto(f"{app.url}/documents")
-    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
-    driver.go(page, "Chat")
+    driver.open_app(page, app)
     driver.choose_team(page, "Assistant with tools and code")
     _approved(page)
     _edited_over_a_reload(page, server)

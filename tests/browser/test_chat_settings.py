@@ -1,10 +1,12 @@
 """A chat has settings of its own, by mouse and keyboard, on a wide screen and on a phone: they are
-told where they make no sense, sent, kept over a reload, and begin a chat from a link.
+told where they make no sense, sent, kept over a reload, and begin a chat from a link. What the next
+answer will take is told before it is asked.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -87,6 +89,36 @@ def _mention(page: Page, name: str) -> None:
     expect(box).to_have_value("")
 
 
+def _read_forecast(page: Page, wanted: str) -> str:
+    """What the meter tells when it is unfolded; what is typed is known there a moment later."""
+    body = page.get_by_test_id("stPopoverBody")
+    told = ""
+    for _ in range(20):
+        page.locator(".st-key-context button").first.press("Enter")
+        expect(body).to_contain_text("The next request: about ")
+        driver.settled(page)
+        told = body.inner_text()
+        page.keyboard.press("Escape")
+        expect(body).to_have_count(0)
+        if re.search(wanted, told):
+            break
+    return told
+
+
+def _narrow(page: Page) -> None:
+    """Let the chat look into plain text only, by the keyboard."""
+    driver.settled(page)
+    page.get_by_role("button", name="Narrow", exact=True).press("Enter")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("combobox", name="File types").press("ArrowDown")
+    page.get_by_role("option", name="TXT").click()
+    driver.settled(page)
+    _close_list(page)
+    dialog.get_by_role("button", name="Done").press("Enter")
+    expect(dialog).to_have_count(0)
+    expect(page.get_by_text("Only: TXT")).to_be_visible()
+
+
 def test_what_a_chat_is_set_to_is_sent_kept_and_linked(
     stocked: App, page: Page, server: OpenAIServer, browser: Browser
 ) -> None:
@@ -104,9 +136,18 @@ def test_what_a_chat_is_set_to_is_sent_kept_and_linked(
     expect(dialog.get_by_role("alert")).to_have_count(0)
     dialog.get_by_role("button", name="Done").click()
     expect(page.get_by_text(SHOWN)).to_be_visible()
+    _narrow(page)
     driver.settled(page)
     link = page.url
     assert "temperature=0.2" in link
+    assert "narrow=" in link
+
+    box = page.get_by_test_id("stChatInputTextArea")
+    box.fill("ferry " * 500)
+    told = _read_forecast(page, r"about [5-9]\d\d tokens")
+    assert re.search(r"about [5-9]\d\d tokens as it is written", told)
+    assert "is not known yet: that needs 5 earlier answers" in told
+    box.fill("")
 
     _mention(page, "water <b>*1*.txt")
     turn = driver.ask(page, "When does the last ferry leave?")
@@ -129,12 +170,29 @@ def test_what_a_chat_is_set_to_is_sent_kept_and_linked(
     phone = browser.new_page(viewport={"width": 390, "height": 800})
     phone.goto(link)
     expect(phone.get_by_text(SHOWN)).to_be_visible()
+    expect(phone.get_by_text("Only: TXT")).to_be_visible()
     dialog = _open_settings(phone)
     expect(dialog.get_by_role("textbox", name="Instructions")).to_have_value("Answer in French.")
     dialog.get_by_role("button", name="Back to defaults").click()
     expect(dialog.get_by_role("textbox", name="Instructions")).to_have_value("")
     dialog.get_by_role("button", name="Done").click()
     expect(phone.get_by_text(SHOWN)).to_have_count(0)
+    dialog = _open_settings(phone)
+    _type(dialog, "Most tokens of a reply", "300")
+    dialog.get_by_role("combobox", name="Reasoning effort").press("ArrowDown")
+    phone.get_by_role("option", name="Low").click()
+    driver.settled(phone)
+    dialog.get_by_role("button", name="Done").press("Enter")
+    expect(phone.get_by_text("most tokens of a reply 300, reasoning effort low")).to_be_visible()
     _mention(phone, "harbour <b>*1*.txt")
     assert phone.evaluate("() => document.documentElement.scrollWidth") <= 390
+    for number in range(3):
+        driver.answered(phone, driver.ask(phone, f"When does ferry {number} leave?"))
+    sent = server.chats[-1]
+    assert (sent["max_tokens"], sent["reasoning_effort"]) == (300, "low")
+    expected = re.compile(r"about \d( to \d)? calls? expected")
+    expect(phone.locator(".st-key-context")).to_contain_text(expected)
+    assert "as the middle half of the last 5 answers" in _read_forecast(phone, "middle half")
+    turn = driver.ask(phone, "When does the last ferry leave?")
+    assert "forecast" in driver.what_it_took(phone, turn)
     phone.close()

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from agentkit.api import Workspace
@@ -18,6 +19,8 @@ from agentkit.settings import Settings
 from tests.browser import driver, papers
 from tests.browser.serving import App, serving
 from tests.servers.openai_server import Answer, OpenAIServer, words
+
+pytestmark = pytest.mark.usefixtures("ferry")
 
 BEGUN = f"{papers.FERRY} [1] Then the pier is"
 WHOLE = f"{BEGUN} empty."
@@ -58,9 +61,7 @@ def test_what_was_on_the_page_is_there_again_after_the_app_was_killed(
 
 def _killed(app: App, page: Page) -> str:
     """Ask, queue a question, begin another, and kill the app; gives the chat's address."""
-    page.goto(f"{app.url}/documents")
-    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
-    driver.go(page, "Chat")
+    driver.open_app(page, app)
     turn = driver.ask(page, papers.FERRY_QUESTION)
     expect(turn).to_contain_text("Then the pier is")
     box = page.get_by_test_id("stChatInputTextArea")

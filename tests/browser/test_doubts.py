@@ -13,6 +13,8 @@ from tests.browser import driver, papers
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 
+pytestmark = pytest.mark.usefixtures("ferry")
+
 WRONG = "on <b>Mars</b> ![x](http://pictures.invalid/p.png) in **1899** it left"
 
 
@@ -27,9 +29,7 @@ def test_a_doubtful_citation_looks_like_none_says_why_and_opens_its_passage(
     app: App, page: Page
 ) -> None:
     asked = driver.foreign(page, app)
-    page.goto(f"{app.url}/documents")
-    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
-    driver.go(page, "Chat")
+    driver.open_app(page, app)
     turn = driver.ask(page, papers.FERRY_QUESTION)
     driver.answered(page, turn)
     page.reload()

@@ -90,15 +90,6 @@ def _script(body: dict[str, Any]) -> Answer:
     return Answer(TEXT, halt_after=len(words(MIDDLE)), delay_s=0.004)
 
 
-@pytest.fixture
-def chat(app: App, page: Page) -> Page:
-    page.goto(f"{app.url}/documents")
-    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
-    page.goto(app.url)  # what the browser has loaded for formulas and code is gone with this
-    driver.settled(page)
-    return page
-
-
 def _at_the_end(page: Page) -> None:
     page.wait_for_function(f"() => ({BELOW})() < 3")
 
@@ -185,7 +176,11 @@ def test_a_marker_leads_to_its_source_while_the_answer_is_being_written(
     page = chat
     turn = driver.ask(page, papers.FERRY_QUESTION)
     expect(turn).to_contain_text("Then the pier")
+    _at_the_end(page)
+    page.mouse.move(600, 400)
+    page.mouse.wheel(0, -5000)  # who goes there stays there; else the page would move on to its end
     link = turn.locator("a[href^='#cite-']").first
+    expect(link).to_be_in_viewport()
     link.click()
     source = page.locator(".st-key-source")
     expect(source.locator("mark.sentence")).to_have_text(papers.FERRY)

@@ -29,9 +29,17 @@ _PASTE = """([name, content]) => {
 }"""
 
 
+def _see_by_day(body: dict[str, Any]) -> Answer:
+    """Pictures are seen, but not at night."""
+    if "night" in str(body["messages"][-1]) and shown(body):
+        told = "Invalid content type: image_url is not supported by this model"
+        return Answer(status=400, error={"message": told})
+    return Answer("The kettle is red [1].")
+
+
 @pytest.fixture
 def server() -> Iterator[OpenAIServer]:
-    with OpenAIServer(lambda body: Answer("The kettle is red [1].")) as running:
+    with OpenAIServer(_see_by_day) as running:
         yield running
 
 
@@ -90,3 +98,23 @@ def test_pictures_go_with_a_question_and_stay_with_it(
     driver.answered(page, driver.ask(page, "What stands on this page?"))
     assert shown(server.chats[-1]) == 1
     assert "kettle.png" in str(server.chats[-1]["messages"])
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    driver.settled(page)
+    field = page.get_by_test_id("stChatInput").locator("input[type=file]")
+    large, small = picture("green", 10_000, 10_000), picture("green")
+    field.set_input_files([driver.file("large.png", large), driver.file("small.png", small)])
+    expect(page.get_by_test_id("stChatInput").get_by_text("small.png")).to_be_visible()
+    driver.settled(page)
+    box = page.get_by_test_id("stChatInputTextArea")
+    box.fill("And at night?")
+    box.press("Enter")
+    told = page.get_by_role("alert").filter(has_text="large.png has 100 megapixels")
+    expect(told).to_contain_text("Not asked: And at night?")
+    assert page.evaluate(_NO_WIDER)
+    page.get_by_role("button", name="Try again").press("Enter")
+    turn = page.locator("[class*='st-key-turn-']").filter(has_text="And at night?").last
+    driver.answered(page, turn)
+    expect(turn.get_by_alt_text("small.png", exact=True)).to_be_visible()
+    expect(turn.get_by_text("does not see pictures: it was told only")).to_be_visible()
+    assert shown(server.chats[-1]) == 0

@@ -15,6 +15,8 @@ from tests.browser import driver, papers
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 
+pytestmark = pytest.mark.usefixtures("ferry")
+
 QUESTION = "How many minutes before midnight does the last ferry leave?"
 PLAN = (
     "Plan: Find out when the last ferry leaves\n#E1 = search_documents[last ferry to Skarholm]\n"
@@ -39,9 +41,7 @@ def server() -> Iterator[OpenAIServer]:
 
 
 def test_a_plan_is_changed_before_it_runs(app: App, page: Page, server: OpenAIServer) -> None:
-    page.goto(f"{app.url}/documents")
-    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
-    driver.go(page, "Chat")
+    driver.open_app(page, app)
     driver.choose_team(page, "Plan first")
     turn = driver.ask(page, QUESTION)
     _change(page, turn)

@@ -11,10 +11,12 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from agentkit.messages import text_of
-from agentkit.teams.planning_prompts import PROMPTS
+from agentkit.teams.planning.prompts import PROMPTS
 from tests.browser import driver, papers
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
+
+pytestmark = pytest.mark.usefixtures("ferry")
 
 QUESTION = "How many minutes before midnight does the last ferry leave?"
 WRONG = "Plan: look around\n#E1 = look_around[last ferry]"
@@ -50,9 +52,7 @@ def server() -> Iterator[OpenAIServer]:
 def test_a_plan_is_watched_reloaded_stored_and_stopped(
     app: App, page: Page, server: OpenAIServer
 ) -> None:
-    page.goto(f"{app.url}/documents")
-    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
-    driver.go(page, "Chat")
+    driver.open_app(page, app)
     driver.choose_team(page, "Plan first")
     _let_plans_run_unseen(page)
     turn = driver.ask(page, QUESTION)

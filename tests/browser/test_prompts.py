@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser import driver
 from tests.browser.axe import violations
 from tests.browser.serving import App
+from tests.servers.openai_server import Answer, OpenAIServer, answer_from_passages
 
 TEA = (
     "# Steeping\n\nGreen tea is steeped at 80 degrees.\n\n"
@@ -15,6 +20,47 @@ TEA = (
 )
 ASKED = "Where is green tea grown, in English?"
 _NO_WIDER = "() => document.documentElement.scrollWidth <= window.innerWidth"
+
+
+def _answer(body: dict[str, Any]) -> Answer:
+    if "three questions" in str(body["messages"][0]):
+        return Answer("What grows beside tea?\nWho drinks it?")
+    return answer_from_passages(body)
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer(_answer) as running:
+        yield running
+
+
+def _choose_follow_ups(page: Page, way: str) -> None:
+    """By the settings, and back to the chat."""
+    page.set_viewport_size({"width": 1400, "height": 950})
+    driver.go(page, "Settings")
+    page.get_by_role("radio", name=way, exact=True).click()
+    expect(page.get_by_role("radio", name=way, exact=True)).to_be_checked()
+    driver.settled(page)
+    driver.go(page, "Chat")
+    page.set_viewport_size({"width": 390, "height": 844})
+
+
+def _bring_back(page: Page) -> None:
+    """Change the one prompt of the library, and bring back what it was, by the keyboard."""
+    dialog = page.get_by_role("dialog")
+    menu = dialog.get_by_role("button", name="Change Where from")
+    menu.press("Enter")
+    page.get_by_role("menuitem", name="Edit").press("Enter")
+    text = dialog.get_by_role("textbox", name="Text")
+    text.fill("Nothing of it is left.")
+    dialog.get_by_role("button", name="Save").press("Enter")
+    expect(dialog.get_by_text("Nothing of it is left.")).to_be_visible()
+    menu.press("Enter")
+    page.get_by_role("menuitem", name="Versions").press("Enter")
+    expect(dialog.get_by_text("Version 2, the latest")).to_be_visible()
+    dialog.get_by_role("button", name="Bring back").press("Enter")
+    expect(dialog.get_by_text("Where is {{topic}} grown")).to_be_visible()
+    driver.settled(page)
 
 
 def _fill_in(page: Page, topic: str) -> None:
@@ -78,8 +124,19 @@ def test_prompts_starters_and_follow_ups(app: App, page: Page) -> None:
     driver.answered(page, kept)
     driver.settled(page)
     box.press("/")
+    _bring_back(page)
     _fill_in(page, "green tea")
     dialog.get_by_role("button", name="Ask", exact=True).press("Enter")
     expect(dialog).to_have_count(0)
     expect(page.locator("[class*='st-key-turn-']").filter(has_text=ASKED)).to_have_count(2)
     expect(box).to_have_value("")
+
+    _choose_follow_ups(page, "Drafted by the model")
+    drafted = page.get_by_role("button", name="What grows beside tea?")
+    drafted.press("Enter")
+    driver.answered(page, page.locator("[class*='st-key-turn-']").filter(has_text="beside").last)
+    expect(drafted).to_be_visible()
+    _choose_follow_ups(page, "Off")
+    expect(box).to_be_visible()
+    driver.settled(page)
+    expect(drafted).to_have_count(0)

@@ -29,6 +29,8 @@ TOOLS = """
 from pathlib import Path
 import time
 
+pytestmark = pytest.mark.usefixtures("ferry")
+
 
 def book(place: str) -> str:
     \"\"\"Book a place on the ferry.\"\"\"
@@ -114,10 +116,8 @@ def harbour(tmp_path: Path) -> Iterator[Harbour]:
 
 
 def begin(app: App, page: Page, team: str, question: str) -> Locator:
-    """Add a document, choose the team and ask; gives the turn."""
-    page.goto(f"{app.url}/documents")
-    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
-    driver.go(page, "Chat")
+    """Choose the team and ask; gives the turn."""
+    driver.open_app(page, app)
     driver.choose_team(page, team)
     driver.leave_choices(page)
     return driver.ask(page, question)

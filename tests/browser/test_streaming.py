@@ -17,6 +17,8 @@ from tests.browser import driver, papers
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer, usage, words
 
+pytestmark = pytest.mark.usefixtures("ferry")
+
 BEGUN = f"{papers.FERRY} [1] Then the pier"
 WHOLE = Answer(
     f"{BEGUN} is empty, and only the gulls stay until the morning.", halt_after=len(words(BEGUN))
@@ -44,9 +46,7 @@ def server() -> Iterator[OpenAIServer]:
 def test_an_answer_survives_a_reload_and_another_is_stopped(
     app: App, page: Page, server: OpenAIServer
 ) -> None:
-    page.goto(f"{app.url}/documents")
-    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
-    driver.go(page, "Chat")
+    driver.open_app(page, app)
     _reloaded_in_the_middle(page, server)
     _stopped_in_the_middle(page, server)
     driver.go(page, "Usage")
@@ -127,9 +127,7 @@ def test_thinking_is_seen_while_it_grows_and_folded_above_the_answer(
 ) -> None:
     thinking = len(words(THOUGHT))
     server.script = lambda body: Answer(WHOLE.text, thinking=THOUGHT, halt_after=thinking)
-    page.goto(f"{app.url}/documents")
-    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
-    driver.go(page, "Chat")
+    driver.open_app(page, app)
     turn = driver.ask(page, papers.FERRY_QUESTION)
     expect(turn.get_by_text("The timetable names the last boat.")).to_be_visible()
     expect(turn.get_by_text("Thinking", exact=True)).to_be_visible()

@@ -59,15 +59,6 @@ def server() -> Iterator[OpenAIServer]:
         yield running
 
 
-@pytest.fixture
-def asking(app: App, page: Page) -> Page:
-    """A new chat over a document."""
-    page.goto(f"{app.url}/documents")
-    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
-    driver.go(page, "Chat")
-    return page
-
-
 def _choose(page: Page, *, team: str, variant: tuple[str, str] | None = None) -> None:
     page.locator(".st-key-choice button").first.click()
     page.get_by_role("combobox", name="Team").click()
@@ -109,8 +100,8 @@ def _says_what_enter_does(page: Page, what: str) -> None:
     expect(box).to_have_attribute("placeholder", what)
 
 
-def test_at_each_turn_one_skips_speaks_and_ends(asking: Page) -> None:
-    page = asking
+def test_at_each_turn_one_skips_speaks_and_ends(chat: Page) -> None:
+    page = chat
     _choose(page, team="Assistant")
     _ask_me(page, "At each turn")
     turn = driver.ask(page, papers.FERRY_QUESTION)
@@ -134,8 +125,8 @@ def test_at_each_turn_one_skips_speaks_and_ends(asking: Page) -> None:
     _says_what_enter_does(page, "Ask your documents, or attach files")
 
 
-def test_before_the_end_one_is_asked_once_more_also_after_a_reload(asking: Page) -> None:
-    page = asking
+def test_before_the_end_one_is_asked_once_more_also_after_a_reload(chat: Page) -> None:
+    page = chat
     _choose(page, team="Assistant")
     _ask_me(page, "Before the end")
     turn = driver.ask(page, papers.FERRY_QUESTION)
@@ -152,8 +143,8 @@ def test_before_the_end_one_is_asked_once_more_also_after_a_reload(asking: Page)
     expect(page.get_by_role("radio", name="Before the end", exact=True)).to_be_checked()
 
 
-def test_in_a_group_the_person_is_a_member(asking: Page) -> None:
-    page = asking
+def test_in_a_group_the_person_is_a_member(chat: Page) -> None:
+    page = chat
     _choose(page, team="Group of three", variant=("Who speaks next", "In turn"))
     _ask_me(page, "At each turn")
     turn = driver.ask(page, papers.FERRY_QUESTION)
@@ -169,8 +160,8 @@ def test_in_a_group_the_person_is_a_member(asking: Page) -> None:
     expect(turn).to_contain_text(f"You: {PIER}")
 
 
-def test_a_seat_at_the_table_through_a_vote(asking: Page) -> None:
-    page = asking
+def test_a_seat_at_the_table_through_a_vote(chat: Page) -> None:
+    page = chat
     _choose(page, team="Werewolf for six", variant=("Your part", "You play"))
     turn = driver.ask(page, "Play, please!")
     fates, card = turn.get_by_text("Fate"), page.locator("[class*='st-key-asks-']")
@@ -197,10 +188,8 @@ def _key_in(classes: str) -> str:
     return next(one for one in classes.split() if one.startswith("st-key-asks-"))
 
 
-def test_two_browsers_that_answer_the_same_question(
-    asking: Page, app: App, browser: Browser
-) -> None:
-    page = asking
+def test_two_browsers_that_answer_the_same_question(chat: Page, app: App, browser: Browser) -> None:
+    page = chat
     _choose(page, team="Assistant")
     _ask_me(page, "Before the end")
     turn = driver.ask(page, papers.FERRY_QUESTION)

@@ -17,14 +17,9 @@ from sentence_transformers.sentence_transformer.modules import (
     Transformer,
 )
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import (
-    BertConfig,
-    BertModel,
-    PreTrainedModel,
-    PreTrainedTokenizerFast,
-    RobertaConfig,
-    RobertaModel,
-)
+from transformers import PreTrainedModel, PreTrainedTokenizerFast
+from transformers.models.bert import BertConfig, BertModel
+from transformers.models.roberta import RobertaConfig, RobertaModel
 
 _SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
 _LENGTH = 48

@@ -4,6 +4,7 @@ fail.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -78,7 +79,25 @@ def test_a_folder_gives_what_the_model_in_it_gives(
 def test_a_folder_without_a_whole_model_is_refused(tmp_path: Path, damage: str) -> None:
     shutil.copytree(get_model_path(), tmp_path / "model", symlinks=False)
     (tmp_path / "model" / damage).unlink()
-    with pytest.raises(ConfigError, match=str(tmp_path)):
+    with pytest.raises(ConfigError, match=rf"{tmp_path}.*it has no .*{damage}"):
+        FolderEmbedder(tmp_path / "model", tmp_path / "kept").embed(["x"])
+    assert not (tmp_path / "kept").exists(), "no conversion is begun"
+
+
+def test_a_folder_whose_weights_are_cut_off_is_refused(tmp_path: Path) -> None:
+    shutil.copytree(get_model_path(), tmp_path / "model", symlinks=False)
+    os.truncate(tmp_path / "model" / "model.safetensors", 1000)
+    with pytest.raises(ConfigError, match=rf"{tmp_path}.* cannot be loaded as an embedding model"):
+        FolderEmbedder(tmp_path / "model", tmp_path / "kept").embed(["x"])
+
+
+@pytest.mark.parametrize("text", ["", "7", "[7]", "[{}]", '[{"type": 7, "path": ""}]', "[\xff"])
+def test_a_folder_whose_list_of_modules_cannot_be_read_is_refused(
+    tmp_path: Path, text: str
+) -> None:
+    shutil.copytree(get_model_path(), tmp_path / "model", symlinks=False)
+    (tmp_path / "model" / "modules.json").write_text(text, encoding="latin-1")
+    with pytest.raises(ConfigError, match=r"it has no modules\.json that can be read"):
         FolderEmbedder(tmp_path / "model", tmp_path / "kept").embed(["x"])
 
 

@@ -33,7 +33,7 @@ from agentkit.runs import Run
 from agentkit.settings import Settings
 from agentkit.teams import Answer, Question, Task, planning
 from agentkit.teams.findings import Findings
-from agentkit.teams.planning_calculator import calculate
+from agentkit.teams.planning.calculator import calculate
 from agentkit.workspace import SAMPLES, Workspace
 from tests.conftest import MODELS
 from tests.teams.stage import DANUBE, VOLGA, Played, asked, hit, look_up, play

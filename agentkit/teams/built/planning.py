@@ -27,8 +27,8 @@ from agentkit.teams.planning import (
     build_lookups,
     make_asker,
 )
-from agentkit.teams.planning_calculator import calculate
-from agentkit.teams.planning_prompts import CALCULATE, PROMPTS, Prompts
+from agentkit.teams.planning.calculator import calculate
+from agentkit.teams.planning.prompts import CALCULATE, PROMPTS, Prompts
 from agentkit.teams.planning_settings import READER, PlanLanguage, Planning
 from agentkit.teams.task import Answer, Task
 

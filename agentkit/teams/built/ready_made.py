@@ -11,7 +11,6 @@ from agentkit.teams import (
     assistant,
     group,
     planning,
-    planning_calculator,
     registry,
     research,
     tools,
@@ -31,11 +30,12 @@ from agentkit.teams.built.flows import (
     Werewolf,
 )
 from agentkit.teams.conversing import USER
+from agentkit.teams.planning.calculator import calculate
 from agentkit.teams.werewolf.prompts import GAME
 from agentkit.teams.werewolf.rules import PLAYERS
 
 _WORD = Ending(text="TERMINATE", where="is")
-_CALCULATE = planning_calculator.calculate.__name__
+_CALCULATE = calculate.__name__
 _TODAY = tools.todays_date.__name__
 
 

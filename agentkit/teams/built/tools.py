@@ -31,7 +31,7 @@ from agentkit.teams.approval import (
 )
 from agentkit.teams.built.agents import Mark, Policy
 from agentkit.teams.findings import DESCRIPTION, DESCRIPTION_FIND, FIND, SEARCH
-from agentkit.teams.planning_calculator import calculate
+from agentkit.teams.planning.calculator import calculate
 from agentkit.teams.tools import todays_date
 
 BUILT_IN: Mapping[str, Callable[..., Any]] = {

