@@ -277,9 +277,10 @@ class CollectionIndex:
             )
 
     def _write_words(self, known: int, until: int) -> None:
-        while rows := self._chunks.read_added_rows(self.version, known, until, _SLICE):
+        more = True
+        while more and (rows := self._chunks.read_added_rows(self.version, known, until, _SLICE)):
             self._words.add(rows)
-            known = rows[-1]["id"]
+            known, more = rows[-1]["id"], len(rows) == _SLICE
         self._words.commit(until)
 
 

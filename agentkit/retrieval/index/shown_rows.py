@@ -107,10 +107,12 @@ class ShownRows:
             if self.change:
                 gone = self._chunks.read_removed(self._version, self.change, until)
                 self._held = replace(self._held, removed=self._held.removed.union(gone))
-            while True:
+            is_more = True
+            while is_more:
                 more = self._chunks.read_added_passages(self._version, self.change, until, _SLICE)
                 if not more.num_rows:
                     break
+                is_more = more.num_rows == _SLICE
                 self._append(more)
                 if len(self._held.ids) - self._written > max(FAR, FAR_SHARE * self._written):
                     self.save()

@@ -292,10 +292,12 @@ class VectorIndex:
             removed = self._changes.read_removed(self.change, until)
             with self._changing_vectors():
                 self._graph.remove(self._vectors.remove(removed))
-        while True:
+        more = True
+        while more:
             ids, vectors = self._changes.read_added(self.change, until, _SLICE)
             if not len(ids):
                 break
+            more = len(ids) == _SLICE
             addition = self._vectors.prepare(ids, vectors)
             with self._changing_vectors():
                 self._vectors.take(addition)

@@ -21,9 +21,14 @@ from agentkit.retrieval.index.graph import Metric, release_pages
 if TYPE_CHECKING:
     import numpy as np
 
-BLOCK = 1 << 13
-"""Vectors that are compared at once, so that memory stays small."""
+BLOCK = 1 << 12
+"""Vectors that are compared at once with many queries, so that memory stays small."""
+_FEW = 1 << 9
+"""With few queries: less than 1 MB, which is at hand; the system takes longer to give more than
+comparing takes.
+"""
 
+_FEW_QUERIES = 8
 log = logging.getLogger(__name__)
 
 Found = tuple["np.ndarray", "np.ndarray"]
@@ -165,7 +170,8 @@ class Vectors:
 
         best: list[Found] = [(np.empty(0, dtype=np.int64), np.empty(0))] * len(queries)
         rows = np.flatnonzero(self._alive) if allowed is None else self._rows(allowed)
-        for ids, vectors in self._blocks(rows) if k > 0 else ():
+        at_once = BLOCK if len(queries) > _FEW_QUERIES else _FEW
+        for ids, vectors in self._blocks(rows, at_once) if k > 0 else ():
             table = _compare(vectors, queries, self.metric)
             for one, far in enumerate(table):
                 at = np.argpartition(far, k - 1)[:k] if k < len(far) else np.arange(len(far))
@@ -183,14 +189,14 @@ class Vectors:
         rows: np.ndarray = at[(self._ids[at] == wanted) & self._alive[at]]
         return rows
 
-    def _blocks(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Ids and vectors of the rows, some at a time."""
-        for start in range(0, len(rows), BLOCK):
-            part = rows[start : start + BLOCK]
-            yield self._ids[part], self._take(part)
-            if len(rows) > BLOCK:  # else all of the files would count as this process's memory
+    def _blocks(self, rows: np.ndarray, at_once: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Ids and vectors of the rows, so many at a time."""
+        for start in range(0, len(rows), at_once):
+            if start and start % BLOCK == 0:  # else all of the files would count as memory
                 release_pages(self._saved)
                 release_pages(self._later)
+            part = rows[start : start + at_once]
+            yield self._ids[part], self._take(part)
 
     def _take(self, rows: np.ndarray) -> np.ndarray:
         """The vectors of rows, as a copy."""

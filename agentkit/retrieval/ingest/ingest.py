@@ -47,8 +47,8 @@ _FIRST_PIECES = 32
 """The size of the first group, and the least of one: the first documents are there soon."""
 _GROUP_TAKES_S = 2.0
 """What embedding and storing a group should take, so that progress comes in small steps."""
-_MMAP_THRESHOLD = -3
-"""`M_MMAP_THRESHOLD` of glibc's malloc.h."""
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
+"""`M_MMAP_THRESHOLD` and `M_TRIM_THRESHOLD` of glibc's malloc.h."""
 _SLICE = 64
 """Texts that are embedded at once; after each the progress is told and a stop is heard."""
 
@@ -451,4 +451,8 @@ def _return_large_blocks() -> None:
     """
     if sys.platform == "linux":
         with suppress(AttributeError):  # of another C library
-            ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 1 << 20)
+            malloc = ctypes.CDLL(None)
+            malloc.mallopt(_MMAP_THRESHOLD, 1 << 20)
+            # The heaps themselves keep so much at hand, as they would by then: to get it anew for
+            # each search takes longer than the search.
+            malloc.mallopt(_TRIM_THRESHOLD, 1 << 24)
