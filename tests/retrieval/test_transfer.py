@@ -312,11 +312,11 @@ def test_a_file_that_was_cut_short(exported: Path, elsewhere: Shelf) -> None:
 
 def test_files_of_others(exported: Path, elsewhere: Shelf, tmp_path: Path) -> None:
     path, content = tmp_path / "other.zip", members(exported)
-    refuse(elsewhere, pack(path, {"readme.txt": b"hello"}), "but no exported collection")
+    refuse(elsewhere, pack(path, {"readme.txt": b"hello"}), "but not an exported collection")
     refuse(
         elsewhere,
         pack(path, {"manifest.json": b'{"name": "a browser extension"}'}),
-        "but no exported collection",
+        "but not an exported collection",
     )
     refuse(
         elsewhere, pack(path, {"manifest.json": b"[" * 100_000}), "is not an exported collection"

@@ -207,7 +207,7 @@ class Bundle:
             raise self.refuse("it has several members of the same name.")
         if _MANIFEST not in infos:
             raise ConfigError(
-                f"{self.name} is a zip archive, but no exported collection; choose a file that ends"
+                f"{self.name} is a zip archive, but not an exported collection; choose a file that ends"
                 f" in {SUFFIX}."
             )
         for info in listed:
@@ -230,7 +230,7 @@ class Bundle:
             or not isinstance(found.get("number"), int)
         ):
             raise ConfigError(
-                f"{self.name} is a zip archive, but no exported collection; choose a file that ends"
+                f"{self.name} is a zip archive, but not an exported collection; choose a file that ends"
                 f" in {SUFFIX}."
             )
         if found["number"] > _NUMBER:
