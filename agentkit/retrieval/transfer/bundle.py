@@ -207,8 +207,8 @@ class Bundle:
             raise self.refuse("it has several members of the same name.")
         if _MANIFEST not in infos:
             raise ConfigError(
-                f"{self.name} is a zip archive, but not an exported collection; choose a file that ends"
-                f" in {SUFFIX}."
+                f"{self.name} is a zip archive, but not an exported collection; choose a file that"
+                f" ends in {SUFFIX}."
             )
         for info in listed:
             form = (info.compress_type, info.flag_bits & 1, info.compress_size)
@@ -230,8 +230,8 @@ class Bundle:
             or not isinstance(found.get("number"), int)
         ):
             raise ConfigError(
-                f"{self.name} is a zip archive, but not an exported collection; choose a file that ends"
-                f" in {SUFFIX}."
+                f"{self.name} is a zip archive, but not an exported collection; choose a file that"
+                f" ends in {SUFFIX}."
             )
         if found["number"] > _NUMBER:
             raise ConfigError(
