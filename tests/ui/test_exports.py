@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -150,6 +151,15 @@ def test_a_chart_that_cannot_be_drawn_keeps_no_other_from_it() -> None:
     assert [bool(svg) for svg in drawn] == [True, False, False, True]
     assert drawn[0] == drawn[3]
     assert plots.make_svgs([]) == []
+
+
+def test_charts_are_drawn_wherever_the_app_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('not what is meant')")
+    monkeypatch.chdir(tmp_path)
+    spec = {"mark": "bar", "data": {"values": [{"a": 1}]}, "encoding": {"x": {"field": "a"}}}
+    assert plots.make_svgs([spec]) != [""]
 
 
 @pytest.mark.parametrize(

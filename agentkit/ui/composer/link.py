@@ -153,11 +153,14 @@ def _find_values(there: Mapping[str, int]) -> dict[str, list[str]]:
 
 def _shorten(values: dict[str, list[str]]) -> list[str]:
     """Take out of an address what would make it too long, the longest first; gives its names."""
+    sizes = {name: len(urlencode({name: values[name]}, doseq=True)) for name in _CALLED}
     left_out: list[str] = []
-    while len(urlencode(values, doseq=True)) > _LONGEST:
-        longest = max(_CALLED, key=lambda name: len(urlencode({name: values[name]}, doseq=True)))
-        values[longest] = []
-        left_out.append(longest)
+    for name in sorted(_CALLED, key=sizes.__getitem__, reverse=True):
+        fits = len(urlencode(values, doseq=True)) <= _LONGEST
+        if fits or not values[name]:
+            break
+        values[name] = []
+        left_out.append(name)
     return left_out
 
 

@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import resource
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+_ROOT = Path(__file__).resolve().parents[3]
 _MEMORY_BYTES = 1 << 30
 _ALL_S = 30
 """Seconds by the clock after which no more are drawn."""
@@ -36,10 +39,17 @@ def make_svgs(specs: Sequence[Mapping[str, Any]], cpu_s: int = 5) -> list[str]:
 
 def _make_some(wanted: Sequence[str], cpu_s: int) -> list[str]:
     """What a process draws of them, up to the one that ends it."""
-    command = [sys.executable, "-m", __name__, str(cpu_s)]
-    told = "\n".join(wanted).encode()
+    command = [sys.executable, "-P", "-W", "ignore", "-m", __name__, str(cpu_s)]
     try:
-        done = subprocess.run(command, input=told, capture_output=True, timeout=_ALL_S, check=False)
+        done = subprocess.run(
+            command,
+            input="\n".join(wanted).encode(),
+            capture_output=True,
+            timeout=_ALL_S,
+            check=False,
+            env={"PYTHONPATH": str(_ROOT), "PYTHONUTF8": "1", "PATH": os.defpath},
+            cwd="/",
+        )
         written = done.stdout
     except subprocess.TimeoutExpired as error:
         written = error.stdout or b""
