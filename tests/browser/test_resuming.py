@@ -25,6 +25,15 @@ from tests.servers.openai_server import Answer, OpenAIServer, tool_call, words
 
 pytestmark = pytest.mark.usefixtures("ferry")
 
+HEIGHTS = """() => {  // of the switch above what is clicked, also while it loads
+    window.heights = [];
+    const look = () => {
+        const part = document.querySelector("[class*='st-key-stepping-on-']");
+        if (part) window.heights.push(part.getBoundingClientRect().height);
+        requestAnimationFrame(look);
+    };
+    look();
+}"""
 ANSWER = f"{papers.FERRY} [1]"
 REMARK = "The pier is not named, but nothing else is missing."
 TOOLS = """
@@ -175,8 +184,12 @@ def test_killed_while_a_tool_runs_the_person_is_asked(harbour: Harbour, page: Pa
         wait_until(harbour.log.exists)
         address = kill(app, page)
     harbour.halt.unlink()
+    page.add_init_script(f"({HEIGHTS})()")
     with harbour.serving() as app:
         page.goto(f"{app.url}{address}")
+        last_turn(page).get_by_text("Step through").wait_for()
+        heights = page.evaluate("window.heights")
+        assert heights == heights[-1:] * len(heights)  # else a click below it could miss
         last_turn(page).get_by_role("button", name="Continue").click()
         expect(last_turn(page)).to_contain_text("it is not known whether it was done")
         page.reload()
