@@ -312,6 +312,23 @@ def test_a_gpu_gets_many_texts_at_a_time() -> None:
     assert (few.given, many.given, len(loaded)) == ([1], [64, 64], 1)
 
 
+def test_when_the_gpu_fails_the_cpu_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    few, tried = CountingEngine(), 0
+
+    def load() -> CountingEngine:
+        nonlocal tried
+        tried += 1
+        raise RuntimeError("CUDA out of memory")
+
+    engine = GpuEngine(few, load)
+    for _ in range(2):
+        assert engine.encode(["a text"] * 64).shape == (64, 3)
+    assert (few.given, tried) == ([64, 64], 1)
+    assert [record.getMessage() for record in caplog.records] == [
+        "The GPU failed, so the CPU computes vectors from now on: CUDA out of memory"
+    ]
+
+
 def test_without_a_driver_there_is_no_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "_GPU", tmp_path / "nvidiactl")
     assert not engines.has_gpu()

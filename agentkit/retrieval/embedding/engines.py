@@ -7,6 +7,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import logging
 import os
 import sys
 import threading
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from sentence_transformers import SentenceTransformer
 
+_log = logging.getLogger(__name__)
 Precision = Literal["float32", "bfloat16"]
 
 MODEL, TOKENIZER, ABOUT = "model.xml", "tokenizer.json", "about.json"
@@ -169,22 +171,27 @@ class TorchEngine:
 
 class GpuEngine:
     """Many texts on a GPU, where the model is loaded when the first of them come; few where they
-    are computed at once.
+    are computed at once. Once the GPU fails, say as its memory is full, it is left alone.
     """
 
     def __init__(self, few: Engine, load_many: Callable[[], Engine]) -> None:
         self._few, self._load_many = few, load_many
         self._lock = threading.Lock()
+        self._failed = False
         self.precision, self.tokenizer = few.precision, few.tokenizer
         self.dimension, self.max_tokens = few.dimension, few.max_tokens
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors (n, dimension), float32, each of length 1."""
-        if len(texts) <= _FEW:
-            return self._few.encode(texts)
-        with self._lock:
-            engine = self._many
-        return engine.encode(texts)
+        if len(texts) > _FEW and not self._failed:
+            try:
+                with self._lock:
+                    engine = self._many
+                return engine.encode(texts)
+            except RuntimeError as error:  # of torch: each failure of CUDA is one
+                self._failed = True
+                _log.warning("The GPU failed, so the CPU computes vectors from now on: %s", error)
+        return self._few.encode(texts)
 
     @cached_property
     def _many(self) -> Engine:
