@@ -35,6 +35,8 @@ else:
     chosen = choices.choice(current, known)
     export.draw_button(current)
     chat.draw_chat(current, chosen, run, asked)
+    if not (run or current.head_id):
+        welcome.draw_welcome(known, current)
 composer.draw_pending(current.id if current else None)
 composer.draw_composer(current, known, run, asked)
 composer.keep_draft(current.id if current else None, prompts.show)

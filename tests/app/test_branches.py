@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,12 +10,13 @@ from streamlit.testing.v1 import AppTest
 
 from agentkit import runs
 from agentkit.ledger import Chat
-from agentkit.ledger.feedback import find_ratings
+from agentkit.ledger.feedback import find_ratings, rate
 from agentkit.ledger.tree import delete_branch, read_tree
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.teams import Question
 from agentkit.teams.question import Facts
 from agentkit.ui.chat import actions
+from agentkit.workspace import chat_settings
 from agentkit.workspace.kernels import AGAIN
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle, texts
@@ -57,6 +59,11 @@ def run_of(workspace: ScriptableWorkspace, chat: Chat, question_id: str) -> str:
     return str(read_tree(workspace.ledger, OWNER, chat.id).nodes[question_id].run_id)
 
 
+def _head(workspace: ScriptableWorkspace, chat: Chat) -> str:
+    """The id of the first question of the branch that is shown."""
+    return workspace.ledger.thread(OWNER, chat.id)[0].id
+
+
 def submit(app: AppTest, label: str) -> None:
     """Press the button of the open form."""
     next(button for button in app.button if button.label == label).click().run()
@@ -79,6 +86,30 @@ def test_an_edited_question_gets_a_branch_whose_agents_know_only_that_branch(
     sent = str(client.requests[-1]["messages"])
     assert (TEA in sent, "Answer 1" in sent) == (True, True)
     assert (POT in sent, "Answer 2" in sent) == (False, False)
+
+
+def test_the_agents_of_a_group_know_only_the_branch_that_is_shown(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    client = said_by(kitchen)
+    group = "group:round_robin"
+    chat = ask(kitchen, TEA, team_id=group)
+    first = kitchen.ledger.thread(OWNER, chat.id)[0].id
+    before = len(client.requests)
+    ask(kitchen, POT, chat_id=chat.id, again=first, team_id=group)
+    of_second = range(before + 1, len(client.requests) + 1)
+    app = open_page("chat", chat=chat.id)
+    app.button(key=f"older-{first}").click().run()
+    before = len(client.requests)
+    app.chat_input[0].set_value("And the cup?").run()
+    settle(app)
+    assert questions(kitchen, chat) == [TEA, "And the cup?"]
+    asked = [str(one["messages"]) for one in client.requests[before:]]
+    assert len(asked) >= 3, "each of the group is asked"
+    for sent in asked:
+        assert TEA in sent
+        assert POT not in sent
+        assert not any(f"Answer {number}." in sent for number in of_second)
 
 
 def test_versions_are_switched_and_the_chat_stays_there(kitchen: ScriptableWorkspace) -> None:
@@ -110,6 +141,12 @@ def test_an_answer_is_made_again_by_another_model_and_compared(
     assert "Version 1 · Answer with citations" in shown
     assert "Version 2 · Answer with citations" in shown
     assert ":primary-background[Answer" in shown
+    assert app.selectbox(key=f"compare-Left-{_head(kitchen, chat)}").options == [
+        "Version 1 · Answer with citations · Scripted",
+        "Version 2 · Answer with citations · Offline (quotes the documents)",
+    ]
+    assert "≠ marks what differs." in shown
+    assert re.search(r"\| Tokens out ≠ \| \d+ \| \d+ \|", shown)
     assert "| Passages found | 1 | 1 |" in shown
     assert "| Sources cited | tea.txt | tea.txt |" in shown
 
@@ -157,6 +194,55 @@ def test_a_branch_goes_after_it_was_told_what_goes(kitchen: ScriptableWorkspace)
     app.session_state["dialog"] = (actions.EDIT, first)
     app.run()
     assert "may have been deleted in another tab" in app.toast[0].value
+
+
+def test_what_goes_with_a_branch_are_thumbs_too_and_an_emptied_chat_begins_anew(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    said_by(kitchen)
+    chat = ask(kitchen, TEA)
+    rate(kitchen.ledger, OWNER, str(chat.head_id), "down", "Too hot.")
+    app = open_page("chat", chat=chat.id)
+    assert "change-starters" not in [button.key for button in app.button]
+    choose(app, kitchen, chat, 0, actions.DELETE)
+    assert "1 thumb with 1 comment of yours goes too." in texts(app)
+    app.button(key="delete-branch").click().run()
+    assert "Ask **Kitchen** below" in texts(app)
+    app.chat_input[0].set_value(POT).run()
+    settle(app)
+    assert questions(kitchen, chat) == [POT]
+
+
+def test_what_was_typed_stays_when_another_tab_deletes_the_turn(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    said_by(kitchen)
+    chat = ask(kitchen, TEA)
+    ask(kitchen, POT, chat_id=chat.id)
+    app = open_page("chat", chat=chat.id)
+    asked = choose(app, kitchen, chat, 1, actions.EDIT)
+    key = f"edited-{run_of(kitchen, chat, asked)}"
+    _delete_in_another_tab(kitchen, chat)
+    app.run()
+    app.text_area(key=key).set_value("And the cup?")
+    submit(app, "Send")
+    assert "**Not asked:** And the cup?" in texts(app)
+
+
+def test_that_a_question_keeps_its_instructions_is_told_where_the_chat_has_others(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    client = said_by(kitchen)
+    chat = ask(kitchen, TEA, instructions="Answer in French.")
+    app = open_page("chat", chat=chat.id)
+    for instructions, told in (("Answer in French.", False), ("", True)):
+        settings = chat_settings.ChatSettings(instructions=instructions)
+        chat_settings.keep(kitchen.ledger, OWNER, chat.id, settings)
+        choose(app, kitchen, chat, 0, actions.AGAIN)
+        assert ("with the instructions and model parameters that it had then" in texts(app)) == told
+    submit(app, "Answer again")
+    settle(app)
+    assert "Answer in French." in str(client.requests[-1]["messages"])
 
 
 def test_a_very_long_question_is_asked_as_it_is(kitchen: ScriptableWorkspace) -> None:

@@ -73,6 +73,13 @@ def act_on_chat(page: Page, title: str, action: str) -> None:
     page.get_by_role("menuitem", name=action, exact=True).click()
 
 
+def tab_to(page: Page, part: Locator) -> None:
+    """Press Tab until this has the focus."""
+    expect(part).to_be_visible()
+    while not part.evaluate("part => part === part.getRootNode().activeElement"):
+        page.keyboard.press("Tab")
+
+
 def settled(page: Page) -> None:
     """Until the script of the page is no longer running."""
     expect(page.locator("[data-test-script-state='running']")).to_have_count(0)

@@ -20,6 +20,7 @@ from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer, words
 
 COST, SUNDAY = "What does it cost?", "What does it cost on Sundays?"
+RESEARCH = "Researcher and writer"
 LONG, WRITTEN = "Who built the pier?", "The pier was built by"
 WHOLE = f"{WRITTEN} the people of Skarholm."
 
@@ -49,7 +50,7 @@ def test_a_chat_branches_and_nothing_is_lost(app: App, page: Page, server: OpenA
     _edit_by_mouse(page)
     _switch_by_keyboard(page)
     _rate_and_copy(page)
-    _answer_again_by_keyboard(page)
+    _answer_again(page)
     _compare(page)
     _go_on_and_back(page)
     _find_the_partial_answer(page, server)
@@ -59,6 +60,7 @@ def test_a_chat_branches_and_nothing_is_lost(app: App, page: Page, server: OpenA
     _delete(page)
     _edit_by_keyboard(page)
     _rate_and_copy_by_keyboard(page)
+    _compare_teams_by_keyboard(page)
     _compare_and_keep_by_keyboard(page)
     _go_on_and_delete_by_keyboard(page)
     _ask_what_another_tab_deleted(page)
@@ -151,17 +153,14 @@ def _rate_and_copy(page: Page) -> None:
     assert re.search(r"two crowns. \[\^1\]\s+\[\^1\]: ferry.docx", copied)
 
 
-def _answer_again_by_keyboard(page: Page) -> None:
-    """The first question once more, of another model."""
-    driver.settled(page)
-    menu = page.get_by_role("button", name=f"More for this turn: {papers.FERRY_QUESTION}")
-    menu.focus()
-    page.keyboard.press("Enter")
-    page.get_by_role("menuitem", name="Answer again").press("Enter")
+def _answer_again(page: Page) -> None:
+    """The first question once more, of another team and another model."""
+    _choose(page, papers.FERRY_QUESTION, "Answer again")
     dialog = page.get_by_role("dialog")
-    dialog.get_by_role("combobox", name="Model").click()
-    page.get_by_role("option", name="Offline").click()
-    dialog.get_by_role("button", name="Answer again").press("Enter")
+    for what, name in (("Team", RESEARCH), ("Model", "Offline")):
+        dialog.get_by_role("combobox", name=what).click()
+        page.get_by_role("option", name=name).click()
+    dialog.get_by_role("button", name="Answer again").click()
     expect(dialog).to_have_count(0)
     turn = _turn(page, papers.FERRY_QUESTION)
     expect(turn).to_contain_text("2/2")
@@ -171,8 +170,12 @@ def _answer_again_by_keyboard(page: Page) -> None:
 def _compare(page: Page) -> None:
     _choose(page, papers.FERRY_QUESTION, "Compare versions")
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("test-model")
-    expect(dialog.get_by_role("row", name="Tokens in")).to_be_visible()
+    for version in ("Version 1 · Answer with citations · test-model", f"Version 2 · {RESEARCH}"):
+        expect(dialog.get_by_text(version).first).to_be_visible()
+    left, right = (dialog.get_by_role("combobox", name=side) for side in ("Left", "Right"))
+    expect(left).to_have_value(re.compile("Answer with citations"))
+    expect(right).to_have_value(re.compile(RESEARCH))
+    expect(dialog.get_by_role("row", name="Tokens in ≠")).to_be_visible()
     expect(dialog).to_contain_text(SUNDAY)
     expect(dialog).to_contain_text("This branch has no such turn.")
     driver.settled(page)
@@ -285,9 +288,7 @@ def _edit_by_keyboard(page: Page) -> None:
     driver.answered(page, driver.ask(page, COST))
     _choose_by_keyboard(page, COST, "Edit and resend")
     question = page.get_by_role("dialog").get_by_role("textbox", name="Question")
-    expect(question).to_be_visible()
-    while not question.evaluate("box => box === document.activeElement"):
-        page.keyboard.press("Tab")
+    driver.tab_to(page, question)
     page.keyboard.press("Control+a")
     page.keyboard.type(SUNDAY)
     page.keyboard.press("Control+Enter")
@@ -319,6 +320,30 @@ def _rate_and_copy_by_keyboard(page: Page) -> None:
     assert "two crowns" in page.evaluate("navigator.clipboard.readText()")
 
 
+def _compare_teams_by_keyboard(page: Page) -> None:
+    """The question of another team, and the answers of both side by side; then that one goes."""
+    dialog = page.get_by_role("dialog")
+    _choose_by_keyboard(page, SUNDAY, "Answer again")
+    driver.tab_to(page, dialog.get_by_role("combobox", name="Team"))
+    page.keyboard.type(RESEARCH)
+    expect(page.get_by_role("option").first).to_have_text(RESEARCH)
+    page.keyboard.press("Enter")
+    driver.tab_to(page, dialog.get_by_role("button", name="Answer again"))
+    page.keyboard.press("Enter")
+    expect(_turn(page, SUNDAY)).to_contain_text("3/3")
+    _choose_by_keyboard(page, SUNDAY, "Compare versions")
+    for version in ("Version 2 · Answer with citations", f"Version 3 · {RESEARCH}"):
+        expect(dialog.get_by_text(version).first).to_be_visible()
+    expect(dialog.get_by_text("≠ marks what differs.")).to_be_visible()
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    page.keyboard.press("Escape")
+    _is_back_at_the_menu(page, SUNDAY)
+    _choose_by_keyboard(page, SUNDAY, "Delete")
+    driver.tab_to(page, dialog.get_by_role("button", name="Delete", exact=True))
+    page.keyboard.press("Enter")
+    expect(_turn(page, SUNDAY)).to_contain_text("2/2")
+
+
 def _compare_and_keep_by_keyboard(page: Page) -> None:
     """Two versions side by side; the question into a new set of the lab."""
     dialog = page.get_by_role("dialog")
@@ -345,9 +370,7 @@ def _go_on_and_delete_by_keyboard(page: Page) -> None:
     _choose_by_keyboard(page, SUNDAY, "Delete")
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("1 question and its answer go.")
-    keep = dialog.get_by_role("button", name="Keep")
-    while not keep.evaluate("button => button === document.activeElement"):
-        page.keyboard.press("Tab")
+    driver.tab_to(page, dialog.get_by_role("button", name="Keep"))
     page.keyboard.press("Enter")
     _is_back_at_the_menu(page, SUNDAY)
     _choose_by_keyboard(page, SUNDAY, "Delete")

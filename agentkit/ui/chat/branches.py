@@ -12,6 +12,7 @@ import streamlit as st
 from agentkit import runs
 from agentkit.core.given import find_first
 from agentkit.errors import AgentkitError, NotFound
+from agentkit.ledger.feedback import find_ratings
 from agentkit.ledger.tree import delete_branch
 from agentkit.retrieval.store.questions import Question as Measured
 from agentkit.retrieval.store.questions import QuestionSet
@@ -34,8 +35,13 @@ from agentkit.ui.text import figures, markdown
 _TEXT_HEIGHT = 200
 _TOLD = "told-by-dialog"
 """What a dialog has done, told when the page is drawn anew: a toast of its own would go with it."""
+_EDITED = "edited-turn"
 _NEW_SET = "A new set"
 _WAITS = "The chat is answering: this is asked after that answer."
+_AS_THEN = (
+    "It is asked with the instructions and model parameters that it had then; those of the chat are"
+    " others now."
+)
 _GONE = "That turn is no longer in the chat; it may have been deleted in another tab."
 
 
@@ -57,11 +63,21 @@ def draw_dialog(chosen: Question, turns: Sequence[Turn], rows: Rows) -> None:
     if draw is None:
         return
     turn = find_first(turns, lambda one: one.question and one.question.id == subject)
+    if action == EDIT:  # what was typed would go with the dialog: sending tells that the turn has
+        turn = _remember(turn, subject)
     if turn is None:
         dialogs.close()
         st.toast(_GONE)
         return
     draw(turn, rows)
+
+
+def _remember(turn: Turn | None, question_id: str) -> Turn | None:
+    """The turn, or as it was when the same one was last there."""
+    if turn:
+        st.session_state[_EDITED] = (question_id, turn)
+    known_id, known = st.session_state.get(_EDITED, ("", None))
+    return known if known_id == question_id else None
 
 
 def _compare(turn: Turn, rows: Rows) -> None:
@@ -74,7 +90,8 @@ def _edit(chosen: Question, turn: Turn, rows: Rows) -> None:
         key = f"edited-{turn.run_id}"
         st.text_area("Question", value=turn.asked.text, key=key, height=_TEXT_HEIGHT)
         asks = _draw_whom(chosen, turn, rows)
-        _draw_consequence("The question as it was stays beside this one, with all after it.", rows)
+        told = "The question as it was stays beside this one, with all after it."
+        _draw_consequence(told, chosen, turn, rows)
         sent = st.form_submit_button("Send", type="primary", icon=":material/send:")
     if sent and not st.session_state[key].strip():
         st.error("The question is empty; type what you want to know.")
@@ -87,14 +104,18 @@ def _answer_again(chosen: Question, turn: Turn, rows: Rows) -> None:
     with st.form("answer-again", border=False):
         st.markdown(f"**{markdown.literal(turn.asked.text[:300])}**")
         asks = _draw_whom(chosen, turn, rows)
-        _draw_consequence(f"This answer stays beside the new one; *{COMPARE}* shows both.", rows)
+        told = f"This answer stays beside the new one; *{COMPARE}* shows both."
+        _draw_consequence(told, chosen, turn, rows)
         sent = st.form_submit_button(AGAIN, type="primary", icon=":material/refresh:")
     if sent:
         _send(turn, rows, asks, turn.asked.text)
 
 
-def _draw_consequence(told: str, rows: Rows) -> None:
+def _draw_consequence(told: str, chosen: Question, turn: Turn, rows: Rows) -> None:
     st.caption(f"{told} Files and documents are the same.")
+    then, now = turn.asked, chosen
+    if (then.instructions, then.parameters) != (now.instructions, now.parameters):
+        st.caption(_AS_THEN)
     if rows.is_busy:
         st.info(_WAITS, icon=":material/schedule:")
 
@@ -219,7 +240,19 @@ def _describe_loss(turn: Turn, rows: Rows, question_id: str) -> str:
         told.append(
             f"{figures.count(beside, 'other version')} of this question can still be shown."
         )
+    told += _describe_ratings([node.id for node in rows.tree.below(question_id)])
     if turn.asked.attachments:
         told.append("Files that were attached stay in the chat.")
     told.append("What calls cost stays on the Usage page. This cannot be undone.")
     return " ".join(told)
+
+
+def _describe_ratings(message_ids: Sequence[str]) -> list[str]:
+    """What goes of the thumbs of these messages, if there are any."""
+    found = find_ratings(state.workspace().ledger, state.owner(), message_ids).values()
+    if not found:
+        return []
+    thumbs, comments = figures.count(len(found), "thumb"), sum(bool(one.comment) for one in found)
+    if comments:
+        thumbs += f" with {figures.count(comments, 'comment')}"
+    return [f"{thumbs} of yours {'goes' if len(found) == 1 else 'go'} too."]

@@ -21,6 +21,8 @@ from agentkit.ui.steps.turns import Turn, read_turns
 from agentkit.ui.text import figures, markdown
 
 _TURNS = 10  # of a branch that are compared
+DIFFERS = "≠"
+"""Stands in a table beside what is not the same of two versions."""
 Part = tuple[str, bool]
 """A piece of a text, and whether it differs from the other one."""
 
@@ -53,13 +55,17 @@ def draw_comparison(rows: Rows, question_id: str) -> None:
         st.caption("There is no other version any more.")
         return
     here = beside.index(question_id)
-    versions = list(range(len(beside)))
+    branches = [_read_branch(rows, version_id) for version_id in beside]
+    names = [
+        f"Version {number} · {_name_whom(rows, branch[0])}"
+        for number, branch in enumerate(branches, 1)
+    ]
     left, right = st.columns(2)
     other = here - 1 if here else 1
-    first = _choose(left, "Left", versions, min(here, other), question_id)
-    second = _choose(right, "Right", versions, max(here, other), question_id)
+    first = _choose(left, "Left", names, min(here, other), question_id)
+    second = _choose(right, "Right", names, max(here, other), question_id)
     marks = st.toggle("Mark what differs", value=True, key="mark-differences")
-    sides = [_read_branch(rows, beside[version], version + 1) for version in (first, second)]
+    sides = [_read_sides(branches[version], version + 1) for version in (first, second)]
     for one, two in zip_longest(*(branch[:_TURNS] for branch in sides)):
         _draw_pair(rows, one, two, marks=marks)
     left_out = max(map(len, sides)) - _TURNS
@@ -68,24 +74,29 @@ def draw_comparison(rows: Rows, question_id: str) -> None:
 
 
 def _choose(
-    place: DeltaGenerator, label: str, versions: Sequence[int], at: int, question_id: str
+    place: DeltaGenerator, label: str, names: Sequence[str], at: int, question_id: str
 ) -> int:
     chosen: int = place.selectbox(
         label,
-        versions,
+        range(len(names)),
         index=at,
-        format_func=lambda version: f"Version {version + 1}",
+        format_func=names.__getitem__,
         key=f"compare-{label}-{question_id}",
     )
     return chosen
 
 
-def _read_branch(rows: Rows, question_id: str, version: int) -> list[Side]:
+def _read_branch(rows: Rows, question_id: str) -> list[Turn]:
     """The turns from a question on to the newest end after it."""
     ledger, owner = state.workspace().ledger, state.owner()
     thread = ledger.thread(owner, rows.chat.id, rows.tree.newest_end(question_id))
     ids = [said.id for said in thread]
-    turns = read_turns(thread[ids.index(question_id) :])
+    return read_turns(thread[ids.index(question_id) :])
+
+
+def _read_sides(turns: Sequence[Turn], version: int) -> list[Side]:
+    """The turns of a branch, with what they took."""
+    ledger, owner = state.workspace().ledger, state.owner()
     answers = [turn.answer.id for turn in turns if turn.answer]
     took = queries.of_messages(ledger, owner, answers)
     found = queries.passages(ledger, owner, [turn.run_id for turn in turns])
@@ -117,8 +128,10 @@ def _draw_pair(rows: Rows, one: Side | None, two: Side | None, *, marks: bool) -
                 _draw_side(rows, side, asked[nth], answered[nth], marks=marks)
         if one.answer == two.answer:
             st.caption(":material/check: Both answers are the same, word for word.")
-        names = [f"Version {side.version}" for side in (one, two)]
-        st.markdown(tabulate(one, two, names))
+        table = tabulate(one, two, [f"Version {side.version}" for side in (one, two)])
+        st.markdown(table)
+        if DIFFERS in table:
+            st.caption(f"{DIFFERS} marks what differs.")
 
 
 def _draw_alone(rows: Rows, place: DeltaGenerator, side: Side | None) -> None:
@@ -133,7 +146,8 @@ def _draw_alone(rows: Rows, place: DeltaGenerator, side: Side | None) -> None:
 def _draw_side(
     rows: Rows, side: Side, asked: list[Part], answered: list[Part], *, marks: bool
 ) -> None:
-    st.caption(f"Version {side.version} · {_describe_whom(rows, side.turn)}")
+    whom = markdown.literal(_name_whom(rows, side.turn))
+    st.caption(f"Version {side.version} · {whom}")
     st.markdown(markdown.mark_parts(asked if marks else [(side.question, False)]))
     if not side.answer:
         st.caption("There is no answer.")
@@ -143,19 +157,23 @@ def _draw_side(
         st.markdown(markdown.prose(side.answer))
 
 
-def _describe_whom(rows: Rows, turn: Turn) -> str:
+def _name_whom(rows: Rows, turn: Turn) -> str:
     """The team and the model that answered."""
     found = state.find_team(turn.asked.team_id)
     title = found.title if found else turn.asked.team_id
     model = rows.models.get(str(turn.extra.get("model", "")), "")
-    return markdown.literal(join_filled(" · ", (title, model)))
+    return join_filled(" · ", (title, model))
 
 
 def tabulate(one: Side, two: Side, names: Sequence[str]) -> str:
-    """What both took, as a table with these names, in Markdown, above the columns."""
+    """What both took, as a table with these names above the columns, in Markdown; what differs has
+    a sign.
+    """
     lines = [f"| | {names[0]} | {names[1]} |", "|:--|:--|:--|"]
     for label, figure in _FIGURES.items():
-        lines.append(f"| {label} | {figure(one)} | {figure(two)} |")
+        left, right = figure(one), figure(two)
+        sign = "" if left == right else f" {DIFFERS}"
+        lines.append(f"| {label}{sign} | {left} | {right} |")
     return "\n".join(lines)
 
 

@@ -12,6 +12,7 @@ import streamlit as st
 from agentkit import runs
 from agentkit.core.given import find_first, pick_filled
 from agentkit.errors import AgentkitError, NotFound
+from agentkit.ledger import Chat
 from agentkit.retrieval import Collection
 from agentkit.teams import Question
 from agentkit.ui.chat.followups import to_question
@@ -25,14 +26,14 @@ _STARTERS = "Questions to begin with"
 _MOST, _LONGEST = 4, 300
 
 
-def draw_welcome(known: Mapping[str, int]) -> None:
+def draw_welcome(known: Mapping[str, int], chat: Chat | None = None) -> None:
     """The first useful action: documents when there are none, suggested questions over the samples,
-    else a hint.
+    else a hint. `chat` is one without a question, None for a new one.
     """
     progress.draw_progress()
     ingesting = bool(runs.live(state.owner(), kind="ingest"))
     if any(known.values()):
-        _draw_suggestions(known, ingesting)
+        _draw_suggestions(known, chat, ingesting=ingesting)
     elif not ingesting:
         _draw_first_steps()
 
@@ -66,9 +67,9 @@ def _load_samples() -> None:
         st.session_state["samples-problem"] = str(error)
 
 
-def _draw_suggestions(known: Mapping[str, int], ingesting: bool) -> None:
+def _draw_suggestions(known: Mapping[str, int], chat: Chat | None, *, ingesting: bool) -> None:
     """Questions to begin with: those that the person set for the collection, else examples."""
-    chosen = choices.choice(None, known)
+    chosen = choices.choice(chat, known)
     there = _find(chosen.collection)
     if there is None or (ingesting and there.name == SAMPLES):  # what answers may still be missing
         return
@@ -93,7 +94,7 @@ def _draw_suggestions(known: Mapping[str, int], ingesting: bool) -> None:
 
 def _draw_starters(chosen: Question, asked: Sequence[str]) -> None:
     """Buttons, not pills: a chosen pill would ask once more whenever the page is drawn anew."""
-    scope = narrowing.read_scope(None, chosen.collection)
+    scope = narrowing.read_scope(chosen.chat_id, chosen.collection)
     for text in asked:
         question = replace(chosen, text=text, scope=scope)
         st.button(
