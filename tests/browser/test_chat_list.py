@@ -106,6 +106,88 @@ def test_chats_are_kept_in_order_by_mouse(app: App, page: Page) -> None:
     expect(_rows(page)).to_have_count(4)
 
 
+def test_the_search_leads_into_another_branch_by_mouse(app: App, page: Page) -> None:
+    page.goto(app.url)
+    page.get_by_role("button", name="Search chats").click()
+    page.get_by_label("Words to search for").fill("kanguru")
+    page.get_by_role("option").filter(has_text="By Känguru").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Ferries")
+    expect(page.locator("#stMain").get_by_text("By Känguru")).to_be_in_viewport()
+    expect(page.get_by_text("Question 1", exact=True)).to_have_count(0)
+
+
+def test_chats_are_kept_in_order_by_keyboard(app: App, page: Page) -> None:
+    page.goto(app.url)
+    expect(_rows(page)).to_contain_text(list(TITLES))
+    driver.settled(page)
+    _act_by_keyboard(page, "Käsekuchen", "Pin")
+    expect(_rows(page).first).to_contain_text("Käsekuchen")
+    expect(_menu_of(page, "Käsekuchen")).to_be_focused()
+
+    _act_by_keyboard(page, "<b>Leases</b>", "Move to a folder…")
+    expect(page.get_by_role("menuitem", name="New folder…")).to_be_focused()
+    page.keyboard.press("Enter")
+    driver.tab_to(page, page.get_by_label("Name of the folder"))
+    page.keyboard.type("Home")
+    driver.tab_to(page, page.get_by_role("button", name="Move here"))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(_menu_of(page, "<b>Leases</b>")).to_be_focused()
+    _view_by_keyboard(page, "Home")
+    expect(_rows(page)).to_have_count(1)
+    _view_by_keyboard(page, "All chats")
+    expect(_rows(page)).to_have_count(4)
+
+    driver.tab_to(page, page.get_by_role("button", name="Select", exact=True))
+    page.keyboard.press("Enter")
+    for title in ("Ferries", "Minutes of the board"):
+        chosen = page.get_by_label(f"Select {title}")
+        driver.tab_to(page, chosen)
+        page.keyboard.press("Space")
+        expect(chosen).to_be_checked()
+        expect(chosen).to_be_focused()
+    driver.tab_to(page, page.get_by_role("toolbar").get_by_role("button", name="Delete"))
+    page.keyboard.press("Enter")
+    expect(_rows(page)).to_have_count(2)
+    undo = page.get_by_role("button", name="Undo")
+    expect(undo).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(_rows(page)).to_have_count(4)
+
+    _act_by_keyboard(page, "Minutes of the board", "Archive")
+    expect(_rows(page)).to_have_count(3)
+    expect(undo).to_be_focused()
+    _view_by_keyboard(page, "Archived")
+    _act_by_keyboard(page, "Minutes of the board", "Bring back")
+    expect(_rows(page)).to_have_count(0)
+    _view_by_keyboard(page, "All chats")
+    expect(_rows(page)).to_have_count(4)
+
+
+def _menu_of(page: Page, title: str) -> Locator:
+    return page.get_by_role("button", name=f"Actions for {title}")
+
+
+def _act_by_keyboard(page: Page, title: str, action: str) -> None:
+    driver.tab_to(page, _menu_of(page, title))
+    page.keyboard.press("Enter")
+    entry = page.get_by_role("menuitem", name=action, exact=True)
+    expect(page.get_by_role("menuitem").first).to_be_focused()
+    while not entry.evaluate("part => part === part.getRootNode().activeElement"):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+
+
+def _view_by_keyboard(page: Page, name: str) -> None:
+    view = page.get_by_label("Which chats are listed")
+    driver.tab_to(page, view)
+    page.keyboard.press("Home")
+    driver.settled(page)
+    while view.locator("option:checked").inner_text() != name:
+        page.keyboard.press("ArrowDown")
+        driver.settled(page)
+
+
 def test_the_search_leads_to_what_was_said_by_keyboard(app: App, page: Page) -> None:
     page.goto(f"{app.url}/usage")
     expect(page.get_by_role("heading", level=1)).to_have_text("Usage")
@@ -146,8 +228,8 @@ def test_a_thumb_searches_chooses_and_deletes(app: App, browser: Browser) -> Non
     page.goto(app.url)
     sidebar = page.get_by_test_id("stSidebar")
     page.get_by_test_id("stExpandSidebarButton").tap()
-    page.get_by_role("button", name="Actions for Minutes of the board").tap()
-    page.get_by_role("menuitem", name="Delete").tap()
+    _keep_in_order_by_thumb(page)
+    _tap_on_chat(page, "Minutes of the board", "Delete")
     expect(_note(page)).to_contain_text("1 chat deleted.")
     expect(_rows(page)).to_have_count(3)
     page.get_by_role("button", name="Search chats").tap()
@@ -163,3 +245,39 @@ def test_a_thumb_searches_chooses_and_deletes(app: App, browser: Browser) -> Non
     expect(sidebar).to_have_attribute("data-collapsed", "true")
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
     phone.close()
+
+
+def _keep_in_order_by_thumb(page: Page) -> None:
+    """Pin, move, archive and bring back; delete two and have them back."""
+    view = page.get_by_label("Which chats are listed")
+    _tap_on_chat(page, "Käsekuchen", "Pin")
+    expect(_rows(page).first).to_contain_text("Käsekuchen")
+    _tap_on_chat(page, "<b>Leases</b>", "Move to a folder…")
+    page.get_by_role("menuitem", name="New folder…").tap()
+    page.get_by_label("Name of the folder").fill("Home")
+    page.get_by_role("button", name="Move here").tap()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    view.select_option("Home")
+    expect(_rows(page)).to_have_count(1)
+    view.select_option("All chats")
+    expect(_rows(page)).to_have_count(4)
+    _tap_on_chat(page, "Minutes of the board", "Archive")
+    expect(_rows(page)).to_have_count(3)
+    view.select_option("Archived")
+    _tap_on_chat(page, "Minutes of the board", "Bring back")
+    expect(_rows(page)).to_have_count(0)
+    view.select_option("All chats")
+    expect(_rows(page)).to_have_count(4)
+    page.get_by_role("button", name="Select", exact=True).tap()
+    for title in ("Ferries", "Minutes of the board"):
+        page.get_by_label(f"Select {title}").tap()
+    page.get_by_role("toolbar").get_by_role("button", name="Delete").tap()
+    expect(_rows(page)).to_have_count(2)
+    expect(_note(page)).to_contain_text("2 chats deleted.")
+    page.get_by_role("button", name="Undo").tap()
+    expect(_rows(page)).to_have_count(4)
+
+
+def _tap_on_chat(page: Page, title: str, action: str) -> None:
+    _menu_of(page, title).tap()
+    page.get_by_role("menuitem", name=action, exact=True).tap()

@@ -13,7 +13,10 @@ export default function ({ data, parentElement: root, setTriggerValue }) {
     if (!states.has(root)) states.set(root, { selected: new Set(), selecting: false, drawn: "" });
     const own = states.get(root), part = (name) => root.querySelector(name);
     const [view, menu, list, toolbar] = ["select", ".menu", ".list", ".chosen"].map(part);
-    const act = (name, ids = [], value = "") => setTriggerValue("act", { name, ids, value, at: Date.now() });
+    const act = (name, ids = [], value = "") => {
+        own.acted = !["look", "rename", "new-folder"].includes(name);  // dialogs give the focus back
+        setTriggerValue("act", { name, ids, value, at: Date.now() });
+    };
     const rows = () => data.groups.flatMap((group) => group.chats);
 
     // The menu of one chat, or of all that are selected.
@@ -117,8 +120,12 @@ export default function ({ data, parentElement: root, setTriggerValue }) {
         const group = make("optgroup", { label: "Folders" }, ...data.folders.map((name) => option(`/${name}`, name)));
         const ends = [option("archived", "Archived"), option("deleted", "Deleted")];
         view.replaceChildren(option("open", "All chats"), ...(data.folders.length ? [group] : []), ...ends);
-        view.value = data.folder ? `/${data.folder}` : data.shelf;
-        view.onchange = () => done("view", [], view.value);
+        if (own.drawn !== JSON.stringify(data)) own.wanted = "";
+        view.value = own.wanted || (data.folder ? `/${data.folder}` : data.shelf);
+        view.onchange = () => {
+            own.wanted = view.value;  // until its chats are there
+            done("view", [], view.value);
+        };
         const choose = part(".choose");
         choose.textContent = own.selecting ? "Done" : "Select";
         choose.hidden = rows().length === 0;
@@ -146,6 +153,11 @@ export default function ({ data, parentElement: root, setTriggerValue }) {
         list.replaceChildren(...groups, ...empty, ...more);
         if (key && wasSelecting === own.selecting) {
             [...list.querySelectorAll(".row")].find((one) => one.className === key)?.querySelector(place)?.focus({ preventScroll: true });
+        }
+        // What had the focus may be gone, with a chat that was deleted or moved: what undoes it comes next.
+        if (own.acted && own.drawn !== JSON.stringify(data)) {
+            own.acted = false;
+            if (!root.activeElement && document.activeElement === document.body) (part(".undo button") ?? view).focus({ preventScroll: true });
         }
         own.drawn = JSON.stringify(data);
     };

@@ -21,16 +21,17 @@ function closeFirst() {
 // Streamlit leaves it on nothing, and one would have to come again from the top of the page.
 function giveBack() {
     const closes = '[role="dialog"], [role="menu"], [data-testid="stPopoverBody"], dialog[open]';
-    let last = null, key = "", timer = 0;
+    let last = null, root = document, key = "", timer = 0;
     const focused = (event) => {
         const node = event.composedPath()[0];
         if (!(node instanceof Element) || node.closest(closes)) return;
         last = node;
+        root = node.getRootNode();
         key = node.closest('[class*="st-key-"]')?.className.match(/st-key-\S+/)[0] ?? "";
     };
     const find = () => {
         if (last?.isConnected) return last;
-        const again = key && document.querySelector(`.${CSS.escape(key)} button`);
+        const again = key && root.querySelector(`.${CSS.escape(key)} button`);
         return again || document.querySelector('[data-testid="stChatInputTextArea"]');
     };
     const look = (triesLeft) => {  // for a while: what is drawn anew may drop it again
@@ -40,7 +41,9 @@ function giveBack() {
     };
     const acted = (event) => {
         clearTimeout(timer);
-        if (event.type === "keydown" && event.target.closest?.(closes)) look(100);
+        if (event.type !== "keydown") return;
+        focused(event);  // within a part of its own, moves of the focus are not heard out here
+        if (event.target.closest?.(closes)) look(100);
     };
     const heard = { focusin: focused, keydown: acted, pointerdown: acted };
     Object.entries(heard).forEach(([name, hear]) => document.addEventListener(name, hear, true));
