@@ -66,6 +66,19 @@ def test_marks_tell_what_goes_on_without_being_asked(
     expect(_open_button(page, first)).to_be_visible()
     expect(_row(page, first).get_by_role("button", name=f"Actions for {first}")).to_be_visible()
 
+    server.go_on.clear()
+    driver.new_chat(page)
+    page.set_viewport_size({"width": 390, "height": 844})  # the same on a phone
+    unfold, other = page.get_by_test_id("stExpandSidebarButton"), "When does the ferry leave?"
+    _half_written(page, other)
+    unfold.click()
+    page.get_by_role("button", name="New chat").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Chat")
+    unfold.click()
+    expect(_open_button(page, other, "answering")).to_be_in_viewport()
+    server.go_on.set()
+    expect(_open_button(page, other, "has finished")).to_be_in_viewport()
+
 
 def test_a_chat_of_another_tab_is_listed_when_one_comes_back(
     app: App, page: Page, server: OpenAIServer

@@ -132,6 +132,8 @@ def test_before_the_end_one_is_asked_once_more_also_after_a_reload(chat: Page) -
     turn = driver.ask(page, papers.FERRY_QUESTION)
     _card(page, "Assistant is done.")
     expect(page.locator("[data-testid='stChatInput']")).to_be_visible()
+    waits = page.get_by_role("button", name=f"{papers.FERRY_QUESTION} waiting for you", exact=True)
+    expect(waits).to_be_visible()  # in the list of the chats
     page.reload()
     _card(page, "Assistant is done.")
     driver.settled(page)
