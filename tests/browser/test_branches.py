@@ -52,6 +52,7 @@ def test_a_chat_branches_and_nothing_is_lost(app: App, page: Page, server: OpenA
     _rate_and_copy(page)
     _answer_again(page)
     _compare(page)
+    _keep_for_the_lab(page)
     _go_on_and_back(page)
     _find_the_partial_answer(page, server)
     _edit_while_it_answers(page, server)
@@ -186,6 +187,21 @@ def _compare(page: Page) -> None:
     page.emulate_media(color_scheme="light")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
+
+
+def _keep_for_the_lab(page: Page) -> None:
+    """Into a new set, and the lab measures with it."""
+    _choose(page, papers.FERRY_QUESTION, "Add to a question set")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox", name="Name of a new set").fill("Ferries")
+    dialog.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_text("Added to Ferries; the retrieval lab has it.")).to_be_visible()
+    driver.go(page, "Retrieval lab")
+    page.get_by_test_id("stButtonGroup").get_by_text("Measure", exact=True).click()
+    page.get_by_role("button", name="Measure with 1 question").click()
+    expect(page.get_by_role("heading", name="Results")).to_be_visible()
+    driver.go(page, "Chat")
+    expect(_turn(page, papers.FERRY_QUESTION)).to_be_visible()
 
 
 def _go_on_and_back(page: Page) -> None:
@@ -345,7 +361,7 @@ def _compare_teams_by_keyboard(page: Page) -> None:
 
 
 def _compare_and_keep_by_keyboard(page: Page) -> None:
-    """Two versions side by side; the question into a new set of the lab."""
+    """Two versions side by side; the question into the set of the lab."""
     dialog = page.get_by_role("dialog")
     _choose_by_keyboard(page, SUNDAY, "Compare versions")
     expect(dialog).to_contain_text("Version 2")
@@ -353,8 +369,7 @@ def _compare_and_keep_by_keyboard(page: Page) -> None:
     page.keyboard.press("Escape")
     _is_back_at_the_menu(page, SUNDAY)
     _choose_by_keyboard(page, SUNDAY, "Add to a question set")
-    dialog.get_by_role("textbox", name="Name of a new set").focus()
-    page.keyboard.type("Ferries")
+    driver.tab_to(page, dialog.get_by_role("button", name="Add", exact=True))
     page.keyboard.press("Enter")
     expect(page.get_by_text("Added to Ferries; the retrieval lab has it.")).to_be_visible()
     _is_back_at_the_menu(page, SUNDAY)

@@ -144,7 +144,7 @@ export default function ({ data, parentElement: root, setTriggerValue }) {
     const draw = () => {
         if (menu.matches(":popover-open")) return;  // drawn when it closes
         const at = root.activeElement, key = at?.closest(".row")?.className, place = at && [".open", "input", ".more button"].find((one) => at.matches(one));
-        const wasSelecting = !toolbar.hidden;
+        const wasSelecting = !toolbar.hidden, tool = [...toolbar.children].indexOf(at);
         drawHead();
         drawSelection();
         const groups = data.groups.map((group) => make("section", {}, make("h2", { textContent: group.name }), ...group.chats.map(row)));
@@ -154,6 +154,7 @@ export default function ({ data, parentElement: root, setTriggerValue }) {
         if (key && wasSelecting === own.selecting) {
             [...list.querySelectorAll(".row")].find((one) => one.className === key)?.querySelector(place)?.focus({ preventScroll: true });
         }
+        if (tool >= 0 && own.selecting) toolbar.children[tool].focus();
         // What had the focus may be gone, with a chat that was deleted or moved: what undoes it comes next.
         if (own.acted && own.drawn !== JSON.stringify(data)) {
             own.acted = false;

@@ -157,6 +157,8 @@ function start({ data, setTriggerValue, parentElement }) {
         }
         // A button that can no longer be pressed keeps the focus for a moment, and then nothing has it.
         const at = document.activeElement, isLost = at === document.body || at?.disabled === true;
+        const way = at?.closest(WAYS);  // pressed, maybe, before anybody listened to it
+        if (way && !isLost) version = way.className.match(/st-key-(older|newer)-\S+/)[0];
         if (version && isLost) wayOn(version)?.focus({ preventScroll: true });
         if (!shown && open && document.activeElement === document.body) found(opener)?.focus({ preventScroll: true });
         open = shown !== null;
