@@ -352,6 +352,9 @@ def _compare_teams_by_keyboard(page: Page) -> None:
         expect(dialog.get_by_text(version).first).to_be_visible()
     expect(dialog.get_by_text("≠ marks what differs.")).to_be_visible()
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    last = dialog.get_by_role("columnheader", name="Version 3").bounding_box()
+    assert last
+    assert last["x"] + last["width"] <= 390
     page.keyboard.press("Escape")
     _is_back_at_the_menu(page, SUNDAY)
     _choose_by_keyboard(page, SUNDAY, "Delete")

@@ -129,7 +129,8 @@ def _draw_pair(rows: Rows, one: Side | None, two: Side | None, *, marks: bool) -
         if one.answer == two.answer:
             st.caption(":material/check: Both answers are the same, word for word.")
         table = tabulate(one, two, [f"Version {side.version}" for side in (one, two)])
-        st.markdown(table)
+        with st.container(key=f"compared-{one.turn.run_id}"):
+            st.markdown(table)
         if DIFFERS in table:
             st.caption(f"{DIFFERS} marks what differs.")
 
