@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 HEAVY = {
     "torch",
@@ -96,6 +98,18 @@ def test_the_command_line_starts_without_the_app_and_the_model() -> None:
     assert not loaded_by("\n".join(f"import {name}" for name in doors)) & (
         HEAVY - {"typer", "rich"}
     )
+
+
+def test_the_first_page_is_drawn_without_libraries_of_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTKIT_DATA", str(tmp_path))
+    drawing = (
+        "import app; from streamlit.testing.v1 import AppTest;"
+        " page = AppTest.from_file(str(app.server.SCRIPT), default_timeout=60).run();"
+        " assert not page.exception and page.chat_input, page"
+    )
+    assert not loaded_by(drawing) & {"pandas", "pyarrow", "openai", "tiktoken", "altair", "plotly"}
 
 
 def test_a_heavy_library_would_be_seen() -> None:

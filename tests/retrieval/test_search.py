@@ -120,6 +120,24 @@ def test_in_lexical_mode_a_search_needs_no_embedder(shelf: Shelf) -> None:
             heard(shelf.library, "Volga", mode=mode)
 
 
+def test_a_search_where_nothing_is_does_not_ask_the_embedder(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = filled(shelf, RIVERS)
+    library.create_collection(OWNER, "Empty")
+    asked: list[list[str]] = []
+    embed = FakeEmbedder.embed
+    monkeypatch.setattr(
+        FakeEmbedder, "embed", lambda self, texts: asked.append(texts) or embed(self, texts)
+    )
+    for mode in MODES:
+        hits, event = heard(library, "Volga", "Empty", mode=mode)
+        assert (hits, event.mode, event.fallback) == ([], mode, None)
+    assert not asked
+    assert heard(library, "Volga", ["Empty", "Docs"])[0]
+    assert asked
+
+
 def test_an_empty_query_finds_nothing(shelf: Shelf) -> None:
     library = filled(shelf, RIVERS)
     for mode in MODES:

@@ -144,6 +144,11 @@ class CollectionIndex:
         """Whether it follows changes."""
         return not self._abandoned.is_set()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to be found; words are taken in only after their vectors."""
+        return not len(self._vectors)
+
     def nearest(
         self, query: np.ndarray, k: int, allowed: np.ndarray | None = None
     ) -> tuple[list[int], list[float]]:

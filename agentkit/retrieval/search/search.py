@@ -157,13 +157,16 @@ class Search:
         return sources
 
     def _find_parts(self) -> list[Part]:
-        """What is searched of each version; nothing of those without a chunk in the scope."""
+        """What is searched of each version; nothing of those without a chunk in the scope, for
+        which no model need be loaded either.
+        """
         allowed = [self._indexes.find_allowed(version, self._scope) for version in self._searched]
-        return [
+        parts = [
             Part(version, self._indexes.of(version, wait=False), ids)
             for version, ids in zip(self._searched, allowed, strict=True)
             if ids is None or len(ids)
         ]
+        return [part for part in parts if not part.index.is_empty]
 
     def _find_embedder(self, parts: Sequence[Part]) -> Embedder:
         """The one embedder of these parts, after it was compared with each of their versions."""
@@ -211,8 +214,6 @@ class Search:
         """At most `top_k`; the more candidates collapse or merge, the more of them are looked
         at.
         """
-        # What is shown of a chunk is looked up only for those that are given, and for variety some
-        # to choose from.
         # What is shown of a chunk is looked up only for those that are given, and for variety some
         # to choose from.
         reach = options.top_k

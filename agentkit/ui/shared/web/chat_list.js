@@ -9,7 +9,7 @@ const make = (tag, given = {}, ...children) => {
 };
 const button = (text, onclick, given = {}) => make("button", { type: "button", textContent: text, onclick, ...given });
 
-export default function ({ data, parentElement: root, setTriggerValue }) {
+export default function ({ data: [data], parentElement: root, setTriggerValue }) {
     if (!states.has(root)) states.set(root, { selected: new Set(), selecting: false, drawn: "" });
     const own = states.get(root), part = (name) => root.querySelector(name);
     const [view, menu, list, toolbar] = ["select", ".menu", ".list", ".chosen"].map(part);

@@ -1,6 +1,6 @@
 let opened = false, waiting = 0, sent = 0, at = 0, wanted = null, isHurried = false, drawn = null;
 
-function start({ data, parentElement: root, setTriggerValue }) {
+function start({ data: [data], parentElement: root, setTriggerValue }) {
     const [dialog, input, here, list, told] = ["dialog", ".field input", ".here", "#found", ".told"].map((name) => root.querySelector(name));
     const only = here.querySelector("input");
     const tell = (name, more) => setTriggerValue("told", { name, words: input.value, only: only.checked && !here.hidden, at: Date.now(), ...more });
