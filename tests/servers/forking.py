@@ -1,7 +1,7 @@
 """Starts of the app without its imports: a process that has loaded the libraries, and becomes the
 app in a copy of itself for each start: `python -m tests.servers.forking`, see `forked`.
 
-What is ours is loaded anew each time but for what `app.py` itself imports.
+All of our pages are loaded, too: that took a second of processor time of each start.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import atexit
 import faulthandler
 import importlib
 import json
+import logging
 import os
+import pkgutil
 import select
 import signal
 import subprocess
@@ -33,10 +35,12 @@ LOADED = (
     "pandas",
     "pyarrow",
     "tokenizers",
+    "PIL.Image",
     "agentkit.api",
-    "agentkit.ui.shell.server",
 )
-"""None of them starts a thread that a copy of the process would need."""
+"""None of them, and nothing of our pages, starts a thread that a copy of the process would need."""
+SCRIPT = "agentkit.ui.shell.router"
+"""Draws a page when it is loaded, so the app alone loads it."""
 
 
 class Forked:
@@ -115,8 +119,13 @@ def _loaded() -> subprocess.Popen[str]:
 def _serve() -> None:
     from streamlit.components.v2 import manifest_scanner
 
-    for name in LOADED:
+    from agentkit import ui
+
+    modules = [one.name for one in pkgutil.walk_packages(ui.__path__, f"{ui.__name__}.")]
+    logging.disable()  # no app runs yet, which Streamlit finds odd
+    for name in (*LOADED, *(name for name in modules if name != SCRIPT)):
         importlib.import_module(name)
+    logging.disable(logging.NOTSET)
     found = manifest_scanner.scan_component_manifests()  # in what all packages say of themselves
     manifest_scanner.scan_component_manifests = lambda max_workers=None: found
     signal.signal(signal.SIGCHLD, _reap)
