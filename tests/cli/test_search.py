@@ -82,7 +82,9 @@ print([name for name in needless if name in sys.modules])
     assert "80 degrees" in ended.stdout
     *_, peak, _, needless = ended.stdout.splitlines()
     assert needless == "[]"
-    assert int(peak.split()[1]) < 350 * 1024, "KB of memory"
+    # OpenVINO takes 50 MB more where it has no AVX-512 (measured on an AMD EPYC with AVX2).
+    has_avx512 = "avx512f" in Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    assert int(peak.split()[1]) < (350 if has_avx512 else 400) * 1024, "KB of memory"
 
 
 def test_a_search_is_among_the_calls(filled: Cli) -> None:
