@@ -125,11 +125,14 @@ def test_a_search_where_nothing_is_does_not_ask_the_embedder(
 ) -> None:
     library = filled(shelf, RIVERS)
     library.create_collection(OWNER, "Empty")
-    asked: list[list[str]] = []
+    asked: list[Sequence[str]] = []
     embed = FakeEmbedder.embed
-    monkeypatch.setattr(
-        FakeEmbedder, "embed", lambda self, texts: asked.append(texts) or embed(self, texts)
-    )
+
+    def note(self: FakeEmbedder, texts: Sequence[str]) -> np.ndarray:
+        asked.append(texts)
+        return embed(self, texts)
+
+    monkeypatch.setattr(FakeEmbedder, "embed", note)
     for mode in MODES:
         hits, event = heard(library, "Volga", "Empty", mode=mode)
         assert (hits, event.mode, event.fallback) == ([], mode, None)
