@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,10 +14,12 @@ from agentkit.ledger import Chat
 from agentkit.ledger.feedback import find_ratings, rate
 from agentkit.ledger.tree import delete_branch, read_tree
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
+from agentkit.llm.calls.wishes import Parameters
 from agentkit.teams import Question
 from agentkit.teams.question import Facts
 from agentkit.ui.chat import actions
 from agentkit.workspace import chat_settings
+from agentkit.workspace.chat_settings import ChatSettings
 from agentkit.workspace.kernels import AGAIN
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle, texts
@@ -59,9 +62,16 @@ def run_of(workspace: ScriptableWorkspace, chat: Chat, question_id: str) -> str:
     return str(read_tree(workspace.ledger, OWNER, chat.id).nodes[question_id].run_id)
 
 
-def _head(workspace: ScriptableWorkspace, chat: Chat) -> str:
+def first_question(workspace: ScriptableWorkspace, chat: Chat) -> str:
     """The id of the first question of the branch that is shown."""
     return workspace.ledger.thread(OWNER, chat.id)[0].id
+
+
+def two_turns(workspace: ScriptableWorkspace) -> Chat:
+    """A chat of two questions."""
+    said_by(workspace)
+    chat = ask(workspace, TEA)
+    return ask(workspace, POT, chat_id=chat.id)
 
 
 def submit(app: AppTest, label: str) -> None:
@@ -94,7 +104,7 @@ def test_the_agents_of_a_group_know_only_the_branch_that_is_shown(
     client = said_by(kitchen)
     group = "group:round_robin"
     chat = ask(kitchen, TEA, team_id=group)
-    first = kitchen.ledger.thread(OWNER, chat.id)[0].id
+    first = first_question(kitchen, chat)
     before = len(client.requests)
     ask(kitchen, POT, chat_id=chat.id, again=first, team_id=group)
     of_second = range(before + 1, len(client.requests) + 1)
@@ -115,7 +125,7 @@ def test_the_agents_of_a_group_know_only_the_branch_that_is_shown(
 def test_versions_are_switched_and_the_chat_stays_there(kitchen: ScriptableWorkspace) -> None:
     said_by(kitchen)
     chat = ask(kitchen, TEA)
-    first = kitchen.ledger.thread(OWNER, chat.id)[0].id
+    first = first_question(kitchen, chat)
     ask(kitchen, POT, chat_id=chat.id)
     ask(kitchen, "", chat_id=chat.id, again=first)
     app = open_page("chat", chat=chat.id)
@@ -141,7 +151,7 @@ def test_an_answer_is_made_again_by_another_model_and_compared(
     assert "Version 1 · Answer with citations" in shown
     assert "Version 2 · Answer with citations" in shown
     assert ":primary-background[Answer" in shown
-    assert app.selectbox(key=f"compare-Left-{_head(kitchen, chat)}").options == [
+    assert app.selectbox(key=f"compare-Left-{first_question(kitchen, chat)}").options == [
         "Version 1 · Answer with citations · Scripted",
         "Version 2 · Answer with citations · Offline (quotes the documents)",
     ]
@@ -182,7 +192,7 @@ def test_an_edit_while_the_chat_answers_is_told_and_asked_next(
 def test_a_branch_goes_after_it_was_told_what_goes(kitchen: ScriptableWorkspace) -> None:
     said_by(kitchen)
     chat = ask(kitchen, TEA)
-    first = kitchen.ledger.thread(OWNER, chat.id)[0].id
+    first = first_question(kitchen, chat)
     ask(kitchen, POT, chat_id=chat.id)
     app = open_page("chat", chat=chat.id)
     choose(app, kitchen, chat, 0, actions.DELETE)
@@ -216,9 +226,7 @@ def test_what_goes_with_a_branch_are_thumbs_too_and_an_emptied_chat_begins_anew(
 def test_what_was_typed_stays_when_another_tab_deletes_the_turn(
     kitchen: ScriptableWorkspace,
 ) -> None:
-    said_by(kitchen)
-    chat = ask(kitchen, TEA)
-    ask(kitchen, POT, chat_id=chat.id)
+    chat = two_turns(kitchen)
     app = open_page("chat", chat=chat.id)
     asked = choose(app, kitchen, chat, 1, actions.EDIT)
     key = f"edited-{run_of(kitchen, chat, asked)}"
@@ -229,20 +237,35 @@ def test_what_was_typed_stays_when_another_tab_deletes_the_turn(
     assert "**Not asked:** And the cup?" in texts(app)
 
 
-def test_that_a_question_keeps_its_instructions_is_told_where_the_chat_has_others(
+def test_an_edit_stays_in_its_chat(kitchen: ScriptableWorkspace) -> None:
+    chat = two_turns(kitchen)
+    other = ask(kitchen, TEA)
+    app = open_page("chat", chat=chat.id)
+    choose(app, kitchen, chat, 1, actions.EDIT)
+    app.query_params["chat"] = other.id
+    app.run()
+    assert not app.exception
+    assert "may have been deleted in another tab" in app.toast[0].value
+    assert not any(area.label == "Question" for area in app.text_area)
+
+
+def test_that_a_question_keeps_its_settings_is_told_where_the_chat_has_others(
     kitchen: ScriptableWorkspace,
 ) -> None:
     client = said_by(kitchen)
-    chat = ask(kitchen, TEA, instructions="Answer in French.")
+    then = ChatSettings(instructions="Answer in French.", parameters=Parameters(seed=7))
+    chat = ask(kitchen, TEA, instructions=then.instructions, parameters=then.parameters)
     app = open_page("chat", chat=chat.id)
-    for instructions, told in (("Answer in French.", False), ("", True)):
-        settings = chat_settings.ChatSettings(instructions=instructions)
-        chat_settings.keep(kitchen.ledger, OWNER, chat.id, settings)
+    others = replace(then, instructions=""), replace(then, parameters=Parameters(seed=8))
+    for now in (then, *others):
+        chat_settings.keep(kitchen.ledger, OWNER, chat.id, now)
         choose(app, kitchen, chat, 0, actions.AGAIN)
-        assert ("with the instructions and model parameters that it had then" in texts(app)) == told
+        told = "with the instructions and model parameters that it had then" in texts(app)
+        assert told == (now != then)
     submit(app, "Answer again")
     settle(app)
     assert "Answer in French." in str(client.requests[-1]["messages"])
+    assert client.requests[-1]["seed"] == 7
 
 
 def test_a_very_long_question_is_asked_as_it_is(kitchen: ScriptableWorkspace) -> None:
@@ -351,9 +374,7 @@ def test_what_is_asked_again_of_a_turn_that_is_gone_can_be_asked_at_the_end(
 def test_a_question_to_a_branch_that_another_tab_left_is_not_asked_elsewhere_unseen(
     kitchen: ScriptableWorkspace,
 ) -> None:
-    said_by(kitchen)
-    chat = ask(kitchen, TEA)
-    ask(kitchen, POT, chat_id=chat.id)
+    chat = two_turns(kitchen)
     app = open_page("chat", chat=chat.id)
     _delete_in_another_tab(kitchen, chat)
     app.chat_input[0].set_value("Of which clay?").run()

@@ -73,11 +73,14 @@ def act_on_chat(page: Page, title: str, action: str) -> None:
     page.get_by_role("menuitem", name=action, exact=True).click()
 
 
-def tab_to(page: Page, part: Locator) -> None:
-    """Press Tab until this has the focus."""
+def tab_to(page: Page, part: Locator, key: str = "Tab") -> None:
+    """Press the key until this has the focus, at most as often as a page has parts."""
     expect(part).to_be_visible()
-    while not part.evaluate("part => part === part.getRootNode().activeElement"):
-        page.keyboard.press("Tab")
+    for _ in range(200):
+        if part.evaluate("part => part === part.getRootNode().activeElement"):
+            return
+        page.keyboard.press(key)
+    expect(part).to_be_focused(timeout=1)
 
 
 def settled(page: Page) -> None:

@@ -20,6 +20,7 @@ from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer, words
 
 COST, SUNDAY = "What does it cost?", "What does it cost on Sundays?"
+SUNDAYS = "On Sundays it costs two crowns. [1]"
 RESEARCH = "Researcher and writer"
 LONG, WRITTEN = "Who built the pier?", "The pier was built by"
 WHOLE = f"{WRITTEN} the people of Skarholm."
@@ -30,7 +31,7 @@ def script(body: dict[str, Any]) -> Answer:
     last = str(body["messages"][-1]["content"])
     if last == LONG and any(parse_passages(text_of(one["content"])) for one in body["messages"]):
         return Answer(WHOLE, halt_after=len(words(WRITTEN)))
-    known = {COST: "It costs nothing. [1]", SUNDAY: "On Sundays it costs two crowns. [1]"}
+    known = {COST: "It costs nothing. [1]", SUNDAY: SUNDAYS}
     return Answer(known.get(last, f"{papers.FERRY} [1]"))
 
 
@@ -177,6 +178,7 @@ def _compare(page: Page) -> None:
     expect(left).to_have_value(re.compile("Answer with citations"))
     expect(right).to_have_value(re.compile(RESEARCH))
     expect(dialog.get_by_role("row", name="Tokens in ≠")).to_be_visible()
+    assert dialog.inner_text().count("21:40") >= 2, "both answers stand there"
     expect(dialog).to_contain_text(SUNDAY)
     expect(dialog).to_contain_text("This branch has no such turn.")
     driver.settled(page)
@@ -350,6 +352,8 @@ def _compare_teams_by_keyboard(page: Page) -> None:
     _choose_by_keyboard(page, SUNDAY, "Compare versions")
     for version in ("Version 2 · Answer with citations", f"Version 3 · {RESEARCH}"):
         expect(dialog.get_by_text(version).first).to_be_visible()
+    assert dialog.inner_text().count(SUNDAYS) == 2, "both answers stand there"
+    expect(dialog.get_by_role("row", name="Tokens in ≠")).to_be_visible()
     expect(dialog.get_by_text("≠ marks what differs.")).to_be_visible()
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
     last = dialog.get_by_role("columnheader", name="Version 3").bounding_box()

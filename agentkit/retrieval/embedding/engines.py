@@ -203,9 +203,11 @@ def load_engine(folder: Path, converted: Path | None) -> Engine:
 
     Raises whatever the libraries raise for files that they cannot read.
     """
-    if not converted:
-        return TorchEngine(folder, "float32", "cuda" if has_gpu() else "cpu")
-    engine = OpenVinoEngine(converted, machine_precision())
+    engine: Engine
+    if converted:
+        engine = OpenVinoEngine(converted, machine_precision())
+    else:
+        engine = TorchEngine(folder, "float32")
     if not has_gpu():
         return engine
     return GpuEngine(engine, lambda: TorchEngine(folder, "float32", "cuda"))

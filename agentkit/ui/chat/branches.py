@@ -64,7 +64,7 @@ def draw_dialog(chosen: Question, turns: Sequence[Turn], rows: Rows) -> None:
         return
     turn = find_first(turns, lambda one: one.question and one.question.id == subject)
     if action == EDIT:  # what was typed would go with the dialog: sending tells that the turn has
-        turn = _remember(turn, subject)
+        turn = _remember(turn, (rows.chat.id, subject))
     if turn is None:
         dialogs.close()
         st.toast(_GONE)
@@ -72,12 +72,12 @@ def draw_dialog(chosen: Question, turns: Sequence[Turn], rows: Rows) -> None:
     draw(turn, rows)
 
 
-def _remember(turn: Turn | None, question_id: str) -> Turn | None:
-    """The turn, or as it was when the same one was last there."""
+def _remember(turn: Turn | None, asked: tuple[str, str]) -> Turn | None:
+    """The turn, or as it was when it was last there; `asked` is its chat and its question."""
     if turn:
-        st.session_state[_EDITED] = (question_id, turn)
-    known_id, known = st.session_state.get(_EDITED, ("", None))
-    return known if known_id == question_id else None
+        st.session_state[_EDITED] = (asked, turn)
+    known_by, known = st.session_state.get(_EDITED, (None, None))
+    return known if known_by == asked else None
 
 
 def _compare(turn: Turn, rows: Rows) -> None:

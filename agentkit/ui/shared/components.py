@@ -97,7 +97,7 @@ def chat_list(on_act: Callable[[Mapping[str, Any]], None], data: Mapping[str, ob
         if told := st.session_state.get("chat-list", {}).get("act"):
             on_act(told)
 
-    _renderer("chat_list")(key="chat-list", data=_unsearched(data), on_act_change=act)
+    _renderer("chat_list")(key="chat-list", data=_without_tables(data), on_act_change=act)
 
 
 def search_button() -> None:
@@ -112,7 +112,7 @@ def search(on_told: Callable[[Mapping[str, Any]], None], data: Mapping[str, obje
         if given := st.session_state.get("chat-search", {}).get("told"):
             on_told(given)
 
-    _renderer("search")(key="chat-search", data=_unsearched(data), on_told_change=tell)
+    _renderer("search")(key="chat-search", data=_without_tables(data), on_told_change=tell)
 
 
 def reveal(data: Mapping[str, object]) -> None:
@@ -239,9 +239,9 @@ def trace(on_step: Callable[[str], None], data: Mapping[str, object]) -> None:
     _renderer("trace")(key="trace", data=dict(data), on_step_change=choose)
 
 
-def _unsearched(data: Mapping[str, object]) -> list[dict[str, object]]:
-    """The data in a list of one, for what is on the first page: in a mapping with lists Streamlit
-    looks for tables, for which it loads pandas and pyarrow.
+def _without_tables(data: Mapping[str, object]) -> list[dict[str, object]]:
+    """The data as a list of one, for what is drawn on the first page: among the values of a mapping
+    Streamlit looks for tables, and loads pandas and pyarrow to do so.
     """
     return [dict(data)]
 
