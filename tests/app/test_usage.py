@@ -15,6 +15,7 @@ from urllib.parse import parse_qs
 import pandas
 import pyarrow
 import pytest
+import streamlit as st
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
@@ -23,7 +24,7 @@ from agentkit.ledger import queries
 from agentkit.messages import new_id
 from agentkit.ui.shell import server
 from agentkit.ui.text import figures
-from agentkit.ui.usage import words
+from agentkit.ui.usage import report, words
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 from tests.bench import month
@@ -348,6 +349,19 @@ def test_a_tab_asks_only_for_what_it_shows(workspace: ScriptableWorkspace) -> No
     shown = {"Overview": 1, "Calls": 1, "Speed": 2, "Errors": 0, "Tools": 0, "People": 0}
     for tab, tables in shown.items():
         assert len(open_page("usage", tab=tab).dataframe) == tables, tab
+
+
+def test_what_is_clicked_while_a_linked_view_is_being_drawn_counts(
+    workspace: ScriptableWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_call(workspace)
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(report, "draw_link", lambda view: st.stop())
+        app = open_page("usage", purpose="chat")
+    app.session_state["usage-tab"] = "Calls"
+    app.run()
+    assert app.query_params["tab"] == "Calls"
+    assert app.query_params["purpose"] == "chat"
 
 
 def test_calls_lead_to_the_runs_in_which_they_were_made(workspace: ScriptableWorkspace) -> None:

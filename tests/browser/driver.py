@@ -42,6 +42,20 @@ def go(page: Page, name: str) -> None:
     settled(page)
 
 
+def go_home(page: Page, name: str, home: Locator) -> None:
+    """From a view of a page to its first one, by its own link, however often that takes: at first
+    nothing of ours listens to it yet.
+    """
+    for _ in range(20):
+        go(page, name)
+        try:
+            expect(home).to_be_visible(timeout=5_000)
+        except AssertionError:
+            continue
+        return
+    expect(home).to_be_visible()
+
+
 def open_app(page: Page, app: App) -> None:
     """Open the app by its address: a new chat."""
     page.goto(app.url)

@@ -126,8 +126,7 @@ def test_two_versions_answer_beside_each_other_and_are_measured(app: App, page: 
     expect(page.get_by_text("Better by more than chance")).to_be_visible()
     driver.settled(page)
     assert violations(page, "evaluations") == []
-    driver.go(page, "Teams")
-    expect(page.get_by_role("button", name="New team")).to_be_visible()
+    driver.go_home(page, "Teams", page.get_by_role("button", name="New team"))
     page.go_back()
     expect(page.get_by_text("Better by more than chance")).to_be_visible()
     driver.settled(page)

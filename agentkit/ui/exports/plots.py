@@ -22,7 +22,7 @@ _ALL_S = 30
 _MOST, _TRIES = 200, 3
 """How many charts are drawn, and how many processes are begun for them."""
 _FIRST = '{"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "mark": "bar"}'
-"""Drawn before the others: with it, Vega is loaded, which is no part of any chart's time."""
+"""Drawn before the others: it loads Vega, which no chart is to be charged for."""
 
 
 def make_svgs(specs: Sequence[Mapping[str, Any]], cpu_s: int = 5) -> list[str]:

@@ -64,6 +64,8 @@ def _read_address(key: str) -> None:
         return
     read = {name: _read(name, values) for name, values in given.items()}
     fill(key, pick_filled(read))
+    # Now, not by `_write_address`: what is clicked while this is drawn is not to be taken back.
+    st.session_state[_WRITTEN] = given
 
 
 def _write_address(key: str) -> None:

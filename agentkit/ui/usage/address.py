@@ -61,6 +61,8 @@ def read(tabs: Collection[str]) -> None:
         _come_back()
     elif given != st.session_state.get(_WRITTEN):
         _take(given)
+        # Now, not by `write`: what is clicked while this is being drawn is not to be taken back.
+        st.session_state[_WRITTEN] = given
     for name, value in st.session_state.pop(_NARROWED, {}).items():
         put(name, [value])
     if get("tab") not in tabs:

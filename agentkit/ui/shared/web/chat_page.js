@@ -54,8 +54,16 @@ function start({ data, setTriggerValue, parentElement }) {
     chat = data.chat;
     answering = data.answering;
     const timers = [0, 200].map((delay) => setTimeout(toEnd, delay));
+    let height = 0, grownAt = performance.now(), settling;
+    const settle = () => {  // until the end of the answer has been shown, however slowly it is drawn
+        toEnd();
+        if (main.scrollHeight !== height) grownAt = performance.now();
+        else if (performance.now() - grownAt > 1000) following = false;
+        height = main.scrollHeight;
+        if (following) settling = setTimeout(settle, 200);
+    };
     if (data.answering) timers.push(setInterval(toEnd, 100));
-    else timers.push(setTimeout(() => { following = false; }, 400));  // the end of the answer has been shown
+    else settling = setTimeout(settle, 400);
     // What was drawn for a new address may have been lost on its way: then it is asked for again, ever more patiently.
     let patience = 3000, before = null;
     const arrive = () => {
@@ -181,6 +189,7 @@ function start({ data, setTriggerValue, parentElement }) {
     document.addEventListener("keydown", pressed, true);
     return () => {
         timers.forEach(clearTimeout);
+        clearTimeout(settling);
         clearTimeout(arriving);
         watch.disconnect();
         sizes.disconnect();
