@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 import typer
@@ -66,8 +65,6 @@ app.add_typer(teams.app, name="team")
 app.add_typer(mcp.app, name="mcp")
 app.command()(port.port)
 app.command()(doctor.doctor)
-_make_commands = cache(lambda: typer.main.get_command(app))
-"""Once in a process: it takes 40 ms."""
 
 
 def main(arguments: Sequence[str] | None = None, opener: Opener = make_workspace) -> int:
@@ -76,7 +73,7 @@ def main(arguments: Sequence[str] | None = None, opener: Opener = make_workspace
     logging.getLogger("agentkit").addHandler(logging.NullHandler())  # errors are told below, once
     tolerate_any_character(sys.stdout, sys.stderr)
     try:
-        _make_commands().main(given, prog_name=_find_program(), obj=opener)
+        typer.main.get_command(app).main(given, prog_name=_find_program(), obj=opener)
     except SystemExit as end:  # how typer ends every command
         if isinstance(end.code, int):
             return end.code
