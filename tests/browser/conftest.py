@@ -45,28 +45,6 @@ UNUSED = (
 )
 """Features of Chromium that no test needs."""
 _FAILED = pytest.StashKey[bool]()
-_NOTE = """(() => {
-    const noted = window.noted = [];
-    const note = (what, words) => {
-        noted.push(`${Math.round(performance.now())} ms ${what}: ${words.slice(0, 400)}`);
-        if (noted.length > 60) noted.shift();
-    };
-    for (const what of ["mousedown", "click", "keydown"])
-        addEventListener(what, (event) => note(what, event.key ?? event.target.outerHTML), true);
-    const send = WebSocket.prototype.send;
-    WebSocket.prototype.send = function (bytes) {
-        note("sent", new TextDecoder().decode(bytes).replace(/[^ -~]+/g, " "));
-        return send.call(this, bytes);
-    };
-    window.WebSocket = class extends WebSocket {
-        constructor(...given) {
-            super(...given);
-            this.addEventListener("message", (one) => note("came", `${one.data.byteLength} bytes`));
-            this.addEventListener("close", ({ code }) => note("closed", `${code}`));
-        }
-    };
-})()"""
-"""Keeps what a page was last told by mouse, keys and server, and what it told the server."""
 
 
 def chromium() -> str:
@@ -150,7 +128,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+def page(browser: Browser) -> Iterator[Page]:
     """An empty tab, 1400 pixels wide; nothing on it may go against the app's security policy."""
     context = browser.new_context(viewport={"width": 1400, "height": 950})
     context.set_default_timeout(PATIENCE_MS)
@@ -158,17 +136,12 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
 
     def said(message: ConsoleMessage) -> None:
         if message.type == "error":
-            where = message.location["url"]
-            print(f"The browser said: {message.text} {where}")  # for the report of a failed test
+            print(f"The browser said: {message.text}")  # stands in the report of a test that fails
         if "Content Security Policy" in message.text:
             violations.append(message.text)
 
     context.on("console", said)
-    context.add_init_script(_NOTE)
-    page = context.new_page()
-    yield page
-    if request.node.stash[_FAILED] and not page.is_closed():
-        print("\n".join([f"The browser's page was {page.url}", *page.evaluate("window.noted")]))
+    yield context.new_page()
     context.close()
     assert violations == []
 
