@@ -11,6 +11,7 @@ from datetime import date, datetime
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from agentkit.events import MessageSent, Retrieved
@@ -67,6 +68,19 @@ def found_in(workspace: ScriptableWorkspace, chat: str) -> list[set[str]]:
 def links(app: AppTest) -> list[Any]:
     found: Any = app.get("page_link")
     return list(found)
+
+
+def test_a_filter_that_is_set_while_a_linked_search_is_being_drawn_counts(
+    kitchen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(filters, "_write_address", lambda key: st.stop())
+        app = open_page("retrieval_lab", collection="Kitchen", tags="mild")
+    app.session_state[f"filter-{kitchen}-tags"] = []
+    app.run()
+    assert not app.exception
+    assert app.session_state[f"filter-{kitchen}-tags"] == []
+    assert "tags" not in app.query_params
 
 
 def test_a_chat_stays_narrowed_until_it_is_cleared(
