@@ -1,6 +1,6 @@
 """How the tests are spread over processes, and what tests of several folders stand on.
 
-A file goes to one process, and so do all tests with a browser, which slow each other down.
+A file goes to one process. Tests with a browser slow each other down: two processes share them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from tests.servers.openai_server import OpenAIServer, answer_from_passages
 from tests.servers.postgres import postgres
 
 BROWSER = "tests/browser/"
+BROWSERS = 2
+"""How many processes have a browser at the same time."""
+_BROWSER_FILES = sorted(path.name for path in Path(__file__).parent.glob("browser/test_*.py"))
 MODELS = Path(__file__).parents[1] / ".cache" / "models"
 """Embedding models that were converted for this machine, for all tests and the next run."""
 os.environ["AGENTKIT_MODEL_FOLDER"] = str(MODELS)  # for what tests start
@@ -46,16 +49,18 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("any machine")
 
 
-class OneBrowser(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
-    """By file, the browser tests together."""
+class FewBrowsers(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
+    """By file, the files of browser tests in as many parts as there may be browsers."""
 
     def _split_scope(self, nodeid: str) -> str:
         scope: str = super()._split_scope(nodeid)
-        return BROWSER if scope.startswith(BROWSER) else scope
+        if not scope.startswith(BROWSER):
+            return scope
+        return f"{BROWSER}{_BROWSER_FILES.index(scope.removeprefix(BROWSER)) % BROWSERS}"
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneBrowser:
-    return OneBrowser(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FewBrowsers:
+    return FewBrowsers(config, log)
 
 
 @pytest.fixture

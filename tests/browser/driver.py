@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 from playwright.sync_api import FilePayload, Locator, Page, Request, expect
 
@@ -178,11 +179,12 @@ def _still(part: Locator) -> None:
     part.evaluate(_STILL)
 
 
-def upload(uploader: Locator, given: FilePayload) -> None:
+def upload(uploader: Locator, given: FilePayload | Path) -> None:
     """Choose a file, and wait until the app has it: its name is shown before."""
     with uploader.page.expect_response(lambda response: response.request.method == "PUT"):
         uploader.set_input_files(given)
-    expect(uploader.page.get_by_text(given["name"]).first).to_be_visible()
+    name = given.name if isinstance(given, Path) else given["name"]
+    expect(uploader.page.get_by_text(name).first).to_be_visible()
     settled(uploader.page)
 
 
