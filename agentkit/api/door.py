@@ -5,18 +5,20 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentkit.api import address
 from agentkit.api.address import Claim, Taken
 from agentkit.api.client import Link, NotServed, RemoteRun
 from agentkit.api.methods import part_of
 from agentkit.api.server import Server
-from agentkit.api.wire import Method
 from agentkit.errors import DatabaseInUse, StoreError
 from agentkit.retrieval import Embedder
 from agentkit.settings import Settings
 from agentkit.workspace import Workspace
+
+if TYPE_CHECKING:
+    from agentkit.api.wire import Method
 
 _PATIENCE_S, _PAUSE_S = 60.0, 0.05
 """How long, and how often, it is tried to reach a process that has the folder but serves nobody:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agentkit.api.wire import Method
 from agentkit.ledger import Ledger
 from agentkit.ledger.bill.bill import Bill
 from agentkit.ledger.bill.budgets import Budgets
@@ -22,6 +21,9 @@ from agentkit.retrieval.transfer.transfer import Transfer
 from agentkit.workspace import Workspace
 from agentkit.workspace.sharing.sharing import Sharing
 from agentkit.workspace.usage_sql import UsageSql
+
+if TYPE_CHECKING:
+    from agentkit.api.wire import Method
 
 PARTS: dict[str, type[Any]] = {
     "workspace": Workspace,
@@ -185,6 +187,8 @@ def method(part: str, name: str) -> Method | None:
     """The method of that name; None when there is none that can be called from elsewhere."""
     if name not in NAMES.get(part, ()):
         return None
+    from agentkit.api.wire import Method  # loads pydantic, which opening a folder does without
+
     return Method(part, name, getattr(PARTS[part], name))
 
 

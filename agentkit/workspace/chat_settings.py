@@ -49,6 +49,8 @@ UNSET = ChatSettings()
 def from_json(stored: Mapping[str, object]) -> ChatSettings:
     """What `to_json` gave; what it lacks, or what makes no sense, is as it is by default."""
     known = {name: stored[name] for name in ChatSettings.__slots__ if name in stored}
+    if not known:
+        return UNSET
     try:
         return ChatSettings.of_question(Question.from_json({"text": "", **known}))
     except (ValueError, WrongArgument):  # pydantic's is a ValueError

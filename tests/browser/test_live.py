@@ -152,6 +152,25 @@ def test_who_scrolls_up_is_left_alone_and_can_jump_to_the_end(
     expect(jump).to_be_hidden()
 
 
+def test_who_goes_up_by_tab_is_left_alone(chat: Page, server: OpenAIServer) -> None:
+    page = chat
+    turn = driver.ask(page, papers.FERRY_QUESTION)
+    expect(turn).to_contain_text("Then the pier")
+    _at_the_end(page)
+    link = turn.locator("a[href^='#cite-']").first
+    expect(link).not_to_be_in_viewport()
+    for _ in range(40):
+        page.keyboard.press("Shift+Tab")
+        if link.evaluate("link => link === document.activeElement"):
+            break
+    expect(page.get_by_role("button", name="Jump to end")).to_be_visible()
+    expect(link).to_be_focused()
+    expect(link).to_be_in_viewport()
+    server.go_on.set()
+    driver.answered(page, turn)
+    expect(link).to_be_in_viewport()
+
+
 def test_the_button_leads_to_the_end_and_the_page_follows_again(
     chat: Page, server: OpenAIServer
 ) -> None:

@@ -157,7 +157,9 @@ def test_a_discussion_ends_in_a_vote(teams: Page, app: App, server: OpenAIServer
     page = teams
     begin(page, "Structured discussion")
     driver.unfold(page.locator("#stMain"), "Vote")
-    enter(field(page, "Name").last, "ballot")
+    name = field(page, "Name").last  # of the stage's fields: they are drawn when it is unfolded
+    expect(name).to_have_value("vote")
+    enter(name, "ballot")
     told = "a vote needs a field that is counted, and that the program is told"
     expect(page.get_by_text(told).first).to_be_visible()
     expect(page.get_by_role("button", name="Save", exact=True)).to_be_disabled()

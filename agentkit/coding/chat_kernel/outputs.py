@@ -13,9 +13,7 @@ import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, Self
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from typing import Literal, Self, get_args
 
 from agentkit.core.given import coalesce, is_list_of
 from agentkit.core.lenient import count_or_zero, find_below
@@ -48,6 +46,7 @@ _MOST_EXACT = 2**53 - 1
 _NOUNS = {TABLE: "table", CHART: "chart", "image/png": "picture", "image/jpeg": "picture"}
 
 Value = str | int | float | bool | None
+_VALUES = get_args(Value)
 StreamName = Literal["stdout", "stderr", "result"]
 PictureForm = Literal["image/png", "image/jpeg"]
 _BEGINS: Mapping[PictureForm, bytes] = {
@@ -382,33 +381,22 @@ def _is_variable(one: object) -> bool:
     return is_list_of(one, str) and len(one) == len(Variable.__slots__)
 
 
-_Count = Annotated[int, BeforeValidator(count_or_zero)]
-
-
-class _SentTable(BaseModel):
-    """A table as code in the sandbox writes it."""
-
-    model_config = ConfigDict(strict=True)
-
-    columns: list[object]
-    rows: list[list[Value]]
-    total_rows: _Count = 0
-    total_columns: _Count = 0
-
-
 def _read_table(data: object) -> Table | None:
     """The table, as large as one is shown; None where it is not a table."""
-    try:
-        sent = _SentTable.model_validate(data)
-    except ValidationError:
+    if not isinstance(data, dict):
         return None
-    columns = tuple(str(name)[:CELL_CHARACTERS] for name in sent.columns[: 2 * COLUMNS])
-    rows = tuple(tuple(map(_read_value, row)) for row in sent.rows[:ROWS])
+    titles, sent = data.get("columns"), data.get("rows")
+    if not (isinstance(titles, list) and is_list_of(sent, list)):
+        return None
+    if not all(is_list_of(row, _VALUES) for row in sent):
+        return None
+    columns = tuple(str(name)[:CELL_CHARACTERS] for name in titles[: 2 * COLUMNS])
+    rows = tuple(tuple(map(_read_value, row)) for row in sent[:ROWS])
     widths = set(map(len, rows))
     if widths - {len(columns)}:
         return None
-    total = max(sent.total_rows, len(rows))
-    wide = max(sent.total_columns, len(columns))
+    total = max(count_or_zero(data.get("total_rows")), len(rows))
+    wide = max(count_or_zero(data.get("total_columns")), len(columns))
     return Table(columns, rows, total, wide)
 
 

@@ -14,11 +14,11 @@ from agentkit.errors import AgentkitError, StoreError
 from agentkit.ledger import Chat
 from agentkit.retrieval import Source
 from agentkit.ui.composer import address
-from agentkit.ui.exports import as_html, as_markdown, exchanges
+from agentkit.ui.exports import as_markdown, exchanges
 from agentkit.ui.shared import dialogs, downloads, state, uploads
 from agentkit.ui.text import markdown
 from agentkit.workspace import Workspace, intake
-from agentkit.workspace.sharing import reading
+from agentkit.workspace.sharing import LARGEST_MB
 
 EXPORT, IMPORT = "Export the chat", "Import a chat"
 Form = Literal["md", "html", "json"]
@@ -39,7 +39,6 @@ _FORMS: dict[Form, tuple[str, str]] = {
         " again, here or elsewhere. Documents and attached files are not in it.",
     ),
 }
-_WRITERS = {"md": as_markdown.write_chat, "html": as_html.write_page}
 
 
 def draw_button(chat: Chat) -> None:
@@ -111,9 +110,8 @@ def make_file(workspace: Workspace, owner: str, chat_id: str, form: Form) -> Bin
         private.make_folder(folder)
         with tempfile.TemporaryDirectory(prefix=".chat-", dir=folder) as made:
             path = workspace.sharing.export(owner, chat_id, Path(made) / "chat.json")
-            if write := _WRITERS.get(form):
-                text = write(reading.parse(path.read_bytes(), "the chat"))
-                path.write_text(text, encoding="utf-8")
+            if form != "json":
+                path.write_text(_write(path.read_bytes(), form), encoding="utf-8")
             return path.open("rb")
     except OSError as error:
         raise StoreError(
@@ -121,13 +119,19 @@ def make_file(workspace: Workspace, owner: str, chat_id: str, form: Form) -> Bin
         ) from error
 
 
+def _write(chat: bytes, form: Form) -> str:
+    from agentkit.ui.exports import as_html  # what only exports need: pydantic, charts
+    from agentkit.workspace.sharing import reading
+
+    file = reading.parse(chat, "the chat")
+    return as_html.write_page(file) if form == "html" else as_markdown.write_chat(file)
+
+
 @st.dialog(IMPORT, on_dismiss=dialogs.close)
 def _import() -> None:
-    given = st.file_uploader(
-        "File", type="json", max_upload_size=reading.LARGEST_MB, key="chat-file"
-    )
+    given = st.file_uploader("File", type="json", max_upload_size=LARGEST_MB, key="chat-file")
     st.caption(
-        f"What *Export* wrote as JSON, {reading.LARGEST_MB} MB at most. It becomes a new chat; its"
+        f"What *Export* wrote as JSON, {LARGEST_MB} MB at most. It becomes a new chat; its"
         " calls were made elsewhere, and do not count on the Usage page."
     )
     pressed = st.button("Import", key="import", type="primary", icon=":material/upload:")
@@ -142,7 +146,7 @@ def _load(given: uploads.Uploaded | None) -> str:
     if given is None:
         return (
             "There is no file to import; choose one that Export wrote as JSON, of at most"
-            f" {reading.LARGEST_MB} MB."
+            f" {LARGEST_MB} MB."
         )
     workspace, way = state.workspace(), address.way()
     try:

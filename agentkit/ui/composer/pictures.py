@@ -42,7 +42,9 @@ def is_picture(name: str) -> bool:
 def read_chosen(chat_id: str | None) -> tuple[Picture, ...]:
     """What goes with the next question."""
     told = kept.get(chat_id, "pictures")
-    return Question.from_json({"text": "", "pictures": told or ()}).pictures
+    if not told:
+        return ()
+    return Question.from_json({"text": "", "pictures": told}).pictures
 
 
 def forget(chat_id: str | None) -> None:

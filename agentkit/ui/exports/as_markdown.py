@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentkit.ui.exports.exchanges import (
     Exchange,
@@ -14,7 +14,9 @@ from agentkit.ui.exports.exchanges import (
 )
 from agentkit.ui.text import markdown
 from agentkit.ui.text.results import Picture, Plot, Remark, Result, Table
-from agentkit.workspace.sharing.form import ChatFile
+
+if TYPE_CHECKING:
+    from agentkit.workspace.sharing.form import ChatFile
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~$!&])")
 _BEGINS_LIST = re.compile(r"^(\d{0,9})([-+=.)])")

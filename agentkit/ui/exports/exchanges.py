@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentkit.core.given import join_filled
 from agentkit.core.naming import name_source
@@ -14,7 +14,9 @@ from agentkit.ledger.kept_teams import PREFIX
 from agentkit.teams import team, teams
 from agentkit.ui.text import figures
 from agentkit.ui.text.results import Picture, Remark, Result, read_results
-from agentkit.workspace.sharing.form import CallPart, ChatFile, MessagePart
+
+if TYPE_CHECKING:
+    from agentkit.workspace.sharing.form import CallPart, ChatFile, MessagePart
 
 _ENDS = {
     "stopped": "Stopped: this is what had been written by then.",

@@ -21,9 +21,9 @@ from agentkit.event_json import NEEDED
 from agentkit.events import KINDS, MessageSent
 from agentkit.ledger.requests import is_hash_of
 from agentkit.teams import Citation, Question
+from agentkit.workspace.sharing import LARGEST_MB
 from agentkit.workspace.sharing.form import FORMAT, VERSION, ChatFile, MessagePart, RunPart
 
-LARGEST_MB = 200
 _MOST_SENT = 1_000_000
 """Messages that the requests of a chat have in all when each is written out; a short list could
 else stand for any number.

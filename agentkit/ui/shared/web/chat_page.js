@@ -31,7 +31,7 @@ const lineAgain = (part, main) => {
     const text = part.textContent, nth = alike().indexOf(part);
     return () => part.isConnected ? part : (part = alike()[nth] ?? part).isConnected ? part : null;
 };
-const BACK = new Set(["ArrowUp", "PageUp", "Home"]), FORTH = new Set(["ArrowDown", "PageDown", "End", " "]);
+const BACK = new Set(["ArrowUp", "PageUp", "Home"]), FORTH = new Set(["ArrowDown", "PageDown", "End", " ", "Tab"]);
 const isTyping = (part) => part instanceof Element && part.closest("input, textarea, select, [contenteditable]") !== null;
 
 function start({ data, setTriggerValue, parentElement }) {
@@ -80,7 +80,7 @@ function start({ data, setTriggerValue, parentElement }) {
     const scrolled = () => {
         const up = main.scrollTop < lastTop;
         lastTop = main.scrollTop;
-        if (performance.now() - movedAt < 1000 && data.answering) {
+        if (performance.now() - movedAt < 1000 && (data.answering || following)) {
             following = up ? false : following || below() < 100;
             const read = following ? null : firstInView(LINES, main);
             held = read ? { find: lineAgain(read, main), top: read.getBoundingClientRect().top } : null;
@@ -88,7 +88,7 @@ function start({ data, setTriggerValue, parentElement }) {
         offer();
     };
     const moved = (event) => {
-        const key = isTyping(event.target) ? "" : event.key;
+        const key = isTyping(event.target) && event.key !== "Tab" ? "" : event.key;
         const byKey = BACK.has(key) || FORTH.has(key), byBar = event.type === "pointerdown" && event.target === main;
         if (!byKey && !byBar && event.type !== "wheel" && event.type !== "touchmove") return;
         movedAt = performance.now();
