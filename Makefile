@@ -24,8 +24,9 @@ check:  ## ruff, mypy and the tests that take no time: under 3 minutes on 2 core
 types:
 	$(BIN)/mypy
 
+# Three processes on two cores: each waits a third of its time, for programs, replies and pages.
 all-tests:
-	$(BIN)/pytest -n 2 --no-loadscope-reorder
+	$(BIN)/pytest -n 3 --no-loadscope-reorder
 
 unit-tests:
 	$(BIN)/pytest -n 2 --no-loadscope-reorder --ignore tests/llm/test_accuracy.py $(UNIT)
