@@ -5,7 +5,8 @@ for its effect.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from playwright.sync_api import FilePayload, Locator, Page, Request, expect
@@ -47,14 +48,19 @@ def go_home(page: Page, name: str, home: Locator) -> None:
     """From a view of a page to its first one, by its own link, however often that takes: at first
     nothing of ours listens to it yet.
     """
+    _until(expect(home).to_be_visible, partial(go, page, name))
+
+
+def _until(is_seen: Callable[..., None], act: Callable[[], None]) -> None:
+    """Do it again until what it is for is seen: while a page is drawn anew, some of it is lost."""
     for _ in range(20):
-        go(page, name)
+        act()
         try:
-            expect(home).to_be_visible(timeout=5_000)
+            is_seen(timeout=5_000)
         except AssertionError:
             continue
         return
-    expect(home).to_be_visible()
+    is_seen()
 
 
 def open_app(page: Page, app: App) -> None:
@@ -144,18 +150,16 @@ def unfold(part: Locator, label: str) -> None:
     one above it unfolds.
     """
     summary = part.locator("summary").filter(has_text=label).first
+    folded = summary.locator("..")
     expect(summary).to_be_visible()
-    settled(part.page)
-    for _ in range(5):
-        if summary.locator("..").get_attribute("open") is None:
+
+    def press() -> None:
+        settled(part.page)
+        if folded.get_attribute("open") is None:
             summary.click()
-        try:
-            expect(summary.locator("..")).to_have_attribute("open", "", timeout=2000)
-            settled(part.page)
-            break
-        except AssertionError:
-            continue
-    expect(summary.locator("..")).to_have_attribute("open", "")
+
+    _until(partial(expect(folded).to_have_attribute, "open", ""), press)
+    settled(part.page)
     _still(part)
 
 
@@ -244,13 +248,9 @@ def choose_team(page: Page, name: str) -> None:
 
 def leave_choices(page: Page) -> None:
     """Close the choices; what is pressed while the page is drawn anew is lost at times."""
-    team = page.get_by_role("combobox", name="Team")
-    for _ in range(20):
+
+    def press() -> None:
         settled(page)
         page.keyboard.press("Escape")
-        try:
-            expect(team).to_be_hidden(timeout=5_000)
-        except AssertionError:
-            continue
-        return
-    expect(team).to_be_hidden()
+
+    _until(expect(page.get_by_role("combobox", name="Team")).to_be_hidden, press)

@@ -292,7 +292,7 @@ def _edit_while_it_answers(page: Page, server: OpenAIServer) -> None:
     expect(dialog).to_contain_text("this is asked after that answer")
     dialog.get_by_role("textbox", name="Question").fill(COST)
     dialog.get_by_role("button", name="Send").click()
-    expect(page.get_by_text(f"Asked after this answer: {COST}")).to_be_visible()
+    expect(page.get_by_text(f"Asked after this answer: {COST}")).to_have_count(1)
     server.go_on.set()
     expect(_turn(page, COST)).to_contain_text("3/3")
     expect(_turn(page, LONG)).to_have_count(0)

@@ -121,7 +121,7 @@ def _answered_in_the_composer(page: Page) -> None:
     expect(box).to_have_attribute("placeholder", "Ask next, after this answer")
     box.fill(LATER)
     box.press("Enter")
-    expect(page.get_by_text(f"Asked after this answer: {LATER}")).to_be_visible()
+    expect(page.get_by_text(f"Asked after this answer: {LATER}")).to_have_count(1)
     box.fill("thr")
     page.get_by_role("button", name="Approve", exact=True).click()
     expect(card).to_contain_text("Critic asks: How many seats?")
