@@ -1,5 +1,5 @@
-"""How fast things start: `import agentkit`, the command line, a search by it, the app's first page:
-`python tests/bench/bench_start.py`.
+"""How fast things start: `import agentkit`, the command line, a search by it, the app's first page
+and its first answer (Linux): `python tests/bench/bench_start.py`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Error, sync_playwright
+from playwright.sync_api import Error, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUNDS = 5
@@ -53,8 +55,11 @@ def search() -> tuple[float, float]:
     return statistics.median(spent), max(sizes)
 
 
-def first_page() -> float:
-    """Seconds from starting the server until the chat page is drawn."""
+@contextmanager
+def app(data: str) -> Iterator[tuple[Page, int, float]]:
+    """The chat page of the app over a data folder, as soon as it answers; the id of the app's
+    process, and when it was started.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -68,7 +73,7 @@ def first_page() -> float:
         "--server.headless=true",
     ]
     path = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium")
-    with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright:
+    with sync_playwright() as playwright:
         page = playwright.chromium.launch(executable_path=path).new_page()
         started = time.perf_counter()
         server = subprocess.Popen(
@@ -81,11 +86,40 @@ def first_page() -> float:
                     break
                 except Error:
                     time.sleep(0.05)
-            page.get_by_text("There are no documents yet").wait_for(timeout=60_000)
-            return time.perf_counter() - started
+            yield page, server.pid, started
         finally:
             server.terminate()
             server.wait(30)
+
+
+def processor_s(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def first_page() -> tuple[float, float]:
+    """Seconds from starting the server until the chat page is drawn, and its processor time."""
+    with tempfile.TemporaryDirectory() as data, app(data) as (page, server, started):
+        page.get_by_text("There are no documents yet").wait_for(timeout=60_000)
+        return time.perf_counter() - started, processor_s(server)
+
+
+def first_answer(data: str) -> tuple[float, float]:
+    """Seconds from sending the first question to the first citation, and the server's processor
+    time for that; it is sent as soon as the page can be written in.
+    """
+    with app(data) as (page, server, _):
+        box = page.get_by_test_id("stChatInputTextArea")
+        box.fill("How many days of leave?")
+        started, before = time.perf_counter(), processor_s(server)
+        box.press("Enter")
+        page.get_by_text("[1]").first.wait_for(timeout=60_000)
+        return time.perf_counter() - started, processor_s(server) - before
+
+
+def print_median(what: str, measured: Sequence[tuple[float, float]]) -> None:
+    wall, spent = (statistics.median(column) for column in zip(*measured, strict=True))
+    print(f"{what:24} {wall:6.2f} s, {spent:.2f} s of the server's processor time")
 
 
 if __name__ == "__main__":
@@ -99,7 +133,10 @@ if __name__ == "__main__":
         "agentkit search          {:6.2f} s of processor time, at most {:.0f} MB".format(*search())
     )
     first_page()
-    print(
-        f"app: first page drawn    {statistics.median(first_page() for _ in range(3)):6.2f} s after"
-        " starting the server"
-    )
+    print_median("app: first page drawn", [first_page() for _ in range(ROUNDS)])
+    with tempfile.TemporaryDirectory() as samples:
+        taking = [sys.executable, "-m", "agentkit", "ingest", "data/samples"]
+        environment = {**os.environ, "AGENTKIT_DATA": samples}
+        subprocess.run(taking, cwd=ROOT, env=environment, check=True, capture_output=True)
+        first_answer(samples)
+        print_median("its first answer", [first_answer(samples) for _ in range(ROUNDS)])
