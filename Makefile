@@ -24,7 +24,7 @@ check:  ## ruff, mypy and the tests that take no time: under 3 minutes on 2 core
 types:
 	$(BIN)/mypy
 
-# Three processes on two cores: each waits a third of its time, for programs, replies and pages.
+# Three processes on two cores: while one waits, for a program or a page, two are at work.
 all-tests:
 	$(BIN)/pytest -n 3 --no-loadscope-reorder
 

@@ -32,6 +32,7 @@ const lineAgain = (part, main) => {
     return () => part.isConnected ? part : (part = alike()[nth] ?? part).isConnected ? part : null;
 };
 const BACK = new Set(["ArrowUp", "PageUp", "Home"]), FORTH = new Set(["ArrowDown", "PageDown", "End", " ", "Tab"]);
+// Tab leads either way: by where the page went, it is seen whether somebody went up.
 const isTyping = (part) => part instanceof Element && part.closest("input, textarea, select, [contenteditable]") !== null;
 
 function start({ data, setTriggerValue, parentElement }) {
