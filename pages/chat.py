@@ -39,7 +39,7 @@ else:
         welcome.draw_welcome(known, current)
 composer.draw_pending(current.id if current else None)
 composer.draw_composer(current, known, run, asked)
-composer.keep_draft(current.id if current else None, prompts.show)
+composer.keep_draft(current.id if current else None, prompts.show, chat.warm_up)
 export.draw_dialog()
 welcome.draw_dialog()
 put, ask = (
@@ -55,4 +55,3 @@ search.draw_hit(chat_id)
 components.mention()
 components.sidebar(current.id if current else "")
 chat.speak(current, run)
-chat.warm_up()

@@ -61,6 +61,7 @@ ROOMS_OF_THEIR_OWN = {
     "agentkit.conversation.transforms.history": "a transform of messages",
     "agentkit.retrieval.checks": "what `doctor` asks of the library",
     "agentkit.teams.assistant": "a team",
+    "agentkit.ui.shell.reruns": "what reaches into Streamlit",
     "agentkit.ui.shell.metrics": "a route, and a format of its own",
     "agentkit.ui.usage.sql_examples": "the list of examples, where further ones are put",
     "agentkit.teams.registry": "the list of teams, where further ones are put",

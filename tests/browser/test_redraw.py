@@ -55,6 +55,11 @@ if run in (0, 3):
 st.write(f"Run {run}")
 """
 
+BUSY = """() => setTimeout(() => {
+    const since = performance.now();
+    while (performance.now() - since < 1500);  // longer than any part of the page waits to look
+}, 0)"""
+
 
 class Line:
     """The line between a page and its server; both ways can be held up."""
@@ -155,3 +160,30 @@ def test_what_was_drawn_and_lost_is_drawn_anew(tmp_path: Path, page: Page) -> No
         driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
         driver.go(page, "Chat")
         driver.answered(page, driver.ask(page, papers.FERRY_QUESTION))
+
+
+def test_a_question_sent_while_parts_of_the_page_are_late_is_asked_once(
+    tmp_path: Path, page: Page
+) -> None:
+    with OpenAIServer(lambda body: Answer("At 21:40 [1].", halt_after=1)) as server:
+        model = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-browser"}
+        with serving(tmp_path, model) as app:
+            driver.open_app(page, app)
+            expect(driver.ask(page, papers.FERRY_QUESTION)).to_contain_text("At")
+            box = page.get_by_test_id("stChatInputTextArea")
+            box.fill("What does it cost?")
+            _send_while_busy(page)
+            waiting = page.get_by_text("Asked after this answer:")
+            expect(waiting).to_have_count(1)
+            expect(box).to_have_value("")
+            box.fill("And on Sundays?")
+            box.press("Enter")
+            expect(waiting.filter(has_text="And on Sundays?")).to_be_visible()
+            expect(waiting).to_have_count(2)
+            server.go_on.set()
+
+
+def _send_while_busy(page: Page) -> None:
+    """Press Enter while the page is busy: it comes before what became due meanwhile."""
+    page.evaluate(BUSY)
+    page.keyboard.press("Enter")

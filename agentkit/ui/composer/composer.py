@@ -362,10 +362,13 @@ def _answer(run: Run[Any], asked: HumanInputRequested, said: Question) -> None:
 
 
 @st.fragment
-def keep_draft(chat_id: str | None, on_slash: Callable[[], None]) -> None:
+def keep_draft(
+    chat_id: str | None, on_slash: Callable[[], None], warm_up: Callable[[], None]
+) -> None:
     """Keep what is being typed, and bring it back; to be drawn after the composer.
 
-    A `/` in the empty composer calls `on_slash`.
+    A `/` in the empty composer calls `on_slash`. What answers are drawn with comes by `warm_up`:
+    with an open chat, in a new one once something is typed.
     """
 
     def keep_typed(of: str, text: str) -> None:
@@ -387,6 +390,8 @@ def keep_draft(chat_id: str | None, on_slash: Callable[[], None]) -> None:
     )
     if st.session_state.pop(_SLASH, False):
         st.rerun()
+    if chat_id or draft:
+        warm_up()
 
 
 def put_draft(chat_id: str | None, text: str) -> None:

@@ -21,15 +21,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from streamlit.file_util import get_static_dir
-from streamlit.runtime.app_session import AppSession, AppSessionState
-from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.llm.connections.config import OFFLINE, default_connection
 from agentkit.llm.connections.discover import reachable
 from agentkit.settings import load_settings
 from agentkit.ui.shared import downloads, state
-from agentkit.ui.shell import metrics
+from agentkit.ui.shell import metrics, reruns
 from agentkit.ui.shell.guard import Doorkeeper, SecurityHeaders, content_security_policy, is_here
 from agentkit.ui.shell.index_page import StyledPage
 
@@ -37,8 +35,6 @@ log = logging.getLogger(__name__)
 SCRIPT = Path(__file__).with_name("router.py")
 """What Streamlit runs for every look at a page."""
 FIRST_PAGE_S = 5.0  # a server that nobody looks at warms up all the same
-_begin_run = AppSession._create_scriptrunner
-"""Streamlit's own, private: requirements.txt keeps to the version that has it."""
 
 
 @asynccontextmanager
@@ -49,7 +45,7 @@ async def lifespan(app: object) -> AsyncIterator[None]:
             "AGENTKIT_OPEN is set: whoever reaches this server can read and delete everything."
         )
     _keep_import_path()
-    AppSession._create_scriptrunner = _begin_behind  # type: ignore[assignment]
+    reruns.mend()
     threading.Thread(target=_warm, name="agentkit-warm-up", daemon=True).start()
     yield
     await run_in_threadpool(state.close)
@@ -62,27 +58,6 @@ def _keep_import_path() -> None:
     thread imports at that moment passes over one folder of the path, and is not found.
     """
     sys.path.append(str(SCRIPT.parent))
-
-
-def _begin_behind(session: AppSession, asked: RerunData) -> None:
-    """Begin a run of a page, or of a part of it, once all that the run before drew is on its way.
-
-    Streamlit 1.67 passes over what comes from a run when the next one has begun: where that is of
-    a part of the page alone, the page would stay as it was. A run that has ended has put all of
-    it before this on the session's event loop.
-    """
-
-    def begin() -> None:
-        if session._state == AppSessionState.SHUTDOWN_REQUESTED:
-            return
-        running = session._scriptrunner  # by then, what was asked for meanwhile may have begun one
-        if running is None or not running.request_rerun(asked):
-            _begin_run(session, asked)
-
-    if session._scriptrunner is None:
-        begin()
-    else:
-        session._event_loop.call_soon(begin)
 
 
 async def health(request: Request) -> JSONResponse:

@@ -1,0 +1,47 @@
+"""What a browser asks to be drawn anew does what was done on the page once."""
+
+from __future__ import annotations
+
+from unittest.mock import Mock
+
+import pytest
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.runtime.app_session import AppSession
+
+from agentkit.ui.shell import reruns
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[ClientState]:
+    """What is asked of Streamlit."""
+    for name in ("_create_scriptrunner", "request_rerun"):  # both are as before after the test
+        monkeypatch.setattr(AppSession, name, getattr(AppSession, name))
+    asked: list[ClientState] = []
+    monkeypatch.setattr(reruns, "_ask_run", lambda session, state: asked.append(state))
+    reruns.mend()
+    return asked
+
+
+def _ask(*, is_auto: bool) -> None:
+    state = ClientState(fragment_id="part", is_auto_rerun=is_auto)
+    add = state.widget_states.widgets.add
+    add(id="composer").chat_input_value.data = "What does it cost?"
+    add(id="button", trigger_value=True)
+    add(id="menu").string_trigger_value.data = "Delete"
+    add(id="list", json_trigger_value='[{"event": "act"}]')
+    add(id="keep-files", bool_value=False)
+    add(id="name", string_value="")
+    AppSession.request_rerun(Mock(AppSession), state)
+
+
+def test_what_was_done_is_left_to_its_own_request(heard: list[ClientState]) -> None:
+    _ask(is_auto=True)
+    _ask(is_auto=False)
+    auto, own = [[one.id for one in state.widget_states.widgets] for state in heard]
+    assert auto == ["keep-files", "name"]
+    assert own == ["composer", "button", "menu", "list", "keep-files", "name"]
+
+
+def test_a_page_is_drawn_anew_without_a_browser(heard: list[ClientState]) -> None:
+    AppSession.request_rerun(Mock(AppSession), None)
+    assert heard == [None]
