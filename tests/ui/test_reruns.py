@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.scriptrunner import RerunData, RerunException
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 
+from agentkit.ui.shared import state
 from agentkit.ui.shell import reruns
 
 
@@ -45,3 +50,27 @@ def test_what_was_done_is_left_to_its_own_request(heard: list[ClientState]) -> N
 def test_a_page_is_drawn_anew_without_a_browser(heard: list[ClientState]) -> None:
     AppSession.request_rerun(Mock(AppSession), None)
     assert heard == [None]
+
+
+def test_all_that_was_done_during_a_callback_comes_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Streamlit tells of it by ending the callback, once for each."""
+    requests, clicked = ScriptRequests(), ["Stop", "Menu", ""]
+    monkeypatch.setattr(
+        state, "get_script_run_ctx", lambda: SimpleNamespace(script_requests=requests)
+    )
+
+    def step() -> str:
+        if button := clicked.pop(0):
+            states = WidgetStates()
+            states.widgets.add(id=button, trigger_value=True)
+            raise RerunException(RerunData(widget_states=states))
+        return "taken"
+
+    with pytest.raises(RerunException) as last, state.Undisturbed() as undisturbed:
+        assert undisturbed(step) == "taken"
+    requests.request_rerun(last.value.rerun_data)  # as Streamlit does after a callback
+    come = requests.on_scriptrunner_ready().rerun_data.widget_states
+    assert come is not None
+    assert sorted(one.id for one in come.widgets) == ["Menu", "Stop"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from agentkit.database import Database, Row, columns
@@ -380,6 +381,18 @@ class Store:
             for row in rows:
                 self.close_document(row["id"], "failed", INTERRUPTED, 0.0)
         return len(rows)
+
+    def count_new(self, collection_ids: Sequence[str], since: datetime) -> tuple[int, int]:
+        """How many documents of these collections are being taken in, and how many have come in
+        since then (UTC without zone).
+        """
+        row = self.database.row(
+            f"""select count(*) filter (status in ({marks(UNFINISHED)})) as under_way,
+            count(*) filter (status = 'indexed' and updated_at > ?) as come
+            from documents where list_contains(?, collection_id)""",
+            [*UNFINISHED, since, list(collection_ids)],
+        )
+        return (row["under_way"], row["come"]) if row else (0, 0)
 
     def text(self, document_id: str) -> str | None:
         """The whole text that was read from the document."""

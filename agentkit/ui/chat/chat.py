@@ -20,12 +20,12 @@ from agentkit.reasons import end_from_json
 from agentkit.runs import Run
 from agentkit.teams import Question, Team
 from agentkit.teams.extraction import Table
-from agentkit.teams.question import EVERYTHING
 from agentkit.ui.chat import (
     actions,
     branches,
     budgets,
     doubts,
+    evidence,
     followups,
     kernel,
     live,
@@ -226,7 +226,7 @@ def _draw_stored(turn: Turn, rows: actions.Rows, again: Question | None, *, is_l
         ran = cells.to_cells(kernel.cells_of([turn]))  # looked up for all of them before
         cells.draw_results(ran, turn.run_id)
         cells.draw_again(turn.question, ran)
-        _draw_result(turn)
+        _draw_result(turn, again)
         actions.draw_row(turn, rows, is_last=is_last)
         if again:
             _draw_ways_on(turn, rows, again)
@@ -261,13 +261,13 @@ def _draw_unread(turn: Turn) -> None:
             st.warning(draw.describe(event))
 
 
-def _draw_result(turn: Turn) -> None:
+def _draw_result(turn: Turn, again: Question | None) -> None:
     if turn.answer:
         _draw_answer(turn, turn.answer)
     doubts.draw_legend(turn.checks)
     _draw_remarks(turn)
     if turn.status == "complete" and not turn.citations:
-        _draw_no_evidence(turn)
+        evidence.draw_missing(turn, again)
     _draw_status(turn)
 
 
@@ -386,51 +386,6 @@ def _describe_end(extra: Mapping[str, Any]) -> str:
     if end:
         return wording.describe_end(end)
     return str(extra.get("ended") or "")
-
-
-def _draw_no_evidence(turn: Turn) -> None:
-    """Says why there was nothing to answer from, when every search came back empty; an answer alone
-    may not tell.
-    """
-    if stored.has_found(turn):
-        return
-    searches = queries.searches(state.workspace().ledger, state.owner(), turn.run_id)
-    if not searches or any(search.hits for search in searches):
-        return
-    first = next((search for search in searches if search.weak), searches[0])
-    if first.weak:
-        found = f"{figures.count(first.weak, 'passage')} scored below {first.min_score:g}"
-        text = (
-            f"**Weak evidence only.** {found}, where this collection draws the line; none of them"
-            " was used."
-        )
-        ways = "Ask in other words, or see in the retrieval lab what lies below the line."
-    else:
-        text, ways = (
-            "**No passage was found.**",
-            "Ask in other words, or choose another collection.",
-        )
-    if turn.asked.scope != EVERYTHING:
-        ways = f"Clear what the question is narrowed to. {ways}"
-    st.info(f"{text} {ways}", icon=":material/search_off:")
-    collection = _name_searched(turn) or first.collection
-    st.page_link(
-        state.PAGES / "retrieval_lab.py",
-        label="See this search in the retrieval lab",
-        icon=":material/science:",
-        query_params={"collection": collection, "q": first.query},
-    )
-
-
-def _name_searched(turn: Turn) -> str:
-    """The name that the collection which the question was asked of has now; empty when it is gone,
-    or not known.
-    """
-    wanted = None
-    if turn.question:
-        wanted = turn.question.extra.get("collection_id")
-    known = state.workspace().library.collections(state.owner())
-    return next((one.name for one in known if one.id == wanted), "")
 
 
 def _draw_again(chosen: Question, turn: Turn) -> None:

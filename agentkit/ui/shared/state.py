@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TypeVar
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import RerunException
+from streamlit.runtime.scriptrunner import RerunException, get_script_run_ctx
 
 from agentkit.errors import ConfigError, NotFound
 from agentkit.places import SHIPPED
@@ -108,7 +108,7 @@ class Undisturbed:
     """
 
     def __init__(self) -> None:
-        self._postponed: RerunException | None = None
+        self._postponed: list[RerunException] = []
 
     def __enter__(self) -> Undisturbed:
         return self
@@ -119,8 +119,14 @@ class Undisturbed:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        if error is None and self._postponed is not None:
-            raise self._postponed
+        if error is not None or not self._postponed:
+            return
+        *earlier, last = self._postponed
+        context = get_script_run_ctx()
+        for one in earlier:
+            if context and context.script_requests:
+                context.script_requests.request_rerun(one.rerun_data)
+        raise last
 
     def __call__(self, step: Callable[[], T]) -> T:
         """What the step gives."""
@@ -128,4 +134,4 @@ class Undisturbed:
             try:
                 return step()
             except RerunException as other:
-                self._postponed = other
+                self._postponed.append(other)
