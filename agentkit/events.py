@@ -69,6 +69,15 @@ class MessageSent:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbedderAwaited:
+    """A look-up waits for an embedding model that is not ready yet: it is loaded, or made ready for
+    this machine, which it is once.
+    """
+
+    embedder: str
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieved:
     """Passages were looked up."""
 
@@ -383,6 +392,7 @@ Event = (
     | TokenDelta
     | ThinkingDelta
     | ModelReplied
+    | EmbedderAwaited
     | Retrieved
     | DocumentProgress
     | DocumentDone

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.errors import ConfigError
-from agentkit.events import Event, ModelReplied, Retrieved
+from agentkit.events import EmbedderAwaited, Event, ModelReplied, Retrieved
 from agentkit.retrieval import FakeEmbedder, Hit, Library, Mode
 from agentkit.retrieval.embedding.embedders import Embedders
 from agentkit.retrieval.embedding.rerank import Rerankers
@@ -529,3 +529,18 @@ def test_many_allowed_chunks_are_found_among_by_words(
     ]
     hits = library.retrieve(OWNER, "Docs", "river", options=options, scope=Scope(document_ids=last))
     assert [hit.chunk_id for hit in hits] == [hit.chunk_id for hit in everything[-4:]][:2]
+
+
+def test_a_search_that_waits_for_its_embedding_model_tells_so_first(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf.library.ingest(OWNER, "Docs", [shelf.source("volga.md", "The Volga is long.")])
+    monkeypatch.setattr(FakeEmbedder, "is_ready", False)
+    told: list[Event] = []
+    with bus.listening(told.append):
+        shelf.library.retrieve(OWNER, "Docs", "river", mode="hybrid")
+        shelf.library.retrieve(OWNER, "Docs", "river", mode="lexical")
+    first, *others = told
+    assert first == EmbedderAwaited("fake")
+    kinds = [type(one).__name__ for one in others]
+    assert kinds == ["ModelCalled", "ModelReplied", "Retrieved", "Retrieved"]

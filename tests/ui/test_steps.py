@@ -16,6 +16,7 @@ from agentkit.events import (
     KINDS,
     ChatEnded,
     DocumentProgress,
+    EmbedderAwaited,
     Event,
     HumanAnswered,
     HumanInputRequested,
@@ -62,8 +63,8 @@ def test_every_kind_of_event_has_its_class() -> None:
     assert all(isinstance(kind, Kind) for kind in registry._OF.values())
 
 
-PARTS = {"TokenDelta", "ThinkingDelta", "CodeOutput", "DocumentProgress"}
-"""Pieces of what another kind tells whole."""
+PARTS = {"TokenDelta", "ThinkingDelta", "CodeOutput", "DocumentProgress", "EmbedderAwaited"}
+"""Pieces of what another kind tells whole, or what is waited for until it comes."""
 MEASURED = {"EvaluationBegan", "QuestionBegan", "QuestionTried", "QuestionDrafted"}
 ENDS = {"RunFinished", "RunStopped", "ChatEnded"}
 
@@ -254,3 +255,10 @@ def test_a_summary_is_known_by_its_mark() -> None:
     pasted = {"role": "user", "content": f"{HEADING}\nThey spoke of tea."}
     assert not is_summary(pasted)
     assert [label for label, _ in said(pasted)] == ["USER"]
+
+
+def test_a_wait_for_the_embedding_model_is_told_while_it_lasts() -> None:
+    [step] = steps(recorded(EmbedderAwaited("bge")))
+    assert draw.describe_doing(step).startswith("Getting the embedding model ready")
+    assert draw.describe(step).endswith("Waited for bge to be ready")
+    assert registry.kind_of(step).is_small_print(step)

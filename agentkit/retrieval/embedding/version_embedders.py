@@ -7,7 +7,9 @@ from __future__ import annotations
 import copy
 import time
 
+from agentkit.core import bus
 from agentkit.errors import ConfigError
+from agentkit.events import EmbedderAwaited
 from agentkit.retrieval.embedding.embed import Embedder, check_vectors, emit_embedding
 from agentkit.retrieval.embedding.embedders import Embedders
 from agentkit.retrieval.store.version_table import VersionTable
@@ -38,8 +40,13 @@ class VersionEmbedders:
         return other
 
     def of(self, version: IndexVersion) -> Embedder:
-        """The version's embedder; raises ConfigError when it is not there or has changed since."""
+        """The version's embedder; raises ConfigError when it is not there or has changed since.
+
+        Emits EmbedderAwaited first, when it is not ready.
+        """
         embedder = self.find_named(version)
+        if not embedder.is_ready:
+            bus.emit(EmbedderAwaited(embedder.name))
         if version.id not in self._compared:
             self._compare(version, embedder)
             self._compared.add(version.id)

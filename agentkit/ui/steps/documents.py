@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentkit.events import DocumentDone, DocumentProgress, Retrieved
+from agentkit.events import DocumentDone, DocumentProgress, EmbedderAwaited, Retrieved
 from agentkit.teams.continuing import EARLIER
 from agentkit.ui.steps import wording
 from agentkit.ui.steps.kind import Kind, Remark
@@ -31,6 +31,22 @@ class Search(Remark[Retrieved]):
         query = markdown.literal(step.query)
         about = f"{found}, {took}{_describe_left_out(step)}{_away(step)}"
         return f":material/search: {looked} “{query}”: {about}"
+
+
+class Awaited(Remark[EmbedderAwaited]):
+    """A look-up waits for its embedding model."""
+
+    def line(self, step: EmbedderAwaited) -> str:
+        """Which."""
+        return f":material/hourglass_top: Waited for {markdown.literal(step.embedder)} to be ready"
+
+    def describe_doing(self, step: EmbedderAwaited) -> str:
+        """That it may take long, and why."""
+        return wording.DOING["prepares"]
+
+    def is_small_print(self, step: EmbedderAwaited) -> bool:
+        """It is, once it is over."""
+        return True
 
 
 class Progress(Kind[DocumentProgress]):

@@ -45,6 +45,7 @@ _OF: dict[type[Any], Kind[Any]] = {
     events.CodeOutput: cells.Output(),
     events.CodeRan: cells.Ran(),
     CellRun: cells.Block(),
+    events.EmbedderAwaited: documents.Awaited(),
     events.Retrieved: documents.Search(),
     events.DocumentProgress: documents.Progress(),
     events.DocumentDone: documents.Done(),

@@ -81,6 +81,7 @@ RETRIES = {
 DOING = {
     "asks": "Waiting for you",
     "searches": "Looking up passages",
+    "prepares": "Getting the embedding model ready, which takes up to a minute the first time",
     "retries": "Waiting for the next try",
 }
 """What goes on, where several places say it."""
