@@ -1,4 +1,6 @@
-"""What the server draws is seen, whatever happens to it on its way to the browser."""
+"""What the server draws is seen, and what is done on a page is done once, whatever happens on the
+way.
+"""
 
 from __future__ import annotations
 
@@ -181,6 +183,19 @@ def test_a_question_sent_while_parts_of_the_page_are_late_is_asked_once(
             expect(waiting.filter(has_text="And on Sundays?")).to_be_visible()
             expect(waiting).to_have_count(2)
             server.go_on.set()
+
+
+def test_a_question_that_is_clicked_twice_is_asked_once(chat: Page) -> None:
+    starter = chat.get_by_role("button", name="What is said about").first
+    starter.dblclick(delay=30)  # ms, as a hand does it
+    turn = chat.locator("[class*='st-key-turn-']").first
+    driver.answered(chat, turn)
+    driver.settled(chat)
+    expect(chat.locator("[class*='st-key-chat-row-']")).to_have_count(1)
+    expect(chat.get_by_text("Asked after this answer")).to_have_count(0)
+    chat.get_by_role("button", name="New chat").click()
+    starter.click()
+    expect(chat.locator("[class*='st-key-chat-row-']")).to_have_count(2)
 
 
 def _send_while_busy(page: Page) -> None:

@@ -52,10 +52,13 @@ def test_a_page_is_drawn_anew_without_a_browser(heard: list[ClientState]) -> Non
     assert heard == [None]
 
 
+@pytest.mark.parametrize("is_ended", [False, True], ids=["at the end", "in between"])
 def test_all_that_was_done_during_a_callback_comes_after_it(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, is_ended: bool
 ) -> None:
-    """Streamlit tells of it by ending the callback, once for each."""
+    """Streamlit tells of it by ending the callback, once for each; where that is in a step that is
+    not to be taken again, the callback has ended.
+    """
     requests, clicked = ScriptRequests(), ["Stop", "Menu", ""]
     monkeypatch.setattr(
         state, "get_script_run_ctx", lambda: SimpleNamespace(script_requests=requests)
@@ -68,8 +71,16 @@ def test_all_that_was_done_during_a_callback_comes_after_it(
             raise RerunException(RerunData(widget_states=states))
         return "taken"
 
-    with pytest.raises(RerunException) as last, state.Undisturbed() as undisturbed:
-        assert undisturbed(step) == "taken"
+    def callback() -> None:
+        with state.Undisturbed() as undisturbed:
+            assert undisturbed(step) == "taken"
+            if is_ended:
+                step()
+
+    if is_ended:
+        clicked.insert(1, "")
+    with pytest.raises(RerunException) as last:
+        callback()
     requests.request_rerun(last.value.rerun_data)  # as Streamlit does after a callback
     come = requests.on_scriptrunner_ready().rerun_data.widget_states
     assert come is not None

@@ -61,6 +61,8 @@ def _draw_first_steps() -> None:
 
 def _load_samples() -> None:
     st.session_state.pop("samples-problem", None)
+    if runs.live(state.owner(), kind="ingest"):  # it was clicked twice
+        return
     try:
         progress.watch(state.workspace().ingest_samples(state.owner()))
     except AgentkitError as error:

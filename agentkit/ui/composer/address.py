@@ -6,6 +6,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from agentkit.errors import NotFound
+from agentkit.teams import Question
 from agentkit.ui.shared import state
 
 _CHAT = "chat"
@@ -22,6 +23,8 @@ class Way:
     def __init__(self) -> None:
         self.begun: str | None = None
         """The chat that began last in this session."""
+        self.sent: Question | None = None
+        """What was asked last in this session, as it stood on the page."""
         self._to: str | None = None
         self._is_told = False
 

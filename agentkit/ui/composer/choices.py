@@ -256,9 +256,9 @@ def follow(chat_id: str) -> None:
     """A new chat has become this one: in it the person is asked as was chosen, in the next new one
     they are not, and that has no settings.
     """
+    st.session_state.pop(_CHOSEN, None)  # first: it may be interrupted here, and begun again
     kept.put(chat_id, "human_input", kept.get(None, "human_input"))
     kept.put(None, "human_input", None)
-    st.session_state.pop(_CHOSEN, None)
     settings.follow()
     plan_choices.follow(chat_id)
 

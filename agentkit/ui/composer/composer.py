@@ -20,7 +20,7 @@ from agentkit.events import HumanInputRequested
 from agentkit.ledger import Chat, queries
 from agentkit.ledger.tree import has_message, is_shown
 from agentkit.llm.calls.pictures import Picture
-from agentkit.messages import new_id, without_keys
+from agentkit.messages import new_id
 from agentkit.retrieval import Source
 from agentkit.runs import Run
 from agentkit.teams import Question
@@ -33,6 +33,7 @@ from agentkit.ui.composer import (
     narrowing,
     pictures,
     prompts,
+    queue,
     requests,
     settings,
 )
@@ -43,7 +44,6 @@ from agentkit.ui.text import markdown
 _LONGEST_DRAFT = 100_000  # characters
 _SLASH_KEY = "/"
 _TAKEN, _PUT, _SLASH = "taken-from-composer", "put-into-composer", "slash-in-composer"
-Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 _CUT_SHORT = ("stopped", "interrupted")
 """How a run ended after which nobody waits for what comes next."""
 _NO_CHAT = "The chat was deleted in another tab. Try again, and it is asked in a new one."
@@ -60,29 +60,41 @@ _ELSEWHERE = (
 def send(question: Question, way: address.Way | None = None) -> None:
     """Ask, or queue the question while the chat is still answering; a problem is kept for the page
     to show.
+
+    What a button asks is asked once, however often it is clicked before the page is drawn anew.
     """
-    chat_id, way = question.chat_id, way or address.way()
-    owner, workspace = state.owner(), state.workspace()
+    with state.Undisturbed() as undisturbed:
+        way = way or undisturbed(address.way)
+        if way.sent is question:
+            return
+        way.sent = question
+        chat_id = _ask_or_queue(question)
+        if chat_id is None:
+            return
+        if question.chat_id is None:
+            way.begun = chat_id
+            narrowing.follow(chat_id)
+            undisturbed(partial(choices.follow, chat_id))
+        undisturbed(partial(way.go_to, chat_id))
+
+
+def _ask_or_queue(question: Question) -> str | None:
+    """Gives the chat that answers now; None when none does."""
+    owner, workspace, chat_id = state.owner(), state.workspace(), question.chat_id
     kept.put(chat_id, "not_asked", None)
     if chat_id and runs.live(owner, chat_id=chat_id):
-        _wait(question)
-        return
+        queue.put(question)
+        return None
     try:
         if not question.again and question.collection not in choices.collections():
             workspace.library.create_collection(owner, question.collection)
         run = workspace.ask(owner, question)
     except AgentkitError as error:
         _tell_unasked(question, str(error))
-        return
+        return None
     if question.again:  # the answer that was cut short is gone on with, and so is what waits for it
-        _hold(chat_id, held=False)
-    if not run.chat_id:
-        return
-    if chat_id is None:
-        narrowing.follow(run.chat_id)
-        choices.follow(run.chat_id)
-        way.begun = run.chat_id
-    way.go_to(run.chat_id)
+        queue.hold(chat_id, held=False)
+    return run.chat_id
 
 
 def ask(chat: Chat | None, text: str) -> None:
@@ -137,7 +149,7 @@ def resume(run_id: str) -> None:
     except AgentkitError as error:
         st.toast(str(error))
         return
-    _hold(run.chat_id, held=False)
+    queue.hold(run.chat_id, held=False)
 
 
 def _read_stored(chat_id: str | None, stored: Mapping[str, Any]) -> Question:
@@ -154,22 +166,22 @@ def send_queued(chat: Chat) -> None:
     """
     owner = state.owner()
     is_free = not runs.live(owner, chat_id=chat.id)
-    if not _queue(chat.id) or not is_free:
+    if not queue.read(chat.id) or not is_free:
         return
-    _forget_heard(chat.id)
-    waiting = [one for one in _queue(chat.id) if not one.get("held")]
+    queue.forget_heard(chat.id)
+    waiting = [one for one in queue.read(chat.id) if not one.get("held")]
     if not waiting:
         return
     last = queries.last_state(state.workspace().ledger, owner, chat.id)
     if last in _CUT_SHORT:
-        _hold(chat.id, held=True)
+        queue.hold(chat.id, held=True)
         return
     _ask_now(chat.id, waiting[0])
 
 
 def draw_pending(chat_id: str | None) -> None:
     """What waits to be asked in this chat, and what could not be asked."""
-    for number, queued in enumerate(_queue(chat_id)):
+    for number, queued in enumerate(queue.read(chat_id)):
         _draw_waiting(chat_id, number, queued)
     if not_asked := kept.get(chat_id, "not_asked"):
         text, problem = markdown.literal(not_asked["text"]), markdown.literal(not_asked["problem"])
@@ -405,43 +417,13 @@ def has_begun(chat_id: str | None) -> bool:
     return chat_id is not None and address.way().begun == chat_id
 
 
-def _queue(chat_id: str | None) -> list[dict[str, Any]]:
-    """The questions that wait for an answer to end, in the order in which they were sent."""
-    return list(kept.get(chat_id, "queue") or [])
-
-
-def _wait(question: Question) -> None:
-    """Put it at the end of the queue of its chat."""
-    waiting = {**question.to_json(), "id": new_id()}
-    while True:  # until no other tab has changed it meanwhile
-        before = kept.get(question.chat_id, "queue")
-        if kept.exchange(question.chat_id, "queue", before, [*(before or []), waiting]):
-            return
-
-
 def _take_back(chat_id: str | None, queued: Mapping[str, object]) -> None:
-    _take_queued(chat_id, queued)
-
-
-def _take_queued(chat_id: str | None, queued: Mapping[str, object]) -> bool:
-    """Take a question out of the queue; False when another tab was faster."""
-    while True:
-        before = _queue(chat_id)
-        left = [one for one in before if one["id"] != queued["id"]]
-        if len(left) == len(before):
-            return False
-        if kept.exchange(chat_id, "queue", before, left or None):
-            return True
+    queue.take(chat_id, queued)
 
 
 def _ask_now(chat_id: str, queued: dict[str, Any]) -> None:
-    if _take_queued(chat_id, queued):
+    if queue.take(chat_id, queued):
         send(_read_stored(chat_id, queued))
-
-
-def _hold(chat_id: str | None, *, held: bool) -> None:
-    """Let all that waits be asked only when the person says so, or no longer."""
-    _change_queue(chat_id, lambda one: {**one, "held": held})
 
 
 def _find_listening(chat_id: str | None) -> Run[Any] | None:
@@ -464,35 +446,4 @@ def _say_now(chat_id: str, run: Run[Any], queued: Mapping[str, Any]) -> None:
         run.say(str(queued["text"]))
     except NotFound:
         return
-    _change_queue(chat_id, lambda one: {**one, "said_to": run.id} if one == queued else one)
-
-
-def _forget_heard(chat_id: str) -> None:
-    """Drop what the agents have heard; what they have not is asked now."""
-
-    def settle(one: dict[str, Any]) -> dict[str, Any] | None:
-        if not (said_to := one.get("said_to")):
-            return one
-        try:
-            unheard = one["text"] in runs.get(said_to, state.owner()).unheard
-        except NotFound:  # the app was closed meanwhile: the person says whether it is to be asked
-            return {**without_keys(one, ["said_to"]), "held": True}
-        if unheard:
-            return without_keys(one, ["said_to"])
-        return None
-
-    _change_queue(chat_id, settle)
-
-
-def _change_queue(
-    chat_id: str | None, change: Callable[[dict[str, Any]], dict[str, Any] | None]
-) -> None:
-    """Change each question that waits, None to drop it."""
-    while True:  # until no other tab has changed them meanwhile
-        before = _queue(chat_id)
-        made = [change(one) for one in before]
-        after = [one for one in made if one is not None]
-        if after == before:
-            return
-        if kept.exchange(chat_id, "queue", before, after or None):
-            return
+    queue.change(chat_id, lambda one: {**one, "said_to": run.id} if one == queued else one)

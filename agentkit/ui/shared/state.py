@@ -119,14 +119,19 @@ class Undisturbed:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        if error is not None or not self._postponed:
+        if isinstance(error, RerunException):
+            self._postponed.append(error)
+        elif error is not None:
+            return
+        if not self._postponed:
             return
         *earlier, last = self._postponed
         context = get_script_run_ctx()
         for one in earlier:
             if context and context.script_requests:
                 context.script_requests.request_rerun(one.rerun_data)
-        raise last
+        if error is None:
+            raise last
 
     def __call__(self, step: Callable[[], T]) -> T:
         """What the step gives."""
