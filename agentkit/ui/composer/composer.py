@@ -442,6 +442,8 @@ def _find_listening(chat_id: str | None) -> Run[Any] | None:
 
 def _say_now(chat_id: str, run: Run[Any], queued: Mapping[str, Any]) -> None:
     """Say it to the agents at work; it is asked next after all when they have just ended."""
+    if queued not in queue.read(chat_id):  # taken back, or said: the button was clicked twice
+        return
     try:
         run.say(str(queued["text"]))
     except NotFound:

@@ -124,6 +124,8 @@ def _forecast(team_id: str, chosen: QuestionSet) -> str:
 
 def _begin(chosen: QuestionSet, teams: Sequence[str]) -> None:
     """Older versions begin first, so that a newer one is compared with them."""
+    if state.is_repeated(teams):
+        return
     given = st.session_state
     for team_id in sorted(teams, key=list(choosing.list_kept()).index, reverse=True):
         try:

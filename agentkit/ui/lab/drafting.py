@@ -117,6 +117,8 @@ def tell_cost(expected: DraftCost) -> str:
 
 
 def _begin(collection: Collection, model: Model, documents: Sequence[str]) -> None:
+    if _is_busy():  # the button was clicked twice
+        return
     try:
         run = drafting.draft_questions(
             state.workspace(), state.owner(), collection.name, model, documents

@@ -116,6 +116,8 @@ def _draw_side(
 def _begin(collection: Collection, chosen: QuestionSet, trials: Sequence[Trial]) -> None:
     """Measure all trials in one run, one after the other, so that none slows the other down."""
     workspace, owner = state.workspace(), state.owner()
+    if runs.live(owner, kind=KIND):  # the button was clicked twice
+        return
 
     def work() -> list[Measurement]:
         return [

@@ -25,7 +25,7 @@ waiting.
 """
 
 T = TypeVar("T")
-_PAGE, _ELSEWHERE = "page", "comes-from-elsewhere"
+_PAGE, _ELSEWHERE, _DONE = "page", "comes-from-elsewhere", "done-by-button"
 _lock = threading.Lock()
 _opened: list[Workspace] = []
 _opener: list[Callable[[Settings], Workspace]] = [Workspace]
@@ -98,6 +98,16 @@ def page_head(title: str, purpose: str) -> None:
     """The title of a page and the line that says what it is for."""
     st.title(title, anchor=False)
     st.caption(purpose)
+
+
+def is_repeated(drawn: object) -> bool:
+    """Whether a button does once more what it did since the page was drawn: it was clicked twice.
+
+    `drawn` is an object that is made anew whenever the button is drawn.
+    """
+    before = st.session_state.get(_DONE)
+    st.session_state[_DONE] = drawn
+    return before is drawn
 
 
 class Undisturbed:

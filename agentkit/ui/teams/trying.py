@@ -54,7 +54,7 @@ def draw_trying(draft: Draft, checked: Checked, models: Mapping[str, str]) -> No
             icon=":material/play_arrow:",
             disabled=bool(checked.problems) or collection is None,
             on_click=_begin,
-            args=(key, checked.document, str(collection)),
+            args=(key, (checked.document, str(collection))),
         )
         if model == _DRY:
             st.caption(
@@ -65,7 +65,10 @@ def draw_trying(draft: Draft, checked: Checked, models: Mapping[str, str]) -> No
         _draw_tried(*tried)
 
 
-def _begin(key: str, document: TeamDocument, collection: str) -> None:
+def _begin(key: str, given: tuple[TeamDocument, str]) -> None:
+    if state.is_repeated(given):
+        return
+    document, collection = given
     chosen = st.session_state[f"{key}-model"]
     text = str(st.session_state[f"{key}-question"]).strip() or _QUESTION
     dry = chosen == _DRY
