@@ -26,6 +26,8 @@ _ORDERS: dict[RunSort, str] = {
 }
 _OF_CALLS: tuple[RunSort, ...] = ("dearest", "tokens")
 """Orders for which the calls of all runs are summed, and not only those of one page."""
+_MOST_WORDS = 30
+"""So many different words are looked for; of more, the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,8 @@ class RunFilter:
         }
         meant = [("r.owner = ?", [self.owner])]
         meant += [(sql, [value]) for sql, value in conditions.items() if value]
-        meant += [(_SAYS, [word, word, word]) for word in self.words.lower().split()]
+        words = list(dict.fromkeys(self.words.lower().split()))[:_MOST_WORDS]
+        meant += [(_SAYS, [word, word, word]) for word in words]
         if self.document_id:
             of_document: list[Any] = [self.document_id, list(self.hows)]
             meant.append((OF_DOCUMENT, of_document))

@@ -305,8 +305,10 @@ def test_thumbs_are_kept_with_a_comment(kitchen: ScriptableWorkspace) -> None:
     assert (rating.value, rating.comment) == ("down", "Too hot.")
     app = open_page("chat", chat=chat.id)
     assert app.feedback(key=f"thumbs-{answer}").value == 0
-    app.feedback(key=f"thumbs-{answer}").set_value(1).run()
-    assert find_ratings(kitchen.ledger, OWNER, [answer])[answer].comment == "Too hot."
+    for chosen in (1, None, 0):  # also when the thumb was taken back in between
+        app.feedback(key=f"thumbs-{answer}").set_value(chosen).run()
+        rated = find_ratings(kitchen.ledger, OWNER, [answer])
+        assert [one.comment for one in rated.values()] == ["Too hot."] * (chosen is not None)
 
 
 def test_a_question_goes_into_a_set_of_the_lab_with_the_documents_it_cites(

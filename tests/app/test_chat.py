@@ -211,6 +211,8 @@ def test_what_is_asked_meanwhile_waits_its_turn_and_can_be_taken_back(
     assert client.halted.wait(60)
     ask(app, "Taken back")
     app.button(key="unqueue-0").click().run()
+    [chat] = workspace.ledger.chats(OWNER)
+    assert workspace.ledger.settings(OWNER, chat.id)["draft"] == "Taken back", "to be changed"
     ask(app, "And black tea?")
     ask(app, "And white tea?")
     assert any("Asked after this answer: And black tea?" in text for text in texts(app))

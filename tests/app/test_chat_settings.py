@@ -98,8 +98,12 @@ def test_what_no_model_takes_is_told_and_nothing_is_lost(workspace: ScriptableWo
     assert "1,000,000 characters; at most 20,000" in texts(app)
     assert app.text_area(key="settings-new-instructions").value == "a" * 1_000_000
     assert kept_in(workspace, "") == ChatSettings(parameters=Parameters(temperature=0.5))
+    app.button(key="settings-done").click().run()
+    assert "“abc” is not a whole number" in texts(app), "it stays open and says what is wrong"
     app.button(key="settings-clear").click().run()
     assert kept_in(workspace, "") == ChatSettings()
+    app.button(key="settings-done").click().run()
+    assert "settings-done" not in [one.key for one in app.button]
 
 
 def test_a_link_with_nonsense_is_told_and_the_rest_of_it_holds() -> None:

@@ -53,8 +53,12 @@ def test_headings_of_what_was_found_can_be_asked_with_a_click(
     assert len(asked) <= followups.MOST
     assert not [one for one in asked if "Green tea" in one]
     first = next(one for one in app.button if str(one.key).startswith("follow-0-"))
+    before = kitchen.ledger.chats(OWNER)[0]
+    (document, *_) = kitchen.library.documents(OWNER, "Kitchen")
+    kitchen.ledger.set(OWNER, before.id, "mentions", [document.id])
     first.click().run()
     settle(app)
+    assert not kitchen.ledger.settings(OWNER, before.id).get("mentions"), "of that question alone"
     chat = kitchen.ledger.chats(OWNER)[0]
     said = [one.content for one in kitchen.ledger.thread(OWNER, chat.id) if one.role == "user"]
     assert said == [QUESTION, asked[0]]
@@ -166,3 +170,17 @@ def test_a_heading_is_asked_about_without_its_number_and_columns_are_none(
     ingest("Kitchen", {"handbook.md": text})
     found = followups.list_headings(workspace.library, OWNER, "Kitchen", 9)
     assert found == ["Leave", "Salaries", "10 rules"]
+
+
+def test_a_question_to_begin_with_is_about_the_chosen_documents_alone(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    (document, *_) = kitchen.library.documents(OWNER, "Kitchen")
+    kitchen.ledger.set(OWNER, "", "mentions", [document.id])
+    app = open_page("chat")
+    next(one for one in app.button if str(one.key).startswith("ask-")).click().run()
+    settle(app)
+    [chat] = kitchen.ledger.chats(OWNER)
+    asked = kitchen.ledger.thread(OWNER, chat.id)[0]
+    assert asked.extra["scope"]["document_ids"] == [document.id]
+    assert not kitchen.ledger.settings(OWNER, "").get("mentions")

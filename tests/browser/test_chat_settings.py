@@ -84,9 +84,15 @@ def _mention(page: Page, name: str) -> None:
     expect(page.get_by_text(f"Next question: {name}")).to_be_visible()
     driver.settled(page)
     _close_list(page)
+    _leave_choice(page)
+    expect(box).to_have_value("")
+
+
+def _leave_choice(page: Page) -> None:
+    """One goes on where @ was pressed."""
     page.keyboard.press("Escape")
     expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
-    expect(box).to_have_value("")
+    expect(page.get_by_test_id("stChatInputTextArea")).to_be_focused()
 
 
 def _read_forecast(page: Page, wanted: str) -> str:
@@ -152,6 +158,9 @@ def test_what_a_chat_is_set_to_is_sent_kept_and_linked(
     _mention(page, "water <b>*1*.txt")
     turn = driver.ask(page, "When does the last ferry leave?")
     driver.answered(page, turn)
+    box.press("@")  # and for the next question once more
+    expect(page.get_by_test_id("stPopoverBody").get_by_role("combobox")).to_be_focused()
+    _leave_choice(page)
     sent = [body for body in server.chats if "seed" not in body][-1]
     assert sent["temperature"] == 0.2
     assert "Answer in French." in sent["messages"][0]["content"]

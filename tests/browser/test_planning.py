@@ -103,7 +103,8 @@ def _is_stored(page: Page, turn: Locator) -> None:
 def _stopped(page: Page) -> None:
     turn = driver.ask(page, "And once more, please?")
     expect(turn).to_contain_text("Reader is thinking")
-    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_role("button", name="Stop", exact=True).press("Enter")
     expect(turn).to_contain_text("Stopped. Nothing had been written yet.")
+    expect(page.get_by_test_id("stChatInputTextArea")).to_be_focused()
     driver.unfold(turn, "Steps")
     expect(turn).to_contain_text("#E4 Count the minutes until midnight · not run")

@@ -77,6 +77,8 @@ def test_runs_are_found_by_what_they_are(four: Ledger) -> None:
     assert found(four, mine(words="rivers")) == ["rivers"]
     assert found(four, mine(words="Elbe")) == ["Elbe"]
     assert found(four, mine(words="danube rhine")) == []
+    assert found(four, mine(words="danube " * 5_000)) == ["Danube"]
+    assert found(four, mine(words=" ".join(map(str, range(5_000))))) == []
     assert found(four, mine(states=["failed"])) == ["Oder"]
     assert found(four, mine(kinds=["ingest"])) == ["rivers"]
     assert found(four, mine(teams=["group", "answer"])) == ["Elbe", "Danube"]

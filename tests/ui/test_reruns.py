@@ -27,7 +27,7 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> list[ClientState]:
     return asked
 
 
-def _ask(*, is_auto: bool) -> None:
+def _ask(*, is_auto: bool, is_there: bool = True) -> None:
     state = ClientState(fragment_id="part", is_auto_rerun=is_auto)
     add = state.widget_states.widgets.add
     add(id="composer").chat_input_value.data = "What does it cost?"
@@ -36,7 +36,9 @@ def _ask(*, is_auto: bool) -> None:
     add(id="list", json_trigger_value='[{"event": "act"}]')
     add(id="keep-files", bool_value=False)
     add(id="name", string_value="")
-    AppSession.request_rerun(Mock(AppSession), state)
+    session = Mock(AppSession)
+    session.has_fragment.return_value = is_there
+    AppSession.request_rerun(session, state)
 
 
 def test_what_was_done_is_left_to_its_own_request(heard: list[ClientState]) -> None:
@@ -45,6 +47,14 @@ def test_what_was_done_is_left_to_its_own_request(heard: list[ClientState]) -> N
     auto, own = [[one.id for one in state.widget_states.widgets] for state in heard]
     assert auto == ["keep-files", "name"]
     assert own == ["composer", "button", "menu", "list", "keep-files", "name"]
+
+
+def test_what_was_done_in_a_part_that_is_gone_is_asked_of_the_page(
+    heard: list[ClientState],
+) -> None:
+    for is_auto, is_there in ((False, True), (False, False), (True, False)):
+        _ask(is_auto=is_auto, is_there=is_there)
+    assert [state.fragment_id for state in heard] == ["part", "", "part"]
 
 
 def test_a_page_is_drawn_anew_without_a_browser(heard: list[ClientState]) -> None:

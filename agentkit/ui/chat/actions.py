@@ -231,7 +231,11 @@ def _draw_thumbs(rows: Rows, answer_id: str) -> None:
 def _rate(answer_id: str, key: str, before: Rating | None) -> None:
     chosen = st.session_state[key]
     value = None if chosen is None else _THUMBS[chosen]
-    _keep(answer_id, value, before.comment if before else "")
+    taken_back = f"comment-before-{answer_id}"
+    if before and value is None:  # the comment comes back with the next thumb
+        st.session_state[taken_back] = before.comment
+    comment = before.comment if before else st.session_state.get(taken_back, "")
+    _keep(answer_id, value, comment)
 
 
 def _draw_comment(rating: Rating) -> None:

@@ -83,11 +83,13 @@ def _list_searched(turn: Turn) -> list[Collection]:
 
 
 def _count_new(turn: Turn, searched: list[Collection]) -> tuple[int, int]:
-    """How many documents are being taken in there, and how many have come in since the answer."""
-    if not isinstance(turn.answer, StoredMessage):
+    """How many documents are being taken in there, and how many have come in since the
+    question: what came in while it was answered may not have been searched.
+    """
+    if not isinstance(turn.question, StoredMessage):
         return 0, 0
     store = state.workspace().library.store
-    return store.count_new([one.id for one in searched], turn.answer.created_at)
+    return store.count_new([one.id for one in searched], turn.question.created_at)
 
 
 def _draw_again(turn: Turn, again: Question) -> None:

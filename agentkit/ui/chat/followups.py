@@ -127,6 +127,7 @@ def _wait(chat_id: str, answer_id: str) -> None:
 def _draw_chips(chat: Chat, answer_id: str, questions: list[str]) -> None:
     if not questions:
         return
+    drawn = object()
     with st.container(horizontal=True, gap="small", key="followups"):
         for number, question in enumerate(questions):
             st.button(
@@ -135,5 +136,5 @@ def _draw_chips(chat: Chat, answer_id: str, questions: list[str]) -> None:
                 icon=":material/subdirectory_arrow_right:",
                 help="Ask this",
                 on_click=composer.ask,
-                args=(chat, question),
+                args=(chat, question, drawn),
             )

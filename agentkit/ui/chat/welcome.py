@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import streamlit as st
@@ -14,9 +13,8 @@ from agentkit.core.given import find_first, pick_filled
 from agentkit.errors import AgentkitError, NotFound
 from agentkit.ledger import Chat
 from agentkit.retrieval import Collection
-from agentkit.teams import Question
 from agentkit.ui.chat.followups import to_question
-from agentkit.ui.composer import choices, composer, narrowing
+from agentkit.ui.composer import choices, composer
 from agentkit.ui.documents import progress
 from agentkit.ui.shared import dialogs, kept, state
 from agentkit.ui.text import markdown
@@ -83,7 +81,7 @@ def _draw_suggestions(known: Mapping[str, int], chat: Chat | None, *, ingesting:
     alone = f"Ask {name} below. Every answer cites its sources; open one to see its place."
     st.markdown(examples if asked else alone)
     with st.container(gap="xsmall"):
-        _draw_starters(chosen, asked)
+        _draw_starters(chat, asked)
         st.button(
             "Change these questions" if asked else "Set questions to begin with",
             key="change-starters",
@@ -94,13 +92,15 @@ def _draw_suggestions(known: Mapping[str, int], chat: Chat | None, *, ingesting:
         )
 
 
-def _draw_starters(chosen: Question, asked: Sequence[str]) -> None:
+def _draw_starters(chat: Chat | None, asked: Sequence[str]) -> None:
     """Buttons, not pills: a chosen pill would ask once more whenever the page is drawn anew."""
-    scope = narrowing.read_scope(chosen.chat_id, chosen.collection)
+    drawn = object()
     for text in asked:
-        question = replace(chosen, text=text, scope=scope)
         st.button(
-            markdown.literal(text), key=f"ask-{text}", on_click=composer.send, args=(question,)
+            markdown.literal(text),
+            key=f"ask-{text}",
+            on_click=composer.ask,
+            args=(chat, text, drawn),
         )
 
 

@@ -25,6 +25,8 @@ class Way:
         """The chat that began last in this session."""
         self.sent: Question | None = None
         """What was asked last in this session, as it stood on the page."""
+        self.drawn: object = None
+        """What the button was drawn with that asked last a text as if it had been typed."""
         self._to: str | None = None
         self._is_told = False
 

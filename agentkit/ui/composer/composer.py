@@ -97,13 +97,22 @@ def _ask_or_queue(question: Question) -> str | None:
     return run.chat_id
 
 
-def ask(chat: Chat | None, text: str) -> None:
-    """Ask a text as if it had been typed."""
-    question = _write(chat, text, ())
-    if chat and not runs.live(state.owner(), chat_id=chat.id) and _is_elsewhere(chat):
-        _tell_unasked(question, _ELSEWHERE)
-        return
-    send(question)
+def ask(chat: Chat | None, text: str, drawn: object = None) -> None:
+    """Ask a text as if it had been typed.
+
+    `drawn` is made anew whenever the button that asks is drawn: what was drawn once asks once.
+    """
+    with state.Undisturbed() as undisturbed:
+        way, question = undisturbed(address.way), undisturbed(lambda: _write(chat, text, ()))
+        if drawn is not None and way.drawn is drawn:
+            return
+        way.drawn = drawn
+        mentions.forget(question.chat_id)
+        pictures.forget(question.chat_id)
+        if chat and not runs.live(state.owner(), chat_id=chat.id) and _is_elsewhere(chat):
+            _tell_unasked(question, _ELSEWHERE)
+            return
+        send(question, way)
 
 
 def _is_elsewhere(chat: Chat) -> bool:
@@ -418,7 +427,9 @@ def has_begun(chat_id: str | None) -> bool:
 
 
 def _take_back(chat_id: str | None, queued: Mapping[str, object]) -> None:
-    queue.take(chat_id, queued)
+    """What was written stands in the composer again, unless something else does."""
+    if queue.take(chat_id, queued) and not kept.get(chat_id, "draft"):
+        put_draft(chat_id, str(queued["text"]))
 
 
 def _ask_now(chat_id: str, queued: dict[str, Any]) -> None:

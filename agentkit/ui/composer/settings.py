@@ -124,7 +124,7 @@ def _draw_dialog(question: Question, there: Sequence[str]) -> None:
     if chat_id is None:
         st.caption("The address of this page now begins a new chat with these settings.")
     with st.container(horizontal=True):
-        done = st.button("Done", key="settings-done", type="primary", on_click=dialogs.close)
+        done = st.button("Done", key="settings-done", type="primary")
         st.button(
             "Back to defaults",
             key="settings-clear",
@@ -133,8 +133,20 @@ def _draw_dialog(question: Question, there: Sequence[str]) -> None:
             on_click=_fill,
             args=(chat_id, UNSET),
         )
-    if done:
+    if done and not _has_wrong_field(chat_id):
+        dialogs.close()
         st.rerun()
+
+
+def _has_wrong_field(chat_id: str | None) -> bool:
+    """Whether something is typed that cannot hold; its field says why."""
+    try:
+        check_instructions(st.session_state[_key(chat_id, "instructions")].strip())
+        for name in _TITLES:
+            read_value(name, st.session_state.get(_key(chat_id, name), ""))
+    except WrongArgument:
+        return True
+    return False
 
 
 def _draw_also(question: Question, there: Sequence[str]) -> tuple[str, ...]:

@@ -124,18 +124,19 @@ def _forecast(team_id: str, chosen: QuestionSet) -> str:
 
 def _begin(chosen: QuestionSet, teams: Sequence[str]) -> None:
     """Older versions begin first, so that a newer one is compared with them."""
+    given, kept = st.session_state, list(choosing.list_kept())
+    collection, model_id, at_once = given[_COLLECTION], given[_MODEL], given[_AT_ONCE]
     if state.is_repeated(teams):
         return
-    given = st.session_state
-    for team_id in sorted(teams, key=list(choosing.list_kept()).index, reverse=True):
+    for team_id in sorted(teams, key=kept.index, reverse=True):
         try:
             state.workspace().evaluate_team(
                 state.owner(),
                 team_id,
                 chosen.name,
-                collection=given[_COLLECTION],
-                model_id=given[_MODEL],
-                at_once=given[_AT_ONCE],
+                collection=collection,
+                model_id=model_id,
+                at_once=at_once,
             )
         except AgentkitError as error:
             choosing.tell_error(error)

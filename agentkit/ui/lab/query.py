@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 _SETTINGS = "settings"
+_LONGEST = (
+    2_000  # characters of a query: it stands in the address, which servers take up to 64 KB of
+)
 PASSAGES, EXACT = "Passages", "Exact text"
 
 
@@ -72,7 +75,12 @@ def _draw_query() -> str:
         with left:
             icon, example = ":material/search:", "What a person might ask, or words of the text"
             query = st.text_input(
-                "Query", key="q", icon=icon, placeholder=example, bind="query-params"
+                "Query",
+                key="q",
+                icon=icon,
+                placeholder=example,
+                bind="query-params",
+                max_chars=_LONGEST,
             )
         with right:
             st.form_submit_button("Search", type="primary", key="lab-search", width="stretch")

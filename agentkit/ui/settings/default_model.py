@@ -1,4 +1,4 @@
-"""Which model new chats begin with: the first there is, or the one that a person chose."""
+"""Which model new chats begin with: that of the latest chat, or the one that a person chose."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def draw_default() -> None:
     def name_model(model_id: str) -> str:
         if model_id:
             return labels[model_id]
-        return f"The first in this list: {first.label}"
+        return f"That of the latest chat, else the first in this list: {first.label}"
 
     st.selectbox(
         "Model of new chats",

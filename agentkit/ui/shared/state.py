@@ -103,7 +103,8 @@ def page_head(title: str, purpose: str) -> None:
 def is_repeated(drawn: object) -> bool:
     """Whether a button does once more what it did since the page was drawn: it was clicked twice.
 
-    `drawn` is an object that is made anew whenever the button is drawn.
+    `drawn` is an object that is made anew whenever the button is drawn. To be asked once all is
+    read from the page: Streamlit may end a callback where it does that.
     """
     before = st.session_state.get(_DONE)
     st.session_state[_DONE] = drawn

@@ -1,5 +1,5 @@
 """How Streamlit takes what a browser asks to be drawn anew, mended where 1.67 does twice what was
-done on a page, or draws nothing of it.
+done on a page, or not at all, or draws nothing of it.
 
 What is put right here is Streamlit's own and private: requirements.txt keeps to the version that
 has it.
@@ -29,12 +29,17 @@ def _ask_once(session: AppSession, asked: ClientState | None) -> None:
     """Ask for a run of a page or of a part of it.
 
     What is clicked or sent goes out a moment later. A part of the page that looks again by itself
-    in that moment tells of it, too: it would be done twice.
+    in that moment tells of it, too: it would be done twice. What is done in a part that is gone by
+    the time that it arrives would be passed over: the whole page is drawn for it.
     """
-    if asked and asked.is_auto_rerun:
+    if asked and asked.fragment_id:
         widgets = asked.widget_states.widgets
-        for one in [one for one in widgets if one.WhichOneof("value") in _DONE]:
-            widgets.remove(one)
+        done = [one for one in widgets if one.WhichOneof("value") in _DONE]
+        if asked.is_auto_rerun:
+            for one in done:
+                widgets.remove(one)
+        elif done and not session.has_fragment(asked.fragment_id):
+            asked.ClearField("fragment_id")
     _ask_run(session, asked)
 
 

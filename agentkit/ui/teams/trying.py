@@ -66,11 +66,11 @@ def draw_trying(draft: Draft, checked: Checked, models: Mapping[str, str]) -> No
 
 
 def _begin(key: str, given: tuple[TeamDocument, str]) -> None:
-    if state.is_repeated(given):
-        return
     document, collection = given
     chosen = st.session_state[f"{key}-model"]
     text = str(st.session_state[f"{key}-question"]).strip() or _QUESTION
+    if state.is_repeated(given):
+        return
     dry = chosen == _DRY
     asked = Question(text, collection, model_id="" if dry else chosen)
     try:

@@ -17,8 +17,8 @@ function closeFirst() {
     return () => window.removeEventListener("click", clicked, true);
 }
 
-// What is closed by keyboard gives the focus back to what it was opened from, or to the composer where that is gone:
-// Streamlit leaves it on nothing, and one would have to come again from the top of the page.
+// What is closed by keyboard gives the focus back to what it was opened from, and a button that goes with what it does,
+// to the composer: Streamlit leaves it on nothing, and one would have to come again from the top of the page.
 function giveBack() {
     const closes = '[role="dialog"], [role="menu"], [data-testid="stPopoverBody"], dialog[open]';
     let last = null, root = document, key = "", timer = 0;
@@ -43,7 +43,8 @@ function giveBack() {
         clearTimeout(timer);
         if (event.type !== "keydown") return;
         focused(event);  // within a part of its own, moves of the focus are not heard out here
-        if (event.target.closest?.(closes)) look(100);
+        const pressed = ["Enter", " "].includes(event.key) && event.composedPath()[0].closest?.("button");
+        if (pressed || event.target.closest?.(closes)) look(100);
     };
     const heard = { focusin: focused, keydown: acted, pointerdown: acted };
     Object.entries(heard).forEach(([name, hear]) => document.addEventListener(name, hear, true));
