@@ -286,3 +286,22 @@ def test_a_ready_made_team_is_looked_into_and_copied(teams: Page) -> None:
     enter(field(row(page, 1), "System message"), "You are kind.")
     save_and_use(page)
     expect(page.locator(".st-key-choice")).to_contain_text("Group of three (2)")
+
+
+def test_what_is_opened_is_seen_from_its_top_and_reached_by_tab(teams: Page) -> None:
+    teams.set_viewport_size({"width": 1400, "height": 500})
+    driver.settled(teams)
+    expect(teams.locator(".st-key-pieces [data-testid='stSkeleton']")).to_have_count(0)
+    teams.get_by_role("button", name="New team").press("Enter")
+    body = teams.get_by_test_id("stPopoverBody")
+    expect(body).to_be_visible()
+    teams.keyboard.press("Tab")
+    expect(body.get_by_role("button").first).to_be_focused()
+    teams.keyboard.press("Escape")
+    expect(body).to_have_count(0)
+    last = teams.locator("[class*='st-key-open-'] button").last
+    last.scroll_into_view_if_needed()
+    name = last.inner_text()
+    last.click()
+    heading = teams.get_by_role("heading", name=name, exact=True)
+    expect(heading).to_be_in_viewport()

@@ -156,13 +156,15 @@ def names(views: Mapping[str, Sequence[str]], hint: str, key: str) -> None:
     _renderer("names")(key="sql-names", data={"views": known, "hint": hint, "key": key})
 
 
-def popovers() -> None:
+def popovers(place: str) -> None:
     """Put on every page: a click outside of an open popover closes it first, and then does what it
-    is for; and where a dialog or a popover was closed by keyboard, the focus goes back.
+    is for; Tab leads into it; and where a dialog or a popover was closed by keyboard, the focus
+    goes back. With another `place`, what the address names beside the page, it is shown from its
+    top.
 
     The other way round, as Streamlit has it, a click on a link to another page would be lost.
     """
-    _renderer("popovers")(key="popovers")
+    _renderer("popovers")(key="popovers", data={"place": place})
 
 
 def own_link(on_home: Callable[[], None]) -> None:

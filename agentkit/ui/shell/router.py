@@ -19,10 +19,12 @@ def _draw_pieces() -> None:
     """
     with st.container(height=1, border=False, gap=None, key="pieces"):
         components.outage(*_OUTAGE)
-        components.popovers()
+        components.popovers(" ".join(st.query_params.get(name, "") for name in _OPENED))
         search.draw_search()
 
 
+_OPENED = ("team", "run", "with")
+"""What is shown in place of a list, by the names in the address."""
 _OUTAGE = (
     "agentkit does not answer",
     (

@@ -54,7 +54,34 @@ function giveBack() {
     };
 }
 
-function start() {
-    const ends = [closeFirst(), giveBack()];
+// Streamlit draws what is opened at the end of the page: Tab leads there from the button that has opened it.
+function leadIn() {
+    const parts = "button, input, textarea, select, a[href]";
+    const pressed = (event) => {
+        const opener = document.activeElement, body = document.querySelector('[data-testid="stPopoverBody"]');
+        if (event.key !== "Tab" || event.shiftKey || !body || opener.getAttribute("aria-expanded") !== "true") return;
+        if (body.contains(opener)) return;
+        event.preventDefault();
+        lead(body, 20);
+    };
+    const lead = (body, triesLeft) => {  // what is in it comes a moment after it
+        const first = [...body.querySelectorAll(parts)].find((part) => !part.disabled && part.checkVisibility());
+        if (first) first.focus();
+        else if (triesLeft && body.isConnected) setTimeout(() => lead(body, triesLeft - 1), 100);
+    };
+    document.addEventListener("keydown", pressed, true);
+    return () => document.removeEventListener("keydown", pressed, true);
+}
+
+// What is opened in place of a list begins at its top, as far down as the list was read.
+let place = null;
+function beginAbove(shown) {
+    if (place !== null && shown !== place) document.getElementById("stMain")?.scrollTo(0, 0);
+    place = shown;
+}
+
+function start({ data }) {
+    beginAbove(data.place);
+    const ends = [closeFirst(), giveBack(), leadIn()];
     return () => ends.forEach((end) => end());
 }
