@@ -33,7 +33,9 @@ function start() {
         }
     };
     const left = (event) => {
-        if (event.key === "Escape" && inBox) setTimeout(() => back(20), 50);
+        if (event.key !== "Escape") return;
+        inBox = inBox && document.querySelector('[data-testid="stPopoverBody"]') !== null;
+        if (inBox) setTimeout(() => back(20), 50);
     };
     const heard = { beforeinput: typed, keydown: left };
     Object.entries(heard).forEach(([name, hear]) => document.addEventListener(name, hear, true));
