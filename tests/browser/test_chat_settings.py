@@ -106,6 +106,7 @@ def _read_forecast(page: Page, wanted: str) -> str:
         told = body.inner_text()
         page.keyboard.press("Escape")
         expect(body).to_have_count(0)
+        driver.settled(page)  # that it was closed is told before it is opened again
         if re.search(wanted, told):
             break
     return told
