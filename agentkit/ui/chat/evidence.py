@@ -58,13 +58,13 @@ def _describe(search: Search) -> str:
 
 
 def _advise(turn: Turn, search: Search, under_way: int, come: int) -> str:
-    if under_way:
-        return _STILL
-    if come:
-        have = "has" if come == 1 else "have"
-        return f"{figures.count(come, 'document')} {have} come in since: ask again."
     ways = "Ask in other words, or choose another collection."
-    if search.weak:
+    if under_way:
+        ways = _STILL
+    elif come:
+        have = "has" if come == 1 else "have"
+        ways = f"{figures.count(come, 'document')} {have} come in since: ask again."
+    elif search.weak:
         ways = "Ask in other words, or see in the retrieval lab what lies below the line."
     if turn.asked.scope != EVERYTHING:
         ways = f"Clear what the question is narrowed to. {ways}"

@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 _SETTINGS = "settings"
-_LONGEST = (
-    2_000  # characters of a query: it stands in the address, which servers take up to 64 KB of
-)
+_LONGEST = 2_000
+"""Characters of a query: it stands in the address, of which the server takes up to 64 KB."""
 PASSAGES, EXACT = "Passages", "Exact text"
 
 

@@ -30,7 +30,7 @@ def draw_default() -> None:
     def name_model(model_id: str) -> str:
         if model_id:
             return labels[model_id]
-        return f"That of the latest chat, else the first in this list: {first.label}"
+        return f"That of the latest chat, else {first.label}"
 
     st.selectbox(
         "Model of new chats",
