@@ -13,6 +13,11 @@ from playwright.sync_api import FilePayload, Locator, Page, Request, expect
 
 from tests.browser.serving import App
 
+_LISTENERS = ("popovers", "chat-search", "chat-page", "chat-draft", "mention-key", "own-link")
+_DEAF = ", ".join(
+    f".st-key-{name} [data-testid='stBidiComponentIsolated']:not([data-listens])"
+    for name in _LISTENERS
+)
 ROW = 35  # pixels: the height of a row of a table, which is drawn on a canvas
 
 
@@ -77,9 +82,22 @@ def new_chat(page: Page) -> None:
     settled(page)
 
 
+def open_search(page: Page) -> None:
+    """Open the search by its keys, once they are heard: a moment after the page is drawn."""
+    expect(page.locator(".st-key-chat-search [data-listens]")).to_be_attached()
+    page.keyboard.press("Control+k")
+
+
+def find_box(page: Page) -> Locator:
+    """The composer, once what is pressed in it (`/`, `@`) is heard."""
+    for name in ("chat-draft", "mention-key"):
+        expect(page.locator(f".st-key-{name} [data-listens]")).to_be_attached()
+    return page.get_by_test_id("stChatInputTextArea")
+
+
 def search(page: Page, words: str) -> Locator:
     """Open the search by its keys and look for words; gives what is found, once it is there."""
-    page.keyboard.press("Control+k")
+    open_search(page)
     page.get_by_label("Words to search for").fill(words)
     found = page.locator(".st-key-chat-search [role=option]")
     expect(found.or_(page.get_by_text("No message has all these words.")).first).to_be_visible()
@@ -105,8 +123,11 @@ def tab_to(page: Page, part: Locator, key: str = "Tab") -> None:
 
 
 def settled(page: Page) -> None:
-    """Until the script of the page is no longer running."""
+    """Until the script of the page is no longer running, and the pieces of ours that it has drawn
+    hear what is pressed.
+    """
     expect(page.locator("[data-test-script-state='running']")).to_have_count(0)
+    expect(page.locator(_DEAF)).to_have_count(0)
 
 
 def ask(page: Page, question: str) -> Locator:

@@ -36,7 +36,7 @@ def test_what_is_done_before_the_new_address_has_come_does_not_lead_back(
     box.fill(papers.FERRY_QUESTION)
     box.press("Enter")
     expect(box).to_have_value("")
-    page.keyboard.press("Control+k")
+    driver.open_search(page)
     page.get_by_label("Words to search for").fill("no chat")
     page.keyboard.press("Escape")
     assert "chat=" not in page.url

@@ -16,6 +16,7 @@ from agentkit.retrieval import FakeEmbedder
 from agentkit.settings import Settings
 from agentkit.workspace import Workspace
 from tests.browser import driver
+from tests.browser.line import Line
 from tests.browser.serving import App, serving
 from tests.ledger.conftest import record, say
 
@@ -164,6 +165,25 @@ def test_chats_are_kept_in_order_by_keyboard(app: App, page: Page) -> None:
     expect(_rows(page)).to_have_count(4)
 
 
+def test_the_focus_waits_for_what_undoes_a_deletion(app: App, page: Page) -> None:
+    """However long the server takes: nothing else may get it meanwhile."""
+    line = Line(page)
+    page.goto(app.url)
+    expect(_rows(page)).to_contain_text(list(TITLES))
+    driver.settled(page)
+    driver.tab_to(page, page.get_by_role("button", name="Select", exact=True))
+    page.keyboard.press("Enter")
+    chosen = page.get_by_label("Select Ferries")
+    driver.tab_to(page, chosen)
+    page.keyboard.press("Space")
+    driver.tab_to(page, page.get_by_role("toolbar").get_by_role("button", name="Delete"))
+    line.is_held = True
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(500)  # ms: longer than a part of the page takes to see a lost focus
+    line.release()
+    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+
+
 def _menu_of(page: Page, title: str) -> Locator:
     return page.get_by_role("button", name=f"Actions for {title}")
 
@@ -180,12 +200,8 @@ def _view_by_keyboard(page: Page, name: str) -> None:
     view = page.get_by_label("Which chats are listed")
     driver.tab_to(page, view)
     page.keyboard.press("Home")
-    driver.settled(page)
-    for _ in range(view.locator("option").count()):
-        if view.locator("option:checked").inner_text() == name:
-            break
+    for _ in range(view.locator("option").all_inner_texts().index(name)):
         page.keyboard.press("ArrowDown")
-        driver.settled(page)
     expect(view.locator("option:checked")).to_have_text(name)
 
 
@@ -200,7 +216,7 @@ def test_the_search_leads_to_what_was_said_by_keyboard(app: App, page: Page) -> 
     expect(page.get_by_text("Answer 0: zebrafish")).to_be_in_viewport()
 
     driver.settled(page)
-    page.keyboard.press("Control+k")
+    driver.open_search(page)
     page.get_by_label("Only in this chat").check()
     page.get_by_label("Words to search for").fill("kanguru")  # in another branch
     expect(found).to_have_count(1)
@@ -209,7 +225,7 @@ def test_the_search_leads_to_what_was_said_by_keyboard(app: App, page: Page) -> 
     expect(page.get_by_text("Question 1", exact=True)).to_have_count(0)
 
     driver.settled(page)
-    page.keyboard.press("Control+k")
+    driver.open_search(page)
     expect(found).to_contain_text(["New chat", *TITLES])
     for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowDown"):
         page.keyboard.press(key)
@@ -217,7 +233,7 @@ def test_the_search_leads_to_what_was_said_by_keyboard(app: App, page: Page) -> 
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("<b>Leases</b>")
     driver.settled(page)
-    page.keyboard.press("Control+k")
+    driver.open_search(page)
     expect(found.first).to_contain_text("New chat")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)

@@ -74,7 +74,7 @@ def _type(dialog: Locator, field: str, text: str) -> None:
 
 def _mention(page: Page, name: str) -> None:
     """Choose a document by the keyboard alone."""
-    box = page.get_by_test_id("stChatInputTextArea")
+    box = driver.find_box(page)
     box.click()
     page.keyboard.press("@")
     field = page.get_by_test_id("stPopoverBody").get_by_role("combobox")

@@ -104,7 +104,7 @@ def test_prompts_starters_and_follow_ups(app: App, page: Page) -> None:
     expect(dialog).to_have_count(0)
 
     driver.settled(page)
-    box = page.get_by_test_id("stChatInputTextArea")
+    box = driver.find_box(page)
     box.press("/")
     expect(dialog).to_be_visible()
     _fill_in(page, "")

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.sync_api import Page, WebSocketRoute, expect
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from playwright.sync_api import Page, expect
 
 from tests.browser import driver, papers
-from tests.browser.serving import serving
+from tests.browser.line import Line
+from tests.browser.serving import App, serving
 from tests.servers.openai_server import Answer, OpenAIServer
 
 STALLS = """  # a part of the page runs again before what the page's run drew was sent
@@ -61,53 +61,6 @@ BUSY = """() => setTimeout(() => {
     const since = performance.now();
     while (performance.now() - since < 1500);  // longer than any part of the page waits to look
 }, 0)"""
-
-
-class Line:
-    """The line between a page and its server; both ways can be held up."""
-
-    def __init__(self, page: Page) -> None:
-        self.is_held = False
-        self._down: list[bytes] = []
-        self._up: list[str | bytes] = []
-        page.route_web_socket(lambda url: "_stcore/stream" in url, self._route)
-
-    def _route(self, browser: WebSocketRoute) -> None:
-        self._browser, self._server = browser, browser.connect_to_server()
-        browser.on_message(self._send)
-        self._server.on_message(self._hear)
-
-    def _send(self, message: str | bytes) -> None:
-        if self.is_held:
-            self._up.append(message)
-        else:
-            self._server.send(message)
-
-    def _hear(self, message: str | bytes) -> None:
-        if self.is_held:
-            self._down.append(bytes(message) if isinstance(message, bytes) else message.encode())
-        else:
-            self._browser.send(message)
-
-    def send_held(self) -> None:
-        """What the page has to say goes out."""
-        for message in self._up:
-            self._server.send(message)
-        self._up.clear()
-
-    @property
-    def has_finished(self) -> bool:
-        """Whether a run of the page has ended, of which the page does not know."""
-        return any(
-            ForwardMsg.FromString(one).WhichOneof("type") == "script_finished" for one in self._down
-        )
-
-    def release(self) -> None:
-        """First the page hears what it did not, then its server."""
-        self.is_held = False
-        for message in self._down:
-            self._browser.send(message)
-        self.send_held()
 
 
 def test_a_large_piece_that_comes_back_while_the_browser_forgets_it(
@@ -196,6 +149,27 @@ def test_a_question_that_is_clicked_twice_is_asked_once(chat: Page) -> None:
     chat.get_by_role("button", name="New chat").click()
     starter.click()
     expect(chat.locator("[class*='st-key-chat-row-']")).to_have_count(2)
+
+
+def test_what_was_typed_when_another_page_was_asked_for_is_kept(app: App, page: Page) -> None:
+    """It comes together with the new page while the server is busy with the old one."""
+    line = Line(page)
+    driver.open_app(page, app)
+    driver.search(page, "no chat")
+    page.keyboard.press("Escape")
+    driver.settled(page)
+    line.is_held = True
+    page.get_by_role("button", name="Documents", exact=True).click()
+    page.keyboard.press("Escape")
+    box = driver.find_box(page)
+    box.fill("Half of a question")
+    expect(box).to_have_value("Half of a question")
+    page.wait_for_timeout(1000)  # ms: it is told after half a second
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Settings").click()
+    line.release()
+    expect(page.get_by_role("heading", name="Settings", level=1)).to_be_visible()
+    driver.go(page, "Chat")
+    expect(box).to_have_value("Half of a question")
 
 
 def _send_while_busy(page: Page) -> None:

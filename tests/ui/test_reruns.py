@@ -9,36 +9,51 @@ import pytest
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.app_session import AppSession
-from streamlit.runtime.scriptrunner import RerunData, RerunException
-from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
+from streamlit.runtime.scriptrunner import RerunData
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from streamlit.testing.v1 import AppTest
 
-from agentkit.ui.shared import state
 from agentkit.ui.shell import reruns
 
 
 @pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> list[ClientState]:
+def mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamlit as in the app; all is as before after the test."""
+    for owner, name in (
+        (AppSession, "_create_scriptrunner"),
+        (AppSession, "request_rerun"),
+        (ScriptRunner, "_maybe_handle_execution_control_request"),
+    ):
+        monkeypatch.setattr(owner, name, getattr(owner, name))
+    reruns.mend()
+
+
+@pytest.fixture
+def heard(mended: None, monkeypatch: pytest.MonkeyPatch) -> list[ClientState]:
     """What is asked of Streamlit."""
-    for name in ("_create_scriptrunner", "request_rerun"):  # both are as before after the test
-        monkeypatch.setattr(AppSession, name, getattr(AppSession, name))
     asked: list[ClientState] = []
     monkeypatch.setattr(reruns, "_ask_run", lambda session, state: asked.append(state))
-    reruns.mend()
     return asked
 
 
-def _ask(*, is_auto: bool, is_there: bool = True) -> None:
-    state = ClientState(fragment_id="part", is_auto_rerun=is_auto)
+def _open(page: str = "chat", *, parts: bool = True) -> Mock:
+    """A session on a page, with or without the parts that are asked for."""
+    session = Mock(AppSession, _client_state=ClientState(page_script_hash=page), _scriptrunner=None)
+    session.has_fragment.return_value = parts
+    return session
+
+
+def _ask(*, is_auto: bool, is_there: bool = True, is_done: bool = True) -> None:
+    state = ClientState(fragment_id="part", is_auto_rerun=is_auto, page_script_hash="chat")
     add = state.widget_states.widgets.add
-    add(id="composer").chat_input_value.data = "What does it cost?"
-    add(id="button", trigger_value=True)
-    add(id="menu").string_trigger_value.data = "Delete"
-    add(id="list", json_trigger_value='[{"event": "act"}]')
+    if is_done:
+        add(id="composer").chat_input_value.data = "What does it cost?"
+        add(id="button", trigger_value=True)
+        add(id="menu").string_trigger_value.data = "Delete"
+        add(id="list", json_trigger_value='[{"event": "act"}]')
     add(id="keep-files", bool_value=False)
     add(id="name", string_value="")
-    session = Mock(AppSession)
-    session.has_fragment.return_value = is_there
-    AppSession.request_rerun(session, state)
+    AppSession.request_rerun(_open(parts=is_there), state)
 
 
 def test_what_was_done_is_left_to_its_own_request(heard: list[ClientState]) -> None:
@@ -49,12 +64,75 @@ def test_what_was_done_is_left_to_its_own_request(heard: list[ClientState]) -> N
     assert own == ["composer", "button", "menu", "list", "keep-files", "name"]
 
 
-def test_what_was_done_in_a_part_that_is_gone_is_asked_of_the_page(
-    heard: list[ClientState],
+@pytest.mark.parametrize("is_done", [True, False], ids=["done", "chosen"])
+def test_what_is_told_in_a_part_that_is_gone_is_asked_of_the_page(
+    heard: list[ClientState], is_done: bool
 ) -> None:
     for is_auto, is_there in ((False, True), (False, False), (True, False)):
-        _ask(is_auto=is_auto, is_there=is_there)
+        _ask(is_auto=is_auto, is_there=is_there, is_done=is_done)
     assert [state.fragment_id for state in heard] == ["part", "", "part"]
+
+
+def _tell(session: Mock, page: str, *, part: str = "", auto: bool = False) -> None:
+    """Of a page, or of a part of it: something was done there, or the part looks by itself."""
+    told = ClientState(page_script_hash=page, fragment_id=part, is_auto_rerun=auto)
+    told.query_string = f"from={page}"
+    if not auto:
+        told.widget_states.widgets.add(id="button", trigger_value=True)
+    AppSession.request_rerun(session, told)
+
+
+def _lead(session: Mock, page: str) -> None:
+    """A link to another page was clicked."""
+    asked = ClientState(page_script_hash=page, query_string=f"to={page}")
+    AppSession.request_rerun(session, asked)
+
+
+def test_what_a_page_tells_after_it_was_left_does_not_lead_back_to_it(
+    heard: list[ClientState],
+) -> None:
+    session = _open("chat")
+    _lead(session, "settings")
+    _tell(session, "chat", part="list", auto=True)  # nobody looks at it any more
+    _tell(session, "chat", part="draft")
+    session._client_state.page_script_hash = "settings"  # it is being drawn
+    _tell(session, "chat")
+    asked = [(state.page_script_hash, state.query_string, state.fragment_id) for state in heard]
+    assert asked == [("settings", "to=settings", "")] * 3
+    assert [len(state.widget_states.widgets) for state in heard] == [0, 1, 1]
+
+
+def test_the_last_of_several_pages_is_the_one_that_is_drawn(heard: list[ClientState]) -> None:
+    session = _open("chat")
+    for page in ("settings", "runs", "runs"):
+        _lead(session, page)
+    _tell(session, "chat")
+    _tell(session, "settings")
+    assert [state.page_script_hash for state in heard] == ["settings"] + ["runs"] * 4
+
+
+def test_a_page_that_was_left_can_be_asked_for_again(heard: list[ClientState]) -> None:
+    session = _open("chat")
+    _lead(session, "settings")
+    session._client_state.page_script_hash = "settings"
+    _lead(session, "chat")  # by its link or the browser's Back
+    _tell(session, "settings", part="list")
+    session._client_state.page_script_hash = "chat"
+    _tell(session, "chat", part="list")
+    _tell(session, "chat")
+    assert [state.page_script_hash for state in heard] == ["settings"] + ["chat"] * 4
+
+
+@pytest.mark.parametrize("part", ["", "list"], ids=["the page", "a part of it"])
+def test_a_page_speaks_for_itself_once_it_was_heard(heard: list[ClientState], part: str) -> None:
+    session = _open("chat")
+    _lead(session, "settings")
+    session._client_state.page_script_hash = "settings"
+    _tell(session, "settings", part=part)
+    session._client_state.page_script_hash = "chat"  # the script has led back there
+    _tell(session, "chat", part=part)
+    assert [state.page_script_hash for state in heard] == ["settings", "settings", "chat"]
+    assert heard[-1].fragment_id == part
 
 
 def test_a_page_is_drawn_anew_without_a_browser(heard: list[ClientState]) -> None:
@@ -62,36 +140,44 @@ def test_a_page_is_drawn_anew_without_a_browser(heard: list[ClientState]) -> Non
     assert heard == [None]
 
 
-@pytest.mark.parametrize("is_ended", [False, True], ids=["at the end", "in between"])
-def test_all_that_was_done_during_a_callback_comes_after_it(
-    monkeypatch: pytest.MonkeyPatch, is_ended: bool
-) -> None:
-    """Streamlit tells of it by ending the callback, once for each; where that is in a step that is
-    not to be taken again, the callback has ended.
-    """
-    requests, clicked = ScriptRequests(), ["Stop", "Menu", ""]
-    monkeypatch.setattr(
-        state, "get_script_run_ctx", lambda: SimpleNamespace(script_requests=requests)
-    )
+def test_what_was_done_in_a_piece_of_ours_says_whose_it_is(heard: list[ClientState]) -> None:
+    """That of this request, and that of the one before, which may not have been taken yet."""
+    session, asked, old = _open(), ClientState(), WidgetStates()
+    requests = SimpleNamespace(_rerun_data=RerunData(widget_states=old))
+    session._scriptrunner = SimpleNamespace(_requests=requests)
+    new = asked.widget_states
+    for name, states in (("draft", new), ("list", new), ("cite", old)):
+        events = f"$$STREAMLIT_INTERNAL_KEY_$$ID-1-{name}__events"
+        states.widgets.add(id=events, json_trigger_value='[{"event": "act"}]')
+    new.widgets.add(id="$$ID-1-list", json_value='{"at": 1}')
+    AppSession.request_rerun(session, asked)
+    told = [one for one in new.widgets if one.WhichOneof("value") == "json_value"]
+    pieces = [(one.id, one.json_value) for one in told]
+    assert pieces == [
+        ("$$ID-1-list", '{"at": 1}'),
+        ("$$ID-1-draft", "{}"),
+        ("$$ID-1-cite", "{}"),
+    ]
 
-    def step() -> str:
-        if button := clicked.pop(0):
-            states = WidgetStates()
-            states.widgets.add(id=button, trigger_value=True)
-            raise RerunException(RerunData(widget_states=states))
-        return "taken"
 
-    def callback() -> None:
-        with state.Undisturbed() as undisturbed:
-            assert undisturbed(step) == "taken"
-            if is_ended:
-                step()
+def _page() -> None:
+    import streamlit as st
+    from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
-    if is_ended:
-        clicked.insert(1, "")
-    with pytest.raises(RerunException) as last:
-        callback()
-    requests.request_rerun(last.value.rerun_data)  # as Streamlit does after a callback
-    come = requests.on_scriptrunner_ready().rerun_data.widget_states
-    assert come is not None
-    assert sorted(one.id for one in come.widgets) == ["Menu", "Stop"]
+    def click() -> None:
+        context = get_script_run_ctx()
+        assert context is not None
+        assert context.script_requests is not None
+        context.script_requests.request_rerun(RerunData())  # something else is clicked
+        for step in range(3):
+            st.session_state[f"step {step}"] = True
+
+    st.button("Go", on_click=click)
+    st.session_state["runs"] = st.session_state.get("runs", 0) + 1
+
+
+def test_a_callback_comes_to_its_end_whatever_is_done_on_the_page_meanwhile(mended: None) -> None:
+    app = AppTest.from_function(_page).run()
+    app.button[0].click().run()
+    assert [f"step {step}" in app.session_state for step in range(3)] == [True] * 3
+    assert app.session_state["runs"] == 2  # the first, and what was clicked meanwhile

@@ -31,7 +31,8 @@ that was not looked at since.
 PER_PAGE = 40
 POLL_S = 2.0
 _GOING_ON = "chats-going-on"
-_VIEW, _SHOWN, _NOTE, _NEXT = "chats-view", "chats-shown", "chats-note", "chats-next"
+_VIEW, _TURNED, _SHOWN = "chats-view", "chats-turned", "chats-shown"
+_NOTE, _NEXT = "chats-note", "chats-next"
 _MARKS: dict[Mark, str] = {
     "": "",
     "answering": "Answering",
@@ -128,6 +129,7 @@ def to_data(current: str | None, marks: Mapping[str, Mark]) -> dict[str, object]
         "current": current or "",
         "shelf": shelf,
         "folder": folder,
+        "turned": st.session_state.get(_TURNED, 0),  # when the view was chosen, by the browser
         "folders": folders,
         "groups": _group(chats, marks),
         "left": total - len(chats),
@@ -166,6 +168,8 @@ def _name_group(chat: Chat) -> str:
 def _act(told: Mapping[str, Any]) -> None:
     """Do what was chosen in the list; what was deleted in another tab meanwhile is passed over."""
     name, ids, value = str(told["name"]), list(map(str, told["ids"])), str(told["value"])
+    if name == "view":
+        st.session_state[_TURNED] = told.get("at", 0)
     if name in _ACTIONS:
         try:
             _ACTIONS[name](ids, value)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import filterfalse
 from operator import attrgetter
 from typing import Any
@@ -63,19 +62,18 @@ def send(question: Question, way: address.Way | None = None) -> None:
 
     What a button asks is asked once, however often it is clicked before the page is drawn anew.
     """
-    with state.Undisturbed() as undisturbed:
-        way = way or undisturbed(address.way)
-        if way.sent is question:
-            return
-        way.sent = question
-        chat_id = _ask_or_queue(question)
-        if chat_id is None:
-            return
-        if question.chat_id is None:
-            way.begun = chat_id
-            narrowing.follow(chat_id)
-            undisturbed(partial(choices.follow, chat_id))
-        undisturbed(partial(way.go_to, chat_id))
+    way = way or address.way()
+    if way.sent is question:
+        return
+    way.sent = question
+    chat_id = _ask_or_queue(question)
+    if chat_id is None:
+        return
+    if question.chat_id is None:
+        way.begun = chat_id
+        narrowing.follow(chat_id)
+        choices.follow(chat_id)
+    way.go_to(chat_id)
 
 
 def _ask_or_queue(question: Question) -> str | None:
@@ -102,17 +100,16 @@ def ask(chat: Chat | None, text: str, drawn: object = None) -> None:
 
     `drawn` is made anew whenever the button that asks is drawn: what was drawn once asks once.
     """
-    with state.Undisturbed() as undisturbed:
-        way, question = undisturbed(address.way), undisturbed(lambda: _write(chat, text, ()))
-        if drawn is not None and way.drawn is drawn:
-            return
-        way.drawn = drawn
-        mentions.forget(question.chat_id)
-        pictures.forget(question.chat_id)
-        if chat and not runs.live(state.owner(), chat_id=chat.id) and _is_elsewhere(chat):
-            _tell_unasked(question, _ELSEWHERE)
-            return
-        send(question, way)
+    way, question = address.way(), _write(chat, text, ())
+    if drawn is not None and way.drawn is drawn:
+        return
+    way.drawn = drawn
+    mentions.forget(question.chat_id)
+    pictures.forget(question.chat_id)
+    if chat and not runs.live(state.owner(), chat_id=chat.id) and _is_elsewhere(chat):
+        _tell_unasked(question, _ELSEWHERE)
+        return
+    send(question, way)
 
 
 def _is_elsewhere(chat: Chat) -> bool:
@@ -320,32 +317,31 @@ def _does(run: Run[Any] | None, asked: HumanInputRequested | None) -> str:
 
 
 def _submit(chat: Chat | None, run: Run[Any] | None, asked: HumanInputRequested | None) -> None:
-    with state.Undisturbed() as undisturbed:
-        value = undisturbed(_take)
-        if not value or not (value.text.strip() or value.files):
-            return
-        documents = filterfalse(_is_looked_at, value.files)
-        shown, problems = undisturbed(lambda: pictures.prepare(filter(_is_looked_at, value.files)))
-        try:
-            files = tuple(uploads.to_disk(documents, state.workspace().settings))
-        except StoreError as error:
-            st.toast(markdown.literal(str(error)), icon=":material/error:", duration="infinite")
-            return
-        question = undisturbed(lambda: _write(chat, value.text, files, shown))
-        kept.put(question.chat_id, "draft", None)
-        requests.forget_told()
-        if run and asked and not value.files:  # only questions come with files
-            undisturbed(partial(_answer, run, asked, question))
-            return
-        mentions.forget(question.chat_id)
-        pictures.forget(question.chat_id)
-        if problems:  # asked without them only if the person says so
-            _tell_unasked(question, " ".join([*problems, "“Try again” asks without it."]))
-            return
-        if chat and run is None and _is_elsewhere(chat):
-            _tell_unasked(question, _ELSEWHERE)
-            return
-        send(question, undisturbed(address.way))
+    value = _take()
+    if not value or not (value.text.strip() or value.files):
+        return
+    documents = filterfalse(_is_looked_at, value.files)
+    shown, problems = pictures.prepare(filter(_is_looked_at, value.files))
+    try:
+        files = tuple(uploads.to_disk(documents, state.workspace().settings))
+    except StoreError as error:
+        st.toast(markdown.literal(str(error)), icon=":material/error:", duration="infinite")
+        return
+    question = _write(chat, value.text, files, shown)
+    kept.put(question.chat_id, "draft", None)
+    requests.forget_told()
+    if run and asked and not value.files:  # only questions come with files
+        _answer(run, asked, question)
+        return
+    mentions.forget(question.chat_id)
+    pictures.forget(question.chat_id)
+    if problems:  # asked without them only if the person says so
+        _tell_unasked(question, " ".join([*problems, "“Try again” asks without it."]))
+        return
+    if chat and run is None and _is_elsewhere(chat):
+        _tell_unasked(question, _ELSEWHERE)
+        return
+    send(question)
 
 
 def _take() -> Any:

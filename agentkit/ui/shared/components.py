@@ -35,7 +35,7 @@ def chat_page(
     """
 
     def open_target() -> None:
-        if target := st.session_state["chat-page"].get("cite"):
+        if target := _read_told("chat-page", "cite"):
             on_open(str(target))
 
     address = st.query_params.get("chat", "")
@@ -63,7 +63,7 @@ def draft(
     """
 
     def keep_typed() -> None:
-        if told := st.session_state["chat-draft"].get("draft"):
+        if told := _read_told("chat-draft", "draft"):
             on_typed(str(told["chat"]), str(told["text"]))
 
     data = {"chat": chat_id, "draft": text, "begun": begun, "put": put}
@@ -90,14 +90,19 @@ def sidebar(chat_id: str) -> None:
 def chat_list(on_act: Callable[[Mapping[str, Any]], None], data: Mapping[str, object]) -> None:
     """The list of chats: what is chosen there calls `on_act` with its `name`, `ids` and `value`.
 
-    It also does with the name `look` when somebody comes back to the browser's tab.
+    It is drawn anew when somebody comes back to the browser's tab.
     """
 
     def act() -> None:
-        if told := st.session_state.get("chat-list", {}).get("act"):
+        if told := _read_told("chat-list", "act"):
             on_act(told)
 
-    _renderer("chat_list")(key="chat-list", data=_without_tables(data), on_act_change=act)
+    _renderer("chat_list")(
+        key="chat-list",
+        data=_without_tables(data),
+        on_act_change=act,
+        on_look_change=lambda: None,
+    )
 
 
 def search_button() -> None:
@@ -109,7 +114,7 @@ def search(on_told: Callable[[Mapping[str, Any]], None], data: Mapping[str, obje
     """Put on every page: the dialog that Ctrl-K opens; what is typed or chosen calls `on_told`."""
 
     def tell() -> None:
-        if given := st.session_state.get("chat-search", {}).get("told"):
+        if given := _read_told("chat-search", "told"):
             on_told(given)
 
     _renderer("search")(key="chat-search", data=_without_tables(data), on_told_change=tell)
@@ -195,11 +200,11 @@ def run_table(
     """
 
     def open_target() -> None:
-        if target := st.session_state["run-table"].get("open"):
+        if target := _read_told("run-table", "open"):
             on_open(str(target))
 
     def choose() -> None:
-        if target := st.session_state["run-table"].get("choose"):
+        if target := _read_told("run-table", "choose"):
             on_choose(str(target))
 
     data = {"label": label, "columns": [list(one) for one in columns], "rows": list(rows)}
@@ -218,7 +223,7 @@ def comparison(on_open: Callable[[str, str], None], data: Mapping[str, object]) 
     """
 
     def open_target() -> None:
-        if target := st.session_state["comparison"].get("open"):
+        if target := _read_told("comparison", "open"):
             on_open(str(target[0]), str(target[1]))
 
     _renderer("comparison")(key="comparison", data=dict(data), on_open_change=open_target)
@@ -235,7 +240,7 @@ def trace(on_step: Callable[[str], None], data: Mapping[str, object]) -> None:
     """
 
     def choose() -> None:
-        if target := st.session_state["trace"].get("step"):
+        if target := _read_told("trace", "step"):
             on_step(str(target))
 
     _renderer("trace")(key="trace", data=dict(data), on_step_change=choose)
@@ -246,6 +251,11 @@ def _without_tables(data: Mapping[str, object]) -> list[dict[str, object]]:
     Streamlit looks for tables, and loads pandas and pyarrow to do so.
     """
     return [dict(data)]
+
+
+def _read_told(key: str, name: str) -> Any:
+    """What a piece tells by this name; None if the page that it was on is gone."""
+    return st.session_state.get(key, {}).get(name)
 
 
 @cache

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from types import TracebackType
-from typing import TypeVar
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import RerunException, get_script_run_ctx
 
 from agentkit.errors import ConfigError, NotFound
 from agentkit.places import SHIPPED
@@ -24,7 +21,6 @@ drawn = threading.Event()
 waiting.
 """
 
-T = TypeVar("T")
 _PAGE, _ELSEWHERE, _DONE = "page", "comes-from-elsewhere", "done-by-button"
 _lock = threading.Lock()
 _opened: list[Workspace] = []
@@ -103,51 +99,8 @@ def page_head(title: str, purpose: str) -> None:
 def is_repeated(drawn: object) -> bool:
     """Whether a button does once more what it did since the page was drawn: it was clicked twice.
 
-    `drawn` is an object that is made anew whenever the button is drawn. To be asked once all is
-    read from the page: Streamlit may end a callback where it does that.
+    `drawn` is an object that is made anew whenever the button is drawn.
     """
     before = st.session_state.get(_DONE)
     st.session_state[_DONE] = drawn
     return before is drawn
-
-
-class Undisturbed:
-    """Steps of a callback that are all taken, whatever is done on the page meanwhile.
-
-    Streamlit ends a callback at its next use of `st` for that: what was typed would be lost. Here
-    the step is taken again, so it must do no harm twice; what was done meanwhile comes after.
-    """
-
-    def __init__(self) -> None:
-        self._postponed: list[RerunException] = []
-
-    def __enter__(self) -> Undisturbed:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        if isinstance(error, RerunException):
-            self._postponed.append(error)
-        elif error is not None:
-            return
-        if not self._postponed:
-            return
-        *earlier, last = self._postponed
-        context = get_script_run_ctx()
-        for one in earlier:
-            if context and context.script_requests:
-                context.script_requests.request_rerun(one.rerun_data)
-        if error is None:
-            raise last
-
-    def __call__(self, step: Callable[[], T]) -> T:
-        """What the step gives."""
-        while True:
-            try:
-                return step()
-            except RerunException as other:
-                self._postponed.append(other)

@@ -7,40 +7,109 @@ has it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from streamlit.components.v2.bidi_component.constants import EVENT_DELIM
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState
+from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX
 
 _begin_run = AppSession._create_scriptrunner
 _ask_run = AppSession.request_rerun
+_give_way = ScriptRunner._maybe_handle_execution_control_request
 _DONE = frozenset(
     {"trigger_value", "string_trigger_value", "chat_input_value", "json_trigger_value"}
 )
 """What a widget says when something is done with it: clicked, sent, chosen in a menu."""
+_PIECE, _EVENTS = f"{STREAMLIT_INTERNAL_KEY_PREFIX}_", f"{EVENT_DELIM}events"
 
 
 def mend() -> None:
     """Mend it in this process."""
     AppSession._create_scriptrunner = _begin_behind  # type: ignore[assignment]
     AppSession.request_rerun = _ask_once  # type: ignore[assignment]
+    ScriptRunner._maybe_handle_execution_control_request = _end_first  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """To another page. Until the browser has heard from it, it speaks for those it has left."""
+
+    left: frozenset[str]
+    page: str
+    query: str
+
+
+_ways: WeakKeyDictionary[AppSession, _Way] = WeakKeyDictionary()
 
 
 def _ask_once(session: AppSession, asked: ClientState | None) -> None:
     """Ask for a run of a page or of a part of it.
 
     What is clicked or sent goes out a moment later. A part of the page that looks again by itself
-    in that moment tells of it, too: it would be done twice. What is done in a part that is gone by
-    the time that it arrives would be passed over: the whole page is drawn for it.
+    in that moment tells of it, too: it would be done twice. What is told by a part that is gone by
+    the time that it arrives would be passed over: the whole page is drawn for it. What is told by
+    a page that was left a moment before would lead back to it: the new one is drawn for it.
     """
-    if asked and asked.fragment_id:
+    if asked:
         widgets = asked.widget_states.widgets
         done = [one for one in widgets if one.WhichOneof("value") in _DONE]
-        if asked.is_auto_rerun:
+        way = _find_way(session, asked, is_told=bool(asked.fragment_id or done))
+        if asked.fragment_id and asked.is_auto_rerun:
+            if way:
+                return
             for one in done:
                 widgets.remove(one)
-        elif done and not session.has_fragment(asked.fragment_id):
+        elif way or not session.has_fragment(asked.fragment_id):
             asked.ClearField("fragment_id")
+        if way:
+            asked.page_script_hash, asked.query_string = way.page, way.query
+        _keep_pieces(session, asked)
     _ask_run(session, asked)
+
+
+def _find_way(session: AppSession, asked: ClientState, *, is_told: bool) -> _Way | None:
+    """The way that the page which tells this was left on.
+
+    It begins when another page is asked for, and ends with the first word from there.
+    """
+    way, page = _ways.get(session), asked.page_script_hash
+    here = session._client_state.page_script_hash
+    left = way.left if way else frozenset()
+    if is_told and page in left:
+        return way
+    if is_told or page in ("", here):
+        _ways.pop(session, None)
+    elif way is None or page != way.page:
+        behind = {here, *left, way.page if way else here}
+        _ways[session] = _Way(frozenset(behind - {page}), page, asked.query_string)
+    return None
+
+
+def _keep_pieces(session: AppSession, asked: ClientState) -> None:
+    """What was done in a piece of ours has a state of its own, which says whose it is. Without the
+    piece's, Streamlit would have forgotten it when another page is asked for at the same time.
+    """
+    runner, widgets = session._scriptrunner, asked.widget_states.widgets
+    before = runner._requests._rerun_data.widget_states if runner else None
+    told = {one.id for one in widgets}
+    for one in (*widgets, *(before.widgets if before else ())):
+        piece = one.id.removeprefix(_PIECE).removesuffix(_EVENTS)
+        if one.id == f"{_PIECE}{piece}{_EVENTS}" and piece not in told:
+            told.add(piece)
+            widgets.add(id=piece, json_value="{}")
+
+
+def _end_first(runner: ScriptRunner) -> None:
+    """Let what was asked for meanwhile end this run, but not amid a callback: half of what was
+    clicked would be done, and never again.
+    """
+    if ThreadState.get().run_location != RunLocation.CALLBACK:
+        _give_way(runner)
 
 
 def _begin_behind(session: AppSession, asked: RerunData) -> None:

@@ -10,12 +10,13 @@ const make = (tag, given = {}, ...children) => {
 const button = (text, onclick, given = {}) => make("button", { type: "button", textContent: text, onclick, ...given });
 
 export default function ({ data: [data], parentElement: root, setTriggerValue }) {
-    if (!states.has(root)) states.set(root, { selected: new Set(), selecting: false, drawn: "" });
+    if (!states.has(root)) states.set(root, { selected: new Set(), selecting: false, drawn: "", wanted: "", turned: 0 });
     const own = states.get(root), part = (name) => root.querySelector(name);
+    root.host.dataset.leadsFocus = "";
     const [view, menu, list, toolbar] = ["select", ".menu", ".list", ".chosen"].map(part);
     const act = (name, ids = [], value = "") => {
-        own.acted = !["look", "rename", "new-folder"].includes(name);  // dialogs give the focus back
-        setTriggerValue("act", { name, ids, value, at: Date.now() });
+        own.acted = !["rename", "new-folder"].includes(name);  // dialogs give the focus back
+        setTriggerValue("act", { name, ids, value, at: name === "view" ? own.turned : Date.now() });
     };
     const rows = () => data.groups.flatMap((group) => group.chats);
 
@@ -120,10 +121,11 @@ export default function ({ data: [data], parentElement: root, setTriggerValue })
         const group = make("optgroup", { label: "Folders" }, ...data.folders.map((name) => option(`/${name}`, name)));
         const ends = [option("archived", "Archived"), option("deleted", "Deleted")];
         view.replaceChildren(option("open", "All chats"), ...(data.folders.length ? [group] : []), ...ends);
-        if (own.drawn !== JSON.stringify(data)) own.wanted = "";
+        if (data.turned >= own.turned) own.wanted = "";
         view.value = own.wanted || (data.folder ? `/${data.folder}` : data.shelf);
         view.onchange = () => {
-            own.wanted = view.value;  // until its chats are there
+            own.wanted = view.value;  // until its chats are there; those of a view turned to before it may come first
+            own.turned = Date.now();
             done("view", [], view.value);
         };
         const choose = part(".choose");
@@ -170,7 +172,7 @@ export default function ({ data: [data], parentElement: root, setTriggerValue })
         all[all.indexOf(root.activeElement) + step]?.focus();
     };
     const looked = () => {
-        if (!document.hidden) act("look");
+        if (!document.hidden) setTriggerValue("look", Date.now());  // of its own: it must not take the place of a click
     };
     if (own.drawn !== JSON.stringify(data)) draw();
     document.addEventListener("visibilitychange", looked);

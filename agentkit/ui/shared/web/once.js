@@ -3,5 +3,6 @@ let undo = () => {};
 export default (given) => {
     undo();
     undo = start(given);
+    given.parentElement.host.dataset.listens = "";  // until then, what is pressed is not heard
     return undo;
 };

@@ -18,7 +18,8 @@ function closeFirst() {
 }
 
 // What is closed by keyboard gives the focus back to what it was opened from, and a button that goes with what it does,
-// to the composer: Streamlit leaves it on nothing, and one would have to come again from the top of the page.
+// to the composer: Streamlit leaves it on nothing, and one would have to come again from the top of the page. A part
+// that says data-leads-focus does this by itself.
 function giveBack() {
     const closes = '[role="dialog"], [role="menu"], [data-testid="stPopoverBody"], dialog[open]';
     let last = null, root = document, key = "", timer = 0;
@@ -32,7 +33,8 @@ function giveBack() {
     const find = () => {
         if (last?.isConnected) return last;
         const again = key && root.querySelector(`.${CSS.escape(key)} button`);
-        return again || document.querySelector('[data-testid="stChatInputTextArea"]');
+        if (again || document.querySelector('[data-test-script-state="running"]')) return again;  // it may be drawn yet
+        return document.querySelector('[data-testid="stChatInputTextArea"]');
     };
     const look = (triesLeft) => {  // for a while: what is drawn anew may drop it again
         const isLost = document.activeElement === document.body && !document.querySelector(closes);
@@ -44,6 +46,7 @@ function giveBack() {
         if (event.type !== "keydown") return;
         focused(event);  // within a part of its own, moves of the focus are not heard out here
         const pressed = ["Enter", " "].includes(event.key) && event.composedPath()[0].closest?.("button");
+        if (event.target.matches?.("[data-leads-focus]")) return;
         if (pressed || event.target.closest?.(closes)) look(100);
     };
     const heard = { focusin: focused, keydown: acted, pointerdown: acted };
