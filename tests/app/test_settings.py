@@ -355,6 +355,7 @@ def test_a_limit_that_is_chosen_counts_for_the_next_question_and_upload(
         ("max_pages", "5.000", "enter a whole number above 0, such as 5,000, not '5.000'."),
         ("run_tokens", "-3", "such as 50,000, or nothing for no limit, not '-3'."),
         ("run_tokens", "1,50", ", not '1,50'."),
+        ("run_tokens", "9" * 16, "a whole number of at most 15 digits, or nothing for no limit"),
         (
             "run_dollars",
             "0",

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 from streamlit.runtime.state.session_state import WStates
 
-from agentkit.events import DocumentDone
+from agentkit.events import DocumentDone, ModelReplied
+from agentkit.ledger import queries, sides
 from agentkit.retrieval.store.questions import Question
 from agentkit.runs import Run
 from agentkit.workspace.question_sets import drafting
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 from tests.app.test_evaluations import open_view
+from tests.app.test_runs import ask, find_step
 from tests.app.test_teams import open_form
 from tests.teams.built import drafts
 
@@ -24,8 +26,10 @@ def double_clicks(monkeypatch: pytest.MonkeyPatch) -> None:
     call = WStates.call_callback
 
     def call_twice(states: WStates, widget_id: str) -> None:
-        call(states, widget_id)
-        call(states, widget_id)
+        try:  # a callback may end with another look at the page
+            call(states, widget_id)
+        finally:
+            call(states, widget_id)
 
     monkeypatch.setattr(WStates, "call_callback", call_twice)
 
@@ -60,6 +64,23 @@ class TestTwice:
         app.button(key="load-samples").click().run()
         settle(app)
         assert asked == [OWNER]
+
+    def test_an_answer_that_is_run_again(self, kitchen: ScriptableWorkspace) -> None:
+        run_id = ask(kitchen)
+        app = open_page("runs", run=run_id, step=find_step(kitchen, run_id, "model"))
+        (reply,) = [
+            one.event.call_id
+            for one in queries.events(kitchen.ledger, OWNER, run_id)
+            if isinstance(one.event, ModelReplied) and one.event.purpose == "chat"
+        ]
+        app.session_state[f"again-from-{reply}"] = True
+        app.run()
+        (form,) = [one for one in app.button if one.label == "Run again"]
+        form.click().run()
+        settle(app)
+        assert len(sides.find_repeats(kitchen.ledger, OWNER, run_id)) == 1
+        problem = f"again-problem-{run_id}"  # that the chat is answering already
+        assert problem not in app.session_state
 
     def test_questions_that_are_drafted(self, kitchen: ScriptableWorkspace) -> None:
         kitchen.script("How hot is green tea?", "How hot is it?")

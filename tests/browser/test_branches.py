@@ -142,8 +142,16 @@ def _rate_and_copy(page: Page) -> None:
     turn = _turn(page, SUNDAY)
     driver.settled(page)  # what is pressed by force must stand still
     turn.get_by_test_id("stFeedback").get_by_role("radio").first.click(force=True)
-    turn.get_by_role("button", name="Add a comment").click()
-    page.get_by_role("textbox", name="What was right or wrong?").fill("Too cheap.")
+    comment, written = (
+        turn.get_by_role("button", name="Add a comment"),
+        page.get_by_role("textbox", name="What was right or wrong?"),
+    )
+    comment.click()
+    written.fill("Too cheap.")
+    page.get_by_role("heading", level=1).click()  # it was not saved, and waits
+    expect(written).to_have_count(0)
+    comment.click()
+    expect(written).to_have_value("Too cheap.")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(turn.get_by_role("button", name="Too cheap.")).to_be_visible()
     page.reload()

@@ -209,4 +209,6 @@ def _check(given: Budget) -> None:
 def _check_amount(amount: float) -> None:
     """Raise WrongArgument for anything but an amount above 0."""
     if not math.isfinite(amount) or not 0 < amount <= _MOST:
-        raise WrongArgument(f"A budget of {amount!r} cannot be; enter a number above 0.")
+        raise WrongArgument(
+            f"A budget of {amount!r} cannot be; enter a number above 0, at most {_MOST:,}."
+        )

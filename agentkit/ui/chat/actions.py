@@ -243,17 +243,16 @@ def _draw_comment(rating: Rating) -> None:
     key = f"comment-{rating.message_id}"
     shown = markdown.literal(rating.comment[:_COMMENT]) or "Add a comment"
     opened = st.popover(shown, type="tertiary", key=key, on_change="rerun")
-    if opened.open:
-        with opened, st.form(f"form-{key}", border=False):
-            written = f"text-{key}"
-            st.text_area(
-                "What was right or wrong?",
-                value=rating.comment,
-                max_chars=_LONGEST_COMMENT,
-                key=written,
-            )
-            icon = ":material/save:"
-            st.form_submit_button("Save", icon=icon, on_click=_comment, args=(rating, written))
+    with opened, st.form(f"form-{key}", border=False):  # there also when closed: it keeps its text
+        written = f"text-{key}"
+        st.text_area(
+            "What was right or wrong?",
+            value=rating.comment,
+            max_chars=_LONGEST_COMMENT,
+            key=written,
+        )
+        icon = ":material/save:"
+        st.form_submit_button("Save", icon=icon, on_click=_comment, args=(rating, written))
 
 
 def _comment(rating: Rating, written: str) -> None:

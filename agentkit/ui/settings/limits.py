@@ -76,6 +76,7 @@ LIMITS = {
 _DIALOG = "Limit"
 _GROUPED = re.compile(r"\d{1,3}([,\u202f\u00a0 _]\d{3})+(\.\d+)?")
 _BETWEEN = re.compile(r"[,\u202f\u00a0 _]")
+_TOO_LONG = re.compile(r"[0-9]{16,}(\.[0-9]+)?")
 _Form = tuple[re.Pattern[str], str, Callable[[str], float]]
 _WHOLES: _Form = (re.compile(r"[0-9]{1,15}"), "a whole number", int)
 _FRACTIONS: _Form = (re.compile(r"[0-9]{1,15}(\.[0-9]{1,10})?"), "a number", float)
@@ -201,6 +202,8 @@ def read_value(text: str, limit: Limit, *, may_be_empty: bool) -> float | None:
     if form.fullmatch(plain) and float(plain):
         return read(plain)
     wanted = f"{limit.title}: enter {kind} above 0, such as {limit.example}"
+    if _TOO_LONG.fullmatch(plain):
+        wanted = f"{limit.title}: enter {kind} of at most 15 digits"
     if may_be_empty:
         wanted += ", or nothing for no limit"
     shown = f"{text.strip():.40}" or "nothing"

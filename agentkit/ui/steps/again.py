@@ -61,7 +61,9 @@ def draw_ways(step: Step, run_id: str, *, with_calls: bool) -> None:
 def draw_problem(run_id: str) -> None:
     """Why the last try of this session to run it again came to nothing, if it did."""
     made = st.session_state.get(_key("made", run_id))
-    problem = runs.find_error(made, state.owner()) if made else ""
+    problem = st.session_state.get(_key("problem", run_id), "")
+    if made and not problem:
+        problem = runs.find_error(made, state.owner())
     if problem:
         st.error(f"It was not run again. {markdown.literal(problem)}", icon=":material/error:")
 
@@ -86,32 +88,31 @@ def _draw_form(call: ModelReplied, run_id: str, on_begun: Callable[[str], None])
     told = _read_told(call)
     st.caption(_HELP)
     with st.form(_key("form", call.call_id), border=False):
-        model = _draw_option("Model from here on", "model", call, _list_models())
-        facts = {"model_id": model, **_draw_settings(call, run_id)}
-        label = "Reply, where it is to have said something else"
-        instructions = _draw_field("What it is told", "told", call, told.instructions)
-        reply = _draw_field(label, "reply", call, told.reply)
-        label, icon = "Run again", ":material/replay:"
-        wanted = st.form_submit_button(label, icon=icon, type="primary")
-    if wanted:
-        changes = {"instructions": instructions, "reply": reply}
-        _begin(run_id, call.call_id, changes, facts, on_begun)
+        _draw_option("Model from here on", "model", call, _list_models())
+        _draw_settings(call, run_id)
+        _draw_field("What it is told", "told", call, told.instructions)
+        _draw_field("Reply, where it is to have said something else", "reply", call, told.reply)
+        st.form_submit_button(
+            "Run again",
+            icon=":material/replay:",
+            type="primary",
+            on_click=_begin,
+            args=(call, run_id, told, on_begun),
+        )
 
 
-def _draw_settings(call: ModelReplied, run_id: str) -> dict[str, Any]:
+def _draw_settings(call: ModelReplied, run_id: str) -> None:
     """Other settings of the team, of those that it has: who speaks next, when the person is asked,
     most tokens.
     """
     team = state.find_team(run_list.one(state.workspace().ledger, state.owner(), run_id).team)
-    facts: dict[str, Any] = {}
     if team and team.variant:
         others = {one.id: one.variant for one in variants(team.kind) if one.id != team.id}
-        label = wording.VARIANTS.get(team.kind, "Variant")
-        facts["team_id"] = _draw_option(label, "variant", call, others)
+        _draw_option(wording.VARIANTS.get(team.kind, "Variant"), "variant", call, others)
     if team and team.takes_part:
         modes: dict[str, str] = {mode: name for mode, (name, _) in wording.TAKING_PART.items()}
-        facts["human_input"] = _draw_option("When you are asked", "asked", call, modes)
-    facts["max_tokens"] = st.number_input(
+        _draw_option("When you are asked", "asked", call, modes)
+    st.number_input(
         "Most tokens",
         min_value=1,
         value=None,
@@ -119,24 +120,25 @@ def _draw_settings(call: ModelReplied, run_id: str) -> dict[str, Any]:
         placeholder="As it was",
         key=_key("tokens", call.call_id),
     )
-    return facts
 
 
-def _draw_field(label: str, name: str, call: ModelReplied, before: str) -> str | None:
-    """What is to stand there instead; None for what it was."""
-    is_long = len(before) > _MOST_EDITED
-    shown = "" if is_long else before
-    text = st.text_area(label, shown, height=120, key=_key(name, call.call_id))
-    if is_long:
+def _draw_field(label: str, name: str, call: ModelReplied, before: str) -> None:
+    """What is to stand there instead."""
+    st.text_area(label, _shorten(before), height=120, key=_key(name, call.call_id))
+    if len(before) > _MOST_EDITED:
         st.caption(f"{figures.count(len(before), 'character')}: {_TOO_LONG}")
-    return _find_change(text, shown)
 
 
-def _draw_option(label: str, name: str, call: ModelReplied, options: Mapping[str, str]) -> str:
+def _shorten(text: str) -> str:
+    """What can be changed of it: all or nothing."""
+    return text if len(text) <= _MOST_EDITED else ""
+
+
+def _draw_option(label: str, name: str, call: ModelReplied, options: Mapping[str, str]) -> None:
     """One of these; empty for what it was."""
     named = {_AS_IT_WAS: "As it was", **options}
     key = _key(name, call.call_id)
-    return str(st.selectbox(label, list(named), format_func=named.__getitem__, key=key))
+    st.selectbox(label, list(named), format_func=named.__getitem__, key=key)
 
 
 def _find_change(text: str, before: str) -> str | None:
@@ -159,22 +161,38 @@ def _list_models() -> dict[str, str]:
     return {one.id: one.label for one in state.workspace().models()}
 
 
-def _begin(
-    run_id: str,
-    call_id: str,
-    changes: Mapping[str, str | None],
-    facts: Mapping[str, Any],
-    on_begun: Callable[[str], None],
-) -> None:
-    """Run again from the call, and show that."""
-    try:
-        finished = find_finished(state.workspace().ledger, state.owner(), run_id)
-        step = find_step(finished.events, call_id)
-        repeat = Repeat(run_id, step, reply=changes["reply"], instructions=changes["instructions"])
-        on_begun(_start(repeat, facts))
-    except AgentkitError as error:
-        st.error(markdown.literal(str(error)), icon=":material/error:")
+def _begin(call: ModelReplied, run_id: str, told: _Told, on_begun: Callable[[str], None]) -> None:
+    """Run again from the call as the form says, once, and show that."""
+    if state.is_repeated(told):
         return
+
+    def read(name: str) -> Any:
+        return st.session_state.get(_key(name, call.call_id))
+
+    facts = {
+        "model_id": read("model"),
+        "team_id": read("variant"),
+        "human_input": read("asked"),
+        "max_tokens": read("tokens"),
+    }
+    reply = _find_change(read("reply"), _shorten(told.reply))
+    instructions = _find_change(read("told"), _shorten(told.instructions))
+
+    def start() -> None:
+        finished = find_finished(state.workspace().ledger, state.owner(), run_id)
+        step = find_step(finished.events, call.call_id)
+        on_begun(_start(Repeat(run_id, step, reply=reply, instructions=instructions), facts))
+
+    _try(start, run_id)
+
+
+def _try(start: Callable[[], object], run_id: str) -> None:
+    """Begin it, or keep for the page why not."""
+    st.session_state.pop(_key("problem", run_id), None)
+    try:
+        start()
+    except AgentkitError as error:
+        st.session_state[_key("problem", run_id)] = str(error)
     st.rerun()
 
 
@@ -205,16 +223,18 @@ def _draw_plan(planned: Planned, run_id: str) -> None:
 
 def _draw_step(step: Mapping[str, Any], plan_id: str, run_id: str) -> None:
     label = str(step["label"])
-    shown = f"{label} {step['thought'] or step['tool']}"
-    key = _key("step", plan_id, label)
-    if not st.button(markdown.literal(shown), key=key, width="stretch"):
-        return
-    try:
-        _start(Repeat(run_id, label=label), {})
-    except AgentkitError as error:
-        st.error(markdown.literal(str(error)), icon=":material/error:")
-        return
-    st.rerun()
+    st.button(
+        markdown.literal(f"{label} {step['thought'] or step['tool']}"),
+        key=_key("step", plan_id, label),
+        width="stretch",
+        on_click=_begin_step,
+        args=(Repeat(run_id, label=label),),
+    )
+
+
+def _begin_step(repeat: Repeat) -> None:
+    if not state.is_repeated(repeat):
+        _try(lambda: _start(repeat, {}), repeat.run_id)
 
 
 def _key(*parts: str) -> str:

@@ -76,6 +76,17 @@ function leadIn() {
     return () => document.removeEventListener("keydown", pressed, true);
 }
 
+// Escape closes a dialog: what was typed in a field of it counts, as it does when one clicks beside the dialog. A list
+// that is open is closed alone.
+function tellFirst() {
+    const pressed = (event) => {
+        const field = event.key === "Escape" ? document.activeElement : null;
+        if (field?.matches('[role="dialog"] :is(input, textarea):not([role="combobox"])')) field.blur();
+    };
+    document.addEventListener("keydown", pressed, true);
+    return () => document.removeEventListener("keydown", pressed, true);
+}
+
 // What is opened in place of a list begins at its top, as far down as the list was read.
 let place = null;
 function beginAbove(shown) {
@@ -85,6 +96,6 @@ function beginAbove(shown) {
 
 function start({ data }) {
     beginAbove(data.place);
-    const ends = [closeFirst(), giveBack(), leadIn()];
+    const ends = [closeFirst(), giveBack(), leadIn(), tellFirst()];
     return () => ends.forEach((end) => end());
 }
