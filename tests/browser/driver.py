@@ -138,9 +138,9 @@ def ask(page: Page, question: str) -> Locator:
     box = page.get_by_test_id("stChatInputTextArea")
     box.fill(question)
     box.press("Enter")
+    expect(box).to_have_value("")
     turn = page.locator("[class*='st-key-turn-']").filter(has_text=question).last
     expect(turn).to_be_visible()
-    expect(box).to_have_value("")
     return turn
 
 
