@@ -142,14 +142,13 @@ def _rate_and_copy(page: Page) -> None:
     turn = _turn(page, SUNDAY)
     driver.settled(page)  # what is pressed by force must stand still
     turn.get_by_test_id("stFeedback").get_by_role("radio").first.click(force=True)
-    comment, written = (
-        turn.get_by_role("button", name="Add a comment"),
-        page.get_by_role("textbox", name="What was right or wrong?"),
-    )
+    comment = turn.get_by_role("button", name="Add a comment")
+    written = page.get_by_role("textbox", name="What was right or wrong?")
     comment.click()
     written.fill("Too cheap.")
-    page.get_by_role("heading", level=1).click()  # it was not saved, and waits
+    page.keyboard.press("Escape")  # it was not saved, and waits
     expect(written).to_have_count(0)
+    driver.settled(page)
     comment.click()
     expect(written).to_have_value("Too cheap.")
     page.get_by_role("button", name="Save", exact=True).click()

@@ -32,7 +32,7 @@ function giveBack() {
     };
     const find = () => {
         if (last?.isConnected) return last;
-        const again = key && root.querySelector(`.${CSS.escape(key)} button`);
+        const again = key ? root.querySelector(`.${CSS.escape(key)} button`) : null;
         if (again || document.querySelector('[data-test-script-state="running"]')) return again;  // it may be drawn yet
         return document.querySelector('[data-testid="stChatInputTextArea"]');
     };
