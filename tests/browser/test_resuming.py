@@ -181,7 +181,7 @@ def test_killed_while_a_tool_runs_the_person_is_asked(harbour: Harbour, page: Pa
     with harbour.serving() as app:
         turn = begin(app, page, "Assistant with tools and code", "Book a place to Riga.")
         turn.get_by_role("button", name="Approve", exact=True).click()
-        wait_until(harbour.log.exists)
+        wait_until(lambda: bool(harbour.log.exists() and harbour.log.read_text()))
         address = kill(app, page)
     harbour.halt.unlink()
     page.add_init_script(f"({HEIGHTS})()")
