@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamlit.testing.v1 import AppTest
+
 from agentkit.events import (
     Event,
     ModelCalled,
@@ -58,9 +60,8 @@ def test_equal_runs_have_no_difference_but_their_time(kitchen: ScriptableWorkspa
     assert [told(row) for row in groups["Passages"]["same"]]
 
 
-def test_a_call_is_run_again_with_another_reply_and_compared(
-    kitchen: ScriptableWorkspace,
-) -> None:
+def open_repeat(kitchen: ScriptableWorkspace) -> tuple[AppTest, str, str]:
+    """The form that runs an answer again from its reply, its run, and the id of the reply."""
     run_id = ask(kitchen)
     app = open_page("runs", run=run_id, step=find_step(kitchen, run_id, "model"))
     (reply,) = [
@@ -70,6 +71,13 @@ def test_a_call_is_run_again_with_another_reply_and_compared(
     ]
     app.session_state[f"again-from-{reply}"] = True
     app.run()
+    return app, run_id, reply
+
+
+def test_a_call_is_run_again_with_another_reply_and_compared(
+    kitchen: ScriptableWorkspace,
+) -> None:
+    app, run_id, reply = open_repeat(kitchen)
     app.text_area(key=f"again-reply-{reply}").set_value("It takes 95 degrees [1].")
     (form,) = [one for one in app.button if one.label == "Run again"]
     form.click().run()

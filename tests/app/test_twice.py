@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from streamlit.runtime.state.session_state import WStates
 
-from agentkit.events import DocumentDone, ModelReplied
-from agentkit.ledger import queries, sides
+from agentkit.events import DocumentDone
+from agentkit.ledger import sides
 from agentkit.retrieval.store.questions import Question
 from agentkit.runs import Run
 from agentkit.workspace.question_sets import drafting
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
+from tests.app.test_compare import open_repeat
 from tests.app.test_evaluations import open_view
-from tests.app.test_runs import ask, find_step
 from tests.app.test_teams import open_form
 from tests.teams.built import drafts
 
@@ -66,15 +66,7 @@ class TestTwice:
         assert asked == [OWNER]
 
     def test_an_answer_that_is_run_again(self, kitchen: ScriptableWorkspace) -> None:
-        run_id = ask(kitchen)
-        app = open_page("runs", run=run_id, step=find_step(kitchen, run_id, "model"))
-        (reply,) = [
-            one.event.call_id
-            for one in queries.events(kitchen.ledger, OWNER, run_id)
-            if isinstance(one.event, ModelReplied) and one.event.purpose == "chat"
-        ]
-        app.session_state[f"again-from-{reply}"] = True
-        app.run()
+        app, run_id, _ = open_repeat(kitchen)
         (form,) = [one for one in app.button if one.label == "Run again"]
         form.click().run()
         settle(app)
