@@ -108,6 +108,11 @@ class Run(Generic[T]):
             return self._events[after:]
 
     @property
+    def told(self) -> int:
+        """How many events there are so far."""
+        return len(self._events)
+
+    @property
     def key(self) -> RunKey:
         """What the ledger knows it by, and what its messages and calls are for."""
         message_id = self.message_id if self.chat_id else None

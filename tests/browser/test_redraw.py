@@ -57,6 +57,31 @@ if run in (0, 3):
 st.write(f"Run {run}")
 """
 
+BEHIND = """  # a part is asked for and has begun before anything of the page is sent
+import time
+import streamlit as st
+from streamlit.runtime import get_instance
+from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
+from agentkit.ui.shell import reruns
+
+@st.fragment
+def part():
+    seen["part"] = ThreadState.get().fragment_id
+    seen["drawn"] = seen.get("drawn", 0) + 1
+    st.text(f"Drawn: {seen['drawn']}")
+
+seen = st.session_state
+if not seen:
+    reruns.mend()
+if st.button("Show the part"):
+    get_instance()._get_async_objs().eventloop.call_soon_threadsafe(time.sleep, 1)
+    st.text("Above")
+    part()
+    st.text("Below")
+    get_script_run_ctx().script_requests.request_rerun(RerunData(fragment_id=seen["part"]))
+"""
+
 BUSY = """() => setTimeout(() => {
     const since = performance.now();
     while (performance.now() - since < 1500);  // longer than any part of the page waits to look
@@ -146,9 +171,21 @@ def test_a_question_that_is_clicked_twice_is_asked_once(chat: Page) -> None:
     driver.settled(chat)
     expect(chat.locator("[class*='st-key-chat-row-']")).to_have_count(1)
     expect(chat.get_by_text("Asked after this answer")).to_have_count(0)
-    chat.get_by_role("button", name="New chat").click()
+    driver.new_chat(chat)
     starter.click()
     expect(chat.locator("[class*='st-key-chat-row-']")).to_have_count(2)
+
+
+def test_a_part_that_is_drawn_before_the_page_was_sent_leaves_no_gap(
+    tmp_path: Path, page: Page
+) -> None:
+    script = tmp_path / "page.py"
+    script.write_text(BEHIND)
+    with serving(tmp_path, {}, str(script)) as app:
+        page.goto(app.url)
+        page.get_by_role("button", name="Show the part").click()
+        expect(page.get_by_text("Drawn: 2")).to_be_visible()
+        expect(page.get_by_text("Below")).to_be_visible()
 
 
 def test_what_was_typed_when_another_page_was_asked_for_is_kept(app: App, page: Page) -> None:

@@ -7,12 +7,16 @@ from unittest.mock import Mock
 
 import pytest
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.scriptrunner import RerunData
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.testing.v1 import AppTest
 
+from agentkit.ui.shared import looks
 from agentkit.ui.shell import reruns
 
 
@@ -22,6 +26,7 @@ def mended(monkeypatch: pytest.MonkeyPatch) -> None:
     for owner, name in (
         (AppSession, "_create_scriptrunner"),
         (AppSession, "request_rerun"),
+        (AppSession, "_clear_queue"),
         (ScriptRunner, "_maybe_handle_execution_control_request"),
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name))
@@ -39,6 +44,7 @@ def heard(mended: None, monkeypatch: pytest.MonkeyPatch) -> list[ClientState]:
 def _open(page: str = "chat", *, parts: bool = True) -> Mock:
     """A session on a page, with or without the parts that are asked for."""
     session = Mock(AppSession, _client_state=ClientState(page_script_hash=page), _scriptrunner=None)
+    session._fragment_storage = MemoryFragmentStorage()
     session.has_fragment.return_value = parts
     return session
 
@@ -133,6 +139,40 @@ def test_a_page_speaks_for_itself_once_it_was_heard(heard: list[ClientState], pa
     _tell(session, "chat", part=part)
     assert [state.page_script_hash for state in heard] == ["settings", "settings", "chat"]
     assert heard[-1].fragment_id == part
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_a_part_that_looks_by_itself_is_drawn_for_what_is_new(
+    heard: list[ClientState], monkeypatch: pytest.MonkeyPatch, is_same: bool
+) -> None:
+    monkeypatch.setattr(looks, "is_same", lambda parts, part: is_same and part == "part")
+    _ask(is_auto=True)
+    assert len(heard) == (not is_same)
+    _ask(is_auto=False)  # somebody has done something there
+    _tell(_open(), "chat", part="list", auto=True)
+    assert [state.fragment_id for state in heard[-2:]] == ["part", "list"]
+
+
+def _draw(queue: ForwardMsgQueue, *path: int, part: str = "") -> None:
+    message = ForwardMsg()
+    message.metadata.delta_path.extend(path)
+    message.delta.fragment_id = part
+    message.delta.new_element.markdown.body = f"{path}"
+    queue.enqueue(message)
+
+
+def test_a_part_that_is_drawn_leaves_no_gap_in_the_page_that_waits_to_be_sent(mended: None) -> None:
+    queue = ForwardMsgQueue()
+    session = Mock(AppSession, _browser_queue=queue)
+    for place, part in enumerate(["", "part", ""]):
+        _draw(queue, 0, place, part=part)
+    AppSession._clear_queue(session, ["part"])
+    _draw(queue, 0, 1, part="part")  # behind the rest: what came before is of another run
+    places = [message.metadata.delta_path[1] for message in queue.flush()]
+    assert places == [0, 1, 2, 1]
+    _draw(queue, 0, 0)
+    AppSession._clear_queue(session)
+    assert queue.is_empty()
 
 
 def test_a_page_is_drawn_anew_without_a_browser(heard: list[ClientState]) -> None:

@@ -20,7 +20,7 @@ from agentkit.runs import Run
 from agentkit.teams import Team
 from agentkit.ui.chat import source
 from agentkit.ui.composer import choices, requests
-from agentkit.ui.shared import state
+from agentkit.ui.shared import looks, state
 from agentkit.ui.steps import cells, draw, wording
 from agentkit.ui.steps.chat import excerpt, is_whole
 from agentkit.ui.steps.flow import draw_flow
@@ -98,7 +98,11 @@ def pace_looks(best_s: float) -> float:
 
 
 def _seconds() -> float:
-    return _PACE.seconds(len(runs.live(state.owner(), kind="chat")))
+    return _seconds_for(state.owner())
+
+
+def _seconds_for(owner: str) -> float:
+    return _PACE.seconds(len(runs.live(owner, kind="chat")))
 
 
 def draw_live(run: Run[Any], at_work: Team, asked: HumanInputRequested | None) -> None:
@@ -121,11 +125,12 @@ def _draw_live(
     is_new = requests.in_words(run) != asked or _seconds() != every
     if run.ended or is_new:
         st.rerun()
-    following = _follow(run, at_work)
-    turn = following.catch_up(run)
-    if at_work.keeps_secrets:  # what others do, and that they do it, is not for the person
-        turn.steps = [step for step in turn.steps if isinstance(step, MessageSent | Asked)]
-    draw.draw_turn(turn, lambda: _draw_progress(run, turn, following, at_work))
+    with looks.drawing(lambda: (looks.state_of(run), _seconds_for(run.owner))):
+        following = _follow(run, at_work)
+        turn = following.catch_up(run)
+        if at_work.keeps_secrets:  # what others do, and that they do it, is not for the person
+            turn.steps = [step for step in turn.steps if isinstance(step, MessageSent | Asked)]
+        draw.draw_turn(turn, lambda: _draw_progress(run, turn, following, at_work))
 
 
 def _follow(run: Run[Any], at_work: Team) -> Following:

@@ -15,7 +15,7 @@ from agentkit.core.given import pick
 from agentkit.errors import NotFound
 from agentkit.runs import Run
 from agentkit.ui.documents.tally import WORDS, Tally, same_content, summary
-from agentkit.ui.shared import state
+from agentkit.ui.shared import looks, state
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.text import figures, markdown
 
@@ -60,16 +60,17 @@ def _draw_live(kind: str, run_ids: list[str]) -> None:
     """The one part of the page that looks again and again; when a run ends, the page is drawn
     anew.
     """
-    for run_id in run_ids:
-        run = _run_of(run_id)
-        if run is None:
-            st.rerun()
-        tally = _read_watched(kind).setdefault(run_id, Tally(run.size))
-        if run.ended:
-            _read_anew(tally)
-        tally.follow(run)
-        _draw_run(run, tally)
-    _draw_page_again(_read_watched(kind))
+    live = [run for run_id in run_ids if (run := _run_of(run_id))]
+    if len(live) < len(run_ids):
+        st.rerun()
+    with looks.drawing(lambda: looks.state_of(*live)):
+        for run in live:
+            tally = _read_watched(kind).setdefault(run.id, Tally(run.size))
+            if run.ended:
+                _read_anew(tally)
+            tally.follow(run)
+            _draw_run(run, tally)
+        _draw_page_again(_read_watched(kind))
 
 
 def _draw_page_again(watched: Mapping[str, Tally]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -20,7 +21,7 @@ from agentkit.teams import Answer, Question, Team
 from agentkit.ui.chat.comparing import Side, find_differences, tabulate
 from agentkit.ui.chat.live import pace_looks
 from agentkit.ui.evaluations import choosing
-from agentkit.ui.shared import state
+from agentkit.ui.shared import looks, state
 from agentkit.ui.steps.following import Following, follow
 from agentkit.ui.steps.transcript import View, draw_transcript
 from agentkit.ui.steps.turns import Turn
@@ -122,26 +123,38 @@ def _draw_answers(run_ids: Sequence[str]) -> None:
 
 
 def _goes_on(run_id: str) -> bool:
+    run = _find_run(run_id)
+    return run is not None and not run.ended
+
+
+def _find_run(run_id: str) -> Run[Any] | None:
+    """The run, if this process knows it."""
     try:
-        return not runs.get(run_id, state.owner()).ended
+        return runs.get(run_id, state.owner())
     except NotFound:
-        return False
+        return None
 
 
-def _draw_sides(run_ids: Sequence[str], looks: bool) -> None:
-    if looks and not any(map(_goes_on, run_ids)):
+def _draw_sides(run_ids: Sequence[str], again: bool) -> None:
+    if again and not any(map(_goes_on, run_ids)):
         st.rerun()
+    known = [run for run_id in run_ids if (run := _find_run(run_id))]
+    with looks.drawing(lambda: looks.state_of(*known)):
+        _draw_both(run_ids, again)
+
+
+def _draw_both(run_ids: Sequence[str], again: bool) -> None:
     try:
         sides = [_read(run_id) for run_id in run_ids]
     except NotFound as error:
         st.caption(markdown.literal(str(error)))
         return
-    marked = [False, False] if looks else _draw_marks()
+    marked = [False, False] if again else _draw_marks()
     texts = find_differences(sides[0].answer, sides[1].answer)
     for place, side, parts, marks in zip(st.columns(2), sides, texts, marked, strict=True):
         with place, st.container(border=True, key=f"beside-{side.turn.run_id}"):
             _draw_side(side, parts if marks else None)
-    if not looks:
+    if not again:
         _draw_end(sides)
 
 
@@ -159,10 +172,8 @@ def _read(run_id: str) -> Side:
 
 
 def _read_turn(run_id: str) -> Turn:
-    asked = _find_asked(run_id)
-    try:
-        run = runs.get(run_id, state.owner())
-    except NotFound:
+    asked, run = _find_asked(run_id), _find_run(run_id)
+    if run is None:
         return _read_stored(run_id, asked)
     return follow(run, asked.agents[-1], aloud=asked.aloud).catch_up(run)
 

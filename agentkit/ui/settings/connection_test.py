@@ -13,7 +13,7 @@ from agentkit.llm.connections.config import keep_found
 from agentkit.llm.connections.contexts import Context
 from agentkit.llm.connections.discover import PROBE_S, TESTER, Probe, probe
 from agentkit.runs import Run
-from agentkit.ui.shared import state
+from agentkit.ui.shared import looks, state
 from agentkit.ui.text import figures, markdown
 
 POLL_S = 0.3
@@ -64,7 +64,10 @@ def draw(connection: Connection) -> None:
 def _draw_waiting(name: str, address: str, run: Run[Probe]) -> None:
     if run.ended:
         st.rerun()
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with (
+        looks.drawing(lambda: (run.ended, run.stopping)),
+        st.container(horizontal=True, vertical_alignment="center"),
+    ):
         text = f"Asking {markdown.literal(address)}, for {PROBE_S:g} s at most"
         st.markdown(f":material/hourglass_top: {text}", width="stretch")
         label = "Cancelling" if run.stopping else "Cancel"

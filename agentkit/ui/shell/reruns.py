@@ -18,8 +18,11 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState
 from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX
 
+from agentkit.ui.shared import looks
+
 _begin_run = AppSession._create_scriptrunner
 _ask_run = AppSession.request_rerun
+_clear = AppSession._clear_queue
 _give_way = ScriptRunner._maybe_handle_execution_control_request
 _DONE = frozenset(
     {"trigger_value", "string_trigger_value", "chat_input_value", "json_trigger_value"}
@@ -32,6 +35,7 @@ def mend() -> None:
     """Mend it in this process."""
     AppSession._create_scriptrunner = _begin_behind  # type: ignore[assignment]
     AppSession.request_rerun = _ask_once  # type: ignore[assignment]
+    AppSession._clear_queue = _clear_of_page  # type: ignore[assignment]
     ScriptRunner._maybe_handle_execution_control_request = _end_first  # type: ignore[assignment]
 
 
@@ -53,14 +57,15 @@ def _ask_once(session: AppSession, asked: ClientState | None) -> None:
     What is clicked or sent goes out a moment later. A part of the page that looks again by itself
     in that moment tells of it, too: it would be done twice. What is told by a part that is gone by
     the time that it arrives would be passed over: the whole page is drawn for it. What is told by
-    a page that was left a moment before would lead back to it: the new one is drawn for it.
+    a page that was left a moment before would lead back to it: the new one is drawn for it. A part
+    that looks again and would find what it shows is not drawn.
     """
     if asked:
         widgets = asked.widget_states.widgets
         done = [one for one in widgets if one.WhichOneof("value") in _DONE]
         way = _find_way(session, asked, is_told=bool(asked.fragment_id or done))
         if asked.fragment_id and asked.is_auto_rerun:
-            if way:
+            if way or looks.is_same(session._fragment_storage, asked.fragment_id):
                 return
             for one in done:
                 widgets.remove(one)
@@ -110,6 +115,18 @@ def _end_first(runner: ScriptRunner) -> None:
     """
     if ThreadState.get().run_location != RunLocation.CALLBACK:
         _give_way(runner)
+
+
+def _clear_of_page(session: AppSession, parts: list[str] | None = None) -> None:
+    """Forget what waits to be sent when the page is drawn anew, but not when a part of it is.
+
+    What the page drew of that part would be left out, and what it drew behind it would come to the
+    wrong place; the browser stands still for good where there is none ("Bad delta path").
+    """
+    if parts:
+        session._browser_queue._delta_index_map.clear()  # nothing takes the place of older things
+    else:
+        _clear(session, parts)
 
 
 def _begin_behind(session: AppSession, asked: RerunData) -> None:

@@ -16,7 +16,7 @@ from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.team import build_team
 from agentkit.ui.chat.live import pace_looks
 from agentkit.ui.composer import requests
-from agentkit.ui.shared import state
+from agentkit.ui.shared import looks, state
 from agentkit.ui.steps import draw
 from agentkit.ui.steps.flow import draw_flow
 from agentkit.ui.steps.following import follow
@@ -91,10 +91,15 @@ def _draw_tried(run_id: str, document: TeamDocument, dry: bool) -> None:
     st.fragment(_draw_run, run_every=every)(run, document, dry, every is not None)
 
 
-def _draw_run(run: Run[Any], document: TeamDocument, dry: bool, looks: bool) -> None:
+def _draw_run(run: Run[Any], document: TeamDocument, dry: bool, again: bool) -> None:
     """What the team does; at the end the page is drawn once more, and looks no longer."""
-    if looks and run.ended:
+    if again and run.ended:
         st.rerun()
+    with looks.drawing(lambda: looks.state_of(run)):
+        _draw_doing(run, document, dry)
+
+
+def _draw_doing(run: Run[Any], document: TeamDocument, dry: bool) -> None:
     team = build_team(document, KIND)
     following = follow(run, team.agents[-1], aloud=not team.speaks_in_fields)
     turn = following.catch_up(run)

@@ -9,7 +9,7 @@ import streamlit as st
 from agentkit import runs
 from agentkit.errors import AgentkitError, NotFound
 from agentkit.runs import Run
-from agentkit.ui.shared import components, state
+from agentkit.ui.shared import components, looks, state
 from agentkit.ui.shared.state import PAGES
 from agentkit.ui.text import markdown
 from agentkit.ui.usage.sql_examples import EXAMPLES
@@ -189,7 +189,10 @@ def _draw_writing(run: Run[str]) -> None:
         if run.error is None:
             st.session_state[_PUT] = run.result()
         st.rerun()
-    with st.container(horizontal=True, vertical_alignment="center", key="sql-writing"):
+    with (
+        looks.drawing(lambda: run.ended),
+        st.container(horizontal=True, vertical_alignment="center", key="sql-writing"),
+    ):
         if not run.ended:
             st.markdown(":material/hourglass_top: The SELECT is being written.", width="content")
             st.button("Stop", icon=":material/stop_circle:", on_click=run.stop, key="sql-stop")
