@@ -58,6 +58,13 @@ def test_an_answer_survives_a_reload_and_another_is_stopped(
     assert [cells[3] for cells in driver.table(page)] == ["stopped", "answered", "answered"]
 
 
+FIRST_SEEN = """() => new MutationObserver(() => {
+    const again = document.querySelector("[class*='st-key-again-'] button");
+    if (again) window.firstSeen ??= getComputedStyle(again).pointerEvents;
+}).observe(document.body, { childList: true, subtree: true })"""
+"""Notes whether "Try again" can be clicked in the moment in which it comes."""
+
+
 def _reloaded_in_the_middle(page: Page, server: OpenAIServer) -> None:
     turn = driver.ask(page, papers.FERRY_QUESTION)
     _is_half_written(page, turn)
@@ -90,9 +97,13 @@ def _stopped_in_the_middle(page: Page, server: OpenAIServer) -> None:
     turn = driver.ask(page, "And what comes after the last ferry?")
     _is_half_written(page, turn)
     assert not server.broken_off.is_set()
+    page.evaluate(FIRST_SEEN)
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(turn).to_contain_text("Stopped. What had been written by then is kept.")
     assert server.broken_off.wait(60), "the server was left writing"
+    again = page.get_by_role("button", name="Try again")
+    again.click(trial=True)  # once the second of two clicks on Stop would have come
+    assert page.evaluate("() => window.firstSeen") == "none"
     page.reload()
     turn = page.locator("[class*='st-key-turn-']").last
     expect(turn).to_contain_text("Stopped.")

@@ -400,7 +400,7 @@ def _draw_again(chosen: Question, turn: Turn) -> None:
     if problem:
         st.error(markdown.literal(problem), icon=":material/error:")
     can_go_on, can_resume = _can_go_on(chosen, turn), not problem and _can_resume(turn)
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="small", key=f"retry-{turn.run_id}"):
         if can_resume:
             st.button(
                 "Continue",
