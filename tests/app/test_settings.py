@@ -97,14 +97,14 @@ def test_a_connection_is_added_tested_changed_and_deleted(
         "**Ask tiny**",
     ]
     assert "large: 4,096 tokens" in texts(app)
-    app.menu_button(key="menu-Ours").click("Edit").run()
+    app.menu_button(key="server-menu-Ours").click("Edit").run()
     assert app.text_input(key="connection-key").value == "", "a key is never shown again"
     fill(app, models="tiny\nlarge")
     (kept,) = saved(workspace)
     assert (kept.models, kept.contexts) == (("tiny", "large"), {"tiny": 4096})
     assert "tiny takes 4,096 tokens" in texts(app)
     assert KEY not in everything(app)
-    app.menu_button(key="menu-Ours").click("Delete").run()
+    app.menu_button(key="server-menu-Ours").click("Delete").run()
     app.button(key="delete-connection").click().run()
     assert not saved(workspace)
 
@@ -116,7 +116,7 @@ def test_a_key_does_not_go_along_to_another_server(
         workspace.settings, Connection("Ours", "http://127.0.0.1:9/v1", KEY, ("tiny",))
     )
     app = open_page("settings")
-    app.menu_button(key="menu-Ours").click("Edit").run()
+    app.menu_button(key="server-menu-Ours").click("Edit").run()
     fill(app, address=server.base_url)
     assert "given for http://127.0.0.1:9/v1" in app.error[0].value.replace("\\", "")
     assert saved(workspace) == [ours]
@@ -125,7 +125,7 @@ def test_a_key_does_not_go_along_to_another_server(
     assert (there.base_url, there.api_key) == (server.base_url, "another-key")
     try_out(app, "Ours")
     assert {one.headers["authorization"] for one in server.requests} == {"Bearer another-key"}
-    app.menu_button(key="menu-Ours").click("Edit").run()
+    app.menu_button(key="server-menu-Ours").click("Edit").run()
     app.checkbox[0].check()
     fill(app, address="http://127.0.0.1:9/v1")
     assert saved(workspace) == [dataclasses.replace(ours, api_key="")], (
@@ -229,7 +229,7 @@ def test_azure_is_added_by_its_own_fields(
     try_out(app, "Azure")
     assert "embedder gives 3 numbers a vector" in texts(app)
     assert "Deployments: chat" in texts(app)
-    app.menu_button(key="menu-Azure").click("Edit").run()
+    app.menu_button(key="server-menu-Azure").click("Edit").run()
     assert app.text_area(key="connection-models").label == "Deployments, one a line"
     assert "The last test showed: embedder gives 3 numbers a vector." in [
         one.value for one in app.caption
@@ -405,10 +405,10 @@ def test_the_model_of_new_chats_is_chosen(workspace: ScriptableWorkspace, ingest
     workspace.ask(OWNER, "How hot?", collection="Kitchen", model_id="offline").result()
     assert begins_with(app) == "Two/large", "the chat before had another one"
     assert workspace.model().id == "Two/large"
-    app.menu_button(key="menu-One").click("Edit").run()
+    app.menu_button(key="server-menu-One").click("Edit").run()
     fill(app, models="other")
     assert [one.name for one in saved(workspace)] == ["One", "Two"]
-    app.menu_button(key="menu-Two").click("Delete").run()
+    app.menu_button(key="server-menu-Two").click("Delete").run()
     assert "New chats begin with large; after that, with other." in app.warning[0].value.replace(
         "\\", ""
     )
@@ -423,7 +423,7 @@ def test_a_default_that_is_gone_is_told(workspace: ScriptableWorkspace) -> None:
     )
     app = open_page("settings")
     app.selectbox(key="default-model").set_value("One/large").run()
-    app.menu_button(key="menu-One").click("Edit").run()
+    app.menu_button(key="server-menu-One").click("Edit").run()
     fill(app, models="tiny")
     assert "**One/large**, is not offered any more: new chats begin with tiny." in app.warning[
         0

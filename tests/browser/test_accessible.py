@@ -4,11 +4,12 @@ keyboard alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser import driver, papers
 from tests.browser.axe import violations
@@ -180,3 +181,11 @@ def _usage(page: Page, app: App, chat: str) -> None:
 def _settings(page: Page, app: App, chat: str) -> None:
     page.goto(f"{app.url}/settings")
     expect(page.get_by_text("The database, the indexes and the originals agree.")).to_be_visible()
+    change = page.get_by_role("button", name=re.compile("Change largest file$"))
+    _is_said_not_shown(change.locator("em"))
+
+
+def _is_said_not_shown(words: Locator) -> None:
+    """A screen reader says these words, and they take no room."""
+    expect(words).to_have_count(1)
+    assert words.evaluate("words => words.getBoundingClientRect().width") <= 1

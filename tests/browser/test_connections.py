@@ -49,7 +49,7 @@ def test_a_hanging_server_does_not_hold_the_page_and_what_is_chosen_counts_at_on
         _add(page, "Hanging", f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "")
         _add(page, "Ours", server.base_url, "")
         hanging = page.locator(".st-key-connection-Hanging")
-        hanging.get_by_role("button", name="Test", exact=True).click()
+        hanging.get_by_role("button", name="Test ").click()
         expect(hanging.get_by_text("for 10 s at most")).to_be_visible()
         page.get_by_role("combobox", name="Model of new chats").click()
         page.get_by_role("option", name="test-model (Ours)").click()
@@ -114,7 +114,7 @@ def _add(page: Page, name: str, address: str, key: str) -> None:
 def _test(page: Page, name: str) -> Locator:
     """The steps of a test, once it has ended."""
     connection = page.locator("[class*='st-key-connection-']").filter(has_text=name)
-    connection.get_by_role("button", name="Test", exact=True).click()
+    connection.get_by_role("button", name="Test ").click()
     steps = connection.get_by_test_id("stAlert")
     expect(steps.first).to_be_visible()
     driver.settled(page)
@@ -122,7 +122,7 @@ def _test(page: Page, name: str) -> Locator:
 
 
 def _open_its_settings(page: Page) -> None:
-    page.locator("[class*='st-key-menu-Our'] button:visible").click()
+    page.locator("[class*='st-key-server-menu-Our'] button:visible").click()
     page.get_by_role("menuitem", name="Edit").click()
     expect(page.get_by_role("dialog").get_by_role("textbox", name="Address")).to_be_visible()
 

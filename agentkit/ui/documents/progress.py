@@ -149,7 +149,7 @@ def _draw_summary(run: Run[Any], tally: Tally) -> None:
             icon, about = ":material/close:", "Close this summary"
             gone = (run.kind, run.id)
             st.button(
-                "",
+                f"*{about}*",
                 key=f"dismiss-{run.id}",
                 icon=icon,
                 help=about,

@@ -193,7 +193,7 @@ def _draw_end(run: Run[Any]) -> None:
             _draw_exported(run, result)
         icon, about = ":material/close:", "Close this message"
         st.button(
-            "",
+            f"*{about}*",
             key=f"dismiss-{run.id}",
             icon=icon,
             help=about,

@@ -60,7 +60,7 @@ def _draw_budget(budget: Budget, course: Course | None) -> None:
             if course is not None:
                 st.caption(markdown.literal(wording.describe(course)))
         st.button(
-            "Remove",
+            f"Remove *{_name(budget)}*",
             key=f"remove-budget-{budget.id}",
             type="tertiary",
             icon=":material/delete:",

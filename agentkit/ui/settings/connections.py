@@ -65,7 +65,7 @@ def _draw_connection(connection: Connection) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f":material/dns: **{markdown.literal(title)}**", width="stretch")
             st.button(
-                "Test",
+                f"Test *{markdown.literal(title)}*",
                 key=f"test-{name}",
                 icon=":material/network_check:",
                 on_click=connection_test.begin,
@@ -73,13 +73,13 @@ def _draw_connection(connection: Connection) -> None:
             )
             if connection.source == "saved":
                 icon, about = ":material/more_horiz:", f"Edit or delete {markdown.literal(name)}"
-                menu = f"menu-{name}"
+                menu = f"server-menu-{name}"
 
                 def manage() -> None:
                     dialogs.ask(st.session_state[menu], connection)
 
                 st.menu_button(
-                    "",
+                    about,
                     ["Edit", "Delete"],
                     key=menu,
                     icon=icon,

@@ -117,7 +117,7 @@ def _draw_limit(name: str, limit: Limit, settings: Settings, given: str | None) 
         st.markdown(text, width="stretch")
         if not given:
             st.button(
-                "Change",
+                f"Change *{limit.title.lower()}*",
                 key=f"change-{name}",
                 type="tertiary",
                 icon=":material/edit:",
