@@ -5,14 +5,21 @@ again.
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 from playwright.sync_api import Locator, Page, WebSocket, expect
 
 from tests.browser import driver, papers
-from tests.browser.serving import App, free_port
+from tests.browser.serving import App, free_port, serving
 from tests.servers.openai_server import OpenAIServer
 
 KEY = "sk-never-shown-7Q2"
+PATIENT = """
+from agentkit.llm.connections import discover
+
+discover.probe.__kwdefaults__["timeout_s"] = 600
+"""
+"""On a busy machine the 10 s of a test are over before anything else was done on the page."""
 
 
 def test_a_connection_is_added_tested_and_asked(app: App, page: Page) -> None:
@@ -42,9 +49,14 @@ def test_a_connection_is_added_tested_and_asked(app: App, page: Page) -> None:
 
 
 def test_a_hanging_server_does_not_hold_the_page_and_what_is_chosen_counts_at_once(
-    app: App, page: Page
+    tmp_path: Path, page: Page
 ) -> None:
-    with OpenAIServer() as server, socket.create_server(("127.0.0.1", 0)) as silent:
+    (tmp_path / "sitecustomize.py").write_text(PATIENT)
+    with (
+        OpenAIServer() as server,
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        serving(tmp_path, {"PYTHONPATH": str(tmp_path)}) as app,
+    ):
         page.goto(f"{app.url}/settings")
         _add(page, "Hanging", f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "")
         _add(page, "Ours", server.base_url, "")
