@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser import driver, papers
@@ -28,6 +29,12 @@ def late(self, client_state):
         heard(self, parts[self.id])
 
 AppSession.request_rerun = late
+"""
+
+WHOLE = """  # what is told in a part of the page is asked of the whole page
+from streamlit.runtime.app_session import AppSession
+
+AppSession.has_fragment = lambda self, part: False
 """
 
 LOSES = """  # what is drawn for the first question does not arrive, but for the new address
@@ -207,6 +214,28 @@ def test_what_was_typed_when_another_page_was_asked_for_is_kept(app: App, page: 
     expect(page.get_by_role("heading", name="Settings", level=1)).to_be_visible()
     driver.go(page, "Chat")
     expect(box).to_have_value("Half of a question")
+
+
+@pytest.mark.parametrize("patch", ["", WHOLE.strip()], ids=["drawn", "not drawn"])
+def test_what_was_typed_when_its_dialog_was_closed_is_kept_and_shown(
+    ferry: None, tmp_path: Path, page: Page, patch: str
+) -> None:
+    """Escape tells both at once; on a busy machine the dialog may not be drawn again for that."""
+    (tmp_path / "sitecustomize.py").write_text(patch)
+    with serving(tmp_path, {"PYTHONPATH": str(tmp_path)}) as app:
+        driver.open_app(page, app)
+        _type_and_leave(page, "Chat settings", "Most tokens of a reply")
+        expect(page.get_by_text("most tokens of a reply 300")).to_be_visible()
+        _type_and_leave(page, "Narrow", "From page")
+        expect(page.get_by_text("from page 300")).to_be_visible()
+
+
+def _type_and_leave(page: Page, opener: str, field: str) -> None:
+    page.get_by_role("button", name=opener, exact=True).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label(field).fill("300")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
 
 
 def _send_while_busy(page: Page) -> None:

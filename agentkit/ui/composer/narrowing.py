@@ -5,6 +5,7 @@ beside the composer.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -114,11 +115,8 @@ def _narrow(collection: Collection, chat_id: str | None) -> None:
         f"Of **{markdown.literal(collection.name)}** ({size}), this chat looks only into what fits"
         " all of these."
     )
-    scope = scope_to_json(filters.draw_fields(collection, key))
-    narrowed = None
-    if scope:
-        narrowed = {"scope": scope, "fields": filters.read_fields(key)}
-    _keep(chat_id, collection.id, narrowed)
+    filters.draw_fields(collection, key)
+    dialogs.keep_by(partial(_keep_fields, chat_id, collection))
     with st.container(horizontal=True):
         done = st.button("Done", key="narrow-done", type="primary", on_click=dialogs.close)
         st.button(
@@ -131,6 +129,14 @@ def _narrow(collection: Collection, chat_id: str | None) -> None:
         )
     if done:
         st.rerun()
+
+
+def _keep_fields(chat_id: str | None, collection: Collection) -> None:
+    key, narrowed = _key(chat_id, collection), None
+    scope = scope_to_json(filters.read_scope(collection, key))
+    if scope:
+        narrowed = {"scope": scope, "fields": filters.read_fields(key)}
+    _keep(chat_id, collection.id, narrowed)
 
 
 def _clear(chat_id: str | None, collection_id: str) -> None:

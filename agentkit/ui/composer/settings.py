@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, get_args
 
 import streamlit as st
@@ -117,10 +118,10 @@ def _fill(chat_id: str | None, now: ChatSettings) -> None:
 def _draw_dialog(question: Question, there: Sequence[str]) -> None:
     chat_id = question.chat_id
     st.caption("They hold for all questions of this chat from the next one on, and stay with it.")
-    now = ChatSettings(
-        _draw_also(question, there), _draw_instructions(chat_id), _draw_parameters(question)
-    )
-    kept.put(chat_id, "settings", now.to_json() or None)
+    _draw_also(question, there)
+    _draw_instructions(chat_id)
+    _draw_parameters(question)
+    dialogs.keep_by(partial(_keep, chat_id))
     if chat_id is None:
         st.caption("The address of this page now begins a new chat with these settings.")
     with st.container(horizontal=True):
@@ -138,6 +139,27 @@ def _draw_dialog(question: Question, there: Sequence[str]) -> None:
         st.rerun()
 
 
+def _keep(chat_id: str | None) -> None:
+    """Keep what the fields say; where something wrong is typed, what was there before."""
+    given, before = st.session_state, of_chat(chat_id)
+    if _key(chat_id, "also") not in given:  # another page was opened: the fields are gone
+        return
+    values: dict[str, Any] = {}
+    for name in _TITLES:
+        try:
+            values[name] = read_value(name, given[_key(chat_id, name)])
+        except WrongArgument:
+            values[name] = getattr(before.parameters, name)
+    try:
+        instructions = check_instructions(given[_key(chat_id, "instructions")].strip())
+    except WrongArgument:
+        instructions = before.instructions
+    effort = given[_key(chat_id, "reasoning_effort")] or None
+    parameters = Parameters(reasoning_effort=effort, **values)
+    now = ChatSettings(tuple(given[_key(chat_id, "also")]), instructions, parameters)
+    kept.put(chat_id, "settings", now.to_json() or None)
+
+
 def _has_wrong_field(chat_id: str | None) -> bool:
     """Whether something is typed that cannot hold; its field says why."""
     try:
@@ -149,12 +171,12 @@ def _has_wrong_field(chat_id: str | None) -> bool:
     return False
 
 
-def _draw_also(question: Question, there: Sequence[str]) -> tuple[str, ...]:
+def _draw_also(question: Question, there: Sequence[str]) -> None:
     """The further collections; those that are gone are no longer chosen."""
     key = _key(question.chat_id, "also")
     others = [name for name in there if name != question.collection]
     st.session_state[key] = list_known(st.session_state.get(key, ()), others)
-    chosen = st.multiselect(
+    st.multiselect(
         "Also look into",
         others,
         key=key,
@@ -163,11 +185,9 @@ def _draw_also(question: Question, there: Sequence[str]) -> tuple[str, ...]:
         " settings, and what they give is put together by rank.",
         disabled=not others,
     )
-    return tuple(chosen)
 
 
-def _draw_instructions(chat_id: str | None) -> str:
-    """The instructions; those before while what is written is too long."""
+def _draw_instructions(chat_id: str | None) -> None:
     text = st.text_area(
         "Instructions",
         key=_key(chat_id, "instructions"),
@@ -176,22 +196,20 @@ def _draw_instructions(chat_id: str | None) -> str:
         height=130,
     )
     try:
-        return check_instructions(text.strip())
+        check_instructions(text.strip())
     except WrongArgument as error:
         st.error(f"{error} Until then the instructions stay as they were.")
-        return of_chat(chat_id).instructions
 
 
-def _draw_parameters(question: Question) -> Parameters:
+def _draw_parameters(question: Question) -> None:
     chat_id, model = question.chat_id, state.workspace().model(question.model_id)
     if not model.is_language_model:
         st.caption("The chosen model only quotes: instructions and what is below change nothing.")
-    values: dict[str, Any] = {}
     with st.grid(2, min_column_width=150):
         for name, title in _TITLES.items():
             with st.container():
-                values[name] = _draw_value(chat_id, name, title)
-        effort = st.selectbox(
+                _draw_value(chat_id, name, title)
+        st.selectbox(
             "Reasoning effort",
             _EFFORTS,
             format_func=lambda one: one.capitalize() or "As the server does",
@@ -203,18 +221,15 @@ def _draw_parameters(question: Question) -> Parameters:
             f":material/block: {markdown.literal(model.label)} refuses the"
             f" {wording.PARAMETERS[name]}; it is not sent."
         )
-    return Parameters(reasoning_effort=effort or None, **values)
 
 
-def _draw_value(chat_id: str | None, name: str, title: str) -> float | int | None:
-    """The number that is typed; the one before while something else is typed."""
+def _draw_value(chat_id: str | None, name: str, title: str) -> None:
+    """A field for a number, and what is wrong with what is typed there."""
     text = st.text_input(title, key=_key(chat_id, name), placeholder=_HINTS[name])
     try:
-        return read_value(name, text)
+        read_value(name, text)
     except WrongArgument as error:
         st.error(f"{markdown.literal(str(error))} Nothing is changed.")
-        before: float | int | None = getattr(of_chat(chat_id).parameters, name)
-        return before
 
 
 def read_value(name: str, text: str) -> float | int | None:

@@ -4,15 +4,17 @@ close it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
 
-_OPEN = "dialog"
+_OPEN, _KEEP = "dialog", "dialog-keep"
 
 
 def ask(name: str, subject: object = None) -> None:
     """Open a dialog about something, from the next drawing on."""
+    st.session_state.pop(_KEEP, None)
     st.session_state[_OPEN] = (name, subject)
 
 
@@ -24,7 +26,22 @@ def read_open() -> tuple[str, Any]:
 
 def close() -> None:
     """Close the dialog, from the next drawing on."""
+    keep: Callable[[], None] | None = st.session_state.pop(_KEEP, None)
+    if keep:
+        keep()
     st.session_state.pop(_OPEN, None)
+
+
+def keep_by(keep: Callable[[], None]) -> None:
+    """How what stands in the fields of the open dialog is kept.
+
+    It is done once more when the dialog closes: what was typed last comes together with that, and
+    the dialog may not be drawn again. Where it is, the page shows what was kept.
+    """
+    keep()
+    if not read_open()[0]:
+        st.rerun()
+    st.session_state[_KEEP] = keep
 
 
 def confirm(key: str, label: str, icon: str = ":material/delete:", other: str = "Keep") -> bool:

@@ -41,7 +41,7 @@ def draw_filters(collection: Collection) -> Scope:
             icon=":material/filter_alt:",
             key=f"{key}-popover",
         ):
-            scope = draw_fields(collection, key)
+            draw_fields(collection, key)
         if active:
             st.button(
                 "Clear filters",
@@ -52,7 +52,7 @@ def draw_filters(collection: Collection) -> Scope:
                 args=(key,),
             )
     _write_address(key)
-    return scope
+    return read_scope(collection, key)
 
 
 def _read_address(key: str) -> None:
@@ -190,22 +190,18 @@ def _names(ids: Sequence[str]) -> str:
     return markdown.literal(first) + (f" and {len(ids) - 1:,} more" if len(ids) > 1 else "")
 
 
-def draw_fields(collection: Collection, key: str) -> Scope:
+def draw_fields(collection: Collection, key: str) -> None:
     """The fields of the filters for this collection; `key` begins the keys of the widgets, which
     keep what is chosen.
     """
     library, owner = state.workspace().library, state.owner()
-    ids = _draw_documents(collection, key)
-    types = _several(
-        "File types", f"{key}-types", library.media_types(owner, collection.name), _type_name
-    )
-    tags = _several(
-        "Tags", f"{key}-tags", library.tags(owner, collection.name), str, "with any of them"
-    )
+    _draw_documents(collection, key)
+    _several("File types", f"{key}-types", library.media_types(owner, collection.name), _type_name)
+    _several("Tags", f"{key}-tags", library.tags(owner, collection.name), str, "with any of them")
     with st.grid(2, min_column_width=130):
-        since = _day("Added from", f"{key}-from")
-        until = _day("Added to", f"{key}-to")
-        first = st.number_input(
+        _day("Added from", f"{key}-from")
+        _day("Added to", f"{key}-to")
+        st.number_input(
             "From page",
             min_value=1,
             value=None,
@@ -213,37 +209,52 @@ def draw_fields(collection: Collection, key: str) -> Scope:
             key=f"{key}-first",
             persist_state="session",
         )
-        last = st.number_input(
+        st.number_input(
             "To page", min_value=1, value=None, step=1, key=f"{key}-last", persist_state="session"
         )
+
+
+def read_scope(collection: Collection, key: str) -> Scope:
+    """What the fields under this key leave of the collection."""
+    given = {name: st.session_state.get(f"{key}-{name}", _CLEARED[name]) for name in _CLEARED}
+    since, until = given["from"], given["to"]
     return Scope(
-        document_ids=ids,
-        media_types=tuple(types),
-        tags=tuple(tags),
-        first_page=first,
-        last_page=last,
+        document_ids=_read_documents(collection, given["part"], given["documents"]),
+        media_types=tuple(given["types"]),
+        tags=tuple(given["tags"]),
+        first_page=given["first"],
+        last_page=given["last"],
         added_from=times.begin(since) if since else None,
         added_before=times.begin(until + timedelta(days=1)) if until else None,
     )
 
 
-def _draw_documents(collection: Collection, key: str) -> list[str] | None:
+def _read_documents(
+    collection: Collection, part: str | None, chosen: Sequence[str]
+) -> list[str] | None:
     """Ids of the documents that are searched, None for all."""
+    if collection.documents <= _LISTED:
+        return list(chosen) or None
+    if not part or not part.strip():
+        return None
+    found = state.workspace().library.documents(state.owner(), collection.name, part.strip())
+    return [one.id for one in found]
+
+
+def _draw_documents(collection: Collection, key: str) -> None:
     library, owner = state.workspace().library, state.owner()
     if collection.documents > _LISTED:
         about = "Only documents whose name, title or source contains this."
-        part = st.text_input(
+        st.text_input(
             "Documents",
             key=f"{key}-part",
             placeholder="All documents",
             help=about,
             persist_state="session",
         )
-        if part and part.strip():
-            return [one.id for one in library.documents(owner, collection.name, part.strip())]
-        return None
+        return
     names = {one.id: one.name for one in library.documents(owner, collection.name)}
-    return _several("Documents", f"{key}-documents", list(names), names.__getitem__) or None
+    _several("Documents", f"{key}-documents", list(names), names.__getitem__)
 
 
 def _several(
@@ -252,10 +263,10 @@ def _several(
     options: Sequence[str],
     name: Callable[[str], str],
     about: str | None = None,
-) -> list[str]:
+) -> None:
     """Some of the options; what is no longer there is no longer chosen."""
     st.session_state[key] = list_known(st.session_state.get(key, ()), options)
-    return st.multiselect(
+    st.multiselect(
         label,
         options,
         format_func=name,
@@ -267,8 +278,8 @@ def _several(
     )
 
 
-def _day(label: str, key: str) -> date | None:
-    return st.date_input(label, value=None, key=key, persist_state="session")
+def _day(label: str, key: str) -> None:
+    st.date_input(label, value=None, key=key, persist_state="session")
 
 
 def _type_name(media_type: str) -> str:
