@@ -181,7 +181,7 @@ def unfold(part: Locator, label: str) -> None:
 
     _until(partial(expect(folded).to_have_attribute, "open", ""), press)
     settled(part.page)
-    _still(part)
+    still(part)
 
 
 _STILL = """part => new Promise((done) => {
@@ -196,7 +196,7 @@ _STILL = """part => new Promise((done) => {
 })"""
 
 
-def _still(part: Locator) -> None:
+def still(part: Locator) -> None:
     """Until it no longer moves or grows.
 
     The mouse would go down on one thing and up on another, and nothing would be clicked.
