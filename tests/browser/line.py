@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from playwright.sync_api import Page, WebSocketRoute
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -11,6 +13,7 @@ class Line:
 
     def __init__(self, page: Page) -> None:
         self.is_held = False
+        self._page = page
         self._down: list[bytes] = []
         self._up: list[str | bytes] = []
         page.route_web_socket(lambda url: "_stcore/stream" in url, self._route)
@@ -38,12 +41,17 @@ class Line:
             self._server.send(message)
         self._up.clear()
 
-    @property
-    def has_finished(self) -> bool:
-        """Whether a run of the page has ended, of which the page does not know."""
-        return any(
-            ForwardMsg.FromString(one).WhichOneof("type") == "script_finished" for one in self._down
-        )
+    def send_until(self, *kinds: str) -> None:
+        """What the page has to say goes out, until messages of these kinds wait, one behind the
+        other, to be heard.
+        """
+        while not self._waits(kinds):
+            self._page.wait_for_timeout(20)  # ms
+            self.send_held()
+
+    def _waits(self, kinds: Sequence[str]) -> bool:
+        told = iter([ForwardMsg.FromString(one).WhichOneof("type") for one in self._down])
+        return all(kind in told for kind in kinds)
 
     def release(self) -> None:
         """First the page hears what it did not, then its server."""

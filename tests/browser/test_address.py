@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser import driver, papers
+from tests.browser.line import Line
 from tests.browser.serving import App
 
 pytestmark = pytest.mark.usefixtures("ferry")
@@ -52,3 +53,27 @@ def test_what_is_done_before_the_new_address_has_come_does_not_lead_back(
     page.go_back()
     expect(turn).to_have_count(0)
     expect(page).not_to_have_url(re.compile("chat="))
+
+
+def test_what_is_set_before_the_new_address_has_come_stays(app: App, page: Page) -> None:
+    line = Line(page)
+    page.goto(f"{app.url}/?temperature=0.2")
+    driver.settled(page)
+    field = _open_settings(page)
+    field.fill("300")
+    field.press("Tab")
+    driver.settled(page)
+    line.is_held = True
+    page.get_by_role("button", name="Done").click()
+    line.send_until("page_info_changed", "script_finished")
+    page.keyboard.press("Escape")  # as it does not close
+    line.release()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    driver.settled(page)
+    expect(_open_settings(page)).to_have_value("300")
+    expect(page).to_have_url(re.compile("temperature=0.2.*max_tokens=300"))
+
+
+def _open_settings(page: Page) -> Locator:
+    page.get_by_role("button", name="Chat settings", exact=True).click()
+    return page.get_by_role("dialog").get_by_label("Most tokens of a reply")

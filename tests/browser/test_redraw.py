@@ -112,9 +112,7 @@ def test_a_large_piece_that_comes_back_while_the_browser_forgets_it(
         driver.settled(page)
         line.is_held = True
         onwards.click()
-        while not line.has_finished:
-            page.wait_for_timeout(20)
-            line.send_held()
+        line.send_until("script_finished")
         onwards.click()
         line.release()
         expect(page.get_by_text("Run 3", exact=True)).to_be_visible()

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.proto.WidgetStates_pb2 import WidgetStates
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import RerunData
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit.runtime.state.query_params import QueryParams
 from streamlit.testing.v1 import AppTest
 
 from agentkit.ui.shared import looks
 from agentkit.ui.shell import reruns
+
+ADDRESS = "query_string"
 
 
 @pytest.fixture
@@ -28,6 +35,7 @@ def mended(monkeypatch: pytest.MonkeyPatch) -> None:
         (AppSession, "request_rerun"),
         (AppSession, "_clear_queue"),
         (ScriptRunner, "_maybe_handle_execution_control_request"),
+        (ScriptRunContext, "reset"),
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name))
     reruns.mend()
@@ -45,6 +53,7 @@ def _open(page: str = "chat", *, parts: bool = True) -> Mock:
     """A session on a page, with or without the parts that are asked for."""
     session = Mock(AppSession, _client_state=ClientState(page_script_hash=page), _scriptrunner=None)
     session._fragment_storage = MemoryFragmentStorage()
+    session._pages_manager = Mock(PagesManager)
     session.has_fragment.return_value = parts
     return session
 
@@ -221,3 +230,86 @@ def test_a_callback_comes_to_its_end_whatever_is_done_on_the_page_meanwhile(mend
     app.button[0].click().run()
     assert [f"step {step}" in app.session_state for step in range(3)] == [True] * 3
     assert app.session_state["runs"] == 2  # the first, and what was clicked meanwhile
+
+
+@pytest.fixture
+def query() -> Mock:
+    """The address of a page, one name of which a field writes itself."""
+    known = QueryParams()
+    known.populate_from_query_string("chat=2&q=ferry")
+    known.bind_widget("q", "field", "string_value", "chat")
+    return Mock(QueryParams, wraps=known, _query_params=known._query_params)
+
+
+@pytest.fixture
+def begun(mended: None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses at which runs begin."""
+    addresses: list[str] = []
+    monkeypatch.setattr(reruns, "_begin", lambda context, **run: addresses.append(run[ADDRESS]))
+    return addresses
+
+
+def _begin(query: Mock, address: str, page: str = "chat", session: Mock | None = None) -> None:
+    pages = (session or _open())._pages_manager
+    pages.current_page_script_hash = "chat"
+    context = Mock(ScriptRunContext, pages_manager=pages, session_state=Mock())
+    context.session_state.query_params.return_value = nullcontext(query)
+    ScriptRunContext.reset(context, query_string=address, page_script_hash=page)
+
+
+@pytest.mark.parametrize(
+    ("asked", "address"),
+    [
+        ("chat=2&q=ferry", "chat=2&q=ferry"),
+        ("chat=2&q=pier", "chat=2&q=pier"),
+        ("chat=1&q=ferry", "chat=2&q=ferry"),
+        ("chat=1&q=pier", "chat=2&q=pier"),
+        ("", "chat=2"),
+    ],
+    ids=["known", "field", "older", "older and field", "before all"],
+)
+def test_an_older_address_does_not_lead_back(
+    begun: list[str], query: Mock, asked: str, address: str
+) -> None:
+    _begin(query, asked)
+    assert begun == [address]
+    told_again = "chat=2" not in asked
+    assert query._send_query_param_msg.call_count == told_again
+
+
+def test_another_page_is_drawn_at_its_own_address(begun: list[str], query: Mock) -> None:
+    _begin(query, "run=3", page="runs")
+    assert begun == ["run=3"]
+
+
+@pytest.mark.parametrize(
+    ("done", "address"),
+    [
+        ({"is_history_navigation": True}, "chat=1"),
+        ({}, "chat=1"),
+        ({"fragment_id": "part"}, "chat=2"),
+        ({"widget_states": WidgetStates(widgets=[WidgetState(trigger_value=True)])}, "chat=2"),
+    ],
+    ids=["way back", "link", "part", "button"],
+)
+def test_a_link_and_the_way_back_lead_to_another_address(
+    heard: list[ClientState], begun: list[str], query: Mock, done: dict[str, Any], address: str
+) -> None:
+    """Whatever is done meanwhile: Streamlit forgets then what led there."""
+    session, asked = _open(), ClientState(query_string="chat=1", page_script_hash="chat", **done)
+    AppSession.request_rerun(session, asked)
+    AppSession.request_rerun(session, asked)
+    for _ in range(2):
+        _begin(query, "chat=1", session=session)
+    assert begun == [address, "chat=2"]
+
+
+def test_what_is_chosen_before_the_new_address_has_come_does_not_lead_back(
+    heard: list[ClientState], begun: list[str], query: Mock
+) -> None:
+    session = _open()
+    for address in ("chat=1", "chat=1"):
+        asked = ClientState(query_string=address, page_script_hash="chat")
+        AppSession.request_rerun(session, asked)
+        _begin(query, address, session=session)
+    assert begun == ["chat=1", "chat=2"]

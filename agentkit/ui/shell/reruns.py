@@ -8,14 +8,21 @@ has it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlencode
 from weakref import WeakKeyDictionary
 
 from streamlit.components.v2.bidi_component.constants import EVENT_DELIM
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
-from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState
+from streamlit.runtime.scriptrunner_utils.script_run_context import (
+    RunLocation,
+    ScriptRunContext,
+    ThreadState,
+)
 from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX
 
 from agentkit.ui.shared import looks
@@ -24,6 +31,7 @@ _begin_run = AppSession._create_scriptrunner
 _ask_run = AppSession.request_rerun
 _clear = AppSession._clear_queue
 _give_way = ScriptRunner._maybe_handle_execution_control_request
+_begin = ScriptRunContext.reset
 _DONE = frozenset(
     {"trigger_value", "string_trigger_value", "chat_input_value", "json_trigger_value"}
 )
@@ -37,6 +45,7 @@ def mend() -> None:
     AppSession.request_rerun = _ask_once  # type: ignore[assignment]
     AppSession._clear_queue = _clear_of_page  # type: ignore[assignment]
     ScriptRunner._maybe_handle_execution_control_request = _end_first  # type: ignore[assignment]
+    ScriptRunContext.reset = _begin_at_address  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +58,10 @@ class _Way:
 
 
 _ways: WeakKeyDictionary[AppSession, _Way] = WeakKeyDictionary()
+_told: WeakKeyDictionary[PagesManager, str] = WeakKeyDictionary()
+"""The address that the browser named last; by session."""
+_led: WeakKeyDictionary[PagesManager, str] = WeakKeyDictionary()
+"""Where the browser's buttons or a link led, until a run begins there; by session."""
 
 
 def _ask_once(session: AppSession, asked: ClientState | None) -> None:
@@ -63,7 +76,9 @@ def _ask_once(session: AppSession, asked: ClientState | None) -> None:
     if asked:
         widgets = asked.widget_states.widgets
         done = [one for one in widgets if one.WhichOneof("value") in _DONE]
-        way = _find_way(session, asked, is_told=bool(asked.fragment_id or done))
+        is_told = bool(asked.fragment_id or done)
+        _note_address(session._pages_manager, asked, is_told=is_told)
+        way = _find_way(session, asked, is_told=is_told)
         if asked.fragment_id and asked.is_auto_rerun:
             if way or looks.is_same(session._fragment_storage, asked.fragment_id):
                 return
@@ -115,6 +130,43 @@ def _end_first(runner: ScriptRunner) -> None:
     """
     if ThreadState.get().run_location != RunLocation.CALLBACK:
         _give_way(runner)
+
+
+def _note_address(pages: PagesManager, asked: ClientState, *, is_told: bool) -> None:
+    """A link that leads to the page that it stands on tells nothing else, and names an address that
+    was not named before.
+    """
+    before, _told[pages] = _told.get(pages), asked.query_string
+    if asked.is_history_navigation or not (is_told or asked.query_string == before):
+        _led[pages] = asked.query_string
+
+
+def _begin_at_address(context: ScriptRunContext, **run: Any) -> None:
+    """Begin a run of a page, or of a part of it, at the address that the page has.
+
+    What is done before the browser has heard of a new address names the one before, and would lead
+    back to it: to another chat, or to what was chosen there before. Only links and the browser's
+    buttons lead to another address. What fields write there themselves, it knows first.
+    """
+    pages, asked = context.pages_manager, run["query_string"]
+    told, address = _read_query(asked), None
+    if _led.get(pages) == asked:
+        del _led[pages]
+    elif run["page_script_hash"] == pages.current_page_script_hash:
+        with context.session_state.query_params() as known:
+            written = _read_query(urlencode(known._query_params, doseq=True))
+            here = {name: value for name, value in written.items() if not known.is_bound(name)}
+            here |= {name: value for name, value in told.items() if known.is_bound(name)}
+        if told != here:
+            address = run["query_string"] = urlencode(here, doseq=True)
+    _begin(context, **run)
+    if address is not None:  # the browser may never have heard of it
+        with context.session_state.query_params() as known:
+            known._send_query_param_msg()
+
+
+def _read_query(query: str) -> dict[str, list[str]]:
+    return parse_qs(query, keep_blank_values=True)
 
 
 def _clear_of_page(session: AppSession, parts: list[str] | None = None) -> None:
