@@ -59,7 +59,7 @@ def open_chat(chat_id: str | None) -> None:
     """Go to a chat, or with None to a new one; the address in the browser follows."""
     open_source("")
     st.session_state.pop(_NOTE, None)
-    address.way().go_to(chat_id)
+    address.go_to(chat_id)
 
 
 def draw_chat_list(current: str | None) -> None:

@@ -148,14 +148,14 @@ def _load(given: uploads.Uploaded | None) -> str:
             "There is no file to import; choose one that Export wrote as JSON, of at most"
             f" {LARGEST_MB} MB."
         )
-    workspace, way = state.workspace(), address.way()
+    workspace = state.workspace()
     try:
         [source] = uploads.to_disk([given], workspace.settings)
         chat = _take_in(workspace, source)
     except AgentkitError as error:
         return str(error)
     dialogs.close()
-    way.go_to(chat.id)
+    address.go_to(chat.id)
     return ""
 
 

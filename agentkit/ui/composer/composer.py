@@ -42,6 +42,7 @@ from agentkit.ui.text import markdown
 
 _LONGEST_DRAFT = 100_000  # characters
 _SLASH_KEY = "/"
+_ASKED = "asked-last"
 _TAKEN, _PUT, _SLASH = "taken-from-composer", "put-into-composer", "slash-in-composer"
 _CUT_SHORT = ("stopped", "interrupted")
 """How a run ended after which nobody waits for what comes next."""
@@ -56,24 +57,40 @@ _ELSEWHERE = (
 )
 
 
-def send(question: Question, way: address.Way | None = None) -> None:
+class _Asked:
+    """What this session asked last, and of which chat."""
+
+    chat_id: str | None = None
+    """The chat that began last."""
+    question: Question | None = None
+    """As it stood on the page."""
+    drawn: object = None
+    """What the button was drawn with that asked last a text as if it had been typed."""
+
+
+def _asked() -> _Asked:
+    known: _Asked = st.session_state.setdefault(_ASKED, _Asked())
+    return known
+
+
+def send(question: Question) -> None:
     """Ask, or queue the question while the chat is still answering; a problem is kept for the page
     to show.
 
     What a button asks is asked once, however often it is clicked before the page is drawn anew.
     """
-    way = way or address.way()
-    if way.sent is question:
+    asked = _asked()
+    if asked.question is question:
         return
-    way.sent = question
+    asked.question = question
     chat_id = _ask_or_queue(question)
     if chat_id is None:
         return
     if question.chat_id is None:
-        way.begun = chat_id
+        asked.chat_id = chat_id
         narrowing.follow(chat_id)
         choices.follow(chat_id)
-    way.go_to(chat_id)
+    address.go_to(chat_id)
 
 
 def _ask_or_queue(question: Question) -> str | None:
@@ -100,16 +117,16 @@ def ask(chat: Chat | None, text: str, drawn: object = None) -> None:
 
     `drawn` is made anew whenever the button that asks is drawn: what was drawn once asks once.
     """
-    way, question = address.way(), _write(chat, text, ())
-    if drawn is not None and way.drawn is drawn:
+    asked, question = _asked(), _write(chat, text, ())
+    if drawn is not None and asked.drawn is drawn:
         return
-    way.drawn = drawn
+    asked.drawn = drawn
     mentions.forget(question.chat_id)
     pictures.forget(question.chat_id)
     if chat and not runs.live(state.owner(), chat_id=chat.id) and _is_elsewhere(chat):
         _tell_unasked(question, _ELSEWHERE)
         return
-    send(question, way)
+    send(question)
 
 
 def _is_elsewhere(chat: Chat) -> bool:
@@ -419,7 +436,7 @@ def put_draft(chat_id: str | None, text: str) -> None:
 
 def has_begun(chat_id: str | None) -> bool:
     """Whether it is the chat that began last in this session."""
-    return chat_id is not None and address.way().begun == chat_id
+    return chat_id is not None and _asked().chat_id == chat_id
 
 
 def _take_back(chat_id: str | None, queued: Mapping[str, object]) -> None:
