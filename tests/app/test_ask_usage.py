@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
@@ -137,3 +138,15 @@ def test_charts_of_odd_columns() -> None:
     for shape in get_args(Shape):
         drawn = build_chart(frame, shape, "when", "a.b[c]", "l").to_dict()
         assert drawn["encoding"]["y"]["field"] == r"a\.b\[c\]"
+
+
+def test_charts_of_columns_without_a_name_of_their_own() -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"model": ["a", "b"], "sum(cost)": [1.5, 2.5], 'max(c."n")': [1, 2]})
+    for shape in get_args(Shape):
+        for name in ("sum(cost)", 'max(c."n")'):
+            drawn = build_chart(frame, shape, "model", name).to_dict()["encoding"]
+            assert "aggregate" not in drawn["y"]
+            assert re.sub(r"\\(.)", r"\1", drawn["y"]["field"]) == name
+            assert [one["type"] for one in drawn["tooltip"]] == ["nominal", *2 * ["quantitative"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -122,40 +123,39 @@ def build_chart(
 
     drawn: Any = alt.Chart(_plain(frame), height=400)
     drawn = _MARKS[shape](drawn)
-    sort = None if shape == "Bars" else alt.Undefined
+    is_bars = shape == "Bars"
+    sort = None if is_bars else alt.Undefined
+    kind: Any = "nominal" if is_bars else _kind(frame, x)
     encoded = {
-        "x": alt.X(_field(x), type=_kind(frame, x, shape), title=x, sort=sort),
-        "y": alt.Y(_field(y), type="quantitative", title=y),
-        "tooltip": [alt.Tooltip(_field(name), title=name) for name in frame.columns[:12]],
+        "x": alt.X(field=_field(x), type=kind, title=x, sort=sort),
+        "y": alt.Y(field=_field(y), type="quantitative", title=y),
+        "tooltip": [
+            alt.Tooltip(field=_field(name), type=_kind(frame, name), title=name)
+            for name in frame.columns[:12]
+        ],
     }
     if by is not None:
         below = alt.Legend(orient="bottom", columns=3, labelLimit=200)
-        encoded["color"] = alt.Color(_field(by), type="nominal", title=None, legend=below)
+        encoded["color"] = alt.Color(field=_field(by), type="nominal", title=None, legend=below)
     chart: altair.Chart = drawn.encode(**encoded)
     return chart
 
 
-def _kind(frame: pandas.DataFrame, name: str, shape: Shape) -> Any:
-    kind = str(frame[name].dtype)
-    if shape == "Bars":
-        return "nominal"
-    if kind.startswith("datetime"):
+def _kind(frame: pandas.DataFrame, name: str) -> Any:
+    if str(frame[name].dtype).startswith("datetime"):
         return "temporal"
     return "quantitative" if name in frame.select_dtypes("number") else "nominal"
 
 
-def _field(name: object) -> str:
-    """A column as Vega names it: dots, brackets and colons would mean something."""
-    text = str(name)
-    for sign in "\\.[]:":
-        text = text.replace(sign, f"\\{sign}")
-    return text
+def _field(name: str) -> str:
+    """A column as Vega names it: dots, brackets and quotes would mean something."""
+    return re.sub(r"""[\\.\[\]"']""", r"\\\g<0>", name)
 
 
 def _plain(frame: pandas.DataFrame) -> pandas.DataFrame:
     """What cannot be drawn as it is, such as lists and days, as text."""
-    odd = frame.select_dtypes("object").columns
-    return frame.assign(**{str(name): frame[name].map(_text) for name in odd})
+    odd = [name for name in frame.columns if frame[name].dtype == object]
+    return frame.assign(**{name: frame[name].map(_text) for name in odd})
 
 
 def _text(value: object) -> object:
