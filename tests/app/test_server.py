@@ -16,7 +16,7 @@ from streamlit.runtime.scriptrunner.exec_code import modified_sys_path
 from agentkit.database import Database, Values
 from agentkit.errors import ConfigError
 from agentkit.ui.shared import state
-from agentkit.ui.shell import server
+from agentkit.ui.shell import reruns, server
 from agentkit.workspace import Workspace
 from tests.servers.openai_server import OpenAIServer
 
@@ -84,6 +84,7 @@ def test_health_does_not_look_at_every_document(workspace: Workspace) -> None:
 def test_a_look_at_a_page_leaves_the_import_path_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(server, "_warm", lambda: None)
+    monkeypatch.setattr(reruns, "mend", lambda: None)  # of all tests after this one
 
     async def look() -> tuple[list[str], list[str]]:
         async with server.lifespan(None):
