@@ -133,8 +133,13 @@ def test_a_budget_is_set_and_removed_on_the_settings_page(workspace: ScriptableW
         0.8,
     )
     assert any("$86.00 of $120.00" in one.value.replace("\\", "") for one in app.caption)
-    app.button(key=f"remove-budget-{budget.id}").click().run()
-    assert workspace.bill.budgets.entries() == []
+    for answer, left in (("remove-budget-not", [budget]), ("remove-budget", [])):
+        app.button(key=f"remove-budget-{budget.id}").click().run()
+        assert workspace.bill.budgets.entries() == [budget]
+        app.button(key=answer).click().run()
+        assert not app.exception
+        assert workspace.bill.budgets.entries() == left
+    assert "No budget is set" in texts(app)
 
 
 def test_a_question_that_a_budget_stops_goes_on_by_a_click(kitchen: ScriptableWorkspace) -> None:

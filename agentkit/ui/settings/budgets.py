@@ -15,7 +15,7 @@ from agentkit.ui.shared import dialogs, state
 from agentkit.ui.text import markdown, times
 
 K = TypeVar("K", bound=str)
-_SET = "Set a budget"
+_SET, _REMOVE = "Set a budget", "Remove the budget?"
 _UNITS: dict[Unit, str] = {"dollars": "US dollars", "tokens": "Tokens"}
 _SCOPES: dict[Scope, str] = {
     "question": "A question",
@@ -47,8 +47,11 @@ def draw_budgets() -> None:
         "A budget warns when it is nearly used up, and stops before the call of a language model"
         " that would go beyond it. It holds for the command line and for Python as well."
     )
-    if dialogs.read_open()[0] == _SET:
+    name, subject = dialogs.read_open()
+    if name == _SET:
         _set_budget()
+    elif name == _REMOVE:
+        _remove(subject)
 
 
 def _draw_budget(budget: Budget, course: Course | None) -> None:
@@ -64,8 +67,8 @@ def _draw_budget(budget: Budget, course: Course | None) -> None:
             key=f"remove-budget-{budget.id}",
             type="tertiary",
             icon=":material/delete:",
-            on_click=_remove,
-            args=(budget.id,),
+            on_click=dialogs.ask,
+            args=(_REMOVE, budget),
         )
 
 
@@ -82,14 +85,22 @@ def _describe(budget: Budget) -> str:
     return markdown.literal(f"{whose}, warns at {budget.warn_at:.0%}{zone}")
 
 
-def _remove(budget_id: str) -> None:
-    try:
-        state.workspace().bill.budgets.remove(budget_id)
-    except AgentkitError as error:
-        st.toast(markdown.literal(str(error)), icon=":material/error:")
+@st.dialog(_REMOVE, on_dismiss=dialogs.close)
+def _remove(budget: Budget) -> None:
+    st.markdown(
+        f"**{_name(budget)}** :small[{_describe(budget)}] no longer warns nor stops anything."
+    )
+    if dialogs.confirm("remove-budget", "Remove"):
+        try:
+            state.workspace().bill.budgets.remove(budget.id)
+        except AgentkitError as error:
+            st.error(markdown.literal(str(error)), icon=":material/error:")
+            return
+        dialogs.close()
+        st.rerun()
 
 
-@st.dialog("Set a budget", on_dismiss=dialogs.close)
+@st.dialog(_SET, on_dismiss=dialogs.close)
 def _set_budget() -> None:
     with st.form("budget", border=False):
         scope = _choose("Of", _SCOPES, "month", "budget-scope")
