@@ -249,12 +249,21 @@ def begun(mended: None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return addresses
 
 
-def _begin(query: Mock, address: str, page: str = "chat", session: Mock | None = None) -> None:
+def _begin(
+    query: Mock,
+    address: str,
+    page: str = "chat",
+    session: Mock | None = None,
+    *,
+    is_back: bool = False,
+) -> None:
     pages = (session or _open())._pages_manager
     pages.current_page_script_hash = "chat"
     context = Mock(ScriptRunContext, pages_manager=pages, session_state=Mock())
     context.session_state.query_params.return_value = nullcontext(query)
-    ScriptRunContext.reset(context, query_string=address, page_script_hash=page)
+    ScriptRunContext.reset(
+        context, query_string=address, page_script_hash=page, is_history_navigation=is_back
+    )
 
 
 @pytest.mark.parametrize(
@@ -302,6 +311,20 @@ def test_a_link_and_the_way_back_lead_to_another_address(
     for _ in range(2):
         _begin(query, "chat=1", session=session)
     assert begun == [address, "chat=2"]
+
+
+def test_the_way_back_is_gone_twice(
+    heard: list[ClientState], begun: list[str], query: Mock
+) -> None:
+    session = _open()
+    for address in ("chat=1", "chat=0"):
+        asked = ClientState(
+            query_string=address, page_script_hash="chat", is_history_navigation=True
+        )
+        AppSession.request_rerun(session, asked)
+    for address in ("chat=1", "chat=0"):
+        _begin(query, address, session=session, is_back=True)
+    assert begun == ["chat=1", "chat=0"]
 
 
 def test_what_is_chosen_before_the_new_address_has_come_does_not_lead_back(

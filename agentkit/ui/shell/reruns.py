@@ -150,9 +150,10 @@ def _begin_at_address(context: ScriptRunContext, **run: Any) -> None:
     """
     pages, asked = context.pages_manager, run["query_string"]
     told, address = _read_query(asked), None
+    is_led = run["is_history_navigation"] or _led.get(pages) == asked
     if _led.get(pages) == asked:
         del _led[pages]
-    elif run["page_script_hash"] == pages.current_page_script_hash:
+    if not is_led and run["page_script_hash"] == pages.current_page_script_hash:
         with context.session_state.query_params() as known:
             written = _read_query(urlencode(known._query_params, doseq=True))
             here = {name: value for name, value in written.items() if not known.is_bound(name)}
