@@ -15,7 +15,7 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.runtime.scriptrunner import RerunData
+from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.runtime.state.query_params import QueryParams
@@ -230,6 +230,40 @@ def test_a_callback_comes_to_its_end_whatever_is_done_on_the_page_meanwhile(mend
     app.button[0].click().run()
     assert [f"step {step}" in app.session_state for step in range(3)] == [True] * 3
     assert app.session_state["runs"] == 2  # the first, and what was clicked meanwhile
+
+
+def _page_with_fields() -> None:
+    import streamlit as st
+
+    from agentkit.ui.shared import addresses
+
+    opened = st.session_state.setdefault("opened", [])
+    opened.append(addresses.find_opened(("first", "last"), "known"))
+    addresses.write({"first": [str(len(opened))], "last": ["1"]}, "known")
+
+
+def test_an_address_is_written_whole_whatever_is_done_on_the_page_meanwhile(
+    mended: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = QueryParams._send_query_param_msg
+    clicked: list[QueryParams] = []
+
+    def click_and_send(query: QueryParams) -> None:
+        context = get_script_run_ctx()
+        assert context is not None
+        assert context.script_requests is not None
+        if query["first"] == "2" and not clicked:
+            clicked.append(query)
+            context.script_requests.request_rerun(RerunData())
+        send(query)
+
+    monkeypatch.setattr(QueryParams, "_send_query_param_msg", click_and_send)
+    app = AppTest.from_function(_page_with_fields)
+    app.query_params["first"] = "0"
+    app.run()
+    app.run()
+    assert app.session_state["opened"] == [{"first": ["0"]}, None, None]
+    assert app.query_params == {"first": "3", "last": "1"}
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from agentkit.errors import WrongArgument
 from agentkit.ledger import Chat
 from agentkit.llm.calls.wishes import check_instructions
 from agentkit.ui.composer import choices, mentions, narrowing, settings
-from agentkit.ui.shared import kept
+from agentkit.ui.shared import addresses, kept
 from agentkit.ui.text import markdown
 from agentkit.workspace.chat_settings import UNSET, ChatSettings
 
@@ -44,10 +44,8 @@ def follow(chat: Chat | None, there: Mapping[str, int]) -> None:
     """In a new chat, take over what an address says that was opened, and let the address follow
     what is set; what makes no sense there is told and left out.
     """
-    given = _in_address()
-    is_opened = bool(given) and given != st.session_state.get(_WRITTEN)
-    wrong = []
-    if chat is None and is_opened:
+    given, wrong = addresses.find_opened(_NAMES, _WRITTEN), []
+    if chat is None and given:
         wrong = _take_over(given, there)
     if wrong:
         st.toast(
@@ -58,11 +56,7 @@ def follow(chat: Chat | None, there: Mapping[str, int]) -> None:
     values = {} if chat else _find_values(there)
     left_out = _shorten(values) if values else []
     st.session_state[_LEFT_OUT] = left_out
-    _write({**values, _WITHOUT: left_out})
-
-
-def _in_address() -> dict[str, list[str]]:
-    return {name: st.query_params.get_all(name) for name in _NAMES if name in st.query_params}
+    addresses.write({**dict.fromkeys(_NAMES, ()), **values, _WITHOUT: left_out}, _WRITTEN)
 
 
 def _take_over(given: Mapping[str, Sequence[str]], there: Collection[str]) -> list[str]:
@@ -162,15 +156,3 @@ def _shorten(values: dict[str, list[str]]) -> list[str]:
         values[name] = []
         left_out.append(name)
     return left_out
-
-
-def _write(values: Mapping[str, Sequence[str]]) -> None:
-    for name in _NAMES:
-        texts = list(values.get(name, ()))
-        if texts == st.query_params.get_all(name):
-            continue
-        if texts:
-            st.query_params[name] = texts
-        else:
-            del st.query_params[name]
-    st.session_state[_WRITTEN] = _in_address()

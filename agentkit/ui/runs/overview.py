@@ -18,7 +18,7 @@ from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.run_documents import HOWS
 from agentkit.ledger.run_list import RunFilter, RunSort
 from agentkit.ui.runs import words
-from agentkit.ui.shared import components, state
+from agentkit.ui.shared import addresses, components, state
 from agentkit.ui.shared.state import PAGES
 from agentkit.ui.text import figures, markdown, times
 
@@ -320,8 +320,8 @@ def _clear() -> None:
 
 def _read_address() -> None:
     """Take what an address says that was opened; one that was written here is known already."""
-    given = {name: st.query_params.get_all(name) for name in _FIELDS if name in st.query_params}
-    if given == st.session_state.get(_WRITTEN):
+    given = addresses.find_opened(_FIELDS, _WRITTEN)
+    if given is None:
         return
     for name in _FIELDS:
         st.session_state[_key(name)] = _read(name, given.get(name, []))
@@ -356,13 +356,10 @@ def _read_day(text: str) -> date | None:
 
 
 def _write_address() -> None:
-    for name, empty in _FIELDS.items():
-        value = _get(name)
-        if value != empty:
-            texts = [str(one) for one in value] if isinstance(value, list) else str(value)
-            st.query_params[name] = texts
-        elif name in st.query_params:
-            del st.query_params[name]
-    st.session_state[_WRITTEN] = {
-        name: st.query_params.get_all(name) for name in _FIELDS if name in st.query_params
-    }
+    addresses.write({name: _to_texts(name, _get(name)) for name in _FIELDS}, _WRITTEN)
+
+
+def _to_texts(name: str, value: Any) -> list[str]:
+    if value == _FIELDS[name]:
+        return []
+    return [str(one) for one in value] if isinstance(value, list) else [str(value)]

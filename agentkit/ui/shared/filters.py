@@ -15,7 +15,7 @@ from agentkit.documents.readers import FORMATS
 from agentkit.errors import NotFound
 from agentkit.retrieval import Collection
 from agentkit.retrieval.types import Scope
-from agentkit.ui.shared import state
+from agentkit.ui.shared import addresses, state
 from agentkit.ui.text import figures, markdown, times
 
 _LISTED = 1_000  # documents that are offered by name; of more, a part of the name is asked for
@@ -59,8 +59,8 @@ def _read_address(key: str) -> None:
     """Take the filters of an address that was opened; one that was written here is known
     already.
     """
-    given = _in_address()
-    if not given or given == st.session_state.get(_WRITTEN):
+    given = addresses.find_opened(_CLEARED, _WRITTEN)
+    if not given:
         return
     read = {name: _read(name, values) for name, values in given.items()}
     fill(key, pick_filled(read))
@@ -70,19 +70,12 @@ def _read_address(key: str) -> None:
 
 def _write_address(key: str) -> None:
     given = read_fields(key)
-    for name in _CLEARED:
-        value = given.get(name)
-        if isinstance(value, list):
-            st.query_params[name] = list(map(str, value))
-        elif value:
-            st.query_params[name] = str(value)
-        elif name in st.query_params:
-            del st.query_params[name]
-    st.session_state[_WRITTEN] = _in_address()
+    values = {name: given.get(name) or () for name in _CLEARED}
+    addresses.write({name: _to_texts(value) for name, value in values.items()}, _WRITTEN)
 
 
-def _in_address() -> dict[str, list[str]]:
-    return {name: st.query_params.get_all(name) for name in _CLEARED if name in st.query_params}
+def _to_texts(value: Any) -> list[str]:
+    return list(map(str, value if isinstance(value, (list, tuple)) else [value]))
 
 
 def _read(name: str, values: Sequence[str]) -> object:

@@ -25,7 +25,7 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import (
 )
 from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX
 
-from agentkit.ui.shared import looks
+from agentkit.ui.shared import addresses, looks
 
 _begin_run = AppSession._create_scriptrunner
 _ask_run = AppSession.request_rerun
@@ -125,10 +125,11 @@ def _keep_pieces(session: AppSession, asked: ClientState) -> None:
 
 
 def _end_first(runner: ScriptRunner) -> None:
-    """Let what was asked for meanwhile end this run, but not amid a callback: half of what was
-    clicked would be done, and never again.
+    """Let what was asked for meanwhile end this run, but not amid a callback or a new address: half
+    of what was clicked would be done, and never again.
     """
-    if ThreadState.get().run_location != RunLocation.CALLBACK:
+    in_callback = ThreadState.get().run_location == RunLocation.CALLBACK
+    if not in_callback and not addresses.is_being_written():
         _give_way(runner)
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit.ui.shared import addresses
+
 NARROWING = (
     "model",
     "agent",
@@ -56,10 +58,10 @@ def read(tabs: Collection[str]) -> None:
     """Take what an address says that was opened, or what a row of a table does; an address that
     was written here is known already.
     """
-    given = _in_address()
+    given = addresses.find_opened(FIELDS, _WRITTEN)
     if _ELSEWHERE in st.query_params:
         _come_back()
-    elif given != st.session_state.get(_WRITTEN):
+    elif given is not None:
         _take(given)
         # Now, not by `write`: what is clicked while this is being drawn is not to be taken back.
         st.session_state[_WRITTEN] = given
@@ -91,13 +93,13 @@ def _take(given: dict[str, list[str]]) -> None:
 
 def write() -> None:
     """Let the address say what the fields say."""
-    changes = {name: get(name) for name in FIELDS}
-    for name, value in changes.items():
-        if value == FIELDS[name] or value is None:
-            st.query_params.pop(name, None)
-        else:
-            st.query_params[name] = value
-    st.session_state[_WRITTEN] = _in_address()
+    addresses.write({name: _to_texts(name, get(name)) for name in FIELDS}, _WRITTEN)
+
+
+def _to_texts(name: str, value: Any) -> list[str]:
+    if value == FIELDS[name] or value is None:
+        return []
+    return list(map(str, value)) if isinstance(value, list) else [str(value)]
 
 
 def narrow(chosen: dict[str, str]) -> None:
@@ -129,10 +131,6 @@ def clear() -> None:
     release_span()
     for name in NARROWING:
         put(name, FIELDS[name])
-
-
-def _in_address() -> dict[str, list[str]]:
-    return {name: st.query_params.get_all(name) for name in FIELDS if name in st.query_params}
 
 
 def _to_value(name: str, values: Sequence[str]) -> Any:

@@ -1,0 +1,58 @@
+"""What pages write into their addresses, so that a link opens them as they are: by the names of
+their fields, each with its values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import streamlit as st
+
+_undisturbed: ContextVar[bool] = ContextVar("undisturbed", default=False)
+
+
+def read(names: Collection[str]) -> dict[str, list[str]]:
+    """What the address says of these fields."""
+    given = {name: st.query_params.get_all(name) for name in names}
+    return {name: values for name, values in given.items() if values}
+
+
+def find_opened(names: Collection[str], known: str) -> dict[str, list[str]] | None:
+    """What an address says that was opened; None for one that was written here, which the session
+    has under `known`.
+    """
+    given = read(names)
+    return None if given == st.session_state.get(known) else given
+
+
+def write(values: Mapping[str, Sequence[str]], known: str) -> None:
+    """Let the address say this of these fields, and nothing of those without values.
+
+    All of it or nothing, whatever is done on the page meanwhile: half of it would be taken for an
+    address that was opened.
+    """
+    with _undisturbed_while_writing():
+        changed = {
+            name: list(given)
+            for name, given in values.items()
+            if list(given) != st.query_params.get_all(name)
+        }
+        if changed:
+            st.query_params.update(changed)
+        st.session_state[known] = read(values)
+
+
+def is_being_written() -> bool:
+    """Whether this thread is about to write one."""
+    return _undisturbed.get()
+
+
+@contextmanager
+def _undisturbed_while_writing() -> Iterator[None]:
+    before = _undisturbed.set(True)
+    try:
+        yield
+    finally:
+        _undisturbed.reset(before)
