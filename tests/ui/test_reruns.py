@@ -239,7 +239,8 @@ def _page_with_fields() -> None:
 
     opened = st.session_state.setdefault("opened", [])
     opened.append(addresses.find_opened(("first", "last"), "known"))
-    addresses.write({"first": [str(len(opened))], "last": ["1"]}, "known")
+    last = ["1"] if len(opened) < 3 else []
+    addresses.write({"first": [str(len(opened))], "last": last}, "known")
 
 
 def test_an_address_is_written_whole_whatever_is_done_on_the_page_meanwhile(
@@ -263,7 +264,7 @@ def test_an_address_is_written_whole_whatever_is_done_on_the_page_meanwhile(
     app.run()
     app.run()
     assert app.session_state["opened"] == [{"first": ["0"]}, None, None]
-    assert app.query_params == {"first": "3", "last": "1"}
+    assert app.query_params == {"first": "3"}
 
 
 @pytest.fixture

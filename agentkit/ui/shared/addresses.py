@@ -40,7 +40,9 @@ def write(values: Mapping[str, Sequence[str]], known: str) -> None:
             if list(given) != st.query_params.get_all(name)
         }
         if changed:
-            st.query_params.update(changed)
+            st.query_params.update(changed)  # the browser hears of all at once
+        for name in [name for name, given in changed.items() if not given]:
+            del st.query_params[name]
         st.session_state[known] = read(values)
 
 
