@@ -13,10 +13,14 @@ from tests.browser.serving import App
 
 pytestmark = pytest.mark.usefixtures("ferry")
 
-SLOW = """() => {  // what the server sends comes late, while `late` is set
+SLOW = """() => {  // what the server sends comes late, while `late` is set, and always in its order
     const real = Object.getOwnPropertyDescriptor(WebSocket.prototype, "onmessage");
-    const wait = (deliver) => (event) =>
-        window.late ? setTimeout(() => deliver(event), window.late) : deliver(event);
+    let before = Promise.resolve();
+    const wait = (deliver) => (event) => {
+        const due = performance.now() + (window.late ?? 0);
+        const sleep = (done) => setTimeout(done, Math.max(0, due - performance.now()));
+        before = before.then(() => new Promise(sleep)).then(() => deliver(event));
+    };
     Object.defineProperty(WebSocket.prototype, "onmessage", {
         ...real, set(deliver) { real.set.call(this, deliver && wait(deliver)); },
     });
