@@ -141,8 +141,7 @@ def _switch_by_keyboard(page: Page) -> None:
 def _rate_and_copy(page: Page) -> None:
     turn = _turn(page, SUNDAY)
     driver.settled(page)
-    driver.still(turn)  # as what is pressed by force must
-    turn.get_by_test_id("stFeedback").get_by_role("radio").first.click(force=True)
+    turn.get_by_test_id("stFeedback").get_by_role("radio").first.click()
     comment = turn.get_by_role("button", name="Add a comment")
     written = page.get_by_role("textbox", name="What was right or wrong?")
     comment.click()
