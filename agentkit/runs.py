@@ -88,7 +88,7 @@ class Run(Generic[T]):
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._said: list[str] = []
         self._asking = threading.Lock()
-        self._events: list[Recorded] = []
+        self._history = bus.History()
         self._changed = threading.Condition()
         self._ended = False
         self._result: T | None = None
@@ -96,21 +96,24 @@ class Run(Generic[T]):
         self._thread: threading.Thread | None = None  # until it is started on one of its own
 
     def __iter__(self) -> Iterator[Recorded]:
-        """Every event from the first on, waiting for those to come, until the run has ended."""
+        """Every event from the first on, waiting for those to come, until the run has ended.
+
+        Of many documents' progress only the latest may be there; see `bus.History`.
+        """
         seen = 0
         while fresh := self._fresh(seen):
             yield from fresh
-            seen += len(fresh)
+            seen = fresh[-1].seq
 
     def events(self, after: int = 0) -> list[Recorded]:
-        """The events so far whose `seq` is greater than `after`."""
+        """The events so far whose `seq` is greater than `after`, as iterating gives them."""
         with self._changed:
-            return self._events[after:]
+            return self._history.after(after)
 
     @property
     def told(self) -> int:
-        """How many events there are so far."""
-        return len(self._events)
+        """The `seq` of the last event so far."""
+        return self._history.last
 
     @property
     def key(self) -> RunKey:
@@ -201,17 +204,16 @@ class Run(Generic[T]):
         return self._result  # type: ignore[return-value]
 
     def _fresh(self, seen: int) -> list[Recorded]:
-        """The events after the first `seen`, waiting for one; empty when the run has ended without
+        """The events after number `seen`, waiting for one; empty when the run has ended without
         any.
         """
         with self._changed:
-            self._changed.wait_for(lambda: self._ended or len(self._events) > seen)
-            return self._events[seen:]
+            self._changed.wait_for(lambda: self._ended or self._history.last > seen)
+            return self._history.after(seen)
 
     def _record(self, event: Event) -> Recorded:
         with self._changed:
-            recorded = Recorded(len(self._events) + 1, time.time(), event)
-            self._events.append(recorded)
+            recorded = self._history.add(event)
             self._changed.notify_all()
         return recorded
 

@@ -196,7 +196,7 @@ class RemoteRun(Run[Any]):
             case _:
                 pass
         with self._changed:
-            self._events.append(recorded)
+            self._history.take(recorded)
             self._changed.notify_all()
         bus.emit(recorded.event)
 

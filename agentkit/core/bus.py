@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from operator import attrgetter
 
-from agentkit.events import Event
+from agentkit.events import DocumentDone, DocumentProgress, Event, Recorded
 
 Listener = Callable[[Event], None]
+_PROGRESS = 2_000
+"""So many events of progress, at least, are kept in a history."""
 
 _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("agentkit_listeners", default=())
 _everywhere: list[Listener] = []
@@ -63,3 +68,53 @@ def listening(*listeners: Listener) -> Iterator[None]:
         yield
     finally:
         _listeners.reset(token)
+
+
+class History:
+    """Events in order, numbered from 1, with when they were heard.
+
+    How far a document had got is forgotten once it got further, when there is much of that: an
+    ingest of 100,000 documents tells of it 800,000 times. Not thread-safe: the owner locks.
+    """
+
+    def __init__(self) -> None:
+        self._events: list[Recorded] = []
+        self._progress, self._most_progress = 0, _PROGRESS
+        self.last = 0
+        """The number of the last event."""
+
+    def add(self, event: Event) -> Recorded:
+        """Add an event that happens now."""
+        recorded = Recorded(self.last + 1, time.time(), event)
+        self.take(recorded)
+        return recorded
+
+    def take(self, recorded: Recorded) -> None:
+        """Add an event with its number, which is greater than those before."""
+        self._events.append(recorded)
+        self.last = recorded.seq
+        if isinstance(recorded.event, DocumentProgress):
+            self._progress += 1
+            if self._progress > self._most_progress:
+                self._forget_progress()
+
+    def after(self, seq: int) -> list[Recorded]:
+        """The events with a greater number."""
+        return self._events[bisect_right(self._events, seq, key=attrgetter("seq")) :]
+
+    def _forget_progress(self) -> None:
+        """Forget that of documents that have got further since."""
+        latest = {
+            recorded.event.document_id: recorded.seq
+            for recorded in self._events
+            if isinstance(recorded.event, DocumentProgress | DocumentDone)
+        }
+        self._events = [
+            recorded
+            for recorded in self._events
+            if not isinstance(recorded.event, DocumentProgress)
+            or latest[recorded.event.document_id] == recorded.seq
+        ]
+        self._progress = sum(isinstance(one.event, DocumentProgress) for one in self._events)
+        # So that looking through all takes a small share of the time, however many there are.
+        self._most_progress = max(_PROGRESS, 2 * self._progress, len(self._events) // 2)

@@ -44,6 +44,12 @@ _COMPRESS = "set global zstd_min_string_length = 128"
 """Texts that are longer than that on average are compressed (DuckDB does so from 4,096 letters on):
 what was said stands in events, in messages and in what was sent to models.
 """
+_ATTACH = "attach if not exists '{0}' as agentkit (type duckdb, row_group_size 8192)"
+"""At each checkpoint DuckDB writes the last group of rows of a changed table with a key anew, in
+memory first, while all who write wait. Of its own accord that are up to 122,880 rows: 100 MB more
+and 0.6 s at 110,000 chunks, a third more processor time for all of them.
+"""
+_USE = "use agentkit"
 
 
 def to_array(column: pyarrow.ChunkedArray | pyarrow.Array) -> np.ndarray:
@@ -161,7 +167,7 @@ class Database:
         take: Callable[[pyarrow.RecordBatchReader], T],
     ) -> dict[str, T]:
         """What `take` makes of each result, batch by batch; all are of the same moment."""
-        with self._translate_errors(), self._connection.cursor() as cursor:
+        with self._translate_errors(), self._new_cursor() as cursor:
             cursor.execute("begin transaction read only")
             read = {}
             for name, (sql, values) in statements.items():
@@ -293,8 +299,14 @@ class Database:
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         cursor: duckdb.DuckDBPyConnection | None = getattr(self._local, "cursor", None)
         if cursor is None:
-            cursor = self._local.cursor = self._connection.cursor()
+            cursor = self._local.cursor = self._new_cursor()
             self._cursors.add(cursor)
+        return cursor
+
+    def _new_cursor(self) -> duckdb.DuckDBPyConnection:
+        cursor = self._connection.cursor()
+        if self.path != _IN_MEMORY:
+            cursor.execute(_USE)
         return cursor
 
     def _close_log(self) -> None:
@@ -414,13 +426,31 @@ def _utf8(value: object) -> Any:
     return value
 
 
+def _attach(path: Path) -> duckdb.DuckDBPyConnection:
+    """A connection that knows the file by the name `agentkit`; all in this process have one
+    instance of DuckDB for a file.
+    """
+    import duckdb
+
+    if path == _IN_MEMORY:
+        return duckdb.connect(str(path))
+    connection = duckdb.connect(f":memory:{path.absolute()}")
+    name = str(path).replace("'", "''")
+    try:
+        connection.execute(_ATTACH.format(name))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 def _connect(path: Path) -> duckdb.DuckDBPyConnection:
     import duckdb
 
     is_new = not path.exists()
     try:
         private.make_folder(path.parent)
-        connection = duckdb.connect(str(path))
+        connection = _attach(path)
         connection.execute(_COMPRESS)
     except OSError as error:
         raise StoreError(

@@ -40,6 +40,7 @@ from agentkit.retrieval import (  # noqa: E402
     sources_from_paths,
 )
 from agentkit.settings import Settings  # noqa: E402
+from agentkit.workspace import Workspace  # noqa: E402
 
 CRANFIELD = ROOT.parent / "shared" / "datasets" / "cranfield" / "corpus.jsonl"
 ROUNDS, STARTS = 3, 5
@@ -264,15 +265,13 @@ def one(count: int) -> None:
             (files / f"{number}.txt").write_text(
                 f"Document {number} tells of thing {number * 7919}. " * 12, encoding="utf-8"
             )
-        database = Database(settings.data / "agentkit.duckdb")
-        library = Library(database, settings, FakeEmbedder(384))
+        workspace = Workspace(settings, FakeEmbedder(384))
         started, computed = time.perf_counter(), processor_seconds()
-        library.ingest("local", "Bench", sources_from_paths([files]))
+        workspace.ingest("local", "Bench", sources_from_paths([files])).result()
         seconds, computed = time.perf_counter() - started, processor_seconds() - computed
         size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"{count:9,}{size:9,.0f}{seconds:9.1f}{computed / count * 1000:26.2f}", flush=True)
-        library.close()
-        database.close()
+        workspace.close()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from agentkit.core import bus
-from agentkit.events import Event, RunFinished, RunStarted
+from agentkit.events import DocumentDone, DocumentProgress, Event, RunFinished, RunStarted
 
 
 def test_without_listeners_nothing_happens() -> None:
@@ -60,3 +60,43 @@ def test_the_listeners_go_when_the_block_fails() -> None:
     except RuntimeError:
         bus.emit(RunStarted("after"))
     assert heard == []
+
+
+def test_a_history_gives_what_came_after_a_number() -> None:
+    history = bus.History()
+    first, second = history.add(RunStarted("chat")), history.add(RunFinished())
+    assert (first.seq, second.seq, history.last) == (1, 2, 2)
+    assert history.after(0) == [first, second]
+    assert history.after(1) == [second]
+    assert history.after(2) == []
+
+
+def test_a_history_of_few_documents_has_all_their_progress() -> None:
+    history = bus.History()
+    for number in range(250):
+        _take_in(history, str(number))
+    assert history.last == len(history.after(0)) == 250 * 9
+
+
+def test_a_history_of_many_documents_forgets_how_far_they_had_got() -> None:
+    history = bus.History()
+    waiting = history.add(DocumentProgress("first", "first", "waiting"))
+    for number in range(20_000):
+        _take_in(history, str(number))
+        assert history.after(history.last - 1)[0].seq == history.last, "the last one is there"
+
+    kept = history.after(0)
+    assert history.last == 180_001
+    assert len(kept) < 1.6 * 20_000
+    assert kept[0] == waiting, "nothing is known of it since"
+    done = [one.event.document_id for one in kept if isinstance(one.event, DocumentDone)]
+    assert done == list(map(str, range(20_000)))
+    numbers = [one.seq for one in kept]
+    assert numbers == sorted(numbers)
+    assert history.after(90_000) == [one for one in kept if one.seq > 90_000]
+
+
+def _take_in(history: bus.History, document: str) -> None:
+    for _ in range(8):
+        history.add(DocumentProgress(document, document, "embed"))
+    history.add(DocumentDone(document, document, "indexed"))

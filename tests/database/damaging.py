@@ -27,13 +27,28 @@ def flip(file: Path, at: float, length: int = 1) -> None:
 
 def flip_block(file: Path, table: str, column: str) -> None:
     """Change a byte in the block in the middle of those that hold a table's column."""
+    blocks = _find_blocks(file, table, column)
+    _flip(file, [blocks[len(blocks) // 2]])
+
+
+def flip_blocks(file: Path, table: str) -> None:
+    """Change a byte in each of the blocks that hold a table."""
+    _flip(file, _find_blocks(file, table, "%"))
+
+
+def _find_blocks(file: Path, table: str, column: str) -> list[int]:
+    """The numbers of the blocks, rising, of columns with such a name."""
     with duckdb.connect(str(file)) as opened:
         found = opened.execute(
             "select distinct block_id from pragma_storage_info(?)"
-            " where column_name = ? and block_id >= 0",
+            " where column_name like ? and block_id >= 0",
             [table, column],
         ).fetchall()
-    blocks = sorted(number for (number,) in found)
+    return sorted(number for (number,) in found)
+
+
+def _flip(file: Path, blocks: list[int]) -> None:
     content = bytearray(file.read_bytes())
-    content[HEADERS + blocks[len(blocks) // 2] * BLOCK + BLOCK // 3] ^= 0xFF
+    for number in blocks:
+        content[HEADERS + number * BLOCK + BLOCK // 3] ^= 0xFF
     file.write_bytes(content)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from agentkit.database import Database, rescue, survey
 from agentkit.errors import DatabaseDamaged, DatabaseInUse, StoreError
-from tests.database.damaging import cut, flip, flip_block
+from tests.database.damaging import cut, flip, flip_block, flip_blocks
 
 ROWS = 12_000
 """So many that a table fills some dozen blocks."""
@@ -99,8 +99,7 @@ def update(opened: Database) -> None:
 
 @pytest.mark.parametrize("how", sorted(set(READS) - {"insert_arrow"}))
 def test_every_way_to_read_tells_of_damage(path: Path, how: str) -> None:
-    for share in range(10, 60):
-        flip(path, share / 60)  # in all blocks of the table
+    flip_blocks(path, "things")
     opened = Database(path)
     with pytest.raises(
         DatabaseDamaged, match=r"is damaged \(Corrupt .*doctor` says what can be saved"

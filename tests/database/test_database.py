@@ -52,6 +52,58 @@ def test_reading_in_every_form(database: Database) -> None:
     ).to_pylist() == [2, 3]
 
 
+def test_rows_are_written_in_small_groups(database: Database) -> None:
+    """Else much memory is needed to write the last one anew."""
+    for start in range(0, 30_000, 1_000):
+        rows = {"name": [str(start + number) for number in range(1_000)], "size": [1] * 1_000}
+        database.insert_arrow("things", pa.table(rows))
+        if start % 10_000 == 0:
+            database.execute("checkpoint")
+    found = group_sizes(database)
+    assert (max(found), sum(found)) == (8_192, 30_000)
+
+
+def test_a_file_with_larger_groups_of_rows_grows_on(tmp_path: Path) -> None:
+    path = tmp_path / "old.duckdb"
+    with duckdb.connect(str(path)) as old:
+        old.execute("create table things (name varchar primary key, size integer)")
+        old.execute("insert into things select range, 1 from range(50_000)")
+    for start in (50_000, 56_000):
+        opened = Database(path)
+        more = [str(number) for number in range(start, start + 6_000)]
+        opened.insert_arrow("things", pa.table({"name": more, "size": [1] * 6_000}))
+        opened.execute("delete from things where name = '7'")
+        opened.execute("checkpoint")
+        assert group_sizes(opened)[0] == 50_000
+        opened.close()
+    with duckdb.connect(str(path)) as again:
+        (found,) = again.execute("select count(*), sum(size), min(name) from things").fetchall()
+    assert found == (61_999, 61_999, "0")
+
+
+def group_sizes(database: Database) -> list[int]:
+    """Rows in each group of the table `things`."""
+    found = database.rows(
+        "select max(start + count) as rows from pragma_storage_info('things')"
+        " where column_name = 'size' and segment_type = 'INTEGER'"
+        " group by row_group_id order by row_group_id"
+    )
+    return [row["rows"] for row in found]
+
+
+@pytest.mark.parametrize("name", ["it's", "a;b", 'a"b', "ä ö", "md:a", "a.db"])
+def test_a_file_may_lie_in_any_folder(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name / name
+    for number in range(2):
+        opened = Database(path)
+        opened.execute("create table if not exists things (name varchar)")
+        opened.insert("things", {"name": str(number)})
+        opened.close()
+    assert path.stat().st_size
+    with duckdb.connect(str(path)) as found:
+        assert found.execute("select name from things").fetchall() == [("0",), ("1",)]
+
+
 def test_a_block_is_kept_whole_or_not_at_all(database: Database) -> None:
     with database.transaction():
         database.insert("things", {"name": "kept", "size": 1})
@@ -349,7 +401,7 @@ def test_a_full_disk_is_told_and_with_space_again_all_goes_on(
 
 def test_a_conflict_of_two_writers_is_no_full_disk(database: Database) -> None:
     database.insert("things", {"name": "a", "size": 1})
-    other = database._connection.cursor()
+    other = database._new_cursor()
     other.execute("begin")
     other.execute("update things set size = 2")
     with pytest.raises(duckdb.TransactionException, match="onflict"):
