@@ -91,6 +91,24 @@ def group_sizes(database: Database) -> list[int]:
     return [row["rows"] for row in found]
 
 
+def test_what_memory_cannot_hold_goes_beside_the_file(database: Database) -> None:
+    folder = database.value("select current_setting('temp_directory')")
+    assert folder == f"{database.path}.tmp"
+
+
+def test_a_file_that_is_open_under_another_name_is_shared(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "data")
+    one = Database(tmp_path / "data" / "agentkit.duckdb")
+    other = Database(tmp_path / "link" / "agentkit.duckdb")
+    one.execute("create table things (name varchar)")
+    other.insert("things", {"name": "a"})
+    assert one.value("select name from things") == "a"
+    one.close()
+    assert other.value("select name from things") == "a"
+    other.close()
+
+
 @pytest.mark.parametrize("name", ["it's", "a;b", 'a"b', "ä ö", "md:a", "a.db"])
 def test_a_file_may_lie_in_any_folder(tmp_path: Path, name: str) -> None:
     path = tmp_path / name / name
