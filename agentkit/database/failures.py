@@ -24,6 +24,8 @@ _BROKEN = re.compile("Corrupt|Could not read|nvalid unicode|replaying WAL")
 _NO_ACCESS = re.compile("Permission denied|Read-only file system")
 _HOLDER = re.compile(r"\(PID ([^)]+)")
 _CAUSE = "Original error: "
+_OVER = "has been invalidated"
+"""Of a file that can only be closed from then on."""
 
 
 @contextmanager
@@ -65,7 +67,7 @@ def _translate(path: Path, error: Exception) -> StoreError | None:
     of_writing = (*of_the_file, duckdb.TransactionException)
     if isinstance(error, of_writing) and _WRITING.search(text):
         again = ""
-        if isinstance(error, duckdb.FatalException):
+        if isinstance(error, duckdb.FatalException) or _OVER in text:
             again = ", then start again"
         return StoreError(
             f"{path} could not be written ({reason(text)}); "
