@@ -308,9 +308,10 @@ class Database:
         return cursor
 
     def _new_cursor(self) -> duckdb.DuckDBPyConnection:
-        cursor = self._connection.cursor()
-        if self.path != _IN_MEMORY:
-            cursor.execute(_USE)
+        with self._translate_errors():
+            cursor = self._connection.cursor()
+            if self.path != _IN_MEMORY:
+                cursor.execute(_USE)
         return cursor
 
     def _close_log(self) -> None:

@@ -96,6 +96,24 @@ def test_what_memory_cannot_hold_goes_beside_the_file(database: Database) -> Non
     assert folder == f"{database.path}.tmp"
 
 
+def test_once_a_file_broke_off_every_thread_is_told_and_nothing_is_lost(
+    database: Database,
+) -> None:
+    database.insert("things", {"name": "a", "size": 1})
+    with at_most(10), pytest.raises(StoreError, match="then start again"):
+        database.execute("checkpoint")
+    more = pa.table({"name": ["b"], "size": [2]})
+    with ThreadPoolExecutor(1) as pool, pytest.raises(StoreError, match="then start again"):
+        pool.submit(database.insert_arrow, "things", more).result()
+    database.close()
+
+    again = Database(database.path)
+    assert names(again) == ["a"]
+    again.insert_arrow("things", more)
+    assert names(again) == ["a", "b"]
+    again.close()
+
+
 def test_a_file_that_is_open_under_another_name_is_shared(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "data")
