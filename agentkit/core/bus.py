@@ -1,4 +1,6 @@
-"""The context-local event bus: whoever listens around a piece of work hears what happens in it."""
+"""The context-local event bus: whoever listens around a piece of work hears what happens in it; and
+a history of what was heard.
+"""
 
 from __future__ import annotations
 
