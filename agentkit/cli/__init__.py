@@ -9,9 +9,11 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import typer
+from typer.core import TyperGroup
 
 from agentkit.cli import (
     again,
@@ -73,7 +75,7 @@ def main(arguments: Sequence[str] | None = None, opener: Opener = make_workspace
     logging.getLogger("agentkit").addHandler(logging.NullHandler())  # errors are told below, once
     tolerate_any_character(sys.stdout, sys.stderr)
     try:
-        typer.main.get_command(app).main(given, prog_name=_find_program(), obj=opener)
+        _commands().main(given, prog_name=_find_program(), obj=opener)
     except SystemExit as end:  # how typer ends every command
         if isinstance(end.code, int):
             return end.code
@@ -87,6 +89,12 @@ def main(arguments: Sequence[str] | None = None, opener: Opener = make_workspace
             put_json({"error": str(error), "error_type": type(error).__name__})
         return 1
     return 0
+
+
+@cache
+def _commands() -> TyperGroup:
+    """All commands with their options, which typer reads out of the functions' signatures."""
+    return typer.main.get_group(app)
 
 
 def _find_program() -> str:

@@ -1,13 +1,15 @@
 """Starts of the app without its imports: a process that has loaded the libraries, and becomes the
 app in a copy of itself for each start: `python -m tests.servers.forking`, see `forked`.
 
-All of our pages are loaded, too: that took a second of processor time of each start.
+All of our pages are loaded, too, and the tables of tokens: that took more than a second of
+processor time of each start.
 """
 
 from __future__ import annotations
 
 import atexit
 import faulthandler
+import gc
 import importlib
 import json
 import logging
@@ -120,14 +122,21 @@ def _serve() -> None:
     from streamlit.components.v2 import manifest_scanner
 
     from agentkit import ui
+    from agentkit.llm.tokens.families import load_encoding
+    from agentkit.retrieval.embedding import engines
 
     modules = [one.name for one in pkgutil.walk_packages(ui.__path__, f"{ui.__name__}.")]
     logging.disable()  # no app runs yet, which Streamlit finds odd
     for name in (*LOADED, *(name for name in modules if name != SCRIPT)):
         importlib.import_module(name)
     logging.disable(logging.NOTSET)
+    for name in ("cl100k_base", "o200k_base"):
+        load_encoding(name)
+    engines.openvino()
     found = manifest_scanner.scan_component_manifests()  # in what all packages say of themselves
     manifest_scanner.scan_component_manifests = lambda max_workers=None: found
+    gc.collect()
+    gc.freeze()  # else each copy looks through all of this, and has it written anew by that
     signal.signal(signal.SIGCHLD, _reap)
     for line in sys.stdin:
         pid = os.fork()
