@@ -57,13 +57,18 @@ function start({ data, setTriggerValue }) {
         typedIn = opened();
         soon();
     };
+    const clicked = ({ target }) => {
+        if (timer && target.closest("a")) tell();  // half a second later the box may be gone
+    };
     let waiting = 0;
     show(50);
     document.addEventListener("input", typed, true);
+    document.addEventListener("click", clicked, true);
     document.addEventListener("visibilitychange", tell);
     return () => {
         clearTimeout(waiting);
         document.removeEventListener("input", typed, true);
+        document.removeEventListener("click", clicked, true);
         document.removeEventListener("visibilitychange", tell);
     };
 }
