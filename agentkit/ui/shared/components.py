@@ -54,8 +54,8 @@ def draft(
     begun: bool,
     put: str = "",
 ) -> None:
-    """Put on the page once: what is typed calls `on_typed("CHAT", text)` half a second later, and a
-    `/` in the empty box `on_slash()`.
+    """Put on the page once: what is typed calls `on_typed("CHAT", text)` half a second later, or
+    when a link is clicked, and a `/` in the empty box `on_slash()`.
 
     `text` is what had been typed in this chat; it is put into the box when the chat opens. What was
     typed there meanwhile stays: while the page was drawn, or while the chat has just `begun`. With
