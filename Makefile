@@ -29,7 +29,7 @@ all-tests:
 	$(BIN)/pytest -n 3 --no-loadscope-reorder
 
 unit-tests:
-	$(BIN)/pytest -n 2 --no-loadscope-reorder --ignore tests/llm/test_accuracy.py $(UNIT)
+	$(BIN)/pytest -n 3 --no-loadscope-reorder --ignore tests/llm/test_accuracy.py $(UNIT)
 
 soak:  ## ten times as much load, kills, rows and text as in the tests (an hour; SOAK=3 for less)
 	@.ci/setup dev
