@@ -132,7 +132,8 @@ def _serve() -> None:
     logging.disable(logging.NOTSET)
     for name in ("cl100k_base", "o200k_base"):
         load_encoding(name)
-    engines.openvino()
+    if engines.has_openvino():
+        engines.openvino()
     found = manifest_scanner.scan_component_manifests()  # in what all packages say of themselves
     manifest_scanner.scan_component_manifests = lambda max_workers=None: found
     gc.collect()
