@@ -3,6 +3,10 @@ let put = "";  // the last text that was put into the box, whatever stood there
 let typedIn = null;  // the chat in the address when something was typed last: the box may still be that of another one
 
 const box = () => document.querySelector('[data-testid="stChatInputTextArea"]');
+let tellNow = null;  // of the piece that is on the page
+document.addEventListener("click", ({ target }) => {
+    if (timer && target.closest("a")) tellNow();  // half a second later the box may be gone
+}, true);
 const opened = () => new URLSearchParams(location.search).get("chat") ?? "";
 
 function start({ data, setTriggerValue }) {
@@ -57,18 +61,14 @@ function start({ data, setTriggerValue }) {
         typedIn = opened();
         soon();
     };
-    const clicked = ({ target }) => {
-        if (timer && target.closest("a")) tell();  // half a second later the box may be gone
-    };
+    tellNow = tell;
     let waiting = 0;
     show(50);
     document.addEventListener("input", typed, true);
-    document.addEventListener("click", clicked, true);
     document.addEventListener("visibilitychange", tell);
     return () => {
         clearTimeout(waiting);
         document.removeEventListener("input", typed, true);
-        document.removeEventListener("click", clicked, true);
         document.removeEventListener("visibilitychange", tell);
     };
 }
