@@ -297,8 +297,6 @@ def test_thumbs_are_kept_with_a_comment(kitchen: ScriptableWorkspace) -> None:
     answer = str(chat.head_id)
     app = open_page("chat", chat=chat.id)
     app.feedback(key=f"thumbs-{answer}").set_value(0).run()
-    app.session_state[f"comment-{answer}"] = True
-    app.run()
     app.text_area(key=f"text-comment-{answer}").set_value("Too hot.")
     submit(app, "Save")
     rating = find_ratings(kitchen.ledger, OWNER, [answer])[answer]

@@ -64,16 +64,20 @@ ONE_BY_ONE = """() => {  // what the server sends comes apart, as over a slow li
         return listen.call(this, kind, kind === "message" ? slowly(deliver) : deliver, ...rest);
     };
 }"""
-LISTENERS = """() => {
-    window.listeners = 0;
-    for (const [name, by] of [["addEventListener", 1], ["removeEventListener", -1]]) {
-        const real = document[name];
-        document[name] = function (kind, ...rest) {
-            if (kind === "click") window.listeners += by;
-            return real.call(this, kind, ...rest);
-        };
-    }
-}"""
+LISTENERS = """(() => {
+    const heard = new Map(), { addEventListener: add, removeEventListener: remove } = document;
+    document.addEventListener = function (kind, hear, ...rest) {
+        heard.set(kind, (heard.get(kind) ?? new Set()).add(hear));
+        return add.call(this, kind, hear, ...rest);
+    };
+    document.removeEventListener = function (kind, hear, ...rest) {
+        heard.get(kind)?.delete(hear);
+        return remove.call(this, kind, hear, ...rest);
+    };
+    window.listening = () => [...heard].map(([kind, all]) => `${all.size} ${kind}`)
+        .filter((line) => !line.startsWith("0 ")).sort().join();
+})()"""
+"""Counts what listens on the page: `listening()` tells how many for each kind of event."""
 BELOW = (
     "() => { const m = document.getElementById('stMain'); return m.scrollHeight - m.scrollTop -"
     " m.clientHeight; }"
@@ -220,8 +224,12 @@ def test_the_page_listens_no_more_often_after_an_answer_than_before(
 ) -> None:
     page = chat
     server.script = lambda body: Answer("The pier is empty.")
+    page.add_init_script(LISTENERS)
+    page.reload()
     driver.answered(page, driver.ask(page, papers.FERRY_QUESTION))
-    page.evaluate(LISTENERS)
+    driver.settled(page)
+    before = page.evaluate("listening()")
+    assert "1 input" in before
     for question in ("Where is the quay?", "And the pier?"):
         driver.answered(page, driver.ask(page, question))
-    page.wait_for_function("() => window.listeners === 0")
+    page.wait_for_function("before => window.listening() === before", arg=before)

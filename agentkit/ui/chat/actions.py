@@ -154,7 +154,7 @@ def _draw_menu(turn: Turn, question_id: str, actions: Sequence[str]) -> None:
         else:
             dialogs.ask(action, question_id)
 
-    about = markdown.literal(turn.asked.text[:_TITLE])
+    about = markdown.literal(markdown.shorten(turn.asked.text, _TITLE))
     st.menu_button(
         f"More for this turn: {about}",  # seen by screen readers only
         actions,
@@ -241,8 +241,10 @@ def _rate(answer_id: str, key: str, before: Rating | None) -> None:
 def _draw_comment(rating: Rating) -> None:
     """The comment to a rating, to unfold and to write."""
     key = f"comment-{rating.message_id}"
-    shown = markdown.literal(rating.comment[:_COMMENT]) or "Add a comment"
-    opened = st.popover(shown, type="tertiary", key=key, on_change="rerun")
+    shown = markdown.literal(markdown.shorten(rating.comment, _COMMENT)) or "Add a comment"
+    # One that is new is closed. One that the app could close would open again at times, when it is
+    # closed in the moment in which the answer to its opening comes.
+    opened = st.popover(shown, type="tertiary", key=f"{key}--{_times_kept(rating)}")
     with opened, st.form(f"form-{key}", border=False):  # there also when closed: it keeps its text
         written = f"text-{key}"
         st.text_area(
@@ -257,7 +259,16 @@ def _draw_comment(rating: Rating) -> None:
 
 def _comment(rating: Rating, written: str) -> None:
     _keep(rating.message_id, rating.value, st.session_state[written].strip())
-    st.session_state[f"comment-{rating.message_id}"] = False
+    st.session_state[_kept(rating)] = _times_kept(rating) + 1
+
+
+def _times_kept(rating: Rating) -> int:
+    times: int = st.session_state.get(_kept(rating), 0)
+    return times
+
+
+def _kept(rating: Rating) -> str:
+    return f"comment-kept-{rating.message_id}"
 
 
 def _keep(answer_id: str, value: Thumb | None, comment: str) -> None:

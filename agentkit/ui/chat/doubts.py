@@ -70,8 +70,7 @@ def _lines(checks: Sequence[dict[str, Any]]) -> Iterator[str]:
 def _reason(one: Mapping[str, object]) -> str:
     if one["verdict"] == "missing":
         return "names no passage"
-    what = str(one.get("what", ""))
-    shown = what if len(what) <= _LONGEST else f"{what[:_LONGEST]}…"
+    shown = markdown.shorten(str(one.get("what", "")), _LONGEST)
     reason = _REASONS.get(str(one.get("kind")), _ABOUT_ELSE)
     return reason.format(what=f"“{markdown.literal(shown)}”")
 

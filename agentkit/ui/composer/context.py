@@ -189,7 +189,8 @@ def _draw_shortened(chat: Chat, found: Context) -> None:
     st.markdown(f"**{turns} shortened**, {figures.count(found.saved, 'token')} saved")
     with st.expander("Before: as it was said"):
         for said in found.covered:
-            st.caption(f"**{_WHO[said.role]}**: {markdown.literal(_cut(said.content, _LONGEST))}")
+            shown = markdown.shorten(said.content, _LONGEST)
+            st.caption(f"**{_WHO[said.role]}**: {markdown.literal(shown)}")
     with st.expander("After: what the model is told"):
         draw_text(found.summary)
     asked = {said.id: said for said in found.covered if said.role == "user"}
@@ -197,7 +198,7 @@ def _draw_shortened(chat: Chat, found: Context) -> None:
     st.multiselect(
         "Bring turns back",
         list(asked),
-        format_func=lambda given: _cut(asked[given].content, _TITLE),
+        format_func=lambda given: markdown.shorten(asked[given].content, _TITLE),
         key="whole-choice",
         placeholder="Choose a question",
         help="The model is told them word for word from the next question on.",
@@ -216,10 +217,3 @@ def _bring_back(chat_id: str, covered: Sequence[StoredMessage]) -> None:
         if follows:
             ids.append(said.id)
     kept.put(chat_id, "whole", ids or None)
-
-
-def _cut(text: str, most: int) -> str:
-    plain = " ".join(text.split())
-    if len(plain) <= most:
-        return plain
-    return f"{plain[:most]}…"

@@ -122,7 +122,7 @@ def _draw_row(prompt: Prompt, uses: Uses) -> None:
                 on_click=_choose,
                 args=(prompt, uses),
             )
-            st.caption(markdown.literal(_shorten(prompt.text)))
+            st.caption(markdown.literal(markdown.shorten(prompt.text, _BEGINNING)))
         st.menu_button(
             f"Change {markdown.literal(prompt.name)}",  # seen by screen readers only
             list(views),
@@ -275,10 +275,3 @@ def _delete(prompt: Prompt) -> None:
 def _go_to_list() -> None:
     show()
     st.rerun()
-
-
-def _shorten(text: str) -> str:
-    line = " ".join(text.split())
-    if len(line) <= _BEGINNING:
-        return line
-    return f"{line[:_BEGINNING].rstrip()} …"

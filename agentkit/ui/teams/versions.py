@@ -87,5 +87,4 @@ def _describe(place: str, old: Any, new: Any) -> str:
 
 
 def _shorten(value: Any) -> str:
-    text = " ".join(str("nothing" if value in (None, "", []) else value).split())
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return markdown.shorten(str("nothing" if value in (None, "", []) else value), _LONGEST)

@@ -168,6 +168,14 @@ def split_finished(text: str) -> tuple[str, str]:
     return "", text
 
 
+def shorten(text: str, most: int) -> str:
+    """A text in one line, of a longer one its first characters and dots."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    return f"{line[:most].rstrip()}…"
+
+
 def cut_to_beginning(text: str, characters: int, lines: int) -> str:
     """The first lines of a text that is longer; all of a text that is hardly longer.
 

@@ -28,11 +28,12 @@ function giveBack() {
         if (!(node instanceof Element) || node.closest(closes)) return;
         last = node;
         root = node.getRootNode();
-        key = node.closest('[class*="st-key-"]')?.className.match(/st-key-\S+/)[0] ?? "";
+        const named = node.closest('[class*="st-key-"]')?.className.match(/st-key-\S+/)[0] ?? "";
+        key = named.replace(/--\d+$/, "");  // it may be drawn again as the next of the same
     };
     const find = () => {
         if (last?.isConnected) return last;
-        const again = key ? root.querySelector(`.${CSS.escape(key)} button`) : null;
+        const again = key ? root.querySelector(`:is(.${CSS.escape(key)}, [class*="${key}--"]) button`) : null;
         if (again || document.querySelector('[data-test-script-state="running"]')) return again;  // it may be drawn yet
         return document.querySelector('[data-testid="stChatInputTextArea"]');
     };
