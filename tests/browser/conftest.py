@@ -44,9 +44,9 @@ UNUSED = (
     "WebUIOmniboxAimPopup",
 )
 """Features of Chromium that no test needs."""
-CHEAPER = ("--disable-gpu", "--js-flags=--no-opt,--no-maglev")
-"""No page of a test lives long enough to earn back what its scripts are compiled for twice, and
-there is no graphics card to be imitated: a twelfth less processor time.
+CHEAPER = ("--disable-gpu", "--js-flags=--no-opt")
+"""No page of a test lives long enough to earn back what its scripts are compiled for a third time,
+and there is no graphics card to be imitated: a twelfth less processor time.
 """
 _FAILED = pytest.StashKey[bool]()
 
