@@ -193,7 +193,7 @@ def _describe_tool(tool: ListedTool) -> str:
     if tool.problem:
         return f":red[It cannot be allowed: {markdown.literal(tool.problem)}.]"
     names = ", ".join(map(str, tool.parameters.get("properties", {}))) or "nothing"
-    about = " ".join(tool.description.split())[:_LONGEST]
+    about = markdown.shorten(tool.description, _LONGEST)
     return markdown.literal(f"{about or 'It says nothing of itself.'} Takes: {names}.")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -24,6 +23,7 @@ ALIKE = 0.5
 one thing is nearer (0.5 to 0.95), of different things below 0.3.
 """
 _SHOWN = 20
+_LONGEST = 120  # characters of a question
 _NARROWED = ("models", "agents", "teams", "chats", "providers", "statuses", "purposes")
 _NAMES = {
     "number": ("Documents", "All that can be found, but for what is attached to single chats."),
@@ -140,18 +140,14 @@ def _compare(texts: tuple[str, ...]) -> list[list[float]]:
     return nearness
 
 
-def _shorten(text: str) -> str:
-    return textwrap.shorten(text, 120, placeholder="…")
-
-
 def _draw_topic(group: list[Unanswered]) -> None:
     """A topic with its questions to unfold; each leads to the lab and to its run."""
-    first = markdown.literal(_shorten(group[0].text))
+    first = markdown.literal(markdown.shorten(group[0].text, _LONGEST))
     label = f"{first} · {figures.count(len(group), 'question')}"
     with st.expander(label, icon=":material/help:", type="compact"):
         for one in group[:_SHOWN]:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                st.markdown(markdown.literal(_shorten(one.text)), width="stretch")
+                st.markdown(markdown.literal(markdown.shorten(one.text, _LONGEST)), width="stretch")
                 st.page_link(
                     PAGES / "retrieval_lab.py",
                     label="Try in the lab",
