@@ -174,4 +174,5 @@ def test_marked_words_are_shown_as_they_stand() -> None:
 
 def test_a_long_text_is_shortened_to_one_line() -> None:
     assert markdown.shorten(" at\n  noon ", 7) == "at noon"
-    assert markdown.shorten("at noon and later", 8) == "at noon…"
+    assert markdown.shorten("at noon and later", 9) == "at noon…"
+    assert markdown.shorten("at noonandlater", 9) == "at noonan…"
