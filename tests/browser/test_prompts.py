@@ -50,6 +50,11 @@ def _choose_follow_ups(app: App, page: Page, way: str, kept: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
 
 
+def _hears_keys(page: Page) -> None:
+    """The dialog has the focus, or something in it does: else it would not hear Escape."""
+    expect(page.locator("[role=dialog]:focus, [role=dialog] :focus")).to_have_count(1)
+
+
 def _bring_back(page: Page) -> None:
     """Change the one prompt of the library, and bring back what it was, by the keyboard."""
     dialog = page.get_by_role("dialog")
@@ -57,12 +62,15 @@ def _bring_back(page: Page) -> None:
     menu.press("Enter")
     page.get_by_role("menuitem", name="Edit").press("Enter")
     text = dialog.get_by_role("textbox", name="Text")
+    expect(text).to_be_visible()
+    _hears_keys(page)
     text.fill("Nothing of it is left.")
     dialog.get_by_role("button", name="Save").press("Enter")
     expect(dialog.get_by_text("Nothing of it is left.")).to_be_visible()
     menu.press("Enter")
     page.get_by_role("menuitem", name="Versions").press("Enter")
     expect(dialog.get_by_text("Version 2, the latest")).to_be_visible()
+    _hears_keys(page)
     dialog.get_by_role("button", name="Bring back").press("Enter")
     expect(dialog.get_by_text("Where is {{topic}} grown")).to_be_visible()
     driver.settled(page)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,9 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.query_params import QueryParams
+from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.testing.v1 import AppTest
 
 from agentkit.ui.shared import looks
@@ -36,6 +39,7 @@ def mended(monkeypatch: pytest.MonkeyPatch) -> None:
         (AppSession, "_clear_queue"),
         (ScriptRunner, "_maybe_handle_execution_control_request"),
         (ScriptRunContext, "reset"),
+        (SafeSessionState, "on_script_will_rerun"),
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name))
     reruns.mend()
@@ -49,16 +53,26 @@ def heard(mended: None, monkeypatch: pytest.MonkeyPatch) -> list[ClientState]:
     return asked
 
 
-def _open(page: str = "chat", *, parts: bool = True) -> Mock:
-    """A session on a page, with or without the parts that are asked for."""
+def _open(page: str = "chat", *, parts: bool = True, others: Sequence[str] = ()) -> Mock:
+    """A session on a page, with or without the parts that are asked for.
+
+    What is done there is of the part "part", except for what is of `others`.
+    """
     session = Mock(AppSession, _client_state=ClientState(page_script_hash=page), _scriptrunner=None)
     session._fragment_storage = MemoryFragmentStorage()
     session._pages_manager = Mock(PagesManager)
     session.has_fragment.return_value = parts
+    known = {
+        name: Mock(WidgetMetadata, fragment_id=None if name in others else "part")
+        for name in ("composer", "button", "menu", "list")
+    }
+    session._session_state = Mock(_new_widget_state=Mock(widget_metadata=known))
     return session
 
 
-def _ask(*, is_auto: bool, is_there: bool = True, is_done: bool = True) -> None:
+def _ask(
+    *, is_auto: bool, is_there: bool = True, is_done: bool = True, others: Sequence[str] = ()
+) -> None:
     state = ClientState(fragment_id="part", is_auto_rerun=is_auto, page_script_hash="chat")
     add = state.widget_states.widgets.add
     if is_done:
@@ -68,7 +82,7 @@ def _ask(*, is_auto: bool, is_there: bool = True, is_done: bool = True) -> None:
         add(id="list", json_trigger_value='[{"event": "act"}]')
     add(id="keep-files", bool_value=False)
     add(id="name", string_value="")
-    AppSession.request_rerun(_open(parts=is_there), state)
+    AppSession.request_rerun(_open(parts=is_there, others=others), state)
 
 
 def test_what_was_done_is_left_to_its_own_request(heard: list[ClientState]) -> None:
@@ -86,6 +100,17 @@ def test_what_is_told_in_a_part_that_is_gone_is_asked_of_the_page(
     for is_auto, is_there in ((False, True), (False, False), (True, False)):
         _ask(is_auto=is_auto, is_there=is_there, is_done=is_done)
     assert [state.fragment_id for state in heard] == ["part", "", "part"]
+
+
+def test_what_is_done_beside_a_part_that_tells_something_is_asked_of_the_page(
+    heard: list[ClientState],
+) -> None:
+    """The browser tells it all at once, as if it were of that part."""
+    for others in ((), ("menu",), ("composer", "list")):
+        _ask(is_auto=False, others=others)
+    _ask(is_auto=False, is_done=False, others=("menu",))
+    assert [state.fragment_id for state in heard] == ["part", "", "", "part"]
+    assert len({str(state.widget_states) for state in heard[:3]}) == 1
 
 
 def _tell(session: Mock, page: str, *, part: str = "", auto: bool = False) -> None:
@@ -138,7 +163,7 @@ def test_a_page_that_was_left_can_be_asked_for_again(heard: list[ClientState]) -
     assert [state.page_script_hash for state in heard] == ["settings"] + ["chat"] * 4
 
 
-@pytest.mark.parametrize("part", ["", "list"], ids=["the page", "a part of it"])
+@pytest.mark.parametrize("part", ["", "part"], ids=["the page", "a part of it"])
 def test_a_page_speaks_for_itself_once_it_was_heard(heard: list[ClientState], part: str) -> None:
     session = _open("chat")
     _lead(session, "settings")
@@ -230,6 +255,26 @@ def test_a_callback_comes_to_its_end_whatever_is_done_on_the_page_meanwhile(mend
     app.button[0].click().run()
     assert [f"step {step}" in app.session_state for step in range(3)] == [True] * 3
     assert app.session_state["runs"] == 2  # the first, and what was clicked meanwhile
+
+
+def test_what_was_clicked_is_done_whatever_is_asked_for_before_its_run_has_begun(
+    mended: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = AppTest.from_function(_page).run()
+    begin = reruns._begin
+    begun: list[dict[str, Any]] = []
+
+    def begin_and_ask(context: ScriptRunContext, **run: Any) -> None:
+        begin(context, **run)
+        if not begun:
+            assert context.script_requests is not None
+            context.script_requests.request_rerun(RerunData())
+        begun.append(run)
+
+    monkeypatch.setattr(reruns, "_begin", begin_and_ask)
+    app.button[0].click().run()
+    assert len(begun) == 2
+    assert "step 2" in app.session_state
 
 
 def _page_with_fields() -> None:

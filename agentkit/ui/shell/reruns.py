@@ -7,6 +7,7 @@ has it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlencode
@@ -14,15 +15,20 @@ from weakref import WeakKeyDictionary
 
 from streamlit.components.v2.bidi_component.constants import EVENT_DELIM
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
-from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.runtime.scriptrunner_utils.script_requests import (
+    RerunData,
+    _has_active_trigger_value,
+)
 from streamlit.runtime.scriptrunner_utils.script_run_context import (
     RunLocation,
     ScriptRunContext,
     ThreadState,
 )
+from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX
 
 from agentkit.ui.shared import addresses, looks
@@ -32,10 +38,6 @@ _ask_run = AppSession.request_rerun
 _clear = AppSession._clear_queue
 _give_way = ScriptRunner._maybe_handle_execution_control_request
 _begin = ScriptRunContext.reset
-_DONE = frozenset(
-    {"trigger_value", "string_trigger_value", "chat_input_value", "json_trigger_value"}
-)
-"""What a widget says when something is done with it: clicked, sent, chosen in a menu."""
 _PIECE, _EVENTS = f"{STREAMLIT_INTERNAL_KEY_PREFIX}_", f"{EVENT_DELIM}events"
 
 
@@ -46,6 +48,7 @@ def mend() -> None:
     AppSession._clear_queue = _clear_of_page  # type: ignore[assignment]
     ScriptRunner._maybe_handle_execution_control_request = _end_first  # type: ignore[assignment]
     ScriptRunContext.reset = _begin_at_address  # type: ignore[assignment]
+    SafeSessionState.on_script_will_rerun = _take_in  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +71,15 @@ def _ask_once(session: AppSession, asked: ClientState | None) -> None:
     """Ask for a run of a page or of a part of it.
 
     What is clicked or sent goes out a moment later. A part of the page that looks again by itself
-    in that moment tells of it, too: it would be done twice. What is told by a part that is gone by
-    the time that it arrives would be passed over: the whole page is drawn for it. What is told by
-    a page that was left a moment before would lead back to it: the new one is drawn for it. A part
-    that looks again and would find what it shows is not drawn.
+    in that moment tells of it, too: it would be done twice. What a part tells in that moment goes
+    out with it, as if all of it were of that part: the whole page is drawn for it. So it is for
+    what is told by a part that is gone by the time that it arrives: it would be passed over. What
+    is told by a page that was left a moment before would lead back to it: the new one is drawn for
+    it. A part that looks again and would find what it shows is not drawn.
     """
     if asked:
         widgets = asked.widget_states.widgets
-        done = [one for one in widgets if one.WhichOneof("value") in _DONE]
+        done = [one for one in widgets if _has_active_trigger_value(one)]
         is_told = bool(asked.fragment_id or done)
         _note_address(session._pages_manager, asked, is_told=is_told)
         way = _find_way(session, asked, is_told=is_told)
@@ -84,12 +88,19 @@ def _ask_once(session: AppSession, asked: ClientState | None) -> None:
                 return
             for one in done:
                 widgets.remove(one)
-        elif way or not session.has_fragment(asked.fragment_id):
+        elif way or not _is_all_of_part(session, asked.fragment_id, done):
             asked.ClearField("fragment_id")
         if way:
             asked.page_script_hash, asked.query_string = way.page, way.query
         _keep_pieces(session, asked)
     _ask_run(session, asked)
+
+
+def _is_all_of_part(session: AppSession, part: str, done: Iterable[WidgetState]) -> bool:
+    """Whether the part is on the page, and all that was done in it."""
+    known = session._session_state._new_widget_state.widget_metadata
+    told = [known.get(one.id) for one in done]
+    return session.has_fragment(part) and all(one and one.fragment_id == part for one in told)
 
 
 def _find_way(session: AppSession, asked: ClientState, *, is_told: bool) -> _Way | None:
@@ -122,6 +133,14 @@ def _keep_pieces(session: AppSession, asked: ClientState) -> None:
         if one.id == f"{_PIECE}{piece}{_EVENTS}" and piece not in told:
             told.add(piece)
             widgets.add(id=piece, json_value="{}")
+
+
+def _take_in(known: SafeSessionState, told: WidgetStates | None, **run: Any) -> None:
+    """Take in what was done on the page before the run gives way to what was asked for meanwhile:
+    a click would be forgotten.
+    """
+    with known._lock:
+        known._state.on_script_will_rerun(told, **run)
 
 
 def _end_first(runner: ScriptRunner) -> None:

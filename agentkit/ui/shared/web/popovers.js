@@ -18,8 +18,9 @@ function closeFirst() {
 }
 
 // What is closed by keyboard gives the focus back to what it was opened from, and a button that goes with what it does,
-// to the composer: Streamlit leaves it on nothing, and one would have to come again from the top of the page. A part
-// that says data-leads-focus does this by itself.
+// to the composer: Streamlit leaves it on nothing, and one would have to come again from the top of the page. In a
+// dialog the focus comes back to the dialog, for the mouse as well: it hears Escape only then. A part that says
+// data-leads-focus does this by itself.
 function giveBack() {
     const closes = '[role="dialog"], [role="menu"], [data-testid="stPopoverBody"], dialog[open]';
     let last = null, root = document, key = "", timer = 0;
@@ -37,18 +38,22 @@ function giveBack() {
         if (again || document.querySelector('[data-test-script-state="running"]')) return again;  // it may be drawn yet
         return document.querySelector('[data-testid="stChatInputTextArea"]');
     };
-    const look = (triesLeft) => {  // for a while: what is drawn anew may drop it again
-        const isLost = document.activeElement === document.body && !document.querySelector(closes);
-        if (isLost) find()?.focus();
-        if (triesLeft) timer = setTimeout(() => look(triesLeft - 1), 100);
+    const look = (triesLeft, place) => {  // for a while: what is drawn anew may drop it again
+        if (document.activeElement === document.body) place()?.focus();
+        if (triesLeft) timer = setTimeout(() => look(triesLeft - 1, place), 100);
     };
+    const inDialog = () => document.querySelector('[data-testid="stDialog"] [role="dialog"]');
+    const anywhere = () => document.querySelector(closes) ? inDialog() : find();
     const acted = (event) => {
         clearTimeout(timer);
-        if (event.type !== "keydown") return;
+        if (event.type !== "keydown") {
+            if (event.target.closest?.('[role="menu"]')) look(100, inDialog);
+            return;
+        }
         focused(event);  // within a part of its own, moves of the focus are not heard out here
         const pressed = ["Enter", " "].includes(event.key) && event.composedPath()[0].closest?.("button");
         if (event.target.matches?.("[data-leads-focus]")) return;
-        if (pressed || event.target.closest?.(closes)) look(100);
+        if (pressed || event.target.closest?.(closes)) look(100, anywhere);
     };
     const heard = { focusin: focused, keydown: acted, pointerdown: acted };
     Object.entries(heard).forEach(([name, hear]) => document.addEventListener(name, hear, true));
