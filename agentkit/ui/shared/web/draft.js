@@ -1,12 +1,13 @@
 let chat = null, area = null, told = "", timer = 0;
 let put = "";  // the last text that was put into the box, whatever stood there
+let begun = null;  // the chat whose beginning was seen
 let typedIn = null;  // the chat in the address when something was typed last: the box may still be that of another one
 
 const box = () => document.querySelector('[data-testid="stChatInputTextArea"]');
 let tellNow = null;  // of the piece that is on the page
-document.addEventListener("click", ({ target }) => {
-    if (timer && target.closest("a")) tellNow();  // half a second later the box may be gone
-}, true);
+const tellFirst = () => timer && tellNow();  // half a second later the box may be gone, or that of another chat
+document.addEventListener("click", ({ target }) => target.closest("a") && tellFirst(), true);
+window.addEventListener("popstate", tellFirst);
 const opened = () => new URLSearchParams(location.search).get("chat") ?? "";
 
 function start({ data, setTriggerValue }) {
@@ -29,11 +30,13 @@ function start({ data, setTriggerValue }) {
     };
     const take = (found) => {
         const isNew = found !== area;  // then what stands there was typed before this was on the page
-        const goesOn = found?.value && (isNew || data.begun || typedIn === data.chat);
+        const begins = data.begun && data.chat !== begun;
+        const goesOn = found?.value && (isNew || begins || typedIn === data.chat);
         if (timer && !isNew && !goesOn) tell();  // of the chat before
         chat = typedIn = data.chat;
         area = found;
         told = data.draft;
+        if (begins) begun = chat;
         if (goesOn) soon();
         else if (area) write(data.draft);
     };
