@@ -6,7 +6,7 @@ let typedIn = null;  // the chat in the address when something was typed last: t
 const box = () => document.querySelector('[data-testid="stChatInputTextArea"]');
 let tellNow = null;  // of the piece that is on the page
 const tellFirst = () => timer && tellNow();  // half a second later the box may be gone, or that of another chat
-document.addEventListener("click", ({ target }) => target.closest("a") && tellFirst(), true);
+document.addEventListener("click", ({ target }) => target.closest?.("a") && tellFirst(), true);
 window.addEventListener("popstate", tellFirst);
 const opened = () => new URLSearchParams(location.search).get("chat") ?? "";
 
