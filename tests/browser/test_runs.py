@@ -145,6 +145,7 @@ def _open_dear_day(page: Page, app: App) -> None:
     expect(page.locator(".st-key-usage-chosen")).to_contain_text("14 Nov 2023")
     driver.settled(page)
     page.get_by_role("tab", name="Calls").click()
+    expect(page).to_have_url(re.compile(r"&tab=Calls"))  # else it may come to the next page
     page.get_by_role("link", name="The runs behind these").click()
 
 
