@@ -31,7 +31,7 @@ all-tests:
 unit-tests:
 	$(BIN)/pytest -n 3 --no-loadscope-reorder --ignore tests/llm/test_accuracy.py $(UNIT)
 
-soak:  ## ten times as much load, kills, rows and text as in the tests (an hour; SOAK=3 for less)
+soak:  ## ten times as much load, kills, rows and text as in the tests (minutes; SOAK=3 for less)
 	@.ci/setup dev
 	SOAK=$(or $(SOAK),10) $(BIN)/pytest -n 2 --no-loadscope-reorder -m soak --durations=0
 

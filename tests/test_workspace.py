@@ -106,6 +106,18 @@ def test_a_question_is_answered_cited_and_counted(workspace: Workspace, owner: s
     assert "".join(event.text for event in events(run, TokenDelta)) == answer.text
 
 
+def test_a_long_question_names_its_chat_and_its_run_by_whole_words(
+    workspace: Workspace, owner: str
+) -> None:
+    long = "How long is the Danube from its two sources in the Black Forest to the Black Sea?"
+    run = workspace.ask(owner, long, collection="Documents")
+    run.result()
+    (listed,) = workspace.figures.runs(owner, kind="chat")
+    assert listed.title == "How long is the Danube from its two sources in the Black…"
+    assert run.chat_id
+    assert workspace.ledger.chat(owner, run.chat_id).title == listed.title
+
+
 def test_a_question_is_given_whole_or_by_name_and_stored_as_it_was(
     workspace: Workspace, owner: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""Plain text without any format: where sentences begin and end."""
+"""Plain text without any format: where sentences begin and end, and its first words."""
 
 from __future__ import annotations
 
@@ -38,6 +38,17 @@ _ITEM = re.compile(
     r"[ \t]*(?:[-*+\u2022\u25aa\u2013\u25cf]\s|\(?\d{1,3}[.)]\s|\(?[a-zA-Z][.)]\s|[|#>]|\n|\Z)"
 )
 _NUMBERING = re.compile(r"\(?(?:\d{1,3}|[a-zA-Z])")
+
+
+def shorten(text: str, most: int) -> str:
+    """A text in one line, of a longer one its first words and dots; a long word is cut."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    words = line[: most + 1].rpartition(" ")[0]
+    if len(words) < most // 2:
+        words = line[:most]
+    return f"{words.rstrip()}…"
 
 
 def sentences(text: str) -> list[tuple[int, int]]:

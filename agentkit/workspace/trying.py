@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from agentkit import runs
 from agentkit.core import bus
 from agentkit.core.replay import Recording
+from agentkit.core.text import shorten
 from agentkit.ledger import Ledger
 from agentkit.ledger.bill.bill import Bill
 from agentkit.llm import Model
@@ -139,7 +140,7 @@ def ask_alone(
     return runs.start(
         work,
         kind=terms.kind,
-        title=question.text[:_TITLE],
+        title=shorten(question.text, _TITLE),
         owner=owner,
         ledger=workspace.ledger,
         team="" if asked_team.id == KIND else asked_team.id,

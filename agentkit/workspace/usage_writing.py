@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentkit import runs
 from agentkit.core import bus
+from agentkit.core.text import shorten
 from agentkit.database.asked import Limits
 from agentkit.errors import ConfigError, SqlRefused
 from agentkit.events import MessageSent
@@ -61,7 +62,9 @@ def write_select(workspace: Workspace, owner: str, question: str, model_id: str 
         with limited(Limit(settings.run_tokens, settings.run_dollars), Limit(), Used()):
             return _write(workspace, owner, asked, model)
 
-    return runs.start(work, kind=KIND, title=asked[:_TITLE], owner=owner, ledger=workspace.ledger)
+    return runs.start(
+        work, kind=KIND, title=shorten(asked, _TITLE), owner=owner, ledger=workspace.ledger
+    )
 
 
 def _write(workspace: Workspace, owner: str, question: str, model: Model) -> str:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar, Unpack
 
 from agentkit import private, runs
 from agentkit.core import bus
+from agentkit.core.text import shorten
 from agentkit.database import Database
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.ledger import Chat, Ledger, RunKey, StoredMessage, queries
@@ -374,7 +375,7 @@ class Workspace(DocumentRuns, Counting, Measuring):
         return runs.start(
             work,
             kind="chat",
-            title=question.text[:TITLE],
+            title=shorten(question.text, TITLE),
             owner=owner,
             chat_id=chat.id,
             ledger=self.ledger,
@@ -421,9 +422,8 @@ class Workspace(DocumentRuns, Counting, Measuring):
             return self.ledger.update_chat(
                 owner, question.chat_id, team=team_id, model=model.id, collection=collection
             )
-        title = " ".join(question.text.split())
-        shown = title[:TITLE].rstrip() + ("…" if len(title) > TITLE else "")
-        chat = self.ledger.create_chat(owner, shown, team_id, model.id, collection)
+        title = shorten(question.text, TITLE)
+        chat = self.ledger.create_chat(owner, title, team_id, model.id, collection)
         settings = chat_settings.ChatSettings.of_question(question)
         if settings != chat_settings.UNSET:
             chat_settings.keep(self.ledger, owner, chat.id, settings)

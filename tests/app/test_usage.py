@@ -130,6 +130,20 @@ def test_an_unknown_price_is_unknown(workspace: ScriptableWorkspace) -> None:
     assert metrics(app)["Known cost"] == "$0.2500"
 
 
+def test_where_nothing_cost_anything_tokens_are_drawn_by_a_click(
+    workspace: ScriptableWorkspace,
+) -> None:
+    add_call(workspace, cost=0.0)
+    app = open_page("usage")
+    assert "No costs to draw here." in [one.value for one in app.caption]
+    app.button(key="usage-tokens").click().run()
+    assert app.segmented_control(key="usage-measure").value == "tokens"
+    assert "No costs to draw here." not in [one.value for one in app.caption]
+    add_call(workspace, cost=0.25)
+    app.segmented_control(key="usage-measure").set_value("cost").run()
+    assert not [one for one in app.button if one.key == "usage-tokens"]
+
+
 def test_costs_are_numbers_that_sort_and_are_read_however_small(
     workspace: ScriptableWorkspace,
 ) -> None:

@@ -149,7 +149,7 @@ def try_out(folder: Path, sessions: int, spread_s: float) -> tuple[dict[str, lis
         (folder / "ferry.docx").write_bytes(papers.ferry_docx())
         command = [sys.executable, "-m", "agentkit", "ingest", str(folder / "ferry.docx")]
         own = {**os.environ, **environment, "AGENTKIT_DATA": str(folder / "data")}
-        subprocess.run(command, cwd=ROOT, env=own, check=True, capture_output=True)
+        subprocess.run(command, cwd=ROOT, env=own, check=True, stdout=subprocess.DEVNULL)
         with serving(folder, environment) as app:
             before = cpu_seconds(app.process.pid)
             took = asyncio.run(watch(app, sessions, spread_s))

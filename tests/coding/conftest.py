@@ -12,7 +12,7 @@ from agentkit.coding import folders
 from agentkit.coding.bubblewrap import Limits
 from agentkit.coding.chat_kernel.kernel import ChatKernel, is_available
 
-CONTAINERS_VARIABLE = "AGENTKIT_TEST_CONTAINERS"
+CONTAINERS_VARIABLE = "SOAK_CONTAINERS"
 _ASKED = os.environ.get(CONTAINERS_VARIABLE, "")
 IN_CONTAINERS = _ASKED == "1"
 """Whether kernels run in containers of this machine's Docker or podman, instead of bubblewrap."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.core.text import sentences
+from agentkit.core.text import sentences, shorten
 
 
 def cut(text: str) -> list[str]:
@@ -83,3 +83,9 @@ def test_sentences_are_in_order_trimmed_and_cover_all_but_white_space(text: str)
         assert text[start:end] == text[start:end].strip()
         at = end
     assert not text[at:].strip()
+
+
+def test_a_long_text_is_shortened_to_one_line() -> None:
+    assert shorten(" at\n  noon ", 7) == "at noon"
+    assert shorten("at noon and later", 9) == "at noon…"
+    assert shorten("at noonandlater", 9) == "at noonan…"

@@ -170,9 +170,3 @@ def test_code_with_blank_lines_stays_in_one_piece() -> None:
 def test_marked_words_are_shown_as_they_stand() -> None:
     shown = markdown.mark_parts([("    It is ", False), ("*hot*\nnow", True), (".", False)])
     assert shown == "It is :primary-background[\\*hot\\*]  \n:primary-background[now]\\."
-
-
-def test_a_long_text_is_shortened_to_one_line() -> None:
-    assert markdown.shorten(" at\n  noon ", 7) == "at noon"
-    assert markdown.shorten("at noon and later", 9) == "at noon…"
-    assert markdown.shorten("at noonandlater", 9) == "at noonan…"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentkit.cli.output import count
 from agentkit.core.given import list_missing
+from agentkit.core.text import shorten
 from agentkit.core.unseen import reveal
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def describe_server(server: ToolServer) -> list[str]:
     if not server.may_start:
         where.append("  It was not confirmed yet: nothing of it has run.")
     tools = [
-        f"    {one.name} ({one.marked}): {_shorten(one.description)}"
+        f"    {one.name} ({one.marked}): {_describe(one.description)}"
         for one in server.tools.values()
     ]
     allowed = f"  {count(len(server.tools), 'tool')} allowed to teams"
@@ -80,7 +81,7 @@ def describe_server(server: ToolServer) -> list[str]:
 def describe_tools(server: ToolServer, listed: Sequence[ListedTool]) -> list[str]:
     """What the server lists, and which of it is allowed, line by line."""
     lines = [
-        f"{one.name} ({_describe_state(server, one)}): {_shorten(one.description)}"
+        f"{one.name} ({_describe_state(server, one)}): {_describe(one.description)}"
         for one in listed
     ]
     gone = list_missing(server.tools, {one.name for one in listed})
@@ -108,6 +109,5 @@ def _join(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def _shorten(text: str) -> str:
-    words = " ".join(text.split())
-    return words[:_LONGEST] or "it says nothing of itself"
+def _describe(text: str) -> str:
+    return shorten(text, _LONGEST) or "it says nothing of itself"

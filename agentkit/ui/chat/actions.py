@@ -9,6 +9,7 @@ from functools import partial
 import streamlit as st
 
 from agentkit import runs
+from agentkit.core.text import shorten
 from agentkit.errors import NotFound
 from agentkit.ledger import Chat
 from agentkit.ledger.feedback import Rating, Thumb, find_ratings, rate
@@ -154,7 +155,7 @@ def _draw_menu(turn: Turn, question_id: str, actions: Sequence[str]) -> None:
         else:
             dialogs.ask(action, question_id)
 
-    about = markdown.literal(markdown.shorten(turn.asked.text, _TITLE))
+    about = markdown.literal(shorten(turn.asked.text, _TITLE))
     st.menu_button(
         f"More for this turn: {about}",  # seen by screen readers only
         actions,
@@ -241,7 +242,7 @@ def _rate(answer_id: str, key: str, before: Rating | None) -> None:
 def _draw_comment(rating: Rating) -> None:
     """The comment to a rating, to unfold and to write."""
     key = f"comment-{rating.message_id}"
-    shown = markdown.literal(markdown.shorten(rating.comment, _COMMENT)) or "Add a comment"
+    shown = markdown.literal(shorten(rating.comment, _COMMENT)) or "Add a comment"
     # One that is new is closed. One that the app could close would open again at times, when it is
     # closed in the moment in which the answer to its opening comes.
     opened = st.popover(shown, type="tertiary", key=f"{key}--{_times_kept(rating)}")

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit.core.text import shorten
 from agentkit.ui.text import markdown
 
 _SHOWN = 6  # lines below an answer
@@ -70,7 +71,7 @@ def _lines(checks: Sequence[dict[str, Any]]) -> Iterator[str]:
 def _reason(one: Mapping[str, object]) -> str:
     if one["verdict"] == "missing":
         return "names no passage"
-    shown = markdown.shorten(str(one.get("what", "")), _LONGEST)
+    shown = shorten(str(one.get("what", "")), _LONGEST)
     reason = _REASONS.get(str(one.get("kind")), _ABOUT_ELSE)
     return reason.format(what=f"“{markdown.literal(shown)}”")
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from agentkit.core.given import join_filled, list_known
+from agentkit.core.text import shorten
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.ledger.bill.forecasts import Forecast
 from agentkit.llm.model import Model
@@ -189,7 +190,7 @@ def _draw_shortened(chat: Chat, found: Context) -> None:
     st.markdown(f"**{turns} shortened**, {figures.count(found.saved, 'token')} saved")
     with st.expander("Before: as it was said"):
         for said in found.covered:
-            shown = markdown.shorten(said.content, _LONGEST)
+            shown = shorten(said.content, _LONGEST)
             st.caption(f"**{_WHO[said.role]}**: {markdown.literal(shown)}")
     with st.expander("After: what the model is told"):
         draw_text(found.summary)
@@ -198,7 +199,7 @@ def _draw_shortened(chat: Chat, found: Context) -> None:
     st.multiselect(
         "Bring turns back",
         list(asked),
-        format_func=lambda given: markdown.shorten(asked[given].content, _TITLE),
+        format_func=lambda given: shorten(asked[given].content, _TITLE),
         key="whole-choice",
         placeholder="Choose a question",
         help="The model is told them word for word from the next question on.",

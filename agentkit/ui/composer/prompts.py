@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from agentkit.core.given import join_filled
+from agentkit.core.text import shorten
 from agentkit.errors import AgentkitError
 from agentkit.ledger.prompts import (
     LONGEST_NAME,
@@ -122,7 +123,7 @@ def _draw_row(prompt: Prompt, uses: Uses) -> None:
                 on_click=_choose,
                 args=(prompt, uses),
             )
-            st.caption(markdown.literal(markdown.shorten(prompt.text, _BEGINNING)))
+            st.caption(markdown.literal(shorten(prompt.text, _BEGINNING)))
         st.menu_button(
             f"Change {markdown.literal(prompt.name)}",  # seen by screen readers only
             list(views),

@@ -12,6 +12,7 @@ import streamlit as st
 
 from agentkit import events
 from agentkit.core.given import join_filled, pick_kind
+from agentkit.core.text import shorten
 from agentkit.event_json import to_json
 from agentkit.events import Event
 from agentkit.ledger.queries import RunTotals
@@ -47,7 +48,7 @@ def draw_detail(run: RunTotals, trace: Trace, span: Span) -> None:
         "on the critical path" if span.critical and span.seq else "",
     ]
     if name:
-        st.markdown(f"**{markdown.literal(_shorten(name))}**")
+        st.markdown(f"**{markdown.literal(shorten(name, 200))}**")
     st.caption(markdown.literal(join_filled(" · ", facts)))
     _draw_again(run, trace, span)
     for event in trace.events_of(span):
@@ -66,10 +67,6 @@ def _draw_again(run: RunTotals, trace: Trace, span: Span) -> None:
 
 def _close() -> None:
     st.query_params.pop("step", None)
-
-
-def _shorten(name: str) -> str:
-    return name if len(name) <= 200 else f"{name[:200]}…"
 
 
 def _draw_event(run: RunTotals, trace: Trace, span: Span, event: Event) -> None:

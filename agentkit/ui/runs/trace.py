@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import streamlit as st
 
 from agentkit.core.given import join_filled
+from agentkit.core.text import shorten
 from agentkit.errors import NotFound
 from agentkit.ledger import Ledger, queries, run_list, sides
 from agentkit.ledger.queries import RunTotals
@@ -337,7 +338,7 @@ def _draw_path(trace: Trace) -> None:
 def _draw_ranked(label: str, key: str, span: Span | None, trace: Trace) -> None:
     if span is None:
         return
-    name = words.of_step(span, trace)[:60] or words.STEPS[span.kind]
+    name = shorten(words.of_step(span, trace), 60) or words.STEPS[span.kind]
     told = [f"{label}: {words.STEPS[span.kind]} {name}", words.describe_span(span)]
     st.button(
         markdown.literal(join_filled(", ", told)),

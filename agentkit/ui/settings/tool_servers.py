@@ -8,6 +8,7 @@ from itertools import islice, starmap
 import streamlit as st
 
 from agentkit.core.given import list_missing
+from agentkit.core.text import shorten
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.mcp.connecting import open_connection
 from agentkit.mcp.servers import (
@@ -193,7 +194,7 @@ def _describe_tool(tool: ListedTool) -> str:
     if tool.problem:
         return f":red[It cannot be allowed: {markdown.literal(tool.problem)}.]"
     names = ", ".join(map(str, tool.parameters.get("properties", {}))) or "nothing"
-    about = markdown.shorten(tool.description, _LONGEST)
+    about = shorten(tool.description, _LONGEST)
     return markdown.literal(f"{about or 'It says nothing of itself.'} Takes: {names}.")
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from textwrap import shorten
 from typing import Any
 
 import streamlit as st
 
 from agentkit.coding.chat_kernel.kernel import is_available
+from agentkit.core.text import shorten
 from agentkit.core.tools import effects_of
 from agentkit.errors import AgentkitError
 from agentkit.mcp.servers import ToolServers
@@ -83,7 +83,7 @@ def _tell_served(data: Path) -> Told:
         for tool in server.tools.values():
             name = f"{server.name}/{tool.name}"
             is_harmless = tool.marked == "harmless"
-            about = shorten(tool.description, _ABOUT, placeholder=" …")
+            about = shorten(tool.description, _ABOUT)
             yield _tell(name, is_harmless, about)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit.core.text import shorten
 from agentkit.errors import NotFound
 from agentkit.ledger.kept_teams import KeptTeam
 from agentkit.ui.shared import state
@@ -87,4 +88,4 @@ def _describe(place: str, old: Any, new: Any) -> str:
 
 
 def _shorten(value: Any) -> str:
-    return markdown.shorten(str("nothing" if value in (None, "", []) else value), _LONGEST)
+    return shorten(str("nothing" if value in (None, "", []) else value), _LONGEST)

@@ -168,17 +168,6 @@ def split_finished(text: str) -> tuple[str, str]:
     return "", text
 
 
-def shorten(text: str, most: int) -> str:
-    """A text in one line, of a longer one its first words and dots; a long word is cut."""
-    line = " ".join(text.split())
-    if len(line) <= most:
-        return line
-    words = line[: most + 1].rpartition(" ")[0]
-    if len(words) < most // 2:
-        words = line[:most]
-    return f"{words.rstrip()}…"
-
-
 def cut_to_beginning(text: str, characters: int, lines: int) -> str:
     """The first lines of a text that is longer; all of a text that is hardly longer.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from agentkit.core.text import shorten
 from agentkit.ledger.queries import CallFilter
 from agentkit.ledger.usage import sums
 from agentkit.ui.shared import state
@@ -102,7 +103,7 @@ def _draw_chosen() -> None:
 
 def _draw_chip(key: str, label: str, release: Any, *values: str) -> None:
     st.button(
-        markdown.literal(label[:60]),
+        markdown.literal(shorten(label, 60)),
         key=f"usage-chip-{key}",
         icon=":material/close:",
         on_click=release,

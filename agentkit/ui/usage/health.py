@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from agentkit.core.text import shorten
 from agentkit.ledger.store import utc_now
 from agentkit.ledger.usage import health
 from agentkit.ledger.usage.health import Counts, Unanswered
@@ -142,12 +143,12 @@ def _compare(texts: tuple[str, ...]) -> list[list[float]]:
 
 def _draw_topic(group: list[Unanswered]) -> None:
     """A topic with its questions to unfold; each leads to the lab and to its run."""
-    first = markdown.literal(markdown.shorten(group[0].text, _LONGEST))
+    first = markdown.literal(shorten(group[0].text, _LONGEST))
     label = f"{first} · {figures.count(len(group), 'question')}"
     with st.expander(label, icon=":material/help:", type="compact"):
         for one in group[:_SHOWN]:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                st.markdown(markdown.literal(markdown.shorten(one.text, _LONGEST)), width="stretch")
+                st.markdown(markdown.literal(shorten(one.text, _LONGEST)), width="stretch")
                 st.page_link(
                     PAGES / "retrieval_lab.py",
                     label="Try in the lab",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from agentkit.core.text import shorten
 from agentkit.ledger.usage import sums
 from agentkit.ledger.usage.sums import OTHERS, By, Measure, Order
 from agentkit.ui.shared import state
@@ -45,7 +46,10 @@ def draw_overview(view: View) -> None:
     with right:
         week = sums.by_hour_of_week(state.workspace().ledger, view.calls, view.measure, view.zone)
         plots.draw_week(week, f"{named} by weekday and hour", unit, number)
-    st.caption("Click a bar, or drag over some, to see only those days.")
+    if view.measure == "cost" and not frame.value.any():
+        _offer_tokens()
+    else:
+        st.caption("Click a bar, or drag over some, to see only those days.")
     if view.is_narrow:
         _draw_leaders(view)
     _draw_groups(view)
@@ -82,6 +86,21 @@ def _draw_choice() -> None:
         )
 
 
+def _offer_tokens() -> None:
+    """Another way out of charts in which nothing stands out: models that cost nothing were asked,
+    or such as nobody knows the prices of.
+    """
+    with st.container(horizontal=True, vertical_alignment="center", key="usage-no-costs"):
+        st.caption("No costs to draw here.", width="content")
+        st.button(
+            "Draw tokens instead",
+            key="usage-tokens",
+            type="tertiary",
+            on_click=address.put,
+            args=("measure", "tokens"),
+        )
+
+
 def _draw_leaders(view: View) -> None:
     """What most of it belongs to, each a button that narrows to it."""
     leaders = sums.find_leaders(state.workspace().ledger, view.calls, view.measure, list(_LEADING))
@@ -94,7 +113,7 @@ def _draw_leaders(view: View) -> None:
             name = titles.get(one.key) or words.of_value(one.by, one.key)
             share = f"{one.share:.0%}".replace("%", " %")
             st.button(
-                f"{words.GROUPS[one.by]}: **{markdown.literal(name[:50])}** · {share}",
+                f"{words.GROUPS[one.by]}: **{markdown.literal(shorten(name, 50))}** · {share}",
                 key=f"usage-leader-{one.by}",
                 help=f"The largest of {figures.count(one.groups)}; click to see only its calls.",
                 on_click=address.put,
