@@ -70,15 +70,15 @@ def _draw_table(known: Sequence[PricedModel]) -> None:
         key="prices",
         alt="What a million tokens of each model cost",
         column_config={
-            "Model": st.column_config.TextColumn(width=150),
-            "Server": st.column_config.TextColumn(width=150),
+            "Model": st.column_config.TextColumn(width=140),
+            "Server": st.column_config.TextColumn(width=130),
             "From": st.column_config.TextColumn(
                 width=120,
                 help="Your own entry, the price list with the day since which it counts, or this"
                 " machine, where nothing is to be paid.",
             ),
-            "input": money("Input", format="$%.3f"),
-            "output": money("Output", format="$%.3f"),
+            "input": money("Input", format="$%.3f", width=80),  # for “unknown”
+            "output": money("Output", format="$%.3f", width=80),
             "cache_read": money("Cache read", format="$%.3f"),
             "cache_write": money("Cache write", format="$%.3f"),
         },
