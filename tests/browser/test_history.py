@@ -108,7 +108,7 @@ EARLY = """text => new MutationObserver((changes, observer) => {
 """Types into the box in the moment in which it appears."""
 
 
-def test_what_is_typed_while_the_page_is_being_drawn_stays(app: App, page: Page) -> None:
+def test_what_is_typed_while_the_page_is_being_drawn_or_left_stays(app: App, page: Page) -> None:
     page.goto(f"{app.url}/documents")
     expect(page.get_by_role("heading", level=1)).to_have_text("Documents")
     page.evaluate(EARLY, "Who keeps the light?")
@@ -117,8 +117,12 @@ def test_what_is_typed_while_the_page_is_being_drawn_stays(app: App, page: Page)
     page.reload()
     box = page.get_by_test_id("stChatInputTextArea")
     expect(box).to_have_value("Who keeps the light?")
+    box.fill("Who keeps the light at night?")
+    page.reload()
+    expect(box).to_have_value("Who keeps the light at night?")
+    _until_kept(app, "Who keeps the light at night?")
     box.press("Enter")
-    expect(page.locator("[class*='st-key-turn-']")).to_contain_text("Who keeps the light?")
+    expect(page.locator("[class*='st-key-turn-']")).to_contain_text("Who keeps the light at night?")
 
 
 def _until_kept(app: App, draft: str) -> None:

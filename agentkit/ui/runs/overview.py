@@ -356,10 +356,4 @@ def _read_day(text: str) -> date | None:
 
 
 def _write_address() -> None:
-    addresses.write({name: _to_texts(name, _get(name)) for name in _FIELDS}, _WRITTEN)
-
-
-def _to_texts(name: str, value: Any) -> list[str]:
-    if value == _FIELDS[name]:
-        return []
-    return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+    addresses.write({name: _get(name) for name in _FIELDS}, _WRITTEN, _FIELDS)

@@ -4,12 +4,14 @@ their fields, each with its values.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import MappingProxyType
 
 import streamlit as st
 
+_NOTHING: Mapping[str, object] = MappingProxyType({})
 _undisturbed: ContextVar[bool] = ContextVar("undisturbed", default=False)
 
 
@@ -27,23 +29,34 @@ def find_opened(names: Collection[str], known: str) -> dict[str, list[str]] | No
     return None if given == st.session_state.get(known) else given
 
 
-def write(values: Mapping[str, Sequence[str]], known: str) -> None:
-    """Let the address say this of these fields, and nothing of those without values.
+def write(
+    values: Mapping[str, object], known: str, unsaid: Mapping[str, object] = _NOTHING
+) -> None:
+    """Let the address say this of these fields, each a value or some, and nothing of those without
+    or with what is in `unsaid`.
 
     All of it or nothing, whatever is done on the page meanwhile: half of it would be taken for an
     address that was opened.
     """
+    texts = {
+        name: [] if value == unsaid.get(name) else _to_texts(value)
+        for name, value in values.items()
+    }
     with _undisturbed_while_writing():
         changed = {
-            name: list(given)
-            for name, given in values.items()
-            if list(given) != st.query_params.get_all(name)
+            name: given for name, given in texts.items() if given != st.query_params.get_all(name)
         }
         if changed:
             st.query_params.update(changed)  # the browser hears of all at once
         for name in [name for name, given in changed.items() if not given]:
             del st.query_params[name]
         st.session_state[known] = read(values)
+
+
+def _to_texts(value: object) -> list[str]:
+    if value is None:
+        return []
+    return list(map(str, value if isinstance(value, (list, tuple)) else [value]))
 
 
 def is_being_written() -> bool:

@@ -58,8 +58,9 @@ def draft(
     when a link is clicked, and a `/` in the empty box `on_slash()`.
 
     `text` is what had been typed in this chat; it is put into the box when the chat opens. What was
-    typed there meanwhile stays: while the page was drawn, or while the chat has just `begun`. With
-    a new name in `put`, the text takes the place of what stands there.
+    typed there meanwhile stays: while the page was drawn, or while the chat has just `begun`. What
+    could not be told, as the page was loaded anew, comes back with it. With a new name in `put`,
+    the text takes the place of what stands there.
     """
 
     def keep_typed() -> None:

@@ -70,12 +70,7 @@ def _read_address(key: str) -> None:
 
 def _write_address(key: str) -> None:
     given = read_fields(key)
-    values = {name: given.get(name) or () for name in _CLEARED}
-    addresses.write({name: _to_texts(value) for name, value in values.items()}, _WRITTEN)
-
-
-def _to_texts(value: Any) -> list[str]:
-    return list(map(str, value if isinstance(value, (list, tuple)) else [value]))
+    addresses.write({name: given.get(name) or () for name in _CLEARED}, _WRITTEN)
 
 
 def _read(name: str, values: Sequence[str]) -> object:

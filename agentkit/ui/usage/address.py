@@ -93,13 +93,7 @@ def _take(given: dict[str, list[str]]) -> None:
 
 def write() -> None:
     """Let the address say what the fields say."""
-    addresses.write({name: _to_texts(name, get(name)) for name in FIELDS}, _WRITTEN)
-
-
-def _to_texts(name: str, value: Any) -> list[str]:
-    if value == FIELDS[name] or value is None:
-        return []
-    return list(map(str, value)) if isinstance(value, list) else [str(value)]
+    addresses.write({name: get(name) for name in FIELDS}, _WRITTEN, FIELDS)
 
 
 def narrow(chosen: dict[str, str]) -> None:

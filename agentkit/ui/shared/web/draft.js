@@ -8,6 +8,16 @@ let tellNow = null;  // of the piece that is on the page
 const tellFirst = () => timer && tellNow();  // half a second later the box may be gone, or that of another chat
 document.addEventListener("click", ({ target }) => target.closest?.("a") && tellFirst(), true);
 window.addEventListener("popstate", tellFirst);
+const LEFT = "agentkit-typed";  // what was typed last when the page was left or loaded anew, before it could be told
+window.addEventListener("pagehide", () => {
+    if (timer && box()) sessionStorage.setItem(LEFT, JSON.stringify({ chat: typedIn ?? chat, text: box().value }));
+});
+const takeLeft = (of) => {
+    const left = JSON.parse(sessionStorage.getItem(LEFT));
+    if (left?.chat !== of) return null;
+    sessionStorage.removeItem(LEFT);
+    return left.text;
+};
 const opened = () => new URLSearchParams(location.search).get("chat") ?? "";
 
 function start({ data, setTriggerValue }) {
@@ -37,8 +47,9 @@ function start({ data, setTriggerValue }) {
         area = found;
         told = data.draft;
         if (begins) begun = chat;
-        if (goesOn) soon();
-        else if (area) write(data.draft);
+        const left = area && takeLeft(chat);
+        if (area && !goesOn) write(left ?? data.draft);
+        if (goesOn || left !== null) soon();
     };
     const show = (triesLeft) => {
         const found = box();
