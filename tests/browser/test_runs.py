@@ -5,7 +5,7 @@ dearest request, by mouse, by keyboard and on a phone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -34,7 +34,7 @@ WIDER = "() => document.getElementById('stMain').scrollWidth > innerWidth"
 
 
 def write_script(data: Path) -> None:
-    """A recorded script of many calls, of which one was dear."""
+    """A recorded script of many calls, of which one was dear, and one of a fifth of a second."""
     data.mkdir(parents=True)
     database = Database(data / "agentkit.duckdb")
     told: list[Event] = [RunStarted("script", "Ferries discussed at length")]
@@ -44,15 +44,17 @@ def write_script(data: Path) -> None:
         usage = Usage(input=50, output=10)
         told.append(ModelCalled(call, agent, "server", "small", messages=[asked]))
         told.append(ModelReplied(call, agent, "server", "small", usage=usage, cost=cost))
-    recorded = [
-        Recorded(seq, 1_700_000_000.0 + seq, event)
-        for seq, event in enumerate([*told, RunFinished()], start=1)
-    ]
-    writer = LedgerWriter(Ledger(database), RunKey("ferries", "local"))
-    for one in recorded:
-        writer.write(one)
-    writer.flush()
+    write_run(database, "ferries", [*told, RunFinished()], 1.0)
+    write_run(database, "quick", [RunStarted("script", "A quick one"), RunFinished()], 0.2)
     database.close()
+
+
+def write_run(database: Database, run_id: str, told: Sequence[Event], pace_s: float) -> None:
+    """A run of these events, each so many seconds after the one before."""
+    writer = LedgerWriter(Ledger(database), RunKey(run_id, "local"))
+    for seq, event in enumerate(told, start=1):
+        writer.write(Recorded(seq, 1_700_000_000.0 + seq * pace_s, event))
+    writer.flush()
 
 
 @pytest.fixture(scope="module")
@@ -112,12 +114,12 @@ def test_a_dear_day_on_the_usage_page_leads_to_the_request_that_cost_it(
     app, _ = filled
     page.goto(f"{app.url}/runs?sort=dearest")
     runs = page.get_by_role("table", name="Runs")
-    expect(runs.get_by_role("row")).to_have_count(4)  # with the head
+    expect(runs.get_by_role("row")).to_have_count(5)  # with the head
     driver.settled(page)
     assert violations(page, "all runs") == []
     _open_dear_day(page, app)
     expect(page).to_have_url(re.compile(r"/runs\?from=2023-11-14&to=2023-11-14$"))
-    expect(runs.get_by_role("row")).to_have_count(2)
+    expect(runs.get_by_role("row")).to_have_count(3)
     runs.get_by_role("link").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Ferries discussed at length")
     page.get_by_role("button", name=re.compile("^Dearest call")).click()
@@ -128,7 +130,7 @@ def test_a_dear_day_on_the_usage_page_leads_to_the_request_that_cost_it(
     assert page.get_by_role("treeitem").count() < 60  # of 1,501: what is out of sight is not drawn
     _scroll(page)
     page.get_by_role("button", name="All runs").click()
-    expect(runs.get_by_role("row")).to_have_count(2)
+    expect(runs.get_by_role("row")).to_have_count(3)
     expect(page).to_have_url(re.compile(r"/runs\?from=2023-11-14&to=2023-11-14$"))
 
 
@@ -197,6 +199,14 @@ def test_the_keyboard_goes_through_the_steps_and_a_text_is_found(
     page.keyboard.press("Enter")
     expect(page.get_by_role("treeitem")).to_have_count(2)
     expect(page).to_have_url(re.compile(r"find=question"))
+
+
+def test_within_a_second_time_is_told_in_milliseconds(filled: tuple[App, str], page: Page) -> None:
+    app, _ = filled
+    page.goto(f"{app.url}/runs?run=quick")
+    expect(page.locator(".axis div span")).to_have_text(
+        ["0 ms", "50 ms", "100 ms", "150 ms", "200 ms"]
+    )
 
 
 def test_on_a_phone_the_bar_of_a_step_stands_below_its_name(

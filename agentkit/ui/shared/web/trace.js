@@ -12,6 +12,7 @@ const add = (parent, tag, name, text) => {
 
 const ticks = (seconds) => [0, 0.25, 0.5, 0.75, 1].map((part) => {
     const at = seconds * part;
+    if (seconds < 1) return `${Math.round(1000 * at)} ms`;
     return at >= 120 ? `${Math.round(at / 60)} min` : `${at.toFixed(seconds < 10 ? 1 : 0)} s`;
 });
 
