@@ -20,7 +20,8 @@ from playwright.sync_api import Page, sync_playwright
 from agentkit.messages import text_of
 from tests.bench.bench_support import processor
 from tests.browser import driver, papers
-from tests.browser.conftest import PATIENCE_MS, chromium
+from tests.browser.conftest import chromium
+from tests.browser.expecting import PATIENCE_MS
 from tests.browser.serving import App, serving
 from tests.conftest import MODELS
 from tests.servers.openai_server import Answer, OpenAIServer

@@ -24,7 +24,8 @@ from agentkit.ledger import Ledger, run_list
 from agentkit.ledger.run_list import RunFilter
 from tests.bench.bench_runs import EVENTS, OWNER, fill_trace
 from tests.bench.bench_support import processor
-from tests.browser.conftest import PATIENCE_MS, chromium
+from tests.browser.conftest import chromium
+from tests.browser.expecting import PATIENCE_MS
 from tests.browser.serving import App, serving
 
 ROUNDS = 9

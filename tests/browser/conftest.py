@@ -10,20 +10,17 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 from agentkit.retrieval import Source
 from agentkit.settings import Settings
 from agentkit.workspace import Workspace
 from tests.browser import driver, papers
+from tests.browser.expecting import PATIENCE_MS
 from tests.browser.serving import App, serving
 from tests.conftest import MODELS
 from tests.servers.openai_server import OpenAIServer
 
-PATIENCE_MS = (
-    120_000  # for machines with few and busy cores; nothing waits that long where all is well
-)
-expect.set_options(timeout=PATIENCE_MS)
 UNUSED = (
     # What Playwright leaves out of a browser of its own accord: the last list counts.
     "AvoidUnnecessaryBeforeUnloadCheckSync",

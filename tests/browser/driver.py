@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from playwright.sync_api import FilePayload, Locator, Page, Request, expect
+from playwright.sync_api import FilePayload, Locator, Page, Request
 
+from tests.browser.expecting import expect
 from tests.browser.serving import App
 
 _LISTENERS = ("popovers", "chat-search", "chat-page", "chat-draft", "mention-key", "own-link")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 from tests.browser import driver
 from tests.browser.conftest import chromium
+from tests.browser.expecting import expect
 from tests.browser.serving import ROOT, serving
 
 IMAGES = ROOT / "docs" / "images"

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Error, Locator, Page, expect
+from playwright.sync_api import Error, Locator, Page
 
 from tests.browser import driver
+from tests.browser.expecting import expect
 from tests.browser.serving import ROOT, App
 from tests.servers.openai_server import OpenAIServer
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page
 
 from tests.browser import driver, papers
 from tests.browser.axe import violations
-from tests.browser.conftest import PATIENCE_MS
+from tests.browser.expecting import PATIENCE_MS, expect
 from tests.browser.serving import App, serving
 
 Scheme = Literal["light", "dark"]

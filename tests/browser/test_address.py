@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page
 
 from tests.browser import driver, papers
+from tests.browser.expecting import expect
 from tests.browser.line import Line
 from tests.browser.serving import App
 

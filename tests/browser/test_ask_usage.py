@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 from pyarrow import parquet
 
 from agentkit.events import Usage
@@ -20,6 +20,7 @@ from agentkit.settings import Settings
 from agentkit.workspace import Workspace
 from tests.browser import driver
 from tests.browser.axe import violations
+from tests.browser.expecting import expect
 from tests.browser.serving import App, serving
 from tests.ledger.conftest import call, record
 from tests.servers.openai_server import Answer, OpenAIServer

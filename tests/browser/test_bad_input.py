@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from tests.browser import driver, papers
+from tests.browser.expecting import expect
 from tests.browser.serving import App, free_port
 from tests.documents.makers import pdf
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page
 
 from tests.browser import driver
+from tests.browser.expecting import expect
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page
 
 from agentkit.events import MessageSent
 from agentkit.ledger import Ledger
@@ -16,6 +16,7 @@ from agentkit.retrieval import FakeEmbedder
 from agentkit.settings import Settings
 from agentkit.workspace import Workspace
 from tests.browser import driver
+from tests.browser.expecting import expect
 from tests.browser.line import Line
 from tests.browser.serving import App, serving
 from tests.ledger.conftest import record, say

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page
 
 from tests.browser import driver
+from tests.browser.expecting import expect
 from tests.browser.serving import ROOT, App
 from tests.servers.openai_server import Answer, OpenAIServer, answer_from_passages
 

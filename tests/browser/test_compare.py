@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, Route
 
 from agentkit.llm.connections.config import Connection, save_connection
 from agentkit.messages import text_of
 from agentkit.settings import Settings
 from tests.browser import driver, papers
 from tests.browser.axe import violations
+from tests.browser.expecting import expect
 from tests.browser.serving import App, serving
 from tests.servers.openai_server import Answer, OpenAIServer
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, WebSocket, expect
+from playwright.sync_api import Locator, Page, WebSocket
 
 from tests.browser import driver, papers
+from tests.browser.expecting import expect
 from tests.browser.serving import App, free_port, serving
 from tests.servers.openai_server import OpenAIServer
 

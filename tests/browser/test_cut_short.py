@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page
 
 from agentkit.api import Workspace
 from agentkit.settings import Settings
 from tests.browser import driver, papers
+from tests.browser.expecting import expect
 from tests.browser.serving import App, serving
 from tests.servers.openai_server import Answer, OpenAIServer, words
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from agentkit.llm.offline.passages import parse_passages
 from agentkit.messages import text_of
 from tests.browser import driver
 from tests.browser.axe import violations
+from tests.browser.expecting import expect
 from tests.browser.serving import App
 from tests.browser.team_forms import begin, field
 from tests.servers.openai_server import Answer, OpenAIServer

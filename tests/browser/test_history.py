@@ -7,11 +7,12 @@ from __future__ import annotations
 import re
 import time
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from agentkit.api import Workspace
 from agentkit.settings import Settings
 from tests.browser import driver
+from tests.browser.expecting import expect
 from tests.browser.serving import App
 
 NOTES = """The bakery in Ostrava opens at six in the morning.

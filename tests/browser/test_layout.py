@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page
 
 from tests.browser import driver, papers
-from tests.browser.conftest import PATIENCE_MS
+from tests.browser.expecting import PATIENCE_MS, expect
 from tests.browser.serving import App, serving
 
 QUESTION = "Which code opens the hatch of the Donaudampfschifffahrtsgesellschaft?"

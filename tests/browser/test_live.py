@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from tests.browser import driver, papers
+from tests.browser.expecting import expect
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer, words
 

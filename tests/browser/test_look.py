@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
+from playwright.sync_api import Browser, FloatRect, Locator, Page
 
 from tests.browser import driver, papers
-from tests.browser.conftest import PATIENCE_MS
+from tests.browser.expecting import PATIENCE_MS, expect
 from tests.browser.serving import App, serving
 
 COLUMN = 736  # pixels

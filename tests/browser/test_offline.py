@@ -7,9 +7,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from tests.browser import driver, papers
+from tests.browser.expecting import expect
 from tests.browser.serving import App
 
 

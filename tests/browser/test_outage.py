@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from tests.browser import driver
+from tests.browser.expecting import expect
 from tests.browser.serving import App, serving
 
 

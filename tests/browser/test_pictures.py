@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from tests.browser import driver, papers
 from tests.browser.axe import violations
+from tests.browser.expecting import expect
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from tests.browser import driver, papers
+from tests.browser.expecting import expect
 from tests.browser.line import Line
 from tests.browser.serving import App, serving
 from tests.servers.openai_server import Answer, OpenAIServer

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page
 
 from agentkit.database import Database
 from agentkit.events import (
@@ -25,7 +25,7 @@ from agentkit.events import (
 from agentkit.ledger import Ledger, LedgerWriter, RunKey
 from tests.browser import driver, papers
 from tests.browser.axe import violations
-from tests.browser.conftest import PATIENCE_MS
+from tests.browser.expecting import PATIENCE_MS, expect
 from tests.browser.serving import App, serving
 
 CALLS = 1_500

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, Request, expect
+from playwright.sync_api import Browser, Page, Request
 
 from tests.browser import driver
-from tests.browser.conftest import PATIENCE_MS, chromium
+from tests.browser.conftest import chromium
+from tests.browser.expecting import PATIENCE_MS, expect
 from tests.browser.serving import App, serving
 
 PICTURE = "![x](http://pictures.invalid/p.png)"

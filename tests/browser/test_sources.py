@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page
 
 from agentkit.ledger.store import utc_now
 from agentkit.messages import new_id
@@ -19,7 +19,7 @@ from agentkit.settings import Settings
 from agentkit.teams.citing import cite_hits
 from agentkit.workspace import Workspace
 from tests.browser import driver
-from tests.browser.conftest import PATIENCE_MS
+from tests.browser.expecting import PATIENCE_MS, expect
 from tests.browser.serving import App, serving
 from tests.documents.makers import pdf
 

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page
 from pyarrow import parquet
 
 from tests.browser import driver
+from tests.browser.expecting import expect
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 from tests.teams.werewolf.table import Turn, players, thought, turn_of

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page
 
 from agentkit.messages import text_of
 from tests.browser import driver, papers
+from tests.browser.expecting import expect
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 from tests.teams.werewolf.table import players

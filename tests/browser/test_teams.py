@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page
 
 from agentkit import Settings, Workspace, sources_from_paths
 from agentkit.messages import text_of
 from tests.browser import driver
 from tests.browser.axe import violations
+from tests.browser.expecting import expect
 from tests.browser.serving import App, serving
 from tests.browser.team_forms import (
     begin,

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page
 
 from tests.browser import driver
 from tests.browser.axe import violations
+from tests.browser.expecting import expect
 from tests.browser.serving import App
 from tests.browser.team_forms import begin, choose, fill, press, save_and_use
 from tests.servers import mcp_server

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page
 
 from agentkit.messages import text_of
 from tests.browser import driver, papers
 from tests.browser.axe import violations
+from tests.browser.expecting import expect
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer, usage
 

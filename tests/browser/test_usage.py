@@ -10,7 +10,7 @@ from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page
 from pyarrow import parquet
 
 from agentkit.database import Database
@@ -20,6 +20,7 @@ from agentkit.ui.text import figures
 from tests.bench import month
 from tests.browser import driver
 from tests.browser.axe import violations
+from tests.browser.expecting import expect
 from tests.browser.serving import App, serving
 
 CALLS, DAYS = 6_000, 60

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from agentkit.messages import text_of
 from tests.browser import driver, papers
+from tests.browser.expecting import expect
 from tests.browser.serving import App, serving
 from tests.servers.openai_server import Answer, OpenAIServer
 

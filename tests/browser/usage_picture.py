@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 from agentkit.ledger.feedback import rate
 from agentkit.retrieval import sources_from_paths
@@ -25,6 +25,7 @@ from agentkit.workspace import SAMPLES, Workspace
 from tests.bench import month
 from tests.browser import driver
 from tests.browser.conftest import chromium
+from tests.browser.expecting import expect
 from tests.browser.picture import IMAGES
 from tests.browser.serving import App, serving
 from tests.conftest import MODELS

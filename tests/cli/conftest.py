@@ -93,10 +93,8 @@ def program(*arguments: object, **environment: str) -> subprocess.Popen[str]:
     )
 
 
-@pytest.fixture
-def papers(tmp_path: Path) -> Path:
-    """A folder with three documents that can be read and one that cannot."""
-    folder = tmp_path / "papers"
+def write_papers(folder: Path) -> Path:
+    """A folder with three documents."""
     (folder / "deep").mkdir(parents=True)
     (folder / "rivers.md").write_text(
         "# Rivers\n\nThe Danube is 2,850 kilometres long and ends in the Black Sea.\n"
@@ -105,5 +103,37 @@ def papers(tmp_path: Path) -> Path:
     (folder / "deep" / "tea.html").write_text(
         "<h1>Tea</h1><p>Green tea is brewed at 80 degrees.</p>"
     )
+    return folder
+
+
+@pytest.fixture
+def papers(tmp_path: Path) -> Path:
+    """A folder with three documents that can be read and one that cannot."""
+    folder = write_papers(tmp_path / "papers")
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing else")
     return folder
+
+
+def take_in(data: Path, *paths: Path) -> Path:
+    """Those documents are in the collection Documents of that data folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AGENTKIT_DATA", str(data))
+        assert main(["ingest", *map(str, paths)], open_with_fake) == 0
+    return data
+
+
+@pytest.fixture(scope="session")
+def folder_with_papers(tmp_path_factory: pytest.TempPathFactory, new_folder: Path) -> Path:
+    """A data folder that holds the three documents."""
+    given = tmp_path_factory.mktemp("papers")
+    data = shutil.copytree(new_folder, given / "data")
+    return take_in(data, write_papers(given / "papers"))
+
+
+@pytest.fixture
+def filled(cli: Cli, data: Path, folder_with_papers: Path) -> Cli:
+    """The three documents are there from the first command on: where their taking in is not what is
+    tried, this spares it.
+    """
+    shutil.copytree(folder_with_papers, data, dirs_exist_ok=True)
+    return cli

@@ -19,15 +19,13 @@ def asked(
     shared_server: OpenAIServer,
     data: Path,
     monkeypatch: pytest.MonkeyPatch,
-    cli: Cli,
-    papers: Path,
+    filled: Cli,
 ) -> str:
     """The run of an answer of a model that says what it was told."""
     monkeypatch.setenv("OPENAI_BASE_URL", shared_server.base_url)
     monkeypatch.setenv("OPENAI_MODEL", "test-model")
     shared_server.script = _play
-    cli("ingest", papers)
-    run: str = cli("ask", QUESTION, "--json").json["run"]
+    run: str = filled("ask", QUESTION, "--json").json["run"]
     return run
 
 

@@ -45,16 +45,14 @@ def server(
     [("1\n", "It is 42."), ("no\n1\n", "It is 42."), ("3 too dear\n", "You did not want it.")],
 )
 def test_code_runs_when_the_person_agrees(
-    cli: Cli,
-    papers: Path,
+    filled: Cli,
     server: OpenAIServer,
     monkeypatch: pytest.MonkeyPatch,
     typed: str,
     answer: str,
 ) -> None:
-    assert cli("ingest", papers / "rivers.md").code == 0
     _typing(monkeypatch, typed)
-    ended = cli("ask", "What is 6 times 7?", "--team", "tools")
+    ended = filled("ask", "What is 6 times 7?", "--team", "tools")
     assert (ended.code, answer in ended.out) == (0, True), ended.err
     assert "    print(6 * 7)" in ended.err
     assert "1: Approve" in ended.err
@@ -62,27 +60,23 @@ def test_code_runs_when_the_person_agrees(
 
 
 def test_when_nobody_is_there_the_run_is_stopped(
-    cli: Cli, papers: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+    filled: Cli, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert cli("ingest", papers / "rivers.md").code == 0
     _typing(monkeypatch, "")
-    ended = cli("ask", "What is 6 times 7?", "--team", "tools")
+    ended = filled("ask", "What is 6 times 7?", "--team", "tools")
     assert ended.code == 130
     assert "nobody to ask" in ended.err
 
 
-def test_a_plan_is_seen_before_it_runs(
-    cli: Cli, papers: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert cli("ingest", papers / "rivers.md").code == 0
+def test_a_plan_is_seen_before_it_runs(filled: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     _typing(monkeypatch, "1\n")
     question = "How long is the Danube? What is the Volga?"
-    seen = cli("ask", question, "--team", "plan", "--see-plan", "--max-lookups", "3")
+    seen = filled("ask", question, "--team", "plan", "--see-plan", "--max-lookups", "3")
     assert seen.code == 0, seen.err
     assert "search_documents[" in seen.err
     assert "By estimate: 2 look-ups, 1 model call, " in seen.err
     _typing(monkeypatch, "")
-    unseen = cli("ask", question, "--team", "plan")
+    unseen = filled("ask", question, "--team", "plan")
     assert unseen.code == 0, unseen.err
     assert "By estimate" not in unseen.err
 
@@ -97,8 +91,7 @@ def test_a_plan_is_seen_before_it_runs(
     ],
 )
 def test_a_person_takes_part_at_the_terminal(
-    cli: Cli,
-    papers: Path,
+    filled: Cli,
     server: OpenAIServer,
     monkeypatch: pytest.MonkeyPatch,
     mode: str,
@@ -110,26 +103,23 @@ def test_a_person_takes_part_at_the_terminal(
         return Answer("Forty-two." if last == "In words." else "It is 42.")
 
     server.script = script
-    assert cli("ingest", papers / "rivers.md").code == 0
     _typing(monkeypatch, typed)
-    ended = cli("ask", "What is 6 times 7?", "--team", "assistant", "--human-input", mode)
+    ended = filled("ask", "What is 6 times 7?", "--team", "assistant", "--human-input", mode)
     assert (ended.code, ended.out.splitlines()[0]) == (0, answer), ended.err
     assert ("Assistant is done. Say what is still missing" in ended.err) == (mode != "never")
 
 
-def test_an_unknown_way_to_take_part_is_refused(cli: Cli, papers: Path) -> None:
-    assert cli("ingest", papers / "rivers.md").code == 0
-    ended = cli("ask", "Well?", "--human-input", "often")
+def test_an_unknown_way_to_take_part_is_refused(filled: Cli) -> None:
+    ended = filled("ask", "Well?", "--human-input", "often")
     assert ended.code == 2
     assert "'often' is not one of" in ended.err
 
 
 def test_an_answer_that_comes_too_late_at_the_terminal_is_told(
-    cli: Cli, papers: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+    filled: Cli, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.script = lambda body: Answer("It is 42.")
     monkeypatch.setenv("AGENTKIT_ANSWER_S", "0.01")
-    assert cli("ingest", papers / "rivers.md").code == 0
 
     class Slow:
         def readline(self) -> str:
@@ -138,7 +128,7 @@ def test_an_answer_that_comes_too_late_at_the_terminal_is_told(
             return "too late\n"
 
     monkeypatch.setattr("sys.stdin", Slow())
-    ended = cli("ask", "Well?", "--team", "assistant", "--human-input", "terminate")
+    ended = filled("ask", "Well?", "--team", "assistant", "--human-input", "terminate")
     assert ended.code == 0, ended.err
     assert "That came too late: it went on without you." in ended.err
     assert "It is 42." in ended.out
@@ -223,28 +213,24 @@ def test_whoever_wants_a_tool_and_its_server_are_named(
     assert "shop__stock" not in shown
 
 
-def test_what_is_silent_among_the_agents_is_not_told(
-    cli: Cli, papers: Path, server: OpenAIServer
-) -> None:
+def test_what_is_silent_among_the_agents_is_not_told(filled: Cli, server: OpenAIServer) -> None:
     def script(body: dict[str, Any]) -> Answer:
         system = str(body["messages"][0]["content"])
         return Answer("Writer" if "You moderate" in system else "It is long.\n\nTERMINATE")
 
     server.script = script
-    assert cli("ingest", papers / "rivers.md").code == 0
-    ended = cli("ask", "How long is it?", "--team", "group")
+    ended = filled("ask", "How long is it?", "--team", "group")
     assert (ended.code, ended.out.strip()) == (0, "It is long."), ended.err
     assert "Choose" not in ended.err
     assert "_agent" not in ended.err
 
 
-def test_the_wait_for_another_try_is_told(cli: Cli, papers: Path, server: OpenAIServer) -> None:
+def test_the_wait_for_another_try_is_told(filled: Cli, server: OpenAIServer) -> None:
     replies = [
         Answer(status=429, error={"message": "slow down"}),
         Answer("It is 1,236 km long [1]."),
     ]
     server.script = lambda body: replies.pop(0)
-    assert cli("ingest", papers / "rivers.md").code == 0
-    ended = cli("ask", "How long is it?", "--json")
+    ended = filled("ask", "How long is it?", "--json")
     assert ended.code == 0, ended.err
     assert "test-model: rate limited, next try in 1 s" in ended.err

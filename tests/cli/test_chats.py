@@ -11,10 +11,9 @@ from tests.cli.conftest import Cli
 
 
 @pytest.fixture
-def chat(cli: Cli, papers: Path) -> str:
+def chat(filled: Cli) -> str:
     """A chat about a river."""
-    cli("ingest", papers / "rivers.md")
-    found: str = cli("ask", "How long is the Danube?", "--json").json["chat"]
+    found: str = filled("ask", "How long is the Danube?", "--json").json["chat"]
     return found
 
 

@@ -40,16 +40,15 @@ def held() -> bool:
 
 
 @pytest.fixture
-def filled(cli: Cli, papers: Path, data: Path) -> Path:
+def stored(filled: Cli, data: Path) -> Path:
     """The database of a folder with documents, a chat and calls."""
-    assert cli("ingest", papers, "--json").code == 1  # one of them is broken
-    assert cli("ask", QUESTION).code == 0
+    assert filled("ask", QUESTION).code == 0
     return data / "agentkit.duckdb"
 
 
 @pytest.mark.parametrize("how", DAMAGES)
-def test_every_command_says_it_in_words(cli: Cli, filled: Path, how: str) -> None:
-    DAMAGES[how](filled)
+def test_every_command_says_it_in_words(cli: Cli, stored: Path, how: str) -> None:
+    DAMAGES[how](stored)
     for command in COMMANDS:
         ended = cli(*command, "--json")
         assert ended.code in (0, 1)
@@ -68,8 +67,8 @@ def database_check(cli: Cli, *given: str) -> dict[str, str]:
     return check
 
 
-def test_what_can_be_read_is_counted_and_saved(cli: Cli, filled: Path) -> None:
-    flip_block(filled, "llm_calls", "model")
+def test_what_can_be_read_is_counted_and_saved(cli: Cli, stored: Path) -> None:
+    flip_block(stored, "llm_calls", "model")
     assert cli("usage").code == 1
     told = database_check(cli)
     assert not told["ok"]
@@ -82,18 +81,18 @@ def test_what_can_be_read_is_counted_and_saved(cli: Cli, filled: Path) -> None:
 
     saved = database_check(cli, "--rescue")
     assert saved["ok"]
-    target = filled.with_name("agentkit.rescued.duckdb")
+    target = stored.with_name("agentkit.rescued.duckdb")
     assert str(target) in saved["detail"]
     assert target.stat().st_mode & 0o777 == 0o600
-    filled.rename(filled.with_name("damaged"))
-    target.rename(filled)
+    stored.rename(stored.with_name("damaged"))
+    target.rename(stored)
     assert cli("doctor").code == 0
     assert cli("search", "Danube", "--json").json["hits"][0]["document"] == "rivers.md"
     assert cli("usage", "--json").json["totals"]["calls"] == 1  # that search
 
 
-def test_a_backup_is_named_as_the_way_out(cli: Cli, filled: Path) -> None:
-    database = Database(filled)
+def test_a_backup_is_named_as_the_way_out(cli: Cli, stored: Path) -> None:
+    database = Database(stored)
     database.execute("delete from migrations where series = 'retrieval' and number > 1")
     for table, column in (
         ("collections", "settings"),
@@ -104,33 +103,33 @@ def test_a_backup_is_named_as_the_way_out(cli: Cli, filled: Path) -> None:
     for table in ("questions", "question_sets", "measurements", "marks", "accepted"):
         database.execute(f"drop table {table}")
     database.close()
-    shutil.copy(filled, filled.with_name("before"))
+    shutil.copy(stored, stored.with_name("before"))
     assert cli("search", "Danube").code == 0  # the migration of retrieval makes a backup
     backups = [
         check for check in cli("doctor", "--json").json["checks"] if check["name"] == "backups"
     ]
     assert backups[0]["detail"].startswith("1, ")
-    (copy,) = filled.with_name("agentkit.duckdb.backups").iterdir()
-    assert copy.read_bytes() == filled.with_name("before").read_bytes()
+    (copy,) = stored.with_name("agentkit.duckdb.backups").iterdir()
+    assert copy.read_bytes() == stored.with_name("before").read_bytes()
     assert str(copy) in backups[0]["detail"]
-    flip(filled, 0, 10_000)
+    flip(stored, 0, 10_000)
     told = database_check(cli)
-    assert f"copy {copy} over {filled}" in told["advice"]
-    shutil.copy(copy, filled)
+    assert f"copy {copy} over {stored}" in told["advice"]
+    shutil.copy(copy, stored)
     assert cli("search", "Danube", "--json").json["hits"]
 
 
-def test_without_its_damaged_log_the_database_opens(cli: Cli, filled: Path) -> None:
+def test_without_its_damaged_log_the_database_opens(cli: Cli, stored: Path) -> None:
     code = f"""
 import os, pathlib
 from agentkit.database import Database
-database = Database(pathlib.Path({str(filled)!r}))
+database = Database(pathlib.Path({str(stored)!r}))
 database.execute("update chats set title = 'named late'")
 database.execute("update chats set title = 'and once more'")
 os.kill(os.getpid(), 9)
 """
     subprocess.run([sys.executable, "-c", code], check=False)
-    log = filled.with_name("agentkit.duckdb.wal")
+    log = stored.with_name("agentkit.duckdb.wal")
     log.write_bytes(log.read_bytes().replace(b"named late", b"nam3d late"))
     assert cli("usage").code == 1
     told = database_check(cli)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,10 +29,8 @@ def server() -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture
-def filled(cli: Cli, papers: Path, server: OpenAIServer) -> Cli:
+def filled(filled: Cli, server: OpenAIServer) -> Cli:
     """The collection Documents, with an embedding model on the server."""
-    (papers / "broken.pdf").unlink()
-    assert cli("ingest", papers).code == 0
     settings = load_settings()
     save_connection(settings, Connection("Ours", server.base_url, embedding_models=("nomic",)))
     workspace = open_with_fake(settings)
@@ -41,7 +38,7 @@ def filled(cli: Cli, papers: Path, server: OpenAIServer) -> Cli:
     made = versions.add(settings.owner, "Documents", embedder=name, max_tokens=100)
     versions.promote(settings.owner, made.id)
     workspace.close()
-    return cli
+    return filled
 
 
 def test_a_search_goes_by_words_and_says_so(filled: Cli, server: OpenAIServer) -> None:

@@ -231,8 +231,7 @@ def test_eval_for_people_and_of_nothing(cli: Cli, dataset: Path, tmp_path: Path)
     assert (ended.code, ended.json["error_type"]) == (1, "ConfigError")
 
 
-def test_eval_of_a_set_in_the_store(cli: Cli, papers: Path) -> None:
-    cli("ingest", papers)
+def test_eval_of_a_set_in_the_store(filled: Cli, papers: Path) -> None:
     with opened_store() as workspace:
         expected = {
             document.name: 1
@@ -241,7 +240,7 @@ def test_eval_of_a_set_in_the_store(cli: Cli, papers: Path) -> None:
         workspace.library.questions.create(
             "local", "Pumps", "Documents", [Question("warranty of the pump", expected)]
         )
-    ended = cli("eval", "--set", "Pumps", "--mode", "lexical", "--json")
+    ended = filled("eval", "--set", "Pumps", "--mode", "lexical", "--json")
     assert (ended.code, ended.err) == (0, "")
     assert [ended.json[name] for name in ("set", "collection", "mode", "mrr@10", "queries")] == [
         "Pumps",
@@ -252,7 +251,7 @@ def test_eval_of_a_set_in_the_store(cli: Cli, papers: Path) -> None:
     ]
     assert ended.json["against"] is None
     assert ended.json["intervals"]["mrr@10"] is None, "one question does not tell"
-    told = cli("eval", "--set", "Pumps", "--collection", "Documents").out
+    told = filled("eval", "--set", "Pumps", "--collection", "Documents").out
     assert "recall@100     1.0000\n" in told
     assert "ndcg@10        +0.00 over 1 question: no question differs\n" in told
     with opened_store() as workspace:
@@ -260,11 +259,11 @@ def test_eval_of_a_set_in_the_store(cli: Cli, papers: Path) -> None:
             "local", workspace.library.questions.named("local", "Pumps").id
         )
     assert [one.options.mode for one in kept] == ["hybrid", "lexical"]
-    against = cli("eval", "--set", "Pumps", "--json").json["against"]
+    against = filled("eval", "--set", "Pumps", "--json").json["against"]
     assert (against["settings"]["mode"], against["ndcg@10"]["verdict"]) == ("hybrid", "same")
-    assert cli("eval", "--set", "None", "--json").json["error_type"] == "NotFound"
-    assert cli("eval").code == cli("eval", papers, "--set", "Pumps").code == 2
-    assert cli("eval", papers, "--collection", "Documents").code == 2
+    assert filled("eval", "--set", "None", "--json").json["error_type"] == "NotFound"
+    assert filled("eval").code == filled("eval", papers, "--set", "Pumps").code == 2
+    assert filled("eval", papers, "--collection", "Documents").code == 2
 
 
 @contextmanager
@@ -278,9 +277,8 @@ def checks(found: dict[str, list[dict[str, object]]]) -> dict[object, object]:
     return {check["name"]: check["ok"] for check in found["checks"]}
 
 
-def test_doctor_finds_all_well(cli: Cli, papers: Path) -> None:
-    cli("ingest", papers)
-    ended = cli("doctor", "--json")
+def test_doctor_finds_all_well(filled: Cli) -> None:
+    ended = filled("doctor", "--json")
     assert ended.code == 0
     assert ended.json["ok"] is True
     assert checks(ended.json) == dict.fromkeys(
@@ -298,7 +296,7 @@ def test_doctor_finds_all_well(cli: Cli, papers: Path) -> None:
         ],
         True,
     )
-    assert cli("doctor").out.count("ok  ") == 10
+    assert filled("doctor").out.count("ok  ") == 10
 
 
 def test_doctor_finds_originals_that_changed_or_are_gone(cli: Cli, papers: Path) -> None:

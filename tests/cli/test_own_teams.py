@@ -76,11 +76,10 @@ def test_what_is_not_there_or_not_clear_is_told(cli: Cli, tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("model")
-def test_a_set_is_put_to_a_team_and_compared(cli: Cli, papers: Path, tmp_path: Path) -> None:
-    cli("ingest", papers)
+def test_a_set_is_put_to_a_team_and_compared(filled: Cli, tmp_path: Path) -> None:
     _make_set()
-    cli("team", "import", write(tmp_path / "tea.json", "Tea readers"))
-    first = cli("team", "eval", "Tea readers", "Ours", "--json")
+    filled("team", "import", write(tmp_path / "tea.json", "Tea readers"))
+    first = filled("team", "eval", "Tea readers", "Ours", "--json")
     assert "1 to 20 calls of models, by the limits of the team" in first.err
     found = first.json
     assert found["state"] == "finished"
@@ -88,37 +87,35 @@ def test_a_set_is_put_to_a_team_and_compared(cli: Cli, papers: Path, tmp_path: P
         [{"document": "deep/pump.txt", "passages": 1}]
     ]
     assert (found["sums"]["right"], found["sums"]["score"]) == (1, 1.0)
-    again = cli("team", "eval", "answer", "Ours", "--with", found["evaluation"])
+    again = filled("team", "eval", "answer", "Ours", "--with", found["evaluation"])
     assert "No score differs over 1 question." in again.out
     assert "1 of 1 citation right" in again.err
-    assert "deep" not in cli("team", "eval", "answer", "None such").out
+    assert "deep" not in filled("team", "eval", "answer", "None such").out
 
 
 @pytest.mark.usefixtures("model")
 def test_an_evaluation_that_was_stopped_goes_on(
-    cli: Cli, papers: Path, tmp_path: Path, server: OpenAIServer
+    filled: Cli, tmp_path: Path, server: OpenAIServer
 ) -> None:
-    cli("ingest", papers)
     _make_set("How long is its garden?")
-    key = cli("team", "import", write(tmp_path / "tea.json", "Tea readers")).out.strip()
+    key = filled("team", "import", write(tmp_path / "tea.json", "Tea readers")).out.strip()
     left = _break_off(server, key)
-    whole = cli("team", "eval", "--go-on", left, "--json")
+    whole = filled("team", "eval", "--go-on", left, "--json")
     assert "If it breaks off, `team eval --go-on" in whole.err
     assert (whole.json["state"], len(whole.json["questions"])) == ("finished", 2)
     assert len(server.chats) == whole.json["sums"]["calls"]
-    assert "gone on with already" in cli("team", "eval", "--go-on", left).err
-    assert cli("team", "eval", key, "Ours", "--go-on", left).code == 2
-    assert cli("team", "eval", key).code == 2
+    assert "gone on with already" in filled("team", "eval", "--go-on", left).err
+    assert filled("team", "eval", key, "Ours", "--go-on", left).code == 2
+    assert filled("team", "eval", key).code == 2
 
 
 @pytest.mark.usefixtures("model")
 @pytest.mark.parametrize("held", [False], indirect=True)
 def test_an_evaluation_whose_process_was_killed_goes_on_and_pays_nothing_twice(
-    cli: Cli, papers: Path, tmp_path: Path, server: OpenAIServer
+    filled: Cli, tmp_path: Path, server: OpenAIServer
 ) -> None:
-    cli("ingest", papers)
     _make_set("How long is its garden?")
-    key = cli("team", "import", write(tmp_path / "tea.json", "Tea readers")).out.strip()
+    key = filled("team", "import", write(tmp_path / "tea.json", "Tea readers")).out.strip()
     server.script = _halt_at_the_garden
     killed = program("team", "eval", key, "Ours", "--at-once", "1")
     while len(server.chats) < 2:
@@ -130,12 +127,12 @@ def test_an_evaluation_whose_process_was_killed_goes_on_and_pays_nothing_twice(
     left = re.search(r"--go-on (\S+?)`", err)
     assert left, err
     server.script = answer_from_passages
-    whole = cli("team", "eval", "--go-on", left[1], "--json").json
+    whole = filled("team", "eval", "--go-on", left[1], "--json").json
     assert (whole["state"], len(whole["questions"])) == ("finished", 2)
     asked = ["garden" in json.dumps(one) for one in server.chats]
     assert asked == [False, True, True]  # but for the one that nobody replied to, each once
     assert whole["sums"]["calls"] == 2
-    assert cli("usage", "--purpose", "chat", "--json").json["totals"]["calls"] == 2
+    assert filled("usage", "--purpose", "chat", "--json").json["totals"]["calls"] == 2
 
 
 def _halt_at_the_garden(body: dict[str, Any]) -> Answer:

@@ -13,8 +13,7 @@ from tests.servers.openai_server import Answer, OpenAIServer
 
 
 def test_the_model_is_shown_the_pictures_or_it_is_told_that_it_sees_none(
-    cli: Cli,
-    papers: Path,
+    filled: Cli,
     tmp_path: Path,
     shared_server: OpenAIServer,
     monkeypatch: pytest.MonkeyPatch,
@@ -23,21 +22,20 @@ def test_the_model_is_shown_the_pictures_or_it_is_told_that_it_sees_none(
     monkeypatch.setenv("OPENAI_MODEL", "test-model")
     sight._blind.clear()
     shared_server.script = lambda body: Answer("A red field.")
-    assert cli("ingest", papers / "rivers.md").code == 0
     chart, drawing = tmp_path / "chart.png", tmp_path / "drawing.svg"
     Image.new("RGB", (30, 20), "red").save(chart)
     drawing.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
 
-    ended = cli("ask", "What is this?", "--picture", chart)
+    ended = filled("ask", "What is this?", "--picture", chart)
     assert (ended.code, "A red field." in ended.out) == (0, True), ended.err
     assert "data:image/png;base64," in str(shared_server.chats[-1])
 
     asked = len(shared_server.chats)
-    refused = cli("ask", "What is this?", "--picture", drawing)
+    refused = filled("ask", "What is this?", "--picture", drawing)
     assert refused.code != 0
     assert "drawing.svg is not a picture" in refused.err
     assert len(shared_server.chats) == asked
 
-    offline = cli("ask", "How long is the Danube?", "--picture", chart, "--model", "offline")
+    offline = filled("ask", "How long is the Danube?", "--picture", chart, "--model", "offline")
     assert offline.code == 0
     assert "does not see pictures" in offline.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,16 +11,16 @@ from typing import Any
 import pytest
 
 from agentkit.retrieval.embedding.engines import machine_precision
-from tests.cli.conftest import PROJECT, Cli
+from tests.cli.conftest import PROJECT, Cli, take_in
 
 LEAVE = "days of paid annual leave"
 
 
-@pytest.fixture
-def filled(cli: Cli, papers: Path) -> Cli:
-    (papers / "broken.pdf").unlink()
-    assert cli("ingest", papers, PROJECT / "data" / "samples" / "employee-handbook.pdf").code == 0
-    return cli
+@pytest.fixture(scope="module")
+def folder_with_papers(folder_with_papers: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The handbook is there as well."""
+    data = shutil.copytree(folder_with_papers, tmp_path_factory.mktemp("handbook") / "data")
+    return take_in(data, PROJECT / "data" / "samples" / "employee-handbook.pdf")
 
 
 def names(found: Any) -> set[str]:

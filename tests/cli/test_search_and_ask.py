@@ -22,13 +22,6 @@ WRITTEN = "It is 2,850 kilometres long [1]."
 
 
 @pytest.fixture
-def filled(cli: Cli, papers: Path) -> Cli:
-    (papers / "broken.pdf").unlink()
-    assert cli("ingest", papers).code == 0
-    return cli
-
-
-@pytest.fixture
 def server(
     shared_server: OpenAIServer, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> OpenAIServer:
