@@ -4,7 +4,9 @@ put right: in the lab, on the Documents and the Teams page, and among usage.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -12,7 +14,8 @@ from streamlit.testing.v1 import AppTest
 from agentkit import runs
 from agentkit.ledger.evaluations.results import KIND
 from agentkit.retrieval.evaluation.measuring import measure
-from agentkit.retrieval.store.questions import Question, QuestionSet
+from agentkit.retrieval.store.courses import Course
+from agentkit.retrieval.store.questions import Measurement, Question, QuestionSet
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle, texts
 from tests.app.test_prompts import click
@@ -85,6 +88,40 @@ def test_a_set_that_is_switched_to_it_is_measured_by_itself(
     app.run()
     assert DUE not in texts(app)
     assert len(workspace.library.questions.history(OWNER, measured.id)) == 2, "once is enough"
+
+
+@pytest.mark.parametrize(
+    ("page", "address"),
+    [("documents", {"collection": "Rooms"}), ("retrieval_lab", {"view": "Measure"})],
+)
+def test_a_measurement_that_ends_while_the_page_is_drawn_is_not_told_to_be_due(
+    workspace: ScriptableWorkspace,
+    measured: QuestionSet,
+    monkeypatch: pytest.MonkeyPatch,
+    page: str,
+    address: dict[str, str],
+) -> None:
+    clear(workspace, 4)
+    questions, may_end = workspace.library.questions, threading.Event()
+    read = questions.courses
+    due = read(OWNER, "Rooms")
+
+    def measure_later(*given: Any) -> Measurement:
+        may_end.wait()
+        return measure(*given)
+
+    monkeypatch.setattr("agentkit.retrieval.evaluation.measuring.measure", measure_later)
+    run = workspace.measure_again(OWNER, due)
+
+    def read_before_the_end(owner: str, collection: str = "") -> list[Course]:
+        found = read(owner, collection)
+        may_end.set()
+        run.result()
+        return found
+
+    monkeypatch.setattr(questions, "courses", read_before_the_end)
+    app = open_page(page, **address)
+    assert DUE not in texts(app)
 
 
 @pytest.fixture

@@ -31,9 +31,9 @@ def draw_notices(set_id: str = "") -> None:
     tried.
     """
     workspace, owner = state.workspace(), state.owner()
+    live = runs.live(owner, kind=KIND)  # what has ended by then is among the courses
     courses = workspace.team_courses(owner, set_id)
-    workspace.evaluate_due(owner, courses)
-    if runs.live(owner, kind=KIND):
+    if live or workspace.evaluate_due(owner, courses) or runs.live(owner, kind=KIND):
         _draw_live(set_id)
         return
     _draw_due([one for one in courses if one.is_due], set_id)

@@ -42,8 +42,8 @@ def draw_drafting(collection: Collection, chosen: QuestionSet | None) -> None:
     """
     label, icon = "Draft questions from documents", ":material/edit_note:"
     with st.expander(label, icon=icon, key=f"draft-{collection.id}"):
-        _draw_start(collection, chosen)
         live = [run.id for run in runs.live(state.owner(), kind=drafting.KIND)]
+        _draw_start(collection, chosen, is_busy=bool(live))
         if live:
             _draw_live(live)
         _draw_end()
@@ -52,7 +52,7 @@ def draw_drafting(collection: Collection, chosen: QuestionSet | None) -> None:
             _draw_drafts(collection, chosen, found)
 
 
-def _draw_start(collection: Collection, chosen: QuestionSet | None) -> None:
+def _draw_start(collection: Collection, chosen: QuestionSet | None, *, is_busy: bool) -> None:
     if not collection.documents:
         st.caption("The collection has no documents yet.")
         return
@@ -81,14 +81,10 @@ def _draw_start(collection: Collection, chosen: QuestionSet | None) -> None:
         key="draft-questions",
         type="primary",
         icon=":material/play_arrow:",
-        disabled=not documents or _is_busy(),
+        disabled=not documents or is_busy,
         on_click=_begin,
         args=(collection, model, [one.id for one in documents]),
     )
-
-
-def _is_busy() -> bool:
-    return len(runs.live(state.owner(), kind=drafting.KIND)) > 0
 
 
 def _choose_documents(
@@ -117,7 +113,7 @@ def tell_cost(expected: DraftCost) -> str:
 
 
 def _begin(collection: Collection, model: Model, documents: Sequence[str]) -> None:
-    if _is_busy():  # the button was clicked twice
+    if runs.live(state.owner(), kind=drafting.KIND):  # the button was clicked twice
         return
     try:
         run = drafting.draft_questions(

@@ -53,15 +53,15 @@ def draw_measure(collection: Collection) -> None:
     new_sets.draw_adding(collection, first=not known)
     drafting.draw_drafting(collection, chosen)
     if chosen:
-        watch.draw_notices(collection.name, in_lab=True)
+        live = watch.draw_notices(collection.name, in_lab=True)
         questions.draw_editor(collection, chosen)
-        _draw_trials(collection, chosen)
+        _draw_trials(collection, chosen, live)
         _draw_ends()
         results.draw_results(chosen)
 
 
-def _draw_trials(collection: Collection, chosen: QuestionSet) -> None:
-    """The settings to measure, the button that begins, and how far it is."""
+def _draw_trials(collection: Collection, chosen: QuestionSet, live: list[str]) -> None:
+    """The settings to measure, the button that begins, and how far the live runs are."""
     st.subheader("Measure", anchor=False)
     if not chosen.questions:
         st.markdown("This set has no questions yet. Add some above, save them, and measure here.")
@@ -83,7 +83,6 @@ def _draw_trials(collection: Collection, chosen: QuestionSet) -> None:
         )
         for letter, column in zip(sides, columns, strict=True)
     ]
-    live = runs.live(state.owner(), kind=KIND)
     asked = figures.count(chosen.questions, "question")
     st.button(
         f"Measure with {asked}",
@@ -96,7 +95,7 @@ def _draw_trials(collection: Collection, chosen: QuestionSet) -> None:
     )
     watch.draw_switch(chosen)
     if live:
-        _draw_live([run.id for run in live])
+        _draw_live(live)
 
 
 def _draw_side(

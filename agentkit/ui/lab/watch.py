@@ -28,22 +28,25 @@ _MOST = 3
 """Sets to be measured again that stand by name."""
 
 
-def draw_notices(collection: str = "", *, in_lab: bool = False) -> None:
+def draw_notices(collection: str = "", *, in_lab: bool = False) -> list[str]:
     """A line for each set that is to be measured again, or scores less, on all collections or on
-    one; measures those that do so by themselves. Nothing while all is well. The lab itself shows
-    how far a measurement is.
+    one; measures those that do so by themselves. Nothing while all is well. Gives the runs that
+    measure, which the lab shows itself.
     """
     workspace, owner = state.workspace(), state.owner()
+    live = runs.live(owner, kind=KIND)  # what has ended by then is among the courses
     courses = workspace.library.questions.courses(owner, collection)
-    workspace.measure_due(owner, courses)
-    live = runs.live(owner, kind=KIND)
-    if live:
-        if not in_lab:
-            _draw_live([run.id for run in live])
-        return
-    _draw_due([one for one in courses if one.is_due], in_lab)
-    for one in courses:
-        _draw_worse(one, _compare(one))
+    if not live:
+        begun = workspace.measure_due(owner, courses)
+        live = [begun] if begun else runs.live(owner, kind=KIND)
+    measuring = [run.id for run in live]
+    if not measuring:
+        _draw_due([one for one in courses if one.is_due], in_lab)
+        for one in courses:
+            _draw_worse(one, _compare(one))
+    elif not in_lab:
+        _draw_live(measuring)
+    return measuring
 
 
 def _compare(course: Course) -> Difference | None:
