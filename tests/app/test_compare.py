@@ -69,8 +69,7 @@ def open_repeat(kitchen: ScriptableWorkspace) -> tuple[AppTest, str, str]:
         for one in queries.events(kitchen.ledger, OWNER, run_id)
         if isinstance(one.event, ModelReplied) and one.event.purpose == "chat"
     ]
-    app.session_state[f"again-from-{reply}"] = True
-    app.run()
+    app.button(key=f"again-from-{reply}").click().run()
     return app, run_id, reply
 
 

@@ -38,12 +38,12 @@ def _is_needed(field: dataclasses.Field[Any]) -> bool:
 
 
 def open_form(workspace: ScriptableWorkspace, run_id: str) -> tuple[AppTest, str]:
-    """The form that runs again from the last call, unfolded, and that call's id."""
+    """The form that runs again from the last call, opened, and that call's id."""
     calls = [one.event for one in queries.events(workspace.ledger, OWNER, run_id)]
     replies = [one for one in calls if isinstance(one, ModelReplied) and one.purpose == "chat"]
     app = open_page("runs", run=run_id, step=replies[-1].call_id)
-    app.session_state[f"again-from-{replies[-1].call_id}"] = True
-    return app.run(), replies[-1].call_id
+    app.button(key=f"again-from-{replies[-1].call_id}").click().run()
+    return app, replies[-1].call_id
 
 
 def send(app: AppTest) -> str:

@@ -168,8 +168,8 @@ def test_a_finished_answer_is_run_again_from_a_step(kitchen: ScriptableWorkspace
     app.session_state[f"steps-{second.id}"] = True
     replies = [one.event for one in second.events() if isinstance(one.event, ModelReplied)]
     last = [one for one in replies if one.agent == "Solver"][-1]
-    app.session_state[f"again-from-{last.call_id}"] = True
     app.run()
+    app.button(key=f"again-from-{last.call_id}").click().run()
     app.text_area(key=f"again-reply-{last.call_id}").set_value("Thirty, I say.")
     (send,) = [one for one in app.button if one.label == "Run again"]
     send.click().run()

@@ -23,6 +23,7 @@ WIDER = "() => document.getElementById('stMain').scrollWidth > innerWidth"
 LATE = re.compile(r"/(BidiComponent|PageLink|Html)\.[^/]+\.js")
 """What the browser loads when a page first needs it."""
 QUESTION = "When does the last ferry leave?"
+FROM_HERE = "Run again from here"
 
 
 def _play(body: dict[str, Any]) -> Answer:
@@ -99,28 +100,33 @@ def _run_again(page: Page) -> None:
     page.get_by_role("treeitem", name=re.compile("^Model")).first.click()
     panel = page.locator(".st-key-step")
     expect(panel).to_contain_text("You are the critic", ignore_case=True)
-    box = page.get_by_test_id("stPopoverBody")
-    address = page.url
-    panel.get_by_role("button", name="Run again from here").click()
-    expect(box.get_by_label("What it is told")).to_be_visible()
-    driver.go(page, "Chat")  # the click that closes the form leads there all the same
-    _open_unmoved(page, address, panel.get_by_role("button", name="Run again from here"))
-    box.get_by_label("Model from here on").click()
+    form, opens = page.get_by_role("dialog"), panel.get_by_role("button", name=FROM_HERE)
+    opens.click()
+    expect(form.get_by_label("What it is told")).to_be_visible()
+    driver.settled(page)
+    page.keyboard.press("Escape")
+    expect(form).to_have_count(0)
+    expect(opens).to_be_focused()
+    _open_unmoved(page, opens)
+    form.get_by_label("Model from here on").click()
     page.get_by_role("option", name="second-model").click()
-    told = box.get_by_label("What it is told")
+    told = form.get_by_label("What it is told")
     told.fill(f"{told.input_value()}\nbe strict")
-    box.get_by_role("button", name="Run again").click()
+    form.get_by_role("button", name="Run again").click()
+    expect(form).to_have_count(0)
 
 
-def _open_unmoved(page: Page, address: str, button: Locator) -> None:
-    """Click on what stands there while parts of the page are still loaded: it is where it stays."""
+def _open_unmoved(page: Page, button: Locator) -> None:
+    """Load the page anew and click on what stands there while parts of it are still loaded: it is
+    where it stays.
+    """
     held: list[Route] = []
 
     def hold(route: Route) -> None:
         held.append(route)
 
     page.route(LATE, hold)
-    page.goto(address)
+    page.reload()
     before = button.bounding_box()
     assert before is not None
     assert held != []

@@ -18,12 +18,13 @@ from agentkit.ledger import run_list
 from agentkit.messages import text_of
 from agentkit.teams import variants
 from agentkit.teams.repeating import Repeat
-from agentkit.ui.shared import state
+from agentkit.ui.shared import dialogs, state
 from agentkit.ui.steps import wording
 from agentkit.ui.steps.step import Planned, Step
 from agentkit.ui.text import figures, markdown
 from agentkit.workspace.repeating import find_finished, find_step
 
+_FROM_HERE = "Run again from here"
 _AS_IT_WAS = ""
 """No other model."""
 _MOST_EDITED = 50_000
@@ -69,21 +70,23 @@ def draw_problem(run_id: str) -> None:
 
 
 def draw_call(call: ModelReplied, run_id: str, on_begun: Callable[[str], None] = _stay) -> None:
-    """The form that runs again from this call; it is made when it is opened, as a page may have
-    many. `on_begun` is given the id of the new run.
+    """The button that opens the form to run again from this call, and the open form. `on_begun` is
+    given the id of the new run.
     """
-    folded = st.popover(
-        "Run again from here",
+    asked = (_FROM_HERE, call.call_id)
+    st.button(
+        _FROM_HERE,
         icon=":material/replay:",
         type="tertiary",
         key=_key("from", call.call_id),
-        on_change="rerun",
+        on_click=dialogs.ask,
+        args=asked,
     )
-    if folded.open:
-        with folded:
-            _draw_form(call, run_id, on_begun)
+    if dialogs.read_open() == asked:
+        _draw_form(call, run_id, on_begun)
 
 
+@st.dialog(_FROM_HERE, width="medium", on_dismiss=dialogs.close)
 def _draw_form(call: ModelReplied, run_id: str, on_begun: Callable[[str], None]) -> None:
     told = _read_told(call)
     st.caption(_HELP)
@@ -99,6 +102,7 @@ def _draw_form(call: ModelReplied, run_id: str, on_begun: Callable[[str], None])
             on_click=_begin,
             args=(call, run_id, told, on_begun),
         )
+    draw_problem(run_id)
 
 
 def _draw_settings(call: ModelReplied, run_id: str) -> None:
@@ -182,6 +186,7 @@ def _begin(call: ModelReplied, run_id: str, told: _Told, on_begun: Callable[[str
         finished = find_finished(state.workspace().ledger, state.owner(), run_id)
         step = find_step(finished.events, call.call_id)
         on_begun(_start(Repeat(run_id, step, reply=reply, instructions=instructions), facts))
+        dialogs.close()
 
     _try(start, run_id)
 
