@@ -196,8 +196,10 @@ def choose(settings: Settings, name: str, value: float | str | bool | None) -> S
 _choosing = threading.Lock()
 _FIELDS = {one.name: one for one in dataclasses.fields(Settings)}
 _PREFIX = "AGENTKIT_"
-_OTHERS = frozenset({"AGENTKIT_EXECUTION"})
-"""Variables of that prefix other than settings: it marks the processes of code that is run."""
+_OTHERS = frozenset({"AGENTKIT_EXECUTION", "AGENTKIT_KERNEL_IMAGE", "AGENTKIT_COLLECTION"})
+"""Variables of that prefix other than settings: what marks the processes of code that is run, the
+image of kernels in containers, and the collection of an exported team's script.
+"""
 
 
 def _variable(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,6 +17,9 @@ from agentkit.errors import ConfigError
 from agentkit.settings import CHOOSABLE, Settings, choose, load_settings, origins
 
 NOWHERE = Path("no/such/secrets.toml")
+ROOT = Path(__file__).resolve().parent.parent
+ELSEWHERE = {"data", "default_model", "model_folder"}
+"""Settings whose default the page tells in words of its own."""
 
 
 @pytest.fixture
@@ -178,6 +182,28 @@ def test_a_variable_that_is_no_setting_is_refused(name: str, meant: str) -> None
     )
     assert "a-secret" not in str(caught.value), "it may be a key"
     assert load_settings({name: "", "AGENTKIT_EXECUTION": "mark"}, NOWHERE) == Settings()
+
+
+def test_every_variable_that_is_read_may_be_set() -> None:
+    """As a setting or, where something else reads it, beside them."""
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "agentkit").rglob("*.py")]
+    read = set(re.findall(r"\bAGENTKIT_[A-Z_]*[A-Z]\b", "".join(sources)))
+    beside = read - {f"AGENTKIT_{one.name.upper()}" for one in dataclasses.fields(Settings)}
+    assert beside == {"AGENTKIT_EXECUTION", "AGENTKIT_KERNEL_IMAGE", "AGENTKIT_COLLECTION"}
+    assert load_settings(dict.fromkeys(beside, "x"), NOWHERE) == Settings()
+
+
+def test_the_page_of_settings_tells_all_with_their_defaults() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    told: dict[str, str] = {}
+    for names, default in re.findall(r"^\| (`.*?) \| (.*?) \|", page, re.MULTILINE):
+        for name in re.findall(r"`AGENTKIT_([A-Z_]+)`", names):
+            told[name.lower()] = default.strip("`")
+    shown = {"": "none", "None": "no limit", "True": "true", "False": "false"}
+    true = {one.name: str(getattr(Settings(), one.name)) for one in dataclasses.fields(Settings)}
+    assert told.keys() == true.keys()
+    for name in true.keys() - ELSEWHERE:
+        assert told[name] == shown.get(true[name], true[name].removesuffix(".0")), name
 
 
 @pytest.fixture

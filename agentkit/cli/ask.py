@@ -87,7 +87,7 @@ def ask(
         ),
     ] = "answer",
     model: Annotated[
-        str, typer.Option(help="Which model; by default the first that is configured.")
+        str, typer.Option(help="Which model; else the default one, or the first there is.")
     ] = "",
     chat: Annotated[str | None, typer.Option(help="The id of a chat to go on with.")] = None,
     max_tokens: Annotated[

@@ -53,7 +53,7 @@ def extract(
         bool, typer.Option("--json", help="One JSON object: rows with values and citations.")
     ] = False,
     model: Annotated[
-        str, typer.Option(help="Which model; by default the first that is configured.")
+        str, typer.Option(help="Which model; else the default one, or the first there is.")
     ] = "",
     out: Annotated[str, typer.Option(help="A file for the table: .csv, .parquet or .json.")] = "",
 ) -> None:

@@ -89,7 +89,8 @@ def usage(
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
     sql: Annotated[
-        str, typer.Option(metavar="SELECT", help="Answer this SELECT instead; see usage-sql.md.")
+        str,
+        typer.Option(metavar="SELECT", help="Answer this SELECT instead; see docs/usage-sql.md."),
     ] = "",
     form: Annotated[
         usage_sql.Form | None, typer.Option("--format", help="How the answer is written.")

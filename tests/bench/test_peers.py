@@ -22,9 +22,11 @@ while input():
 """
 TASK = Task("find", "Finding", "Ten of many.", "ms", 1000, OURS, (PEER,), 3)
 
+OWN = "## Embedding on other processors"
 
-def page(measured: list[Measured], left_out: list[LeftOut]) -> str:
-    return write(measured, left_out, "A chip, 2 cores", 0.5, datetime.date(2026, 11, 24))
+
+def page(measured: list[Measured], left_out: list[LeftOut], before: str = "") -> str:
+    return write(measured, left_out, "A chip, 2 cores", 0.5, datetime.date(2026, 11, 24), before)
 
 
 def measured(ours: list[float], theirs: list[float], task: Task = TASK) -> Measured:
@@ -47,6 +49,15 @@ def test_the_table_has_medians_in_the_units_of_the_task() -> None:
     assert "A chip, 2 cores" in table
     assert "2026-11-24" in table
     assert "0.95" not in table  # this task is not judged
+
+
+def test_what_was_measured_without_peers_stays() -> None:
+    """On the page as it stands, what is written anew has the same sections once more."""
+    before = (driver.ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    own = before[before.index(OWN) : before.index("## Where a peer is faster")]
+    once = page([measured([1.0], [2.0])], [], before)
+    assert own in once
+    assert page([measured([1.0], [2.0])], [], once) == once
 
 
 def test_a_judged_task_has_both_qualities() -> None:

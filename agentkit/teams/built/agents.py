@@ -211,7 +211,7 @@ class AgentDocument(Part):
     tools: list[ToolUse] = Field(default_factory=list)
     """What it may call."""
     own_tools: bool = False
-    """Whether it may call all functions of AGENTKIT_TOOLS, too, each asked about first."""
+    """Whether it may call all functions of AGENTKIT_TOOLS, too, asked about as they declare."""
     code: Code | None = None
     """Whether it runs code that others send."""
     human_input_mode: InputMode = "NEVER"

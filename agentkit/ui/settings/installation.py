@@ -68,7 +68,7 @@ def draw_fetching() -> None:
         "fetch_pages",
         "Agents may fetch pages of the public web",
         "With the tool fetch_page, in teams that you give it to; you are asked before each"
-        " address. Private addresses and this machine are refused.",
+        " address, unless the team says otherwise. Private addresses and this machine are refused.",
     )
 
 

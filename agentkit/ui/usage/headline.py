@@ -132,6 +132,6 @@ def _short(number: int) -> str:
 _CALLS = "Every call of a model, also failed ones and each attempt."
 _FAILED = "How many calls failed, and their share."
 _COST = (
-    "In US dollars, from list prices. Models on this machine are free, and so are replies out"
-    " of a cache; a price that is not known is not counted as 0."
+    "In US dollars, by your own prices, else by the price list. Models on this machine are free,"
+    " and so are replies out of a cache; a price that is not known is not counted as 0."
 )

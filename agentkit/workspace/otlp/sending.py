@@ -127,9 +127,7 @@ class SpanSender:
         try:
             body = encode_run(run, build_trace(events))
         except ImportError as error:
-            raise ConfigError(
-                "Spans need the package opentelemetry-proto; install `agentkit[otlp]`."
-            ) from error
+            raise ConfigError("Spans need a package: `pip install opentelemetry-proto`.") from error
         return self._post(body)
 
     def _post(self, body: bytes) -> str:

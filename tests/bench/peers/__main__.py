@@ -15,6 +15,8 @@ from tests.bench.peers.catalogue import tasks
 from tests.bench.peers.driver import ROOT, measure_all
 from tests.bench.peers.page import describe_machine, write
 
+PAGE = ROOT / "docs" / "benchmarks.md"
+
 
 def main() -> None:
     parser = argparse.ArgumentParser()
@@ -29,11 +31,12 @@ def main() -> None:
             [task for task in group if options.only in (None, task.name)]
             for group in tasks(options.chunks)
         ]
-        page = write(*measure_all(groups, folder), describe_machine(), load, today)
+        before = PAGE.read_text(encoding="utf-8")
+        page = write(*measure_all(groups, folder), describe_machine(), load, today, before)
     if options.only:
         print(page)
     else:
-        (ROOT / "docs" / "benchmarks.md").write_text(page, encoding="utf-8")
+        PAGE.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

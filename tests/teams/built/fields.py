@@ -10,7 +10,6 @@ from typing import Any
 from agentkit.teams.built import agents, document, flows
 
 PAGE = Path(__file__).parents[3] / "docs" / "team-documents.md"
-_EMPTY: list[str] = []
 _LIMITS = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to"}
 _BEGIN = """# What a team's document holds
 
@@ -63,7 +62,8 @@ def _list_parts(home: object) -> list[type[agents.Part]]:
 
 
 def _write_row(name: str, field: Mapping[str, Any], needed: bool) -> str:
-    default = "needed" if needed else f"`{json.dumps(field.get('default', _EMPTY))}`"
+    empty: object = {} if field.get("type") == "object" else []  # of what a factory makes
+    default = "needed" if needed else f"`{json.dumps(field.get('default', empty))}`"
     default = default if len(default) < 60 else "`{...}`"
     cells = [f"`{name}`", _describe(field), default, _flatten(field.get("description"))]
     return f"| {' | '.join(cells)} |"
