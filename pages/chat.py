@@ -7,7 +7,7 @@ import streamlit as st
 from agentkit.errors import NotFound
 from agentkit.ui.chat import chat, chat_list, export, search, source, welcome
 from agentkit.ui.composer import address, choices, composer, link, prompts, requests
-from agentkit.ui.shared import components
+from agentkit.ui.shared import components, dialogs
 
 address.follow()
 try:
@@ -15,6 +15,7 @@ try:
 except NotFound as error:
     current, problem = None, str(error)
 
+dialogs.turn_to(chat=current.id if current else "")
 chat_list.draw_chat_list(current.id if current else None)
 export.draw_import()
 run, asked, known = None, None, choices.collections()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.state.session_state import WStates
 
 from agentkit.core import stopping
 from agentkit.errors import ModelUnreachable, Stopped
@@ -142,3 +143,17 @@ def kitchen(
     """The workspace with a collection of one document."""
     ingest("Kitchen", {"tea.txt": "Green tea is steeped at 80 degrees."})
     return workspace
+
+
+@pytest.fixture
+def double_clicks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each click is a double one."""
+    call = WStates.call_callback
+
+    def call_twice(states: WStates, widget_id: str) -> None:
+        try:  # a callback may end with another look at the page
+            call(states, widget_id)
+        finally:
+            call(states, widget_id)
+
+    monkeypatch.setattr(WStates, "call_callback", call_twice)

@@ -210,7 +210,7 @@ def test_what_is_asked_meanwhile_waits_its_turn_and_can_be_taken_back(
     app = ask(open_page("chat"))
     assert client.halted.wait(60)
     ask(app, "Taken back")
-    app.button(key="unqueue-0").click().run()
+    app.button(key=keys(app, "unqueue-")[0]).click().run()
     [chat] = workspace.ledger.chats(OWNER)
     assert workspace.ledger.settings(OWNER, chat.id)["draft"] == "Taken back", "to be changed"
     ask(app, "And black tea?")
@@ -271,7 +271,7 @@ def test_after_a_closed_app_what_waits_is_asked_when_the_person_says_so(
     later = open_page("chat", chat=app.query_params["chat"])
     assert any("Still to be asked: And black tea?" in text for text in texts(later))
     assert len(thread(workspace)) == 2
-    settle(later.button(key="ask-now-0").click().run())
+    settle(later.button(key=keys(later, "ask-now-")[0]).click().run())
     assert thread(workspace)[2].content == "And black tea?"
     assert not any("Still to be asked" in text for text in texts(later))
 
@@ -532,7 +532,7 @@ def test_after_a_stop_what_waits_is_asked_when_the_person_says_so(
         "And coffee?"
     ]
     assert sum("Still to be asked: " in text for text in texts(app)) == 2
-    settle(app.button(key="ask-now-1").click().run())
+    settle(app.button(key=keys(app, "ask-now-")[1]).click().run())
     settle(app)
     assert thread(workspace)[-2].content == "And white tea?"
     assert [text for text in texts(app) if "to be asked" in text] == [

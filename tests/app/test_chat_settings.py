@@ -16,7 +16,7 @@ from agentkit.teams import Question
 from agentkit.workspace import chat_settings
 from agentkit.workspace.chat_settings import ChatSettings
 from tests.app.conftest import ScriptableWorkspace
-from tests.app.driver import OWNER, open_page, settle, texts
+from tests.app.driver import OWNER, ROOT, open_page, settle, texts
 
 QUESTION = "At how many degrees is tea brewed?"
 MARKUP = "<b>*green*[tea](x).md"
@@ -191,6 +191,38 @@ def test_a_collection_that_is_gone_is_told_and_the_chat_goes_on(
     assert "No longer there, and not looked into: Kitchen." in texts(app)
     ask(app, "And black tea?")
     assert [one.also for one in questions(workspace, app)] == [("Kitchen",), ()]
+
+
+def go(app: AppTest, page: str, chat: str = "") -> AppTest:
+    """As the browser's Back button does, which knows of no open dialog."""
+    app.switch_page(str(ROOT / f"pages/{page}.py"))
+    if chat:
+        app.query_params["chat"] = chat
+    app.run()
+    assert not app.exception
+    return app
+
+
+def test_an_open_dialog_stays_with_its_chat_and_changes_no_other(
+    workspace: ScriptableWorkspace,
+) -> None:
+    first = workspace.ask(OWNER, QUESTION, collection="Kitchen")
+    second = workspace.ask(OWNER, "And black tea?", collection="Kitchen")
+    chats = [str(run.chat_id) for run in (first, second) if run.wait(30)]
+    for chat in chats:
+        workspace.ledger.set(OWNER, chat, "settings", {"instructions": f"Of {chat}."})
+    app = opened(open_page("chat", chat=chats[0]))
+    app.query_params["chat"] = chats[1]
+    app.run()
+    assert not app.text_area, "it was opened on the other chat"
+    opened(app)
+    go(app, "documents")
+    go(app, "chat", chats[1])
+    assert not app.text_area
+    assert [kept_in(workspace, chat).instructions for chat in chats] == [
+        f"Of {chat}." for chat in chats
+    ]
+    assert opened(app).text_area[0].value == f"Of {chats[1]}."
 
 
 def test_chosen_documents_narrow_the_next_question_alone(workspace: ScriptableWorkspace) -> None:

@@ -93,6 +93,22 @@ def test_a_call_is_run_again_with_another_reply_and_compared(
     assert dict(app.query_params) == {"run": run_id, "with": again}
 
 
+def test_runs_that_go_on_are_compared_when_they_have_ended(
+    workspace: ScriptableWorkspace, kitchen: ScriptableWorkspace
+) -> None:
+    """Whichever of the two it is."""
+    done = ask(kitchen)
+    client = kitchen.halting("It is", " 80 degrees [1].")
+    run = kitchen.ask(OWNER, "How hot is it?", collection="Kitchen")
+    assert client.halted.wait(60)
+    for first, second, name in ((run.id, done, "A"), (done, run.id, "B")):
+        app = open_page("runs", run=first, **{"with": second})
+        assert f"{name} goes on. When it has ended, both are compared here." in texts(app)
+    client.go_on.set()
+    settle(app)
+    assert groups_of(app)
+
+
 def test_a_finished_run_is_stepped_through(kitchen: ScriptableWorkspace) -> None:
     run_id = ask(kitchen)
     app = open_page("runs", run=run_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from agentkit import runs
 from agentkit.errors import NotFound
 from agentkit.ledger.export import table_csv
-from agentkit.retrieval import StoredDocument
+from agentkit.retrieval import Collection, StoredDocument
 from agentkit.ui.documents.documents import table
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle, texts
@@ -350,6 +352,50 @@ def test_a_collection_goes_out_and_comes_in(workspace: ScriptableWorkspace, inge
     close = [one for one in app.button if one.key and one.key.startswith("dismiss-")]
     close[0].click().run()
     assert f"kept at {file}" not in texts(app)
+
+
+def test_two_clicks_take_a_collection_out_once_and_in_once(
+    workspace: ScriptableWorkspace, ingest: Ingest, request: pytest.FixtureRequest
+) -> None:
+    ingest("Kitchen", {"tea.md": TEA})
+    app = menu(open_page("documents"), "Export")
+    request.getfixturevalue("double_clicks")
+    app.button(key="export").click().run()
+    settle(app)
+    file = workspace.settings.data / "exports" / "Kitchen.agentkit.zip"
+    menu(app, "Import")
+    app.file_uploader(key="import-file").set_value(
+        (file.name, file.read_bytes(), "application/zip")
+    ).run()
+    app.text_input(key="import-name").set_value("Copy").run()
+    app.button(key="import").click().run()
+    settle(app)
+    assert len(workspace.figures.runs(OWNER, kind="transfer")) == 2
+    assert not app.error
+
+
+def test_what_comes_in_while_the_page_is_drawn_is_on_it(
+    workspace: ScriptableWorkspace, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest("Kitchen", {"tea.md": TEA})
+    library, may_end = workspace.library, threading.Event()
+    read = library.collections
+
+    def take_in() -> Collection:
+        may_end.wait()
+        return library.create_collection(OWNER, "Copy")
+
+    def read_before_the_end(owner: str) -> list[Collection]:
+        found = read(owner)
+        may_end.set()
+        run.result()
+        return found
+
+    run = runs.start(take_in, kind="transfer", title="Copy", owner=OWNER, ledger=workspace.ledger)
+    app = open_page("documents")
+    monkeypatch.setattr(library, "collections", read_before_the_end)
+    app.run()
+    assert "Copy" in str(app.selectbox(key="collection").options)
 
 
 def test_a_file_that_is_no_collection_says_why(workspace: ScriptableWorkspace) -> None:

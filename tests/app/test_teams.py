@@ -21,7 +21,7 @@ from agentkit.ui.teams.fields import Known, list_fields
 from agentkit.ui.teams.rows import make_default, make_row
 from agentkit.ui.teams.templates import TEMPLATES, begin
 from tests.app.conftest import ScriptableWorkspace
-from tests.app.driver import OWNER, open_page, settle, texts
+from tests.app.driver import OWNER, ROOT, open_page, settle, texts
 from tests.app.test_prompts import choose, click
 from tests.teams.built import drafts
 
@@ -193,6 +193,18 @@ def test_what_is_wrong_is_told_beside_the_field_and_nothing_is_saved(
     [kept] = workspace.kept_teams.newest(OWNER)
     assert kept.document["flow"]["agents"] == ["Ann", "Cid"]
     assert "Saved as version 1." in texts(app)
+
+
+def test_what_is_saved_for_a_chat_is_not_told_in_another_form(
+    workspace: ScriptableWorkspace,
+) -> None:
+    app, _ = open_form(drafts.group())
+    app.button(key="use-team").click().run()
+    (kept,) = workspace.kept_teams.newest(OWNER)
+    assert app.query_params["team"] == kept.key
+    app.switch_page(str(ROOT / "pages/teams.py"))
+    app.query_params["team"] = kept.id
+    assert "Saved as version" not in texts(run(app))
 
 
 def test_agents_are_renamed_added_moved_and_taken_out(workspace: ScriptableWorkspace) -> None:

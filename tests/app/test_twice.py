@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from streamlit.runtime.state.session_state import WStates
 
 from agentkit.events import DocumentDone
 from agentkit.ledger import sides
 from agentkit.retrieval.store.questions import Question
 from agentkit.runs import Run
 from agentkit.workspace.question_sets import drafting
+from tests.app import test_plan_first
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 from tests.app.test_compare import open_repeat
 from tests.app.test_evaluations import open_view
-from tests.app.test_teams import open_form
+from tests.app.test_teams import document_of, open_form, unfold
 from tests.teams.built import drafts
 
 QUESTIONS = [Question("How hot is green tea?", {"tea.txt": 1})]
-
-
-@pytest.fixture
-def double_clicks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each click is a double one."""
-    call = WStates.call_callback
-
-    def call_twice(states: WStates, widget_id: str) -> None:
-        try:  # a callback may end with another look at the page
-            call(states, widget_id)
-        finally:
-            call(states, widget_id)
-
-    monkeypatch.setattr(WStates, "call_callback", call_twice)
 
 
 def began(workspace: ScriptableWorkspace, kind: str) -> int:
@@ -96,9 +82,34 @@ class TestTwice:
         settle(app)
         assert len(kitchen.library.questions.history(OWNER, made.id)) == 1
 
+    def test_a_question_for_two_teams(self, kitchen: ScriptableWorkspace) -> None:
+        app = open_view("Side by side")
+        app.button(key="ask-both").click().run()
+        settle(app)
+        assert began(kitchen, "try") == 2
+
+    def test_an_agent_that_is_taken_out(self, kitchen: ScriptableWorkspace) -> None:
+        document = drafts.group()
+        app, team_id = open_form(document)
+        unfold(app, team_id, 0)
+        app.button(key=f"team-{team_id}-0-move-drop-agents-0").click().run()
+        left = document_of(kitchen, team_id)["agents"]
+        assert [one["name"] for one in left] == [one["name"] for one in document["agents"][1:]]
+
     def test_a_team_that_is_tried(self, kitchen: ScriptableWorkspace) -> None:
         app, team_id = open_form(drafts.retrieve_chat())
         for _ in range(2):
             app.button(key=f"team-{team_id}-try-go").click().run()
             settle(app)
         assert began(kitchen, "try") == 2
+
+
+def test_a_step_of_a_plan_that_is_dropped(
+    kitchen: ScriptableWorkspace, request: pytest.FixtureRequest
+) -> None:
+    app, run, _ = test_plan_first.begin(kitchen, test_plan_first.PLAN, "Thirty.")
+    request.getfixturevalue("double_clicks")
+    app.button(key=test_plan_first.keys(app, "drop")[0]).click().run()
+    assert test_plan_first.fields(app, "arguments") == ["80 / 2"]
+    run.stop()
+    settle(app)

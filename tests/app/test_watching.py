@@ -124,6 +124,15 @@ def test_a_measurement_that_ends_while_the_page_is_drawn_is_not_told_to_be_due(
     assert DUE not in texts(app)
 
 
+@pytest.mark.usefixtures("double_clicks")
+def test_two_clicks_measure_once(workspace: ScriptableWorkspace, measured: QuestionSet) -> None:
+    clear(workspace)
+    app = documents()
+    click(app, "measure-again")
+    settle(app)
+    assert len(workspace.library.questions.history(OWNER, measured.id)) == 2
+
+
 @pytest.fixture
 def tried(kitchen: ScriptableWorkspace) -> QuestionSet:
     """A team that answered two questions, and has a newer version since."""
@@ -152,6 +161,14 @@ def test_a_newer_version_is_put_to_the_set_by_a_click_with_its_forecast(
     assert TRIED not in texts(app)
     newest, first = kitchen.evaluations.history(OWNER)
     assert newest.began.team_id > first.began.team_id
+
+
+@pytest.mark.usefixtures("double_clicks")
+def test_two_clicks_try_once(kitchen: ScriptableWorkspace, tried: QuestionSet) -> None:
+    app = open_page("teams")
+    click(app, "evaluate-again")
+    settle(app)
+    assert len(kitchen.evaluations.history(OWNER)) == 2
 
 
 def test_teams_are_asked_by_themselves_where_a_person_switched_it_on(

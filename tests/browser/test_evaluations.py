@@ -104,9 +104,30 @@ def put_set(page: Page) -> None:
     expect(page.get_by_role("combobox", name="Compared with it")).to_be_visible()
 
 
+def try_again(page: Page, team: str) -> None:
+    """A third version is put to the set from the list of teams, which follows by itself."""
+    page.goto(team)
+    driver.unfold(page.locator("#stMain"), "Assistant")
+    message = field(page, "System message")
+    message.fill(f"{CAREFUL} Be brief.")
+    message.blur()
+    expect(page.get_by_role("button", name="Save", exact=True)).to_be_enabled()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Saved as version 3.")).to_be_visible()
+    driver.go_home(page, "Teams", page.get_by_role("button", name="New team"))
+    due = page.locator(".st-key-evaluate-due")
+    expect(due).to_contain_text("it has a newer version")
+    driver.settled(page)
+    due.get_by_role("button", name="Try again").click()
+    expect(due).to_have_count(0)
+    expect(page.get_by_text("A question set is being put to a team.")).to_have_count(0)
+    expect(due).to_have_count(0)
+
+
 def test_two_versions_answer_beside_each_other_and_are_measured(app: App, page: Page) -> None:
     take_in(page, app.url)
     make_versions(page)
+    team = page.url
 
     put_beside(page)
     sides = page.locator("[class*='st-key-beside-']").filter(has_text="RetrieveChat, version")
@@ -133,3 +154,5 @@ def test_two_versions_answer_beside_each_other_and_are_measured(app: App, page: 
     driver.settled(page)
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate(_NO_WIDER)
+    page.set_viewport_size({"width": 1400, "height": 950})
+    try_again(page, team)

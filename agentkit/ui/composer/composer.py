@@ -204,8 +204,8 @@ def send_queued(chat: Chat) -> None:
 
 def draw_pending(chat_id: str | None) -> None:
     """What waits to be asked in this chat, and what could not be asked."""
-    for number, queued in enumerate(queue.read(chat_id)):
-        _draw_waiting(chat_id, number, queued)
+    for queued in queue.read(chat_id):
+        _draw_waiting(chat_id, queued)
     if not_asked := kept.get(chat_id, "not_asked"):
         text, problem = markdown.literal(not_asked["text"]), markdown.literal(not_asked["problem"])
         label = "Not sent" if not_asked.get("late") else "Not asked"
@@ -225,7 +225,7 @@ def draw_pending(chat_id: str | None) -> None:
             )
 
 
-def _draw_waiting(chat_id: str | None, number: int, queued: dict[str, Any]) -> None:
+def _draw_waiting(chat_id: str | None, queued: dict[str, Any]) -> None:
     if queued.get("said_to"):
         st.caption(f":material/campaign: Said now: {markdown.literal(queued['text'])}")
         return
@@ -236,7 +236,7 @@ def _draw_waiting(chat_id: str | None, number: int, queued: dict[str, Any]) -> N
         if queued.get("held"):
             st.button(
                 "Ask now",
-                key=f"ask-now-{number}",
+                key=f"ask-now-{queued['id']}",
                 type="tertiary",
                 icon=":material/send:",
                 on_click=_ask_now,
@@ -245,7 +245,7 @@ def _draw_waiting(chat_id: str | None, number: int, queued: dict[str, Any]) -> N
         elif (run := _find_listening(chat_id)) and _is_words_alone(queued):
             st.button(
                 "Say it now",
-                key=f"say-now-{number}",
+                key=f"say-now-{queued['id']}",
                 type="tertiary",
                 icon=":material/campaign:",
                 help="The next of the agents at work hears it.",
@@ -254,7 +254,7 @@ def _draw_waiting(chat_id: str | None, number: int, queued: dict[str, Any]) -> N
             )
         st.button(
             "Take back",
-            key=f"unqueue-{number}",
+            key=f"unqueue-{queued['id']}",
             type="tertiary",
             icon=":material/undo:",
             on_click=_take_back,

@@ -169,7 +169,7 @@ def _draw_next(chat_id: str | None, number: int, picture: Picture) -> None:
         draw_picture(picture, f"next-{number}", TINY_PX)
         st.button(
             f"Remove {markdown.literal(picture.name)}",
-            key=f"picture-remove-{number}",
+            key=f"picture-remove-{picture.kept}",
             icon=":material/close:",
             type="tertiary",
             on_click=_remove,
@@ -178,9 +178,7 @@ def _draw_next(chat_id: str | None, number: int, picture: Picture) -> None:
 
 
 def _remove(chat_id: str | None, picture: Picture) -> None:
-    left = list(read_chosen(chat_id))
-    left.remove(picture)
-    _put(chat_id, left)
+    _put(chat_id, [one for one in read_chosen(chat_id) if one.kept != picture.kept])
 
 
 def _put(chat_id: str | None, shown: Sequence[Picture]) -> None:

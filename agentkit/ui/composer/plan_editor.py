@@ -16,7 +16,7 @@ from agentkit.events import HumanInputRequested
 from agentkit.messages import new_id
 from agentkit.runs import Run
 from agentkit.teams.planning.review import Proposal, write_change
-from agentkit.ui.shared import kept
+from agentkit.ui.shared import kept, state
 from agentkit.ui.steps.plan import draw_graph
 from agentkit.ui.text import figures, markdown
 
@@ -227,7 +227,8 @@ class _Editor:
         self._keep([{**row, name: value} if row["id"] == row_id else row for row in self.rows])
 
     def _change(self, change: Callable[[Sequence[Row]], list[Row]]) -> None:
-        self._keep(change(self.rows))
+        if not state.is_repeated(change):  # a second click would mean the row that comes there
+            self._keep(change(self.rows))
 
     def _keep(self, rows: list[Row]) -> None:
         """Keep the rows for this session and, in case it ends, with the chat."""

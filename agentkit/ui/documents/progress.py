@@ -45,14 +45,15 @@ def draw_progress(kind: str = "ingest") -> None:
     watched = _read_watched(kind)
     for run in live:
         watched.setdefault(run.id, Tally(run.size))
-    for run_id in list(watched):
-        if ended := _run_of(run_id, ended=True):
-            _read_anew(watched[run_id])
-            watched[run_id].follow(ended)
-            _draw_summary(ended, watched[run_id])
-    if any(not run.ended for run in live):
+    ended = {one: found for one in watched if (found := _run_of(one, ended=True))}
+    for run_id, run_then in ended.items():
+        _read_anew(watched[run_id])
+        watched[run_id].follow(run_then)
+        _draw_summary(run_then, watched[run_id])
+    going_on = [run.id for run in live if run.id not in ended]
+    if going_on:
         st.session_state[_DRAWN] = (_count_moves(watched), time.monotonic())
-        _draw_live(kind, [run.id for run in live])
+        _draw_live(kind, going_on)
 
 
 @st.fragment(run_every=POLL_S)

@@ -19,7 +19,7 @@ from agentkit.ui.shared import dialogs, state, uploads
 from agentkit.ui.text import figures, markdown
 
 EXPORT, IMPORT = "Export", "Import"
-_KEY, _PROBLEM = "transfers", "transfer-problem"
+_KEY, _DRAWN, _PROBLEM = "transfers", "transfers-drawn", "transfer-problem"
 _KIND = "transfer"
 _POLL_S = 0.5
 _LARGEST_MB = 1_000
@@ -47,11 +47,22 @@ def draw_transfers() -> None:
         if watched is None:
             continue
         if watched.ended:
+            _read_anew(run_id)
             _draw_end(watched)
         else:
             live.append(run_id)
     if live:
         _draw_live(live)
+
+
+def _read_anew(run_id: str) -> None:
+    """Draw the page once more after the end: what stands on it already may have been read before
+    that.
+    """
+    drawn: set[str] = st.session_state.setdefault(_DRAWN, set())
+    if run_id not in drawn:
+        drawn.add(run_id)
+        st.rerun()
 
 
 def take_arrived() -> list[str]:
@@ -130,6 +141,8 @@ def _import_upload() -> Run[Collection]:
 
 
 def _start(work: Callable[[], Run[Any]]) -> None:
+    if not dialogs.read_open()[0]:  # the button was clicked twice
+        return
     st.session_state.pop(_PROBLEM, None)
     try:
         _read_watched()[work().id] = False

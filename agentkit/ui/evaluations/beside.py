@@ -87,6 +87,8 @@ def _draw_choice(label: str, key: str, names: dict[str, str], nth: int) -> None:
 
 def _ask(names: dict[str, str]) -> None:
     """Begin both; where one cannot begin, the other does not go on."""
+    if state.is_repeated(names):
+        return
     begun: list[Run[Answer]] = []
     for key in (LEFT, RIGHT):
         choice = st.session_state[key]

@@ -57,10 +57,8 @@ def draw_set(chosen: QuestionSet) -> None:
     watch.begin_due(chosen.id)
     _draw_start(chosen)
     live = [run.id for run in runs.live(state.owner(), kind=KIND)]
-    if live:
+    if live := live or watch.draw_notices(chosen.id):
         _draw_live(live)
-    else:
-        watch.draw_notices(chosen.id)
     results.draw_results(chosen)
 
 

@@ -13,6 +13,7 @@ from agentkit.errors import AgentkitError
 from agentkit.ledger.evaluations.courses import Cause, TeamCourse
 from agentkit.ledger.evaluations.results import KIND
 from agentkit.retrieval.store.questions import QuestionSet
+from agentkit.ui.documents import progress
 from agentkit.ui.evaluations import choosing, words
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures, markdown
@@ -25,21 +26,24 @@ _MOST = 3
 """Of those that are to be tried again, so many are told, and tried by one click."""
 
 
-def draw_notices(set_id: str = "") -> None:
+def draw_notices(set_id: str = "") -> list[str]:
     """A line for each team that is to be tried again on a set, or scores less, on all sets or on
     one; tries those that are set to it. Nothing while all is well, and one line while teams are
-    tried.
+    tried. Gives the runs that try them; the page of one set shows them itself.
     """
     workspace, owner = state.workspace(), state.owner()
     live = runs.live(owner, kind=KIND)  # what has ended by then is among the courses
     courses = workspace.team_courses(owner, set_id)
-    if live or workspace.evaluate_due(owner, courses) or runs.live(owner, kind=KIND):
-        _draw_live(set_id)
-        return
-    _draw_due([one for one in courses if one.is_due], set_id)
-    for one in courses:
-        if one.is_warned:
-            _draw_worse(one, set_id)
+    live = live or workspace.evaluate_due(owner, courses) or runs.live(owner, kind=KIND)
+    trying = [run.id for run in live]
+    if not trying:
+        _draw_due([one for one in courses if one.is_due], set_id)
+        for one in courses:
+            if one.is_warned:
+                _draw_worse(one, set_id)
+    elif not set_id:
+        _draw_live(trying)
+    return trying
 
 
 def begin_due(set_id: str) -> None:
@@ -48,9 +52,12 @@ def begin_due(set_id: str) -> None:
     workspace.evaluate_due(owner, workspace.team_courses(owner, set_id))
 
 
-def _draw_live(set_id: str) -> None:
-    if set_id:
-        return
+@st.fragment(run_every=progress.POLL_S)
+def _draw_live(run_ids: Sequence[str]) -> None:
+    """That teams are tried; the page is drawn anew when one of these ends."""
+    live = {run.id for run in runs.live(state.owner(), kind=KIND)}
+    if not live.issuperset(run_ids):
+        st.rerun()
     st.caption(":material/hourglass_top: A question set is being put to a team.")
     _draw_way("")
 
@@ -100,6 +107,8 @@ def _forecast(course: TeamCourse) -> str:
 
 
 def _try_again(due: Sequence[TeamCourse]) -> None:
+    if state.is_repeated(due):
+        return
     for one in due:
         try:
             state.workspace().evaluate_again(state.owner(), one)

@@ -65,6 +65,8 @@ def _draw_trials(collection: Collection, chosen: QuestionSet, live: list[str]) -
     st.subheader("Measure", anchor=False)
     if not chosen.questions:
         st.markdown("This set has no questions yet. Add some above, save them, and measure here.")
+        if live:
+            _draw_live(live)
         return
     library = state.workspace().library
     listed = library.versions.listed(state.owner(), collection.name)

@@ -104,6 +104,8 @@ def _count(courses: Sequence[Course]) -> int:
 
 
 def _measure_again(due: Sequence[Course]) -> None:
+    if state.is_repeated(due):
+        return
     results.compare_newest()
     state.workspace().measure_again(state.owner(), due)
 

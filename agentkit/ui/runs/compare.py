@@ -13,6 +13,7 @@ from agentkit.errors import NotFound, ReplayDiffers
 from agentkit.ledger import run_list
 from agentkit.ledger.comparing import Comparison, Side
 from agentkit.ledger.sides import read_side
+from agentkit.runs import Run
 from agentkit.ui.runs import differences, overview, words
 from agentkit.ui.runs.differences import Group, Row
 from agentkit.ui.shared import components, state
@@ -20,6 +21,8 @@ from agentkit.ui.shared.state import PAGES
 from agentkit.ui.text import figures, markdown, times
 
 _GOING_ON = ("running", "waiting")
+_LOOKS, _LOOK_S = 100, 0.01
+"""How often, and after how long, it is looked whether the ledger knows a run that has begun."""
 _MOST_ROWS = 200
 """Of a group: of those that differ, and of the same."""
 
@@ -45,16 +48,22 @@ def draw_comparison(first: str, second: str) -> None:
         _draw_side("B", found.second)
     _draw_failed(first, second)
     _draw_told(found)
-    if _draw_going_on(found.second):
+    if _find_at_work(first) and _draw_going_on("A", found.first):
+        return
+    if _draw_going_on("B", found.second):
         return
     _draw_groups(found)
 
 
 def _read(run_id: str) -> Side | None:
-    try:
-        return read_side(state.workspace().ledger, state.owner(), run_id)
-    except NotFound:
-        problem = runs.find_error(run_id, state.owner())
+    run = _find_at_work(run_id)
+    for _ in range(_LOOKS if run else 1):
+        try:
+            return read_side(state.workspace().ledger, state.owner(), run_id)
+        except NotFound:
+            if run:  # it has just begun, and its own thread tells the ledger of it
+                run.wait(_LOOK_S)
+    problem = runs.find_error(run_id, state.owner())
     why = f" {markdown.literal(problem)}" if problem else ""
     named = markdown.literal(run_id)
     st.markdown(f":material/search_off: There is no run {named!r}.{why}")
@@ -104,11 +113,21 @@ def _draw_told(found: Comparison) -> None:
     st.markdown(f"**{markdown.literal(differences.describe_beginning(found))}**")
 
 
-def _draw_going_on(side: Side) -> bool:
-    """While the second run goes on: that it does; the comparison comes when it has ended."""
+def _find_at_work(run_id: str) -> Run[Any] | None:
+    """The run while it goes on here: one of an older version may have no end."""
+    try:
+        run = runs.get(run_id, state.owner())
+    except NotFound:
+        return None
+    return None if run.ended else run
+
+
+def _draw_going_on(name: str, side: Side) -> bool:
+    """While a run goes on: that it does; the comparison comes when it has ended."""
     if side.run.state not in _GOING_ON:
         return False
-    st.markdown(":material/hourglass_top: B goes on. When it has ended, both are compared here.")
+    told = f"{name} goes on. When it has ended, both are compared here."
+    st.markdown(f":material/hourglass_top: {told}")
     if side.run.chat_id:
         address = {"chat": side.run.chat_id}
         label = "Open the chat, where it may ask you something"

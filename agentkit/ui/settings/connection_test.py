@@ -65,7 +65,7 @@ def _draw_waiting(name: str, address: str, run: Run[Probe]) -> None:
     if run.ended:
         st.rerun()
     with (
-        looks.drawing(lambda: (run.ended, run.stopping)),
+        looks.drawing(lambda: looks.state_of(run)),
         st.container(horizontal=True, vertical_alignment="center"),
     ):
         text = f"Asking {markdown.literal(address)}, for {PROBE_S:g} s at most"

@@ -330,6 +330,7 @@ def _remove(servers: ToolServers, server: ToolServer) -> None:
     )
     if dialogs.confirm("remove-tool-server", "Remove"):
         servers.remove(server.name)
+        st.session_state.pop(_key(server.name), None)
         dialogs.close()
         st.rerun()
 

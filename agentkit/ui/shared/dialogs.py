@@ -1,5 +1,5 @@
 """Which dialog is open. It is kept in the session, so that an ingest that ends meanwhile does not
-close it.
+close it, as long as what it was opened on is shown.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-_OPEN, _KEEP = "dialog", "dialog-keep"
+_OPEN, _KEEP, _WHERE = "dialog", "dialog-keep", "dialog-where"
 
 
 def ask(name: str, subject: object = None) -> None:
@@ -30,6 +30,16 @@ def close() -> None:
     if keep:
         keep()
     st.session_state.pop(_OPEN, None)
+
+
+def turn_to(**where: str) -> None:
+    """Close the dialog if this names another page, or another chat, than the last drawing did: the
+    browser's Back button leads there with the dialog open, whose fields are those of before.
+    """
+    before: dict[str, str] = st.session_state.get(_WHERE, {})
+    if any(before.get(name, value) != value for name, value in where.items()):
+        close()
+    st.session_state[_WHERE] = {**before, **where}
 
 
 def keep_by(keep: Callable[[], None]) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from agentkit.errors import AgentkitError
 from agentkit.ui.chat import search
-from agentkit.ui.shared import components, state
+from agentkit.ui.shared import components, dialogs, state
 from agentkit.ui.shared.state import PAGES
 
 
@@ -59,6 +59,7 @@ except AgentkitError as error:
     st.error(str(error), icon=":material/error:")
     st.stop()
 state.turn_to(page.title)
+dialogs.turn_to(page=page.title)
 _draw_pieces()
 page.run()
 state.drawn.set()

@@ -193,6 +193,7 @@ def _draw_bar(draft: Draft, checked: Checked) -> None:
             )
     _tell(draft, checked)
     if use and (kept := _save(draft)):
+        st.session_state.pop(_SAVED, None)  # the chat is shown instead
         use_team(kept.key)
 
 
@@ -229,9 +230,9 @@ def _newest(draft: Draft) -> KeptTeam | None:
 
 def _save(draft: Draft) -> KeptTeam | None:
     """Make a version of what stands in the form; a team that was deleted meanwhile is a new one."""
-    document = drafts.open_draft(draft.id).document
     known = "" if draft.is_new or _newest(draft) is None else draft.id
     try:
+        document = drafts.open_draft(draft.id).document
         kept = state.workspace().save_team(state.owner(), document, known)
     except AgentkitError as error:
         st.toast(markdown.literal(str(error)), icon=":material/error:")
@@ -243,7 +244,8 @@ def _save(draft: Draft) -> KeptTeam | None:
 
 
 def _save_it(draft: Draft) -> None:
-    _save(draft)
+    if not state.is_repeated(draft):
+        _save(draft)
 
 
 def _note(text: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from agentkit.teams.built.agents import Part
+from agentkit.ui.shared import state
 from agentkit.ui.teams import drafts
 from agentkit.ui.teams.checking import Checked, find_place
 from agentkit.ui.teams.consequences import Path
@@ -239,9 +240,15 @@ def _draw_moves(field: Field, place: int, title: str, shown: str = "") -> None:
                 icon=icon,
                 type="tertiary",
                 disabled=disabled,
-                on_click=drafts.change_list,
-                args=(field.form.draft.id, field.path, partial(change, place=place, by=by)),
+                on_click=_change,
+                args=(field, partial(change, place=place, by=by)),
             )
+
+
+def _change(field: Field, change: Callable[[list[Any]], list[Any]]) -> None:
+    """Move a row or take it out, once: a second click would mean the row that comes there."""
+    if not state.is_repeated(change):
+        drafts.change_list(field.form.draft.id, field.path, change)
 
 
 def _move(rows: list[Any], *, place: int, by: int) -> list[Any]:

@@ -190,7 +190,7 @@ def _draw_writing(run: Run[str]) -> None:
             st.session_state[_PUT] = run.result()
         st.rerun()
     with (
-        looks.drawing(lambda: run.ended),
+        looks.drawing(lambda: looks.state_of(run)),
         st.container(horizontal=True, vertical_alignment="center", key="sql-writing"),
     ):
         if not run.ended:
