@@ -327,6 +327,22 @@ def test_a_team_is_saved_changed_rolled_back_duplicated_deleted_and_brought_back
     assert [one.name for one in workspace.kept_teams.newest(OWNER)] == ["One", "One (2)"]
 
 
+def test_what_came_of_a_function_is_not_told_of_the_one_that_comes_to_its_place(
+    workspace: ScriptableWorkspace,
+) -> None:
+    code = 'def {0}(of: int) -> int:\n    """{0}."""\n    return of'
+    written = [{"name": name, "code": code.format(name)} for name in ("one", "two")]
+    app, team_id = open_form({**drafts.single(), "functions": written})
+    app.session_state[f"team-{team_id}-row-functions-0"] = True
+    run(app)
+    call = f"team-{team_id}-call-functions-0"
+    app.text_area(key=f"{call}-given").set_value("no JSON")
+    click(app, f"{call}-go")
+    assert "not valid JSON" in app.error[0].value
+    click(app, f"team-{team_id}-0-move-down-functions-0")
+    assert not app.error
+
+
 def test_a_team_is_tried_dry_and_with_a_model(kitchen: ScriptableWorkspace) -> None:
     kitchen.script("Green tea is steeped at 80 degrees [1].")
     app, team_id = open_form(drafts.retrieve_chat())

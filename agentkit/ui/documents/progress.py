@@ -46,10 +46,10 @@ def draw_progress(kind: str = "ingest") -> None:
     for run in live:
         watched.setdefault(run.id, Tally(run.size))
     ended = {one: found for one in watched if (found := _run_of(one, ended=True))}
-    for run_id, run_then in ended.items():
+    for run_id, done in ended.items():
         _read_anew(watched[run_id])
-        watched[run_id].follow(run_then)
-        _draw_summary(run_then, watched[run_id])
+        watched[run_id].follow(done)
+        _draw_summary(done, watched[run_id])
     going_on = [run.id for run in live if run.id not in ended]
     if going_on:
         st.session_state[_DRAWN] = (_count_moves(watched), time.monotonic())

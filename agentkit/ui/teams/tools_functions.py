@@ -74,8 +74,10 @@ def draw_below(form: Form, path: Path) -> None:
         disabled=not is_available(),
     )
     if pressed:
-        st.session_state[key] = _call(value, str(st.session_state[f"{key}-given"]))
-    if (result := st.session_state.get(key)) is not None:
+        given = str(st.session_state[f"{key}-given"])
+        st.session_state[key] = dict(value), _call(value, given)
+    tried, result = st.session_state.get(key, (None, None))
+    if tried == value:  # else it is of the code before, or of the function that stood here
         _draw_result(result)
 
 
