@@ -245,7 +245,7 @@ def test_an_edit_stays_in_its_chat(kitchen: ScriptableWorkspace) -> None:
     app.query_params["chat"] = other.id
     app.run()
     assert not app.exception
-    assert "may have been deleted in another tab" in app.toast[0].value
+    assert not app.toast, "nothing was deleted"
     assert not any(area.label == "Question" for area in app.text_area)
 
 
