@@ -44,7 +44,7 @@ def until(run: Run[Any], kind: type[Event]) -> Event:
 
 def wait_to_be_stopped() -> None:
     bus.emit(TokenDelta("working"))
-    stopping.current().wait(30)
+    stopping.current().wait(120)
     stopping.check()
 
 
@@ -74,7 +74,7 @@ def test_a_reader_gets_the_events_while_the_work_goes_on() -> None:
 
     def work() -> None:
         bus.emit(TokenDelta("first"))
-        go_on.wait(30)
+        go_on.wait(120)
 
     run = runs.start(work, kind="chat")
     assert until(run, TokenDelta) == TokenDelta("first")
@@ -135,7 +135,7 @@ def test_stop_ends_the_work_where_it_looks() -> None:
 def test_work_that_keeps_its_part_when_stopped_has_a_result() -> None:
     def work() -> str:
         bus.emit(TokenDelta("part"))
-        stopping.current().wait(30)
+        stopping.current().wait(120)
         return "part"
 
     run = runs.start(work, kind="chat")
@@ -150,7 +150,7 @@ def test_a_person_is_asked_and_answers_each_question_once() -> None:
 
     def work() -> str:
         first = runs.ask_human("Planner", "Go on?")
-        go_on.wait(30)
+        go_on.wait(120)
         return first + runs.ask_human("Planner", "Sure?")
 
     run = runs.start(work, kind="chat")
@@ -283,7 +283,7 @@ def test_a_stop_frees_the_one_who_waits_for_their_turn_to_ask_too() -> None:
     until(run, HumanInputRequested)
     assert not run.wait(0.05)
     run.stop()
-    assert run.wait(30)
+    assert run.wait(120)
     assert run.result() == ["Ann stopped", "Bob stopped"]
     assert sum(isinstance(event, HumanInputRequested) for event in events(run)) == 1
 
@@ -319,7 +319,7 @@ def test_live_runs_are_found_by_owner_kind_and_chat(owner: str) -> None:
         runs.get(chat.id, "other")
     for run in started:
         run.stop()
-        run.wait(30)
+        run.wait(120)
     assert runs.live(owner) == []
     assert runs.get(chat.id, owner) is chat
 
@@ -327,14 +327,14 @@ def test_live_runs_are_found_by_owner_kind_and_chat(owner: str) -> None:
 def test_runs_that_ended_long_ago_are_forgotten_and_live_ones_are_not(owner: str) -> None:
     live = runs.start(wait_to_be_stopped, kind="chat", owner=owner)
     first = runs.start(lambda: None, kind="chat", owner=owner)
-    first.wait(30)
+    first.wait(120)
     for _ in range(runs._KEPT + 1):
-        runs.start(lambda: None, kind="chat", owner=owner).wait(30)
+        runs.start(lambda: None, kind="chat", owner=owner).wait(120)
     with pytest.raises(NotFound):
         runs.get(first.id, owner)
     assert runs.get(live.id, owner) is live
     live.stop()
-    live.wait(30)
+    live.wait(120)
 
 
 def test_a_run_is_written_to_the_ledger(ledger: Ledger, owner: str) -> None:

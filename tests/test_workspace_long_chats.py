@@ -96,7 +96,7 @@ def ask(
     run = workspace.ask(
         OWNER, question, collection="Documents", team_id="assistant", chat_id=chat, parent_id=parent
     )
-    assert run.wait(30)
+    assert run.wait(120)
     return run
 
 

@@ -103,7 +103,7 @@ def test_an_app_that_dies_meanwhile_is_told_in_one_line(app: App) -> None:
         assert re.fullmatch(
             rf"Error: Process {holder.pid}, which held the data folder .*, has ended\..*\n", err
         )
-        assert server.broken_off.wait(30), "the model is not asked on for nobody"
+        assert server.broken_off.wait(120), "the model is not asked on for nobody"
     runs = command(app, "runs")["runs"]
     assert [(one["kind"], one["state"]) for one in runs] == [
         ("chat", "interrupted"),

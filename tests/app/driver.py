@@ -20,7 +20,7 @@ def open_page(name: str, **address: str) -> AppTest:
     """The app at a page of the navigation (`chat`, `documents`, ...), with these values in its
     address, run once.
     """
-    app = AppTest.from_file(str(ROOT / "agentkit/ui/shell/router.py"), default_timeout=30)
+    app = AppTest.from_file(str(ROOT / "agentkit/ui/shell/router.py"), default_timeout=120)
     if name != "chat":
         app.run()
         app.switch_page(str(ROOT / f"pages/{name}.py"))
@@ -34,7 +34,7 @@ def open_page(name: str, **address: str) -> AppTest:
 def settle(app: AppTest) -> AppTest:
     """Wait for all runs that go on, then draw the page again."""
     for run in runs.live(OWNER):
-        assert run.wait(30), f"run {run.title!r} did not end"
+        assert run.wait(120), f"run {run.title!r} did not end"
     app.run()
     assert not app.exception, app.exception[0].stack_trace
     return app
@@ -44,7 +44,7 @@ def until_asked(app: AppTest, run: Run[Any], earlier: str = "") -> str:
     """Wait until the run asks something (else than before), draw the page, and give the id of the
     question.
     """
-    for _ in range(600):
+    for _ in range(2_400):
         if (request := run.waiting_for) and request.request_id != earlier:
             app.run()
             assert not app.exception, app.exception[0].stack_trace

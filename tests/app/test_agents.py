@@ -265,7 +265,7 @@ def test_a_question_survives_a_refresh_and_is_answered_once(kitchen: ScriptableW
     again = open_page("chat", chat=app.query_params["chat"])
     assert any("asks: May `brew` run" in text for text in texts(again))
     press(again, APPROVE, request)
-    assert run.wait(30)
+    assert run.wait(120)
     with pytest.raises(NotFound):
         run.answer("Approve", request)
     app.run()

@@ -170,7 +170,7 @@ def test_an_edit_while_the_chat_answers_is_told_and_asked_next(
     facts: Facts = {"collection": "Kitchen", "model_id": "halting", "team_id": "assistant"}
     facts["chat_id"] = chat.id
     run = kitchen.ask(OWNER, POT, **facts)
-    assert client.halted.wait(30)
+    assert client.halted.wait(120)
     app = open_page("chat", chat=chat.id)
     asked = choose(app, kitchen, chat, 0, actions.EDIT)
     assert "this is asked after that answer" in texts(app)
@@ -339,7 +339,7 @@ def test_the_partial_answer_behind_try_again_is_another_version(
 ) -> None:
     client = kitchen.breaking("At 80 deg", "At 80 degrees.")
     run = kitchen.ask(OWNER, Question(TEA, "Kitchen", model_id="breaking"))
-    assert run.wait(30)
+    assert run.wait(120)
     client.whole = True
     app = open_page("chat", chat=str(run.chat_id))
     app.button(key=f"again-{run.id}").click().run()
@@ -358,7 +358,7 @@ def test_what_is_asked_again_of_a_turn_that_is_gone_can_be_asked_at_the_end(
     chat = ask(kitchen, TEA)
     client = kitchen.breaking("Warm", "Warm it first.")
     run = kitchen.ask(OWNER, Question(POT, "Kitchen", model_id="breaking", chat_id=chat.id))
-    assert run.wait(30)
+    assert run.wait(120)
     client.whole = True
     app = open_page("chat", chat=chat.id)
     _delete_in_another_tab(kitchen, chat)

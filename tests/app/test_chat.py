@@ -265,7 +265,7 @@ def test_after_a_closed_app_what_waits_is_asked_when_the_person_says_so(
     ask(app, "And black tea?")
     client.go_on.set()
     (run,) = runs.live(OWNER)
-    assert run.wait(30)
+    assert run.wait(120)
     with workspace.database.transaction():
         workspace.database.execute("update runs set state = 'interrupted' where id = ?", [run.id])
     later = open_page("chat", chat=app.query_params["chat"])

@@ -208,7 +208,7 @@ def test_an_open_dialog_stays_with_its_chat_and_changes_no_other(
 ) -> None:
     first = workspace.ask(OWNER, QUESTION, collection="Kitchen")
     second = workspace.ask(OWNER, "And black tea?", collection="Kitchen")
-    chats = [str(run.chat_id) for run in (first, second) if run.wait(30)]
+    chats = [str(run.chat_id) for run in (first, second) if run.wait(120)]
     for chat in chats:
         workspace.ledger.set(OWNER, chat, "settings", {"instructions": f"Of {chat}."})
     app = opened(open_page("chat", chat=chats[0]))

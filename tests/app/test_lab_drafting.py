@@ -98,9 +98,9 @@ def test_a_run_that_is_stopped_keeps_no_half_question(pantry: ScriptableWorkspac
     documents = drafting.choose_documents(library, OWNER, "Kitchen", 3)
     ids = [one.id for one in documents]
     run = drafting.draft_questions(pantry, OWNER, "Kitchen", pantry.added[0], ids)
-    assert halting.halted.wait(30)
+    assert halting.halted.wait(120)
     run.stop()
-    assert run.wait(30)
+    assert run.wait(120)
     assert drafting.find_drafted(pantry.ledger, OWNER, "Kitchen") is None
     with pytest.raises(ConfigError, match="only quotes"):
         drafting.draft_questions(pantry, OWNER, "Kitchen", pantry.model("offline"), ids)

@@ -180,7 +180,7 @@ def test_while_one_is_built_nothing_else_is_begun(workspace: Workspace, ingest: 
     made = workspace.library.versions.add(OWNER, NAME, embedder="fake", max_tokens=32)
     go_on = threading.Event()
     run = runs.start(
-        lambda: go_on.wait(30), kind="index", title="32 tokens for Kitchen", owner=OWNER, size=1
+        lambda: go_on.wait(120), kind="index", title="32 tokens for Kitchen", owner=OWNER, size=1
     )
     app = choose(opened(), workspace, tokens=40)
     assert "Building 32 tokens for Kitchen" in texts(app)

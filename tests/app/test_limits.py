@@ -39,7 +39,7 @@ def kitchen(workspace: ScriptableWorkspace, ingest: Ingest) -> ScriptableWorkspa
 
 def ask(workspace: Workspace, **settings: Any) -> Run[Answer]:
     run = workspace.ask(OWNER, QUESTION, collection="Kitchen", model_id="scripted", **settings)
-    run.wait(30)
+    run.wait(120)
     return run
 
 

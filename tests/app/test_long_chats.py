@@ -138,7 +138,7 @@ def test_a_limit_that_is_nearly_used_up_is_told_among_the_steps(
     free = kitchen.ask(
         OWNER, "What was the first?", collection="Kitchen", team_id="assistant", model_id="scripted"
     )
-    free.wait(30)
+    free.wait(120)
     (needed,) = [
         one.event.usage.total
         for one in free.events()

@@ -91,7 +91,7 @@ def test_steps_are_seen_waiting_running_and_done_and_look_the_same_when_stored(
     go_on = threading.Event()
 
     def read(request: Mapping[str, Any]) -> str:
-        assert go_on.wait(30)
+        assert go_on.wait(120)
         return "80"
 
     kitchen.added.insert(
@@ -150,12 +150,12 @@ def test_a_stop_in_the_middle_leaves_the_rest_undone(kitchen: ScriptableWorkspac
 
     def read(request: Mapping[str, Any]) -> str:
         asked.set()
-        go_on.wait(30)
+        go_on.wait(120)
         return "80"
 
     kitchen.added.insert(0, scripted_model([PLAN, read]))
     app, run = begin()
-    assert asked.wait(30)
+    assert asked.wait(120)
     run.stop()
     stored(app, run)
     go_on.set()

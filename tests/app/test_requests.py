@@ -90,7 +90,7 @@ def test_a_call_that_goes_on_shows_its_request(
     ingest("Kitchen", {"tea.txt": TEA})
     client = workspace.halting("At 80", " degrees [1].")
     app = ask(open_page("chat"), "How hot is green tea?")
-    assert client.halted.wait(30)
+    assert client.halted.wait(120)
     (run,) = runs.live(OWNER)
     (called,) = [
         one.event

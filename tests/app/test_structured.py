@@ -179,7 +179,7 @@ def watched(workspace: ScriptableWorkspace) -> Iterator[Watched]:
     script = Pausing()
     workspace.added.insert(0, scripted_model(script))
     app, run = begin("werewolf", "Play!")
-    assert script.paused.wait(30)
+    assert script.paused.wait(120)
     app.run()
     yield app, run, script
     script.go_on.set()
@@ -207,12 +207,12 @@ def test_what_players_write_for_the_game_is_not_shown_while_they_write(
 ) -> None:
     client = workspace.halting("Secretly, in prose: ", "nothing.")
     app, run = begin("werewolf", "Play!")
-    assert client.halted.wait(30)
+    assert client.halted.wait(120)
     app.run()
     assert any("is thinking" in text for text in texts(app)), texts(app)
     assert not any("Secretly" in text for text in texts(app))
     run.stop()
-    run.wait(30)
+    run.wait(120)
 
 
 def test_a_game_that_is_stopped_tells_how_far_it_came(watched: Watched) -> None:

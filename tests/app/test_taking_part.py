@@ -290,7 +290,7 @@ def test_a_seat_in_the_game_of_werewolf(kitchen: ScriptableWorkspace) -> None:
     app.selectbox(key="team-new").set_value("werewolf").run()
     app.selectbox(key="variant-new").set_value("werewolf:seat").run()
     run = sent(app, "Play!")
-    request = until_asked(app, run) if not run.wait(1) else ""
+    request = _next_request(app, run, "")
     while request:
         assert any("You are Player" in one for one in texts(app)), "the role"
         assert not any("thinking" in one.label for one in app.expander), "who acts at night"
@@ -304,7 +304,7 @@ def test_a_seat_in_the_game_of_werewolf(kitchen: ScriptableWorkspace) -> None:
 
 def _next_request(app: AppTest, run: Run[Answer], earlier: str) -> str:
     """The next question; empty when the game is over."""
-    for _ in range(600):
+    for _ in range(6_000):
         if run.ended or run.wait(0.02):
             return ""
         waiting = run.waiting_for

@@ -365,7 +365,7 @@ def test_a_chat_keeps_its_version_and_is_offered_the_newer_one(
     kitchen.script("Green tea is steeped at 80 degrees [1].")
     first = kitchen.save_team(OWNER, drafts.retrieve_chat())
     made = kitchen.ask(OWNER, Question("How hot?", "Kitchen", first.key, "scripted"))
-    made.wait(30)
+    made.wait(120)
     second = kitchen.save_team(OWNER, {**drafts.retrieve_chat(), "name": "Newer"}, first.id)
     app = open_page("chat", chat=str(made.chat_id))
     assert "This chat uses version 1 of the team; there is version 2." in texts(app)

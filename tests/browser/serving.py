@@ -38,7 +38,7 @@ class App:
         failed because the app stood still is told by that.
         """
         self.process.send_signal(signal.SIGABRT)
-        self.process.wait(30)
+        self.process.wait(120)
         log = self.data.with_name("app.log").read_text(encoding="utf-8", errors="replace")
         print(_in_short(log)[-_LONGEST_LOG:])
 
@@ -89,7 +89,7 @@ def serving(
             raise
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(120)
 
 
 def free_port() -> int:

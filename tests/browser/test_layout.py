@@ -254,7 +254,7 @@ def test_text_stands_out_from_its_ground(
 def _stands_out(part: Locator) -> None:
     """As soon as it no longer fades in."""
     expect(part).to_be_visible()
-    part.page.wait_for_function(STANDS_OUT, arg=part.element_handle(), timeout=10_000)
+    part.page.wait_for_function(STANDS_OUT, arg=part.element_handle())
 
 
 def _is_dark(page: Page) -> bool:

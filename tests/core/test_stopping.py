@@ -79,13 +79,13 @@ def test_stop_frees_a_thread_that_waits() -> None:
 
     def wait() -> None:
         with signal.on_stop(freed.set):
-            freed.wait(30)
-            assert signal.wait(30)
+            freed.wait(120)
+            assert signal.wait(120)
 
     thread = threading.Thread(target=wait)
     thread.start()
     signal.set()
-    thread.join(30)
+    thread.join(120)
     assert not thread.is_alive()
     assert freed.is_set()
 

@@ -190,7 +190,7 @@ def test_writers_take_turns_and_readers_see_only_what_is_committed(database: Dat
         with database.transaction():
             database.insert("things", {"name": "slow", "size": 1})
             written.set()
-            read_on.wait(30)
+            read_on.wait(120)
 
     def write(number: int) -> None:
         with database.transaction():
@@ -199,14 +199,14 @@ def test_writers_take_turns_and_readers_see_only_what_is_committed(database: Dat
 
     threads = [threading.Thread(target=write_slowly)]
     threads[0].start()
-    assert written.wait(30)
+    assert written.wait(120)
     threads += [threading.Thread(target=write, args=[number]) for number in range(12)]
     for thread in threads[1:]:
         thread.start()
     assert names(database) == []
     read_on.set()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
     sizes = [
         row["size"]
         for row in database.rows("select size from things where name <> 'slow' order by size")

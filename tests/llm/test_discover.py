@@ -120,7 +120,7 @@ def _ended(name: str) -> list[threading.Thread]:
     """The threads of that name, each waited for."""
     found = [one for one in threading.enumerate() if one.name == name]
     for one in found:
-        one.join(30)
+        one.join(120)
     return found
 
 

@@ -299,7 +299,7 @@ def side_by_side(count: int, ask: Callable[[], object]) -> list[BaseException | 
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
     return raised
 
 
@@ -310,7 +310,7 @@ def test_calls_in_threads_never_pass_the_limit_together_by_more_than_was_unknown
     def answer(_: Mapping[str, Any]) -> str:
         with lock:
             asking[0] += 1
-        all_in.wait(10)  # all prompts are under way before the first reply comes
+        all_in.wait(120)  # all prompts are under way before the first reply comes
         return ANSWER
 
     def ask() -> None:

@@ -281,7 +281,7 @@ def test_a_promotion_waits_for_an_ingest_and_takes_its_documents_along(filled: S
 
     def halt() -> None:
         halted.set()
-        assert go_on.wait(20)
+        assert go_on.wait(120)
 
     def ingest() -> None:
         with bus.listening(whenever(on_stage("parse"), halt)):
@@ -291,14 +291,14 @@ def test_a_promotion_waits_for_an_ingest_and_takes_its_documents_along(filled: S
     taking_in = threading.Thread(target=ingest)
     promoting = threading.Thread(target=library.versions.promote, args=(OWNER, version.id))
     taking_in.start()
-    assert halted.wait(20)
+    assert halted.wait(120)
     promoting.start()
     promoting.join(0.5)
     assert promoting.is_alive()
     assert not status(library, version)[0]
     go_on.set()
     for thread in (taking_in, promoting):
-        thread.join(20)
+        thread.join(120)
     assert status(library, version) == (True, 6, 0)
     assert library.retrieve(OWNER, "Docs", "elks", top_k=1)[0].document == "elks.md"
 

@@ -36,7 +36,7 @@ def chroma(folder: Path) -> Iterator[int]:
         yield port
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(120)
 
 
 def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:

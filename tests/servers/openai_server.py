@@ -185,7 +185,7 @@ class OpenAIServer:
 
     def __exit__(self, *_: object) -> None:
         self._server.should_exit = True
-        self._thread.join(10)
+        self._thread.join(120)
         self._socket.close()
 
     def serve(self) -> None:

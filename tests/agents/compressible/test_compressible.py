@@ -151,7 +151,7 @@ def test_with_async_the_loop_goes_on_meanwhile() -> None:
             before = len(ticks)
             for _ in range(20):
                 if beside:  # each needs a turn of the loop
-                    asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loops[0]).result(5)
+                    asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loops[0]).result(120)
             seen.append(len(ticks) - before)
             return True, [messages[0], messages[-1]]
 

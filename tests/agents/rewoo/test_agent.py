@@ -445,7 +445,7 @@ def test_a_stop_reaches_tools_and_workers(is_async: bool) -> None:
     def wait(x: str = "") -> str:
         """Waits."""
         begun.wait(60)
-        if stopping.current().wait(10):
+        if stopping.current().wait(120):
             ended.release()
         return "late"
 

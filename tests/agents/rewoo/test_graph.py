@@ -182,7 +182,7 @@ def test_a_step_that_ignores_everything_is_left_alone() -> None:
     release = threading.Event()
 
     def call(tool: str, arguments: Any) -> str:
-        release.wait(10)
+        release.wait(120)
         return "too late"
 
     evidence = execute(plan_of(("#E1", "t", "")), call, timeout_s=0.05)
@@ -209,7 +209,7 @@ def test_retries_after_a_timeout_and_then_gives_up() -> None:
 
     def call(tool: str, arguments: Any) -> str:
         calls.append(1)
-        stopping.current().wait(10)
+        stopping.current().wait(120)
         return "late"
 
     made = execute(plan_of(("#E1", "t", "")), call, retries=1, timeout_s=0.05)["#E1"]
@@ -308,7 +308,7 @@ def test_from_async_code_a_cancelled_task_stops_the_steps() -> None:
 
     def call(tool: str, arguments: Any) -> str:
         begun.set()
-        if stopping.current().wait(10):
+        if stopping.current().wait(120):
             told.set()
         return "ok"
 

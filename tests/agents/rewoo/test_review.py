@@ -246,7 +246,7 @@ def test_a_tool_that_fails_at_being_told_to_stop_ends_its_step_only() -> None:
     def late(text: str) -> str:
         """Late."""
         with stopping.current().on_stop(fail):
-            over.wait(5)
+            over.wait(120)
         return text
 
     given, _ = chat(late, "Plan: p\n#E1 = late[x]", "Unknown.", timeout_s=0.05)

@@ -346,7 +346,7 @@ def test_a_stop_ends_the_chat_and_what_runs() -> None:
     def wait(x: str) -> str:
         """Waits."""
         begun.set()
-        if stopping.current().wait(10):
+        if stopping.current().wait(120):
             stopped.set()
         return "late"
 
@@ -366,7 +366,7 @@ def test_a_late_tool_is_told_once() -> None:
 
     def slow(x: str) -> str:
         """Slow."""
-        release.wait(10)
+        release.wait(120)
         return "late"
 
     agent = ReWOO(
