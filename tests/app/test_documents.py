@@ -325,6 +325,16 @@ def test_an_impossible_tag_says_why(workspace: ScriptableWorkspace, ingest: Inge
     assert documents(workspace, "Kitchen")["tea.md"].tags == ()
 
 
+def import_copy(app: AppTest, file: Path) -> None:
+    """Import an exported collection as `Copy`; the dialog is open."""
+    app.file_uploader(key="import-file").set_value(
+        (file.name, file.read_bytes(), "application/zip")
+    ).run()
+    app.text_input(key="import-name").set_value("Copy").run()
+    app.button(key="import").click().run()
+    settle(app)
+
+
 def test_a_collection_goes_out_and_comes_in(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
     ingest("Kitchen", {"tea.md": TEA})
     app = menu(open_page("documents"), "Export")
@@ -337,12 +347,7 @@ def test_a_collection_goes_out_and_comes_in(workspace: ScriptableWorkspace, inge
     menu(app, "Import")
     app.button(key="import").click().run()
     assert "No file is chosen" in texts(app)
-    app.file_uploader(key="import-file").set_value(
-        (file.name, file.read_bytes(), "application/zip")
-    ).run()
-    app.text_input(key="import-name").set_value("Copy").run()
-    app.button(key="import").click().run()
-    settle(app)
+    import_copy(app, file)
     assert "Copy is imported: 1 document, 1 chunk." in texts(app).replace("**", "")
     assert app.selectbox(key="collection").value == "Copy", "what has come in is shown"
     assert list(app.dataframe[0].value["Document"]) == ["tea.md"]
@@ -364,12 +369,7 @@ def test_two_clicks_take_a_collection_out_once_and_in_once(
     settle(app)
     file = workspace.settings.data / "exports" / "Kitchen.agentkit.zip"
     menu(app, "Import")
-    app.file_uploader(key="import-file").set_value(
-        (file.name, file.read_bytes(), "application/zip")
-    ).run()
-    app.text_input(key="import-name").set_value("Copy").run()
-    app.button(key="import").click().run()
-    settle(app)
+    import_copy(app, file)
     assert len(workspace.figures.runs(OWNER, kind="transfer")) == 2
     assert not app.error
 
