@@ -104,6 +104,9 @@ def test_runs_that_go_on_are_compared_when_they_have_ended(
     for first, second, name in ((run.id, done, "A"), (done, run.id, "B")):
         app = open_page("runs", run=first, **{"with": second})
         assert f"{name} goes on. When it has ended, both are compared here." in texts(app)
+    alone = texts(open_page("runs", run=run.id))
+    assert "goes on" in alone
+    assert "is odd" not in alone, "it has no end yet"
     client.go_on.set()
     settle(app)
     assert groups_of(app)

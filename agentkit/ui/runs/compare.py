@@ -13,7 +13,6 @@ from agentkit.errors import NotFound, ReplayDiffers
 from agentkit.ledger import run_list
 from agentkit.ledger.comparing import Comparison, Side
 from agentkit.ledger.sides import read_side
-from agentkit.runs import Run
 from agentkit.ui.runs import differences, overview, words
 from agentkit.ui.runs.differences import Group, Row
 from agentkit.ui.shared import components, state
@@ -48,7 +47,7 @@ def draw_comparison(first: str, second: str) -> None:
         _draw_side("B", found.second)
     _draw_failed(first, second)
     _draw_told(found)
-    if _find_at_work(first) and _draw_going_on("A", found.first):
+    if overview.find_at_work(first) and _draw_going_on("A", found.first):
         return
     if _draw_going_on("B", found.second):
         return
@@ -56,7 +55,7 @@ def draw_comparison(first: str, second: str) -> None:
 
 
 def _read(run_id: str) -> Side | None:
-    run = _find_at_work(run_id)
+    run = overview.find_at_work(run_id)
     for _ in range(_LOOKS if run else 1):
         try:
             return read_side(state.workspace().ledger, state.owner(), run_id)
@@ -111,15 +110,6 @@ def _draw_told(found: Comparison) -> None:
     if early := differences.describe_early(found):
         st.warning(markdown.literal(early), icon=":material/warning:")
     st.markdown(f"**{markdown.literal(differences.describe_beginning(found))}**")
-
-
-def _find_at_work(run_id: str) -> Run[Any] | None:
-    """The run while it goes on here: one of an older version may have no end."""
-    try:
-        run = runs.get(run_id, state.owner())
-    except NotFound:
-        return None
-    return None if run.ended else run
 
 
 def _draw_going_on(name: str, side: Side) -> bool:

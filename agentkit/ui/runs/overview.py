@@ -11,12 +11,14 @@ from zlib import crc32
 
 import streamlit as st
 
+from agentkit import runs
 from agentkit.core.given import list_known
 from agentkit.errors import NotFound
 from agentkit.ledger import run_list
 from agentkit.ledger.queries import RunTotals
 from agentkit.ledger.run_documents import HOWS
 from agentkit.ledger.run_list import RunFilter, RunSort
+from agentkit.runs import Run
 from agentkit.ui.runs import words
 from agentkit.ui.shared import addresses, components, state
 from agentkit.ui.shared.state import PAGES
@@ -91,6 +93,15 @@ def close_run() -> None:
         st.query_params.pop(name, None)
 
 
+def find_at_work(run_id: str) -> Run[Any] | None:
+    """The run while it goes on here: one of an older version may have no end."""
+    try:
+        run = runs.get(run_id, state.owner())
+    except NotFound:
+        return None
+    return None if run.ended else run
+
+
 def open_comparison(first: str, second: str) -> None:
     """Put two runs beside each other, from the next drawing on."""
     open_run(first)
@@ -123,16 +134,16 @@ def _draw_chosen() -> None:
         st.caption("Choose another one to compare it with.", width="content")
 
 
-def _draw_runs(found: int, runs: Sequence[RunTotals]) -> None:
+def _draw_runs(found: int, listed: Sequence[RunTotals]) -> None:
     if not found:
         _draw_none()
         return
     with st.container(horizontal=True, vertical_alignment="center", key="runs-chosen-row"):
         st.caption(figures.count(found, "run"), width="content")
         _draw_chosen()
-    ids = [run.id for run in runs]
+    ids = [run.id for run in listed]
     ends = run_list.ends(state.workspace().ledger, state.owner(), ids)
-    rows = [_row(run, words.why_ended(run, ends.get(run.id))) for run in runs]
+    rows = [_row(run, words.why_ended(run, ends.get(run.id))) for run in listed]
     columns = [_COLUMNS[each] for each in _list_shown()]
     components.run_table(open_run, "Runs", columns, rows, _choose)
 

@@ -60,7 +60,7 @@ def draw_trace(run_id: str) -> None:
     with ways:
         _draw_ways(run)
     _draw_head(run)
-    _draw_problems(trace)
+    _draw_problems(run, trace)
     span = _find_chosen(trace)
     left, right = st.columns([3, 2], gap="medium")
     with left, st.container(key="steps"):
@@ -207,11 +207,14 @@ def _has_chat(ledger: Ledger, owner: str, chat_id: str) -> bool:
     return True
 
 
-def _draw_problems(trace: Trace) -> None:
-    if not trace.problems:
+def _draw_problems(run: RunTotals, trace: Trace) -> None:
+    """What is odd; of a run that goes on not that it, or a step of it, has no end yet."""
+    goes_on = overview.find_at_work(run.id)
+    problems = [one for one in trace.problems if not (goes_on and one.kind == "no end")]
+    if not problems:
         return
-    listed = [words.of_problem(one) for one in trace.problems[:_PROBLEMS]]
-    left = len(trace.problems) - len(listed)
+    listed = [words.of_problem(one) for one in problems[:_PROBLEMS]]
+    left = len(problems) - len(listed)
     more = [f"and {figures.count(left)} more"] if left else []
     text = "; ".join([*listed, *more])
     st.caption(f":material/warning: What was stored of this run is odd: {markdown.literal(text)}.")
