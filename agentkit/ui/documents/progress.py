@@ -12,7 +12,6 @@ import streamlit as st
 
 from agentkit import runs
 from agentkit.core.given import pick
-from agentkit.errors import NotFound
 from agentkit.runs import Run
 from agentkit.ui.documents.tally import WORDS, Tally, same_content, summary
 from agentkit.ui.shared import looks, state
@@ -45,7 +44,7 @@ def draw_progress(kind: str = "ingest") -> None:
     watched = _read_watched(kind)
     for run in live:
         watched.setdefault(run.id, Tally(run.size))
-    ended = {one: found for one in watched if (found := _run_of(one, ended=True))}
+    ended = {one: found for one in watched if (found := _find_ended(one))}
     for run_id, done in ended.items():
         _read_anew(watched[run_id])
         watched[run_id].follow(done)
@@ -61,7 +60,7 @@ def _draw_live(kind: str, run_ids: list[str]) -> None:
     """The one part of the page that looks again and again; when a run ends, the page is drawn
     anew.
     """
-    live = [run for run_id in run_ids if (run := _run_of(run_id))]
+    live = [run for run_id in run_ids if (run := state.find_run(run_id))]
     if len(live) < len(run_ids):
         st.rerun()
     with looks.drawing(lambda: looks.state_of(*live)):
@@ -194,15 +193,10 @@ def _read_watched(kind: str) -> dict[str, Tally]:
     return found
 
 
-def _run_of(run_id: str, *, ended: bool = False) -> Run[Any] | None:
-    """The run, if this process still knows it; with `ended`, only when it is over."""
-    try:
-        run = runs.get(run_id, state.owner())
-    except NotFound:
-        return None
-    if run.ended or not ended:
-        return run
-    return None
+def _find_ended(run_id: str) -> Run[Any] | None:
+    """The run when it is over; None while it goes on, or when this process does not know it."""
+    run = state.find_run(run_id)
+    return run if run is not None and run.ended else None
 
 
 def _forget(kind: str, run_id: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import streamlit as st
 
 from agentkit import runs
-from agentkit.errors import AgentkitError, ConfigError, NotFound, Stopped
+from agentkit.errors import AgentkitError, ConfigError, Stopped
 from agentkit.retrieval import Collection
 from agentkit.runs import Run
 from agentkit.ui.shared import dialogs, state, uploads
@@ -43,7 +43,7 @@ def draw_transfers() -> None:
         _read_watched().setdefault(run.id, False)
     live: list[str] = []
     for run_id in list(_read_watched()):
-        watched = _run_of(run_id)
+        watched = state.find_run(run_id)
         if watched is None:
             continue
         if watched.ended:
@@ -70,7 +70,7 @@ def take_arrived() -> list[str]:
     names = []
     untold = [run_id for run_id, told in _read_watched().items() if not told]
     for run_id in untold:
-        run = _run_of(run_id)
+        run = state.find_run(run_id)
         if run is None or not run.ended:
             continue
         _read_watched()[run_id] = True
@@ -166,7 +166,7 @@ def _close_when_started() -> None:
 def _draw_live(run_ids: list[str]) -> None:
     """The part that looks again and again; when a run ends, the page is drawn anew."""
     for run_id in run_ids:
-        run = _run_of(run_id)
+        run = state.find_run(run_id)
         if run is None or run.ended:
             st.rerun()
         with st.container(
@@ -275,10 +275,3 @@ def _read_watched() -> dict[str, bool]:
     """Ids of the runs that are shown, and whether their end was told."""
     found: dict[str, bool] = st.session_state.setdefault(_KEY, {})
     return found
-
-
-def _run_of(run_id: str) -> Run[Any] | None:
-    try:
-        return runs.get(run_id, state.owner())
-    except NotFound:
-        return None

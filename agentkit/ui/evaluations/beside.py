@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
@@ -125,22 +124,14 @@ def _draw_answers(run_ids: Sequence[str]) -> None:
 
 
 def _goes_on(run_id: str) -> bool:
-    run = _find_run(run_id)
+    run = state.find_run(run_id)
     return run is not None and not run.ended
-
-
-def _find_run(run_id: str) -> Run[Any] | None:
-    """The run, if this process knows it."""
-    try:
-        return runs.get(run_id, state.owner())
-    except NotFound:
-        return None
 
 
 def _draw_sides(run_ids: Sequence[str], again: bool) -> None:
     if again and not any(map(_goes_on, run_ids)):
         st.rerun()
-    known = [run for run_id in run_ids if (run := _find_run(run_id))]
+    known = [run for run_id in run_ids if (run := state.find_run(run_id))]
     with looks.drawing(lambda: looks.state_of(*known)):
         _draw_both(run_ids, again)
 
@@ -174,7 +165,7 @@ def _read(run_id: str) -> Side:
 
 
 def _read_turn(run_id: str) -> Turn:
-    asked, run = _find_asked(run_id), _find_run(run_id)
+    asked, run = _find_asked(run_id), state.find_run(run_id)
     if run is None:
         return _read_stored(run_id, asked)
     return follow(run, asked.agents[-1], aloud=asked.aloud).catch_up(run)
@@ -242,9 +233,9 @@ def _draw_steps(turn: Turn, view: View) -> None:
 
 def _draw_waiting(run_id: str) -> None:
     """What the team asks, and the way to end it, while it works."""
-    if not _goes_on(run_id):
+    run = state.find_run(run_id)
+    if run is None or run.ended:
         return
-    run = runs.get(run_id, state.owner())
     if request := run.waiting_for:
         trying.draw_request(run, request)
     st.button("Stop", key=f"stop-{run_id}", icon=":material/stop_circle:", on_click=run.stop)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
 from agentkit import runs
 from agentkit.core.given import list_known, pick_kind
-from agentkit.errors import AgentkitError, NotFound
+from agentkit.errors import AgentkitError
 from agentkit.events import QuestionTried, events_of
 from agentkit.ledger.evaluations.results import AT_ONCE, KIND, count_cited, count_right
 from agentkit.retrieval.store.questions import QuestionSet
@@ -145,7 +145,7 @@ def _begin(chosen: QuestionSet, teams: Sequence[str]) -> None:
 def _draw_live(run_ids: Sequence[str]) -> None:
     """How far they are; when one ends, the page is drawn anew."""
     for run_id in run_ids:
-        run = find_run(run_id)
+        run = state.find_run(run_id)
         if run is None or run.ended:
             st.rerun()
         _draw_progress(run)
@@ -177,12 +177,3 @@ def _describe(tried: QuestionTried) -> str:
         return f":material/error: {question}: {markdown.literal(tried.error)}"
     cited = figures.count(count_cited(tried), "citation")
     return f"{question}: {count_right(tried)} of {cited} right"
-
-
-def find_run(run_id: str) -> Run[object] | None:
-    """The owner's run, if this process still knows it."""
-    find: Callable[[str, str], Run[object]] = runs.get
-    try:
-        return find(run_id, state.owner())
-    except NotFound:
-        return None

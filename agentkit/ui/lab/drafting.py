@@ -20,7 +20,6 @@ from agentkit.retrieval.store.questions import Question, QuestionSet
 from agentkit.runs import Run
 from agentkit.ui.documents import progress
 from agentkit.ui.evaluations import choosing
-from agentkit.ui.evaluations.starting import find_run
 from agentkit.ui.lab import marks
 from agentkit.ui.lab import questions as lab_questions
 from agentkit.ui.shared import state
@@ -129,7 +128,7 @@ def _begin(collection: Collection, model: Model, documents: Sequence[str]) -> No
 def _draw_live(run_ids: Sequence[str]) -> None:
     """How far they are; when one ends, the page is drawn anew."""
     for run_id in run_ids:
-        run = find_run(run_id)
+        run = state.find_run(run_id)
         if run is None or run.ended:
             st.rerun()
         _draw_progress(run)
@@ -152,7 +151,7 @@ def _draw_progress(run: Run[object]) -> None:
 
 def _draw_end() -> None:
     """Why the run that was begun here ended early, if it did."""
-    run = find_run(st.session_state.get(_WATCHED, ""))
+    run = state.find_run(st.session_state.get(_WATCHED, ""))
     if run is None or not run.ended or run.error is None:
         return
     st.warning(

@@ -11,14 +11,13 @@ from typing import Any
 import streamlit as st
 
 from agentkit import runs
-from agentkit.errors import AgentkitError, NotFound, Stopped
+from agentkit.errors import AgentkitError, Stopped
 from agentkit.events import Retrieved
 from agentkit.retrieval import Collection
 from agentkit.retrieval.evaluation.measuring import measure
 from agentkit.retrieval.ingest.versions import VersionStatus
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.store.questions import Measurement, QuestionSet
-from agentkit.runs import Run
 from agentkit.ui.documents import progress
 from agentkit.ui.lab import drafting, new_sets, parts, questions, results, watch
 from agentkit.ui.shared import state
@@ -149,7 +148,7 @@ def _begin(collection: Collection, chosen: QuestionSet, trials: Sequence[Trial])
 def _draw_live(run_ids: list[str]) -> None:
     """How far the runs are; when one ends, the page is drawn anew."""
     for run_id in run_ids:
-        run = _run_of(run_id)
+        run = state.find_run(run_id)
         if run is None or run.ended:
             st.rerun()
         done = sum(isinstance(recorded.event, Retrieved) for recorded in run.events())
@@ -173,7 +172,7 @@ def _draw_ends() -> None:
     """What came of the run that was begun here last, when it failed or was cancelled; results speak
     for themselves.
     """
-    run = _run_of(st.session_state.get(_WATCHED, ""))
+    run = state.find_run(st.session_state.get(_WATCHED, ""))
     if run is None or not run.ended:
         return
     try:
@@ -187,10 +186,3 @@ def _draw_ends() -> None:
             f"The measurement broke off ({markdown.literal(str(error))}). Try it again.",
             icon=":material/error:",
         )
-
-
-def _run_of(run_id: str) -> Run[Any] | None:
-    try:
-        return runs.get(run_id, state.owner())
-    except NotFound:
-        return None

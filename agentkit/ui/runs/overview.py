@@ -11,7 +11,6 @@ from zlib import crc32
 
 import streamlit as st
 
-from agentkit import runs
 from agentkit.core.given import list_known
 from agentkit.errors import NotFound
 from agentkit.ledger import run_list
@@ -95,11 +94,8 @@ def close_run() -> None:
 
 def find_at_work(run_id: str) -> Run[Any] | None:
     """The run while it goes on here: one of an older version may have no end."""
-    try:
-        run = runs.get(run_id, state.owner())
-    except NotFound:
-        return None
-    return None if run.ended else run
+    run = state.find_run(run_id)
+    return None if run is None or run.ended else run
 
 
 def open_comparison(first: str, second: str) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
+from agentkit import runs
 from agentkit.errors import ConfigError, NotFound
 from agentkit.places import SHIPPED
+from agentkit.runs import Run
 from agentkit.settings import Settings, load_settings
 from agentkit.teams import Team
 from agentkit.workspace import Workspace
@@ -71,6 +74,14 @@ def find_team(team_id: str) -> Team | None:
     try:
         return team(team_id)
     except (NotFound, ConfigError):
+        return None
+
+
+def find_run(run_id: str) -> Run[Any] | None:
+    """The owner's run of that id; None when this process does not know it, or no longer."""
+    try:
+        return runs.get(run_id, owner())
+    except NotFound:
         return None
 
 

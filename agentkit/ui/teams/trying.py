@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from agentkit import runs
-from agentkit.errors import AgentkitError, NotFound
+from agentkit.errors import AgentkitError
 from agentkit.events import HumanInputRequested
 from agentkit.runs import Run
 from agentkit.teams import Question
@@ -82,9 +82,8 @@ def _begin(key: str, given: tuple[TeamDocument, str]) -> None:
 
 
 def _draw_tried(run_id: str, document: TeamDocument, dry: bool) -> None:
-    try:
-        run = runs.get(run_id, state.owner())
-    except NotFound:
+    run = state.find_run(run_id)
+    if run is None:
         st.caption("What was tried here is on the page Runs.")
         return
     every = None if run.ended else pace_looks(_LOOK_S)

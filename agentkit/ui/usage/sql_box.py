@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from agentkit import runs
-from agentkit.errors import AgentkitError, NotFound
+from agentkit.errors import AgentkitError
 from agentkit.runs import Run
 from agentkit.ui.shared import components, looks, state
 from agentkit.ui.shared.state import PAGES
@@ -153,7 +152,7 @@ def _draw_words() -> None:
         )
         if st.form_submit_button("Write the SELECT", icon=":material/edit_note:"):
             _begin_writing(asked)
-    run = _find_run()
+    run = state.find_run(st.session_state.get(_RUN, ""))
     if run is not None:
         every = None if run.ended else _LOOK_S
         st.fragment(_draw_writing, run_every=every)(run)
@@ -173,13 +172,6 @@ def _find_model() -> str:
     usual = state.workspace().model()
     others = [one for one in state.workspace().models() if one.is_language_model]
     return usual.id if usual.is_language_model or not others else others[0].id
-
-
-def _find_run() -> Run[str] | None:
-    try:
-        return runs.get(st.session_state.get(_RUN, ""), state.owner())
-    except NotFound:
-        return None
 
 
 def _draw_writing(run: Run[str]) -> None:
