@@ -33,6 +33,8 @@ class ToolCall(TypedDict, total=False):
     id: str
     type: str
     function: FunctionCall
+    extra_content: Mapping[str, Any]
+    """What its server sent beside it, such as Gemini's signature, and may want back."""
 
 
 class ToolResponse(TypedDict, total=False):
@@ -64,6 +66,8 @@ class _Said(Calls, total=False):
     role: str
     name: str
     tool_call_id: str
+    reasoning_content: str
+    """What was thought before; it is sent where a model wants it back, with calls alone."""
 
 
 class Message(_Said, total=False):
@@ -84,8 +88,6 @@ class Stored(_Said, total=False):
     context: Mapping[str, Any]
     metadata: Any
     override_role: str
-    reasoning_content: str
-    """What was thought before; it is never sent."""
 
 
 AnyMessage = Mapping[str, Any]
@@ -97,6 +99,7 @@ _R = TypeVar("_R", Stored, ToolResponse)
 
 THINKING = "reasoning_content"
 """Where a message of ours keeps what was thought before."""
+EXTRA = "extra_content"
 THINKING_FIELDS = (THINKING, "reasoning", "thinking")
 """Where servers put it."""
 _THOUGHTS = frozenset((*THINKING_FIELDS, "reasoning_details"))
@@ -140,9 +143,7 @@ def _is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
 
 def text_or_empty(value: object) -> str:
     """The value if it is a text, else an empty one."""
-    if isinstance(value, str):
-        return value
-    return ""
+    return value if isinstance(value, str) else ""
 
 
 # Text
@@ -268,9 +269,7 @@ def responses_of(message: AnyMessage) -> list[ToolResponse]:
     """All results in a message: several, or the message itself where it is one."""
     if several := tool_responses_of(message):
         return several
-    if is_result(message):
-        return [cast(ToolResponse, message)]
-    return []
+    return [cast(ToolResponse, message)] if is_result(message) else []
 
 
 def join_responses(responses: Sequence[ToolResponse]) -> Stored:
@@ -363,7 +362,6 @@ def _store_calls(message: AnyMessage, stored: Stored, role: str, speaker: str) -
         if stored.keys().isdisjoint(CALLS):
             return None
         stored["content"] = None
-
     stored["role"] = _choose_role(message, role)
     if "tool_responses" in stored and is_result(message):
         stored["tool_responses"] = list(map(_with_text, stored["tool_responses"]))
@@ -394,6 +392,8 @@ def sendable_form(messages: Iterable[AnyMessage]) -> list[Message]:
 
 def _pick_known_keys(message: AnyMessage) -> Message:
     known = without_keys(message, _UNSENT)
+    if THINKING in message and has_calls(message):
+        known[THINKING] = message[THINKING]
     if message.get("role") == "function":
         known["content"] = str(message.get("content"))
     return cast(Message, known)
@@ -433,7 +433,6 @@ def check_reply(who: str, message: AnyMessage) -> None:
         raise _bad_reply(who, content, "text")
     if not _are_dicts(calls):
         raise _bad_reply(who, calls, "tool calls")
-
     functions = [call.get("function") for call in calls]
     if older := message.get("function_call"):
         functions.append(older)

@@ -43,19 +43,21 @@ class Mode:
         self.prefix = prefix
         self.is_async = is_async
 
-    def peer(self, agent: object, name: str, *args: object, **kwargs: object) -> Ask:
+    def peer(self, agent: object, name: str, /, *args: object, **kwargs: object) -> Ask:
         """Await this to call the method `name` of an agent by the face of this mode: `name` or,
         where there is one, `a_name`.
         """
         return Ask(self, agent, name, args, kwargs)
 
-    def tail(self, agent: object, name: str, *args: object, **kwargs: object) -> Any:
+    def tail(self, agent: object, name: str, /, *args: object, **kwargs: object) -> Any:
         """Return this from a core whose last step is to call a method of an agent: nothing of the
         core is kept meanwhile.
         """
         return Ask(self, agent, name, args, kwargs)
 
-    async def invoke(self, function: Callable[..., object], *args: object, **kwargs: object) -> Any:
+    async def invoke(
+        self, function: Callable[..., object], /, *args: object, **kwargs: object
+    ) -> Any:
         """Call a sync or async callable of somebody else and give its result; one marked with
         `takes_long` as `block` does.
         """
@@ -69,7 +71,7 @@ class Mode:
         return wait_for(result)
 
     async def invoke_or_leave(
-        self, function: Callable[..., object], *args: object, **kwargs: object
+        self, function: Callable[..., object], /, *args: object, **kwargs: object
     ) -> Any:
         """As `invoke`; a callable that does not come back is left behind when the enclosing run is
         stopped.
@@ -85,7 +87,7 @@ class Mode:
 
         return stopping.call_or_leave(call)
 
-    async def block(self, function: Callable[..., T], *args: object, **kwargs: object) -> T:
+    async def block(self, function: Callable[..., T], /, *args: object, **kwargs: object) -> T:
         """Call a sync callable that may take long; in async mode on a thread of its own, so that
         the loop goes on.
 

@@ -93,6 +93,11 @@ def find_own(model: str, provider: str, at: datetime) -> Rates | None:
     return _books[-1].find(model, provider, at)
 
 
+def is_own(model: str, provider: str) -> bool:
+    """Whether a person entered a price that counts now."""
+    return find_own(model, provider, datetime.now(UTC)) is not None
+
+
 def find_listed(model: str, provider: str) -> list[Listed]:
     """What the installed list says of a model, by the days from which it counts; empty where it
     does not know it.

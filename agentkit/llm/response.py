@@ -67,7 +67,8 @@ def to_response(
 ) -> Response:
     """A response whose one choice is this message of a history."""
     calls = cast(dict[str, Any], call_fields(message))
-    choice = Choice(ResponseMessage(cast("str | None", message.get("content")), **calls))
+    content, thinking = cast("str | None", message.get("content")), message.get("reasoning_content")
+    choice = Choice(ResponseMessage(content, reasoning_content=thinking, **calls))
     return Response([choice], model, usage, end)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from agentkit import private
 from agentkit.core import stopping
+from agentkit.core.given import join_filled
 from agentkit.errors import AgentkitError, ToolServerError, explain
 from agentkit.mcp.servers import ListedTool, ToolServer
 
@@ -49,6 +50,7 @@ class Connection:
         self._loop = asyncio.new_event_loop()
         self._ready: concurrent.futures.Future[Client] = concurrent.futures.Future()
         self._ending = asyncio.Event()
+        self._serving: asyncio.Task[None] | None = None
         self._thread = threading.Thread(target=self._run, name=f"mcp-{server.name}", daemon=True)
 
     def open(self, start_s: float) -> None:
@@ -74,12 +76,18 @@ class Connection:
         return text
 
     def close(self) -> None:
-        """End the program, or the talk with the server."""
+        """End the program, or the talk with the server; also where it has not answered yet."""
         if self._thread.is_alive():
             with contextlib.suppress(RuntimeError):  # it is just ending by itself
-                self._loop.call_soon_threadsafe(self._ending.set)
+                self._loop.call_soon_threadsafe(self._end)
             self._thread.join(CLOSE_S)
         self._kept.cleanup()
+
+    def _end(self) -> None:
+        self._ending.set()
+        is_spoken_to = self._ready.done() and not self._ready.cancelled()
+        if self._serving is not None and not is_spoken_to:
+            self._serving.cancel()
 
     def _ask(self, asked: Coroutine[Any, Any, T], told: str) -> T:
         try:
@@ -127,6 +135,8 @@ class Connection:
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_until_complete(self._serve())
+        except asyncio.CancelledError:
+            pass  # whoever waited has given up
         except Exception as error:  # noqa: BLE001 (told to whoever waits for the server)
             self._refuse(error)
         finally:
@@ -139,6 +149,9 @@ class Connection:
             self._ready.set_exception(error)
 
     async def _serve(self) -> None:
+        self._serving = asyncio.current_task()
+        if self._ending.is_set():
+            return
         async with _open_client(self.server, self._folder) as client:
             self._ready.set_result(client)
             await self._ending.wait()
@@ -199,20 +212,25 @@ async def _list_tools(client: Client) -> list[ListedTool]:
 
 
 def _to_text(result: Any) -> str:
-    """The parts as text; of other parts, their kind and size."""
+    """The parts as text, those of files that are sent along, too; of others, kind and size."""
     import json
 
-    parts = [getattr(one, "text", None) or _name_part(one) for one in result.content]
+    parts = list(map(_read_part, result.content))
     if not parts and result.structured_content is not None:
         return json.dumps(result.structured_content, ensure_ascii=False)
     return "\n".join(parts)
 
 
-def _name_part(part: Any) -> str:
-    size = len(getattr(part, "data", ""))
-    if size:
-        return f"[{part.type}, {size:,} characters of data left out]"
-    return f"[{part.type}]"
+def _read_part(part: Any) -> str:
+    held = getattr(part, "resource", part)
+    text = getattr(held, "text", None)
+    if isinstance(text, str):
+        return text
+    left = ""
+    if size := len(getattr(held, "data", "") or getattr(held, "blob", "")):
+        left = f"{size:,} characters of data left out"
+    named = (part.type, getattr(held, "name", ""), str(getattr(held, "uri", "")), left)
+    return f"[{join_filled(', ', named)}]"
 
 
 def _find_cause(error: BaseException) -> str:

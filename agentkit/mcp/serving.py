@@ -24,6 +24,8 @@ class ServedTools:
         self._servers, self._start = servers, start_server
         self._open: dict[str, Connection] = {}
         self._opening = threading.Lock()
+        self._starting: dict[str, threading.Lock] = {}
+        """By server: held while it starts, for which others need not wait."""
 
     def names(self) -> list[str]:
         """All that are allowed."""
@@ -42,10 +44,10 @@ class ServedTools:
     def close(self) -> None:
         """Let go of the servers that were started."""
         with self._opening:
-            opened = list(self._open.values())
-            self._open.clear()
-        for one in opened:
-            one.close()
+            begun = list(self._starting.items())
+        for name, lock in begun:
+            with lock:
+                self._forget(name)
 
     def _make(self, server: ToolServer, tool: AllowedTool) -> Callable[..., str]:
         def call(given: dict[str, Any]) -> str:
@@ -77,6 +79,8 @@ class ServedTools:
 
     def _connect(self, server: ToolServer) -> Connection:
         with self._opening:
+            lock = self._starting.setdefault(server.name, threading.Lock())
+        with lock:
             if server.name not in self._open:
                 self._open[server.name] = self._start(server)
             return self._open[server.name]

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from agentkit import register_function, runs
 from agentkit.conversation.tooling import Signatures, check_name, normalize_name, wrap
 from agentkit.core import stopping
+from agentkit.core.twin import takes_long
 from agentkit.errors import NoModelConfig, Stopped, WrongArgument
 from agentkit.events import ToolCalled, ToolReturned
 from tests.conversation.cast import CALL_ADD, agent, call, chat, hearing, modelled, said, speaker
@@ -105,6 +106,28 @@ def test_registered_functions_get_objects_and_give_texts(is_async: bool) -> None
     )
     assert (ok, message["content"]) == (True, '{"x":-1,"y":1}')
     assert ann.function_map["mirrored"]._origin is mirrored  # type: ignore[attr-defined]
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["function", "agent", "name", "mode"])
+def test_an_argument_may_have_any_name(is_async: bool, name: str) -> None:
+    def told(**given: str) -> str:
+        return given[name]
+
+    ann = agent("ann", function_map={"told": told})
+    asked = {"name": "told", "arguments": {name: "x**2"}}
+    assert call(is_async, ann, "execute_function", asked)[1]["content"] == "x**2"
+    marked = agent("bob", function_map={"told": takes_long(told)})
+    assert call(is_async, marked, "execute_function", asked)[1]["content"] == "x**2"
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["name", "agent", "function"])
+def test_a_chat_may_be_given_options_of_any_name(is_async: bool, name: str) -> None:
+    ann, bob = agent("ann"), agent("bob")
+    options = {"message": "Hi.", "max_turns": 1, name: "Bob"}
+    result = call(is_async, ann, "initiate_chat", bob, **options)
+    assert result.chat_history[0]["content"] == "Hi."
 
 
 def test_async_calls_of_one_message_run_side_by_side_and_answer_in_order() -> None:

@@ -35,7 +35,14 @@ def test_the_schema_is_read_from_signature_and_docstring() -> None:
     "annotation",
     [
         *("str", "int", "float", "bool", "list[str]", "dict[str, int]", "list[dict[str, float]]"),
-        *("typing.List[int]", "typing.Optional[int]", "typing.Literal['x']", "int | str", "dict"),
+        *(
+            "typing.List[int]",
+            "typing.Optional[int]",
+            "typing.Literal['x']",
+            "int | str",
+            "dict",
+            "list",
+        ),
     ],
 )
 def test_types_are_told_as_of_a_function_that_runs(annotation: str) -> None:

@@ -43,12 +43,33 @@ def register_for_llm_types_of_parameters(kit: Kit) -> Any:
         d: Literal["one", "two"],
         e: Optional[bool] = None,  # noqa: UP045 (scripts write it so)
         f: Annotated[int | None, "maybe"] = 3,
-        g: tuple[int, str] = (1, "x"),
     ) -> list[str]:
         return []
 
     it.agent.register_for_llm(description="Many kinds")(many)
     return it.tools()
+
+
+PAIR = {
+    "type": "array",
+    "prefixItems": [{"type": "integer"}, {"type": "string"}],
+    "items": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+    "minItems": 2,
+    "maxItems": 2,
+    "default": [1, "x"],
+    "description": "g",
+}
+
+
+@scenario(better="servers refuse an array that does not say what its items are", expected=PAIR)
+def register_for_llm_of_a_tuple(kit: Kit) -> Any:
+    it = Described(kit)
+
+    def pair(g: tuple[int, str] = (1, "x")) -> str:
+        return ""
+
+    it.agent.register_for_llm(description="A pair")(pair)
+    return it.tools()[0]["function"]["parameters"]["properties"]["g"]
 
 
 @scenario

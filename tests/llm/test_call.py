@@ -186,6 +186,27 @@ def test_retry_after_is_honoured(ask: Asking) -> None:
     assert clock.waited == [7.0]
 
 
+AZURE = (
+    "Requests to the ChatCompletions_Create Operation have exceeded the token rate limit of your"
+    " pricing tier. Please retry after 9 seconds. Please go here:"
+    " https://aka.ms/oai/quotaincrease to further increase the default rate limit."
+)
+GOOGLE = "You exceeded your current quota, please check your plan. Please retry in 22.5s."
+
+
+@pytest.mark.parametrize(
+    ("said", "headers", "wait"),
+    [(AZURE, {}, 9.0), (AZURE, {"retry-after": "4"}, 4.0), (GOOGLE, {}, 22.5)],
+)
+def test_a_rate_limit_that_speaks_of_quotas_is_waited_for(
+    ask: Asking, said: str, headers: dict[str, str], wait: float
+) -> None:
+    clock = Clock()
+    with stopping.stoppable(clock):
+        reply = ask(Answer(status=429, error={"message": said}, headers=headers), Answer("ok"))
+    assert (reply.text, clock.waited) == ("ok", [wait])
+
+
 def test_it_gives_up_after_three_attempts(ask: Asking) -> None:
     with pytest.raises(ModelUnreachable, match="500: broken"):
         ask(Answer(status=500, error={"message": "broken"}))
@@ -244,6 +265,11 @@ FAILURES = [
             status=429,
             error={"message": "You exceeded your current quota", "code": "insufficient_quota"},
         ),
+        RateLimited,
+        "credit",
+    ),
+    (
+        Answer(status=429, error={"message": "The daily quota is used up."}),
         RateLimited,
         "credit",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Any, cast
 
 import pytest
@@ -71,7 +72,29 @@ def test_any_messages_are_put_into_the_order_that_templates_take(messages: list[
 def test_what_is_in_order_stays_as_it_is(messages: list[Message]) -> None:
     in_turn = templates.to_form(messages, "in_turn")
     assert templates.to_form(in_turn, "in_turn") == in_turn
-    assert templates.to_form(messages, "any") == messages
+    assert templates.to_form(in_turn, "any") == in_turn
+
+
+@given(anything())
+def test_openai_gets_a_result_for_each_call_and_all_that_was_said(messages: list[Message]) -> None:
+    sent = templates.to_form(messages, "any")
+    left = list(sent)
+    for each in messages:
+        left.remove(each)
+    assert {each["content"] for each in left} <= {"This call was not run."}
+    assert [each for each in sent if each in messages] == messages
+    for number, each in enumerate(sent):
+        results = takewhile(lambda other: other["role"] == "tool", sent[number + 1 :])
+        answered = {result["tool_call_id"] for result in results}
+        assert {one["id"] for one in each.get("tool_calls", ())} <= answered
+
+
+def test_names_that_openai_refuses_are_sent_otherwise() -> None:
+    names = ["Data analyst", "a/b<c>", "Jürgen", "n" * 70]
+    sent = templates.to_form([message("user", "Hi.", name) for name in names], "any")
+    assert [each["name"] for each in sent] == ["Data_analyst", "a_b_c_", "Jürgen", "n" * 64]
+    result = cast(Message, {"role": "function", "name": "look", "content": "seen"})
+    assert templates.to_form([result], "any") == [result]
 
 
 def test_a_plain_conversation_is_sent_as_it_is() -> None:

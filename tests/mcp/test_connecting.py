@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from agentkit.mcp.connecting import MOST_CHARS, ToolFailed, open_connection, sta
 from agentkit.mcp.servers import ToolServer, confirmed
 from tests.mcp.conftest import make_program
 
-NAMES = ["stock", "fail", "flood", "sleep", "die", "warmth"]
+NAMES = ["stock", "fail", "flood", "sleep", "die", "letter", "warmth"]
 
 
 @pytest.fixture(params=["program", "address"])
@@ -38,6 +40,44 @@ def test_tools_are_listed_and_called(server: ToolServer) -> None:
         with pytest.raises(ToolServerError, match="characters, more than"):
             opened.call("flood", {"count": MOST_CHARS + 1})
         assert opened.call("stock", {"product": "milk"}) == "7 milk in Vienna"
+
+
+def test_texts_that_stand_in_a_file_are_told_too(program: ToolServer) -> None:
+    with open_connection(program) as opened:
+        given = opened.call("letter", {})
+    assert given.split("\n") == [
+        "",
+        "# Dear all",
+        "[resource, file:///a.png, 4 characters of data left out]",
+        "[resource_link, b.txt, file:///b.txt]",
+    ]
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_a_program_that_never_answers_is_ended(folder: Path, is_stopped: bool) -> None:
+    code = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(3600)"
+    written = folder / "pid"
+    server = confirmed(ToolServer("still", (sys.executable, "-c", code, str(written))))
+    run = runs.start(
+        lambda: start(server, start_s=3600 if is_stopped else 3), kind="chat", owner="mcp"
+    )
+    pid = _read_pid(written)
+    if is_stopped:
+        run.stop()
+    with pytest.raises(Stopped if is_stopped else ToolServerError):
+        run.result()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert "mcp-still" not in {thread.name for thread in threading.enumerate()}
+
+
+def _read_pid(written: Path) -> int:
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        if written.exists() and (told := written.read_text()):
+            return int(told)
+        time.sleep(0.05)
+    raise AssertionError("it never started")
 
 
 def test_what_hangs_is_given_up(program: ToolServer) -> None:

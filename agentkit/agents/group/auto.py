@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from agentkit.agents.group import templates
 from agentkit.agents.group.members import Group
@@ -14,7 +14,7 @@ from agentkit.conversation.conversable import ConversableAgent
 from agentkit.core.given import coalesce, to_list
 from agentkit.core.io import IOStream
 from agentkit.core.twin import Mode
-from agentkit.messages import AnyMessage, Stored, copy_message
+from agentkit.messages import CALLS, AnyMessage, Stored, copy_message, has_calls, without_keys
 
 
 async def ask_model(
@@ -33,7 +33,7 @@ async def ask_model(
     registered clients and its usage.
     """
     prompt = chat.select_speaker_prompt(candidates)
-    transcript = [copy_message(message) for message in coalesce(messages, chat.messages)]
+    transcript = _without_open_calls(coalesce(messages, chat.messages))
     if prompt is not None:
         role = chat.role_for_select_speaker_messages
         question: AnyMessage = {"content": prompt, "name": "checking_agent", "override_role": role}
@@ -65,6 +65,14 @@ async def ask_model(
     if check.chosen is None:
         announcing.note(who, f"no answer of {check.attempts} named a next speaker", silent=True)
     return check.chosen
+
+
+def _without_open_calls(messages: Sequence[Stored]) -> list[Stored]:
+    """Copies of the messages; what the last one calls is still to come, and no server takes it."""
+    copies = list(map(copy_message, messages))
+    if copies and has_calls(copies[-1]):
+        copies[-1] = cast(Stored, {**without_keys(copies[-1], CALLS), "role": "user"})
+    return copies
 
 
 def _make_chooser(

@@ -21,7 +21,13 @@ from agentkit.llm.tokens.windows import (
     truncate,
     window_of,
 )
-from agentkit.messages import AnyMessage, Message, content_of, sendable_form
+from agentkit.messages import (
+    AnyMessage,
+    Message,
+    content_of,
+    sendable_form,
+    without_thinking,
+)
 
 
 class Meter:
@@ -108,7 +114,7 @@ def _to_sent(message: AnyMessage) -> list[Message]:
     """A message as the API takes it; a content that is a function is what it gives."""
     if callable(message.get("content")):
         message = {**message, "content": content_of(message)}
-    return sendable_form([message])
+    return list(map(without_thinking, sendable_form([message])))
 
 
 def _find_first(client: Any) -> Model | None:

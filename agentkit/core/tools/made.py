@@ -12,7 +12,7 @@ from typing import Any
 
 from agentkit.core.given import list_known, list_missing
 from agentkit.core.tools.effects import Effects
-from agentkit.core.tools.schema import Schema
+from agentkit.core.tools.schema import Schema, with_items
 
 _KINDS: Mapping[object, object] = {
     "string": str,
@@ -59,7 +59,8 @@ def make_tool(
     bind = partial(_bind, signature)
     tool.__name__ = tool.__qualname__ = name
     tool.__doc__ = description
-    vars(tool).update(effects=effects, parameters=parameters, origin=origin or Origin(name))
+    told = with_items(parameters)
+    vars(tool).update(effects=effects, parameters=told, origin=origin or Origin(name))
     if allowed_as:
         vars(tool)["allowed_as"] = allowed_as
     vars(tool)["__signature__"] = signature
@@ -82,7 +83,7 @@ def origin_of(tool: Callable[..., object] | None, name: str) -> Origin:
     return known if isinstance(known, Origin) else Origin(name)
 
 
-def _bind(signature: inspect.Signature, *args: Any, **given: Any) -> dict[str, Any]:
+def _bind(signature: inspect.Signature, /, *args: Any, **given: Any) -> dict[str, Any]:
     """The arguments by name; raises TypeError for those that do not fit."""
     bound = dict(signature.bind(*args, **given).arguments)
     return given if signature is _ANY else bound

@@ -8,6 +8,7 @@ import inspect
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from itertools import filterfalse, repeat
 from operator import ne
 from typing import Any
@@ -98,7 +99,34 @@ def _parameters_schema(parameters: Iterable[inspect.Parameter], tool: str) -> Sc
             required.append(name)
     if definitions:
         whole["$defs"] = definitions
-    return whole
+    return with_items(whole)
+
+
+def with_items(schema: Schema) -> Schema:
+    """A copy in which each array says what its items are: servers refuse those that do not."""
+    made = dict(schema)
+    left: list[Any] = [made]
+    while left:
+        node = left.pop()
+        places = node.items() if isinstance(node, dict) else enumerate(node)
+        for key, value in list(places):
+            if isinstance(value, dict | list):
+                node[key] = copy(value)
+                left.append(node[key])
+        if isinstance(node, dict) and node.get("type") == "array":
+            node.setdefault("items", _join_items(node.get("prefixItems", ())))
+    return made
+
+
+def _join_items(items: Iterable[Schema]) -> Schema:
+    """What any of the items may be."""
+    different: list[Schema] = []
+    for item in items:
+        if item not in different:
+            different.append(item)
+    if len(different) < 2:
+        return next(iter(different), {})
+    return {"anyOf": different}
 
 
 def _type_schema(parameter: inspect.Parameter, tool: str) -> Schema:

@@ -30,7 +30,7 @@ from agentkit.llm.calls.replies import (
 from agentkit.llm.calls.stream import delta, thought
 from agentkit.llm.calls.thinking import find_thinking
 from agentkit.llm.calls.wire import Sender, parse_json
-from agentkit.messages import FunctionCall, ToolCall, as_calls
+from agentkit.messages import EXTRA, FunctionCall, ToolCall, as_calls
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletion
@@ -146,6 +146,8 @@ class _Choice:
     thoughts: list[str] = field(default_factory=list)
     """What came beside the text."""
     calls: dict[int, _Call] = field(default_factory=dict)
+    numbers: dict[int, int] = field(default_factory=dict)
+    """The number of a call by the one that the server gave it last, where that was taken."""
     single: _Call = field(default_factory=lambda: _Call())
     """The only call, in the form that OpenAI had before tools."""
     finish_reason: str | None = None
@@ -180,16 +182,30 @@ class _Choice:
         return {"index": index, "finish_reason": self.finish_reason, "message": message}
 
     def _add_call(self, part: Mapping[str, Any], room: Room, sender: Sender) -> None:
-        number = coalesce(part.get("index"), self._guess_number(part))
-        if type(number) is not int:
-            raise sender.refuse(number, "the number of a tool call")
+        given = coalesce(part.get("index"), self._guess_number(part))
+        if type(given) is not int:
+            raise sender.refuse(given, "the number of a tool call")
+        number = self.numbers.get(given, given)
+        if self._is_of_another(part, number):
+            number = self.numbers[given] = max(self.calls) + 1
         made = self.calls.setdefault(number, _Call())
         if len(self.calls) > MOST_CALLS:
             raise sender.too_large(f"more than {MOST_CALLS} calls of functions")
         if part["id"]:
             made.id = part["id"]
+        made.take_extra(part.get(EXTRA), room, sender)
         if part["function"]:
             made.add(part["function"], room, sender)
+
+    def _is_of_another(self, part: Mapping[str, Any], number: int) -> bool:
+        """Whether a piece begins another call than the one of that number: some servers number all
+        calls alike. A new id alone says nothing, as others give each piece one.
+        """
+        if number not in self.calls or not part["function"]:
+            return False
+        known = self.calls[number]
+        begins = part["id"] and part["function"]["name"] and any(known.names)
+        return bool(begins and part["id"] != known.id)
 
     def _guess_number(self, part: Mapping[str, Any]) -> int:
         """Of which call a piece is that has no number: some servers send each call in one piece."""
@@ -205,6 +221,16 @@ class _Call:
     id: str = ""
     names: list[str] = field(default_factory=list)
     arguments: list[str] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def take_extra(self, given: object, room: Room, sender: Sender) -> None:
+        """What stands beside a piece; what comes without end is refused."""
+        if not isinstance(given, Mapping):
+            return
+        room.take(json.dumps(given))
+        if room.is_full:
+            raise sender.too_large(f"calls of functions of more than {LONGEST_REPLY:,} characters")
+        self.extra.update(given)
 
     def add(self, part: FunctionCall, room: Room, sender: Sender) -> None:
         take_arguments(part, room, sender)
@@ -212,7 +238,10 @@ class _Call:
         self.arguments.append(part["arguments"])
 
     def whole(self, sender: Sender) -> ToolCall:
-        return ToolCall(id=self.id, type="function", function=self.function(sender))
+        made = ToolCall(id=self.id, type="function", function=self.function(sender))
+        if self.extra:
+            made["extra_content"] = self.extra
+        return made
 
     def function(self, sender: Sender) -> FunctionCall:
         name, arguments = "".join(self.names), "".join(self.arguments)

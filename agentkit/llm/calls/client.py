@@ -12,15 +12,17 @@ from agentkit.core import bus, replay, stopping
 from agentkit.core.given import coalesce, pick
 from agentkit.errors import BadModelReply, ModelError, Stopped
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, ReplyEnd, Thinking, Usage
-from agentkit.llm.calls import budgets, limits, pictures, room, templates, wishes
+from agentkit.llm.calls import budgets, limits, pictures, returned, room, templates, wishes
 from agentkit.llm.calls.ends import end_of, find_half_call
 from agentkit.llm.calls.requests import describe_request, find_tools
 from agentkit.llm.calls.retrieved import read_thinking, to_message
 from agentkit.llm.calls.stream import Streamed, streaming
 from agentkit.llm.calls.usage import add_reasoning, check_usage, estimate_usage, to_usage
 from agentkit.llm.model import Model, Reply
+from agentkit.llm.prices import is_own
 from agentkit.llm.response import ModelResponse, to_response
 from agentkit.messages import (
+    THINKING,
     Message,
     has_calls,
     new_id,
@@ -48,9 +50,9 @@ def call(
     """Ask a model, up to `attempts` times where another try can help; with `stream=None` the
     parameter is left out.
 
-    What models thought before earlier replies is not sent, whatever messages hold of it, and what
-    does not fit into the model's window is shortened, see `room`; raises ContextTooLong where that
-    cannot be done, before anything is sent.
+    What models thought before earlier replies is sent to those alone that want it back, see
+    `returned`, and what does not fit into the model's window is shortened, see `room`; raises
+    ContextTooLong where that cannot be done, before anything is sent.
 
     A server whose chat template refuses the order of the messages is asked again in the order that
     templates demand, see `templates`; the model is asked so from then on. So it is without a
@@ -64,14 +66,14 @@ def call(
     client of somebody else raises.
     """
     options = wishes.with_parameters(dict(coalesce(params, {})), agent)
-    plain = wishes.with_instructions([without_thinking(each) for each in messages], agent)
-    plain = pictures.with_pictures(plain, agent)
+    full = pictures.with_pictures(wishes.with_instructions(list(messages), agent), agent)
+    plain = list(map(without_thinking, full))
     fingerprint = _hash_request(model, plain, stream, options)
     form = templates.find_form(model)
 
     def prepare(told: list[Message]) -> tuple[list[Message], _Call]:
         """What is sent of these messages, and the call that sends it."""
-        seen = pictures.to_seen(told, model, agent)
+        seen = pictures.to_seen(returned.to_wanted(told, model), model, agent)
         fitting = room.fit_messages(model, seen, find_tools(options), options, agent)
         sent = templates.to_form(fitting, form)
         request = _make_request(model, sent, stream, options)
@@ -79,14 +81,14 @@ def call(
             model, sent, agent, request, may_be_empty, attempts, fingerprint=fingerprint
         )
 
-    fitting, asked = prepare(plain)
+    fitting, asked = prepare(full)
     if (recording := replay.current()) and (
         known := recording.take_reply(agent, fingerprint, plain)
     ):
         return asked.replay(known)
     if (revised := replay.revise(agent, plain)) is not plain:
-        plain = revised
-        fitting, asked = prepare(plain)
+        full = revised
+        fitting, asked = prepare(full)
     asked = asked.with_options(wishes.to_sendable(model, options, agent))
     attempt = 1
     while True:
@@ -95,8 +97,8 @@ def call(
             reply = asked.attempt(attempt)
         except ModelError as error:
             if _learn_refusal(error, model, fitting, asked, agent):
-                fitting = pictures.to_seen(fitting, model, agent)
-                asked = asked.with_messages(templates.to_form(fitting, form))
+                fitting, again = prepare(full)
+                asked = asked.with_messages(again.messages)
                 asked = asked.with_options(wishes.to_sendable(model, options, agent))
             elif stricter := templates.find_stricter(form, error, fitting):
                 form = stricter
@@ -126,7 +128,11 @@ def _hash_request(
 def _learn_refusal(
     error: ModelError, model: Model, fitting: Sequence[Message], asked: _Call, agent: str
 ) -> bool:
-    """Whether pictures or a wished parameter were refused, which are not sent again."""
+    """Whether it was refused as something lacked that is sent from now on, or for pictures or a
+    wished parameter, which are not sent again.
+    """
+    if returned.learn_refusal(error, model):
+        return True
     if pictures.learn_blindness(error, model, fitting):
         return True
     return wishes.learn_refusal(error, model, asked.params, agent)
@@ -248,6 +254,9 @@ class _Call:
         self._report_call(self.params)
         bus.emit(replace(known, replayed=True))
         message = cast(Message, {"content": known.text, **known.message})
+        whole = message
+        if known.thinking:
+            whole = cast(Message, {**message, THINKING: known.thinking.text})
         return Reply(
             known.text,
             message,
@@ -259,7 +268,7 @@ class _Call:
             known.first_token_s,
             stopped=False,
             call_id=known.call_id,
-            raw=to_response(message, known.model, known.raw_usage, known.end),
+            raw=to_response(whole, known.model, known.raw_usage, known.end),
             end=known.end,
             thinking=known.thinking,
         )
@@ -351,9 +360,18 @@ class _Call:
                 return estimate
             return replace(estimate, dollars=dollars)
         full = add_reasoning(usage, thinking, self.model.name)
-        if self.model.price_1k:
+        if dollars is None or self._is_priced_as_asked(response):
             dollars = self.model.price(full)
         return _Cost(full, dollars, tells_reasoning=usage.reasoning > 0)
+
+    def _is_priced_as_asked(self, response: ModelResponse) -> bool:
+        """Whether a price was set for the name that was asked, and none for the one that answered:
+        gateways call models otherwise.
+        """
+        asked, provider = self.model.name, self.model.provider
+        if self.model.price_1k:
+            return True
+        return is_own(asked, provider) and not is_own(str(response.model), provider)
 
     def _read_figures(self, response: ModelResponse) -> dict[str, Any]:
         return check_usage(self.model.client.get_usage(response))

@@ -34,6 +34,9 @@ _TOO_LONG = re.compile(
     r"|exceed.{0,50}tokens",
     re.IGNORECASE,
 )
+_QUOTA = re.compile(r"(?<![/-])quota\b", re.IGNORECASE)
+"""But for addresses, such as the one under which Azure sells a larger one."""
+_WAIT = re.compile(r"(?:re)?try (?:again )?(?:after|in) (\d+(\.\d+)?) ?s(econds?)?\b", re.I)
 _LONGEST_SAID = 3000  # characters that are looked at of what a server says: it may send any number
 _WORD_KEYS = ("error", "message", "detail", "msg")
 _DEEPEST_WORDS = 3
@@ -175,11 +178,12 @@ def _explain_length(server: str, model: str, said: str) -> ContextTooLong:
 
 def _explain_rate(refused: _Refused) -> ModelError:
     server, said = refused.server, refused.said
-    if "quota" in said.lower() or refused.error.code == "insufficient_quota":
+    wait = _read_retry_after_s(refused.error) or _read_wait_s(said)
+    if refused.error.code == "insufficient_quota" or (not wait and _QUOTA.search(said)):
         return RateLimited(
             f"The quota at {server} is used up ({said}); add credit there or choose another model."
         )
-    wait, advice = _read_retry_after_s(refused.error), "wait a little"
+    advice = "wait a little"
     if wait:
         advice = f"it asks to wait {wait:.0f} s"
     return _let_retry(
@@ -217,6 +221,12 @@ def _read_retry_after_s(error: openai.APIStatusError) -> float:
     if parsed:
         return max(0.0, email.utils.mktime_tz(parsed) - time.time())
     return 0.0
+
+
+def _read_wait_s(said: str) -> float:
+    """Seconds that the words ask to wait; 0 where they ask for nothing."""
+    asked = _WAIT.search(said)
+    return float(asked[1]) if asked else 0.0
 
 
 def _find_words(error: openai.APIStatusError) -> str:

@@ -67,6 +67,9 @@ _BETWEEN: dict[tuple[object, object], tuple[Message, ...]] = {
 """What is said between two roles that no template lets follow each other; None is either end."""
 _SAYING = ("content", *CALLS)
 _NOT_RUN = "This call was not run."
+_NOT_IN_NAMES = re.compile(r"[\s<|\\/>]")
+"""What OpenAI refuses in the name of a speaker."""
+_LONGEST_NAME = 64
 _ID = re.compile(r"[A-Za-z0-9]{9}")
 """What Mistral's template takes for the id of a call."""
 
@@ -100,7 +103,7 @@ def to_form(messages: Sequence[Message], form: Form) -> list[Message]:
     several others speak. Whatever is said stays.
     """
     if form == "any":
-        return list(messages)
+        return list(map(_name_plainly, _answer_all(messages)))
     system: list[Message] = []
     rest = _merge(_name_speakers(messages))
     # Where nobody else has said anything, what there is, is the question.
@@ -110,6 +113,37 @@ def to_form(messages: Sequence[Message], form: Form) -> list[Message]:
     if form == "without_system":
         return _merge([*map(_give_role, system, repeat("user")), *turns])
     return [*map(_give_role, system, repeat("system")), *turns]
+
+
+def _answer_all(messages: Iterable[Message]) -> Iterable[Message]:
+    """The messages with a result for each call: a chat may have ended, or been cut, before one."""
+    missing: list[Message] = []
+    for each in messages:
+        if not _is_of_tool(each):
+            yield from missing
+            missing = _make_missing(each)
+        else:
+            missing = [one for one in missing if not _is_for_same(one, each)]
+        yield each
+    yield from missing
+
+
+def _make_missing(caller: Message) -> list[Message]:
+    """A result for each call of a tool, as if there were none."""
+    return list(filter(_is_of_tool, cast("list[Message]", interrupt_calls(caller, _NOT_RUN))))
+
+
+def _is_for_same(one: Message, other: Message) -> bool:
+    return one.get("tool_call_id", "") == other.get("tool_call_id", "")
+
+
+def _name_plainly(message: Message) -> Message:
+    """The message under a name that OpenAI takes; those of functions are so already."""
+    name = message.get("name", "")
+    if is_result(message) or not isinstance(name, str):
+        return message
+    plain = _NOT_IN_NAMES.sub("_", name)[:_LONGEST_NAME]
+    return message if plain == name else cast(Message, {**message, "name": plain})
 
 
 def _find_voice(message: Message) -> str:
@@ -236,9 +270,8 @@ def _answer_calls(caller: Message, results: Sequence[Message]) -> Iterable[Messa
     """A result for each call, in their order; then the results that belong to none."""
     calls = tool_calls_of(caller)
     own = {result.get("tool_call_id"): result for result in reversed(results)}
-    missing = cast("list[Message]", interrupt_calls(caller, _NOT_RUN))[-len(calls) :]
     used = set()
-    for call, none in zip(calls, missing, strict=False):
+    for call, none in zip(calls, _make_missing(caller), strict=True):
         result = own.pop(call.get("id"), none)
         used.add(id(result))
         yield result

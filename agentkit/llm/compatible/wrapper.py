@@ -33,7 +33,7 @@ from agentkit.llm.compatible.entries import (
 )
 from agentkit.llm.compatible.usage_summary import UsageSummary, print_summaries
 from agentkit.llm.model import Model, Reply
-from agentkit.messages import Message, has_calls, without_keys
+from agentkit.messages import Message, has_calls, without_keys, without_thinking
 
 Template = str | list[Any] | Callable[[dict[str, Any]], Any] | None
 
@@ -401,7 +401,7 @@ class _Request:
         """What is asked of whom, as JSON; keys and addresses with logins are not in it."""
         asked = {
             "server": f"{self.model.provider} {self.model.id}",
-            "messages": self.messages,
+            "messages": list(map(without_thinking, self.messages)),
             **without_keys(self.params, _NOT_IN_KEY),
         }
         return json.dumps(asked, sort_keys=True, default=_describe)

@@ -60,6 +60,29 @@ def test_the_model_sees_the_roles_the_transcript_and_the_question(face: str) -> 
     ]
 
 
+def test_a_call_that_is_still_to_be_made_is_not_sent() -> None:
+    config, client = _config("b")
+    manager = group(
+        members("abc"),
+        speaker_selection_method="auto",
+        select_speaker_auto_llm_config=config,
+        func_call_filter=False,
+    )
+    made = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    calling: Any = {
+        "role": "assistant",
+        "name": "a",
+        "content": "Let me look.",
+        "tool_calls": [made],
+    }
+    chat = manager.groupchat
+    chat.messages.append(calling)
+    assert chat.select_speaker(chat.agents[0], manager).name == "b"
+    (_, said, _) = client.requests[0]["messages"]
+    assert said == {"role": "user", "name": "a", "content": "Let me look."}
+    assert chat.messages == [calling]
+
+
 @pytest.mark.parametrize("face", FACES)
 @pytest.mark.parametrize(
     ("answers", "corrections", "order"),

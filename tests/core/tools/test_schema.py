@@ -91,6 +91,7 @@ TYPES: list[tuple[Any, dict[str, Any]]] = [
             "maxItems": 2,
             "minItems": 2,
             "prefixItems": [{"type": "integer"}, {"type": "string"}],
+            "items": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
             "type": "array",
         },
     ),
