@@ -28,7 +28,7 @@ _LAST_ROW, _LAST_COLUMN = 1_048_576, 16_384
 """Where a sheet of Excel ends."""
 _LONGEST_HEADER = 200
 """Characters of a header row that go into headings."""
-_UNTIDY = re.compile(r"  |[\n\t]")
+_UNTIDY = re.compile(r"  |[\n\r\t\v\f]")
 
 
 class _Row(NamedTuple):

@@ -84,10 +84,14 @@ def _find_title(section: Section) -> str:
 
 
 def _list_lines(section: Section) -> list[str]:
-    return section.text.splitlines()
+    """A line a row: other marks that end lines, such as U+2028, stand within cells."""
+    return section.text.split("\n")
 
 
 def _cut_row(line: str) -> list[str]:
+    """The cells of a row; readers take away the space in front of an empty first one."""
+    if line.startswith(_BETWEEN.lstrip()):
+        line = f" {line}"
     return line.split(_BETWEEN)
 
 
