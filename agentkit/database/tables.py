@@ -20,13 +20,18 @@ _SETTINGS: Mapping[str, str | bool | int | float | list[str]] = {
 }
 _SECONDS = 30.0
 _TYPES: Mapping[str, str] = {
-    "BIGINT": "regexp_full_match({0}, '[+-]?[0-9]{{1,18}}')",
-    "DOUBLE": "try_cast({0} AS DOUBLE) IS NOT NULL",
+    "BIGINT": "regexp_full_match({0}, '-?(0|[1-9][0-9]{{0,17}})')",
+    "DOUBLE": (
+        "try_cast({0} AS DOUBLE) IS NOT NULL"
+        " AND NOT regexp_matches({0}, '^[+]|^-?0[0-9]|^-?[0-9]{{19}}|_')"
+    ),
     "DATE": "try_cast({0} AS DATE) IS NOT NULL AND length({0}) = 10",
     "TIMESTAMP": "try_cast({0} AS TIMESTAMP) IS NOT NULL",
     "VARCHAR": "{0} IS NOT NULL",
 }
-"""What a column of texts is taken for, where all of it can be read so, and how that is seen."""
+"""What a column of texts is taken for, where all of it can be read so, and how that is seen. What
+would lose signs as a number stays a text: postcodes, telephone numbers, numbers of accounts.
+"""
 _LOCK = """SET enable_external_access = false;
 SET python_enable_replacements = false;
 SET allow_community_extensions = false;

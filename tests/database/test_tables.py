@@ -33,6 +33,30 @@ def test_columns_have_the_type_that_all_their_values_have() -> None:
 
 
 @pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["01067", "04103"], "VARCHAR"),
+        (["04103", "99084"], "VARCHAR"),
+        (["+49171", "+4930"], "VARCHAR"),
+        (["007", "1.5"], "VARCHAR"),
+        (["-01", "2"], "VARCHAR"),
+        (["12_345"], "VARCHAR"),
+        (["12345678901234567890"], "VARCHAR"),
+        (["0", "-7", "123456789012345678"], "BIGINT"),
+        (["0.5", "-0.25", "1e5", "0"], "DOUBLE"),
+    ],
+)
+def test_numbers_lose_none_of_their_signs(texts: list[str], kind: str) -> None:
+    codes = Table("codes_1", ["code"], [[text] for text in texts])
+    with open_tables([codes]) as opened:
+        [told] = opened.describe()
+        answered = opened.ask("from codes_1", 5)
+    assert told.endswith(f'"code" {kind}')
+    if kind == "VARCHAR":
+        assert [code for (code,) in answered.rows] == texts
+
+
+@pytest.mark.parametrize(
     "sql",
     [
         "select * from read_csv('/etc/passwd')",
