@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import filterfalse
 from operator import attrgetter, methodcaller
@@ -160,16 +160,21 @@ def ask(
     """
     from agentkit.teams import Question
     from agentkit.teams.planning_settings import Planning
+    from agentkit.workspace import chat_settings
 
     with open_workspace(context) as workspace:
+        owner = workspace.settings.owner
         wished = {
             "temperature": temperature,
             "max_tokens": reply_tokens,
             "seed": seed,
             "reasoning_effort": reasoning_effort,
         }
-        settings = _find_settings(workspace, chat, collection, instructions, wished)
-        searched = _find_collections(workspace, chat, collection)
+        before = _read_settings(workspace, chat)
+        searched = _find_collections(workspace, chat, collection, before.also)
+        settings = _change_settings(before, instructions, wished)
+        if collection:
+            settings = replace(settings, also=tuple(searched[1:]))
         asked = Question(
             question,
             searched[0],
@@ -181,8 +186,11 @@ def ask(
             planning=Planning(see_plan, max_steps, max_lookups, replans),
             pictures=_prepare(workspace, picture or []),
         )
-        asked = settings.ask(replace(asked, scope=_find_scope(workspace, searched, document)))
-        run = workspace.ask(workspace.settings.owner, asked)
+        asked = replace(asked, scope=_find_scope(workspace, searched, document))
+        asked = replace(settings, also=tuple(searched[1:])).ask(asked)
+        if chat and settings != before:
+            chat_settings.keep(workspace.ledger, owner, chat, settings)
+        run = workspace.ask(owner, asked)
         end = tell_answer(workspace, run, team, as_json=as_json)
     if end == STOPPED:
         raise typer.Exit(130)
@@ -202,44 +210,43 @@ def tell_answer(
     return answer.end
 
 
-def _find_collections(workspace: Workspace, chat: str | None, given: list[str] | None) -> list[str]:
-    """The collections that are looked into: those given, else the chat's; raises NotFound."""
-    from agentkit.workspace import chat_settings
-
+def _find_collections(
+    workspace: Workspace, chat: str | None, given: list[str] | None, also: Sequence[str]
+) -> list[str]:
+    """The collections that are looked into: those given, else the chat's, of whose further ones
+    (`also`) those that are still there; raises NotFound.
+    """
     if given:
         return [choose_collection(workspace, name) for name in given]
     if not chat:
         return [choose_collection(workspace, None)]
     owner = workspace.settings.owner
-    first = workspace.ledger.chat(owner, chat).collection
-    also = chat_settings.read(workspace.ledger, owner, chat).also
-    return [choose_collection(workspace, name) for name in (first, *also)]
+    first = choose_collection(workspace, workspace.ledger.chat(owner, chat).collection)
+    there = {one.name for one in workspace.library.collections(owner)}
+    if gone := [name for name in also if name not in there]:
+        note(f"No longer there, and not looked into: {', '.join(gone)}.")
+    return [first, *(name for name in also if name in there)]
 
 
-def _find_settings(
-    workspace: Workspace,
-    chat: str | None,
-    collections: list[str] | None,
-    instructions: str | None,
-    wished: dict[str, Any],
-) -> ChatSettings:
-    """The chat's, with what is given now, which is kept with the chat."""
-    from agentkit.llm.calls.wishes import check_instructions
+def _read_settings(workspace: Workspace, chat: str | None) -> ChatSettings:
+    """The chat's; a new chat has none."""
     from agentkit.workspace import chat_settings
 
-    ledger, owner = workspace.ledger, workspace.settings.owner
-    before = chat_settings.UNSET
-    if chat:
-        before = chat_settings.read(ledger, owner, chat)
-    given = pick_given(wished)
-    now = replace(before, parameters=replace(before.parameters, **given))
-    if collections:
-        now = replace(now, also=tuple(collections[1:]))
-    if instructions is not None:
-        now = replace(now, instructions=check_instructions(instructions))
-    if chat and now != before:
-        chat_settings.keep(ledger, owner, chat, now)
-    return now
+    if not chat:
+        return chat_settings.UNSET
+    return chat_settings.read(workspace.ledger, workspace.settings.owner, chat)
+
+
+def _change_settings(
+    before: ChatSettings, instructions: str | None, wished: dict[str, Any]
+) -> ChatSettings:
+    """The chat's, with what is given now."""
+    from agentkit.llm.calls.wishes import check_instructions
+
+    parameters = replace(before.parameters, **pick_given(wished))
+    if instructions is None:
+        return replace(before, parameters=parameters)
+    return replace(before, parameters=parameters, instructions=check_instructions(instructions))
 
 
 def _prepare(workspace: Workspace, files: list[Path]) -> tuple[Picture, ...]:

@@ -7,12 +7,14 @@ import os
 import re
 import signal
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentkit.settings import Settings
+from agentkit.workspace import chat_settings
 from tests.cli.conftest import Cli, program
 from tests.cli.program import open_with_fake
 from tests.servers.openai_server import Answer, OpenAIServer
@@ -352,3 +354,37 @@ def test_what_no_model_or_search_takes_is_told(
     ended = filled("ask", QUESTION, *wrong)
     assert ended.code
     assert told in ended.err
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--collection", "Documents", "--collection", "Lost"),
+        ("--document", "nowhere.md", "--instructions", "Be brief."),
+        ("--picture", "nowhere.png", "--instructions", "Be brief."),
+    ],
+)
+def test_what_is_refused_does_not_stay_with_the_chat(
+    filled: Cli, data: Path, wrong: tuple[str, ...]
+) -> None:
+    chat = filled("ask", QUESTION, "--json").json["chat"]
+    assert filled("ask", QUESTION, "--chat", chat, *wrong).code == 1
+    with closing(open_with_fake(Settings(data=data))) as workspace:
+        assert chat_settings.read(workspace.ledger, "local", chat) == chat_settings.UNSET
+    again = filled("ask", QUESTION, "--chat", chat, "--json")
+    assert (again.code, again.json["chat"]) == (0, chat), again.err
+
+
+def test_a_further_collection_that_is_gone_is_told_and_left_out(
+    filled: Cli, papers: Path, data: Path
+) -> None:
+    filled("ingest", papers / "rivers.md", "--collection", "Water")
+    both = ("--collection", "Documents", "--collection", "Water")
+    chat = filled("ask", QUESTION, *both, "--json").json["chat"]
+    with closing(open_with_fake(Settings(data=data))) as workspace:
+        workspace.library.delete_collection("local", "Water")
+    again = filled("ask", QUESTION, "--chat", chat, "--seed", 7, "--json")
+    assert (again.code, again.json["chat"]) == (0, chat), again.err
+    assert again.err == "No longer there, and not looked into: Water.\n"
+    with closing(open_with_fake(Settings(data=data))) as workspace:
+        assert chat_settings.read(workspace.ledger, "local", chat).also == ("Water",)
