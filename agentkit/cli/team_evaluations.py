@@ -67,8 +67,9 @@ def evaluate_team(
         before = before or _find_last(workspace, found)
     if as_json:
         put_json(_to_json(found, before))
-        return
-    _put(found, before)
+    else:
+        _put(found, before)
+    _end(found)
 
 
 def _check_given(team: str, set_name: str, go_on: str) -> None:
@@ -77,6 +78,14 @@ def _check_given(team: str, set_name: str, go_on: str) -> None:
         raise typer.BadParameter("give either TEAM and SET, or --go-on ID")
     if not go_on and not set_name:
         raise typer.BadParameter("give TEAM and SET, or --go-on ID")
+
+
+def _end(found: Evaluation) -> None:
+    """The exit code says whether it was stopped, or a question failed."""
+    if found.state == "stopped":
+        raise typer.Exit(130)
+    if found.sums.failed:
+        raise typer.Exit(1)
 
 
 def _find_last(workspace: Workspace, found: Evaluation) -> Evaluation | None:

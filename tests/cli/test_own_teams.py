@@ -94,6 +94,37 @@ def test_a_set_is_put_to_a_team_and_compared(filled: Cli, tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("model")
+def test_the_exit_code_says_that_a_question_failed(filled: Cli, server: OpenAIServer) -> None:
+    _make_set("How long is its garden?")
+    server.script = _refuse_the_garden
+    told = filled("team", "eval", "answer", "Ours", "--json")
+    assert (told.code, told.json["sums"]["asked"], told.json["sums"]["failed"]) == (1, 2, 1)
+    assert "failed: " in told.err
+    assert filled("team", "eval", "answer", "Ours").code == 1
+    server.script = answer_from_passages
+    assert filled("team", "eval", "answer", "Ours").code == 0
+
+
+@pytest.mark.usefixtures("model")
+@pytest.mark.parametrize("form", ["--json", "--at-once=1"])
+def test_the_exit_code_says_that_it_was_interrupted(
+    filled: Cli, server: OpenAIServer, form: str
+) -> None:
+    _make_set("How long is its garden?")
+    server.script = _halt_at_the_garden
+    with program("team", "eval", "answer", "Ours", "--at-once", "1", form) as running:
+        assert running.stderr
+        assert any(line.startswith("1: ") for line in running.stderr)  # it is followed
+        while len(server.chats) < 2:
+            assert running.poll() is None
+            time.sleep(0.01)
+        os.killpg(running.pid, signal.SIGINT)
+        out, _ = running.communicate(timeout=120)
+    assert running.returncode == 130
+    assert "stopped" in out
+
+
+@pytest.mark.usefixtures("model")
 def test_an_evaluation_that_was_stopped_goes_on(
     filled: Cli, tmp_path: Path, server: OpenAIServer
 ) -> None:
@@ -139,6 +170,13 @@ def _halt_at_the_garden(body: dict[str, Any]) -> Answer:
     """A server that never answers the second question."""
     answer = answer_from_passages(body)
     return replace(answer, halt_after=0) if "its garden" in json.dumps(body) else answer
+
+
+def _refuse_the_garden(body: dict[str, Any]) -> Answer:
+    """A server that takes the second question for wrong."""
+    if "its garden" in json.dumps(body):
+        return Answer(status=400, error={"message": "wrong question"})
+    return answer_from_passages(body)
 
 
 def _break_off(server: OpenAIServer, team: str) -> str:
