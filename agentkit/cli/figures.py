@@ -17,7 +17,7 @@ from agentkit.cli.output import note, put_json, put_table
 from agentkit.cli.store import open_workspace
 from agentkit.cli.usage import tables
 from agentkit.cli.usage.days import find_days, find_local_zone
-from agentkit.core.given import coalesce, pick_filled
+from agentkit.core.given import coalesce, list_missing, pick_filled
 from agentkit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -93,18 +93,11 @@ def usage(
         typer.Option(metavar="SELECT", help="Answer this SELECT instead; see docs/usage-sql.md."),
     ] = "",
     form: Annotated[
-        usage_sql.Form | None, typer.Option("--format", help="How the answer is written.")
+        usage_sql.Form | None, typer.Option("--format", help="How the answer to --sql is written.")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the answer is written.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where it is written.")] = None,
 ) -> None:
     """Show calls, tokens, cost and time: what the usage page shows, with its filters."""
-    if sql:
-        usage_sql.put_answer(context, sql, form, out)
-        return
-    zone = zone or find_local_zone()
-    first, last = find_days(zone, days, since, until)
     named: dict[str, list[str] | None] = {
         "models": model,
         "agents": agent,
@@ -115,6 +108,13 @@ def usage(
         "purposes": purpose,
         "chats": chat,
     }
+    narrowed = (days, since, until, owner, *named.values())
+    usage_sql.check_together(sql, form, out, (within, show, csv, parquet, zone, *narrowed))
+    if sql:
+        usage_sql.put_answer(context, sql, form, out, as_json=as_json)
+        return
+    zone = zone or find_local_zone()
+    first, last = find_days(zone, days, since, until)
     with open_workspace(context) as workspace:
         chosen = _make_filter(workspace.settings, first, last, named, owner)
         found = sum_up(workspace.figures, chosen, by, zone)
@@ -165,12 +165,18 @@ def _make_filter(
     named: Mapping[str, list[str] | None],
     owners: list[str] | None,
 ) -> CallFilter:
-    """Which calls are meant: nobody is shown those of others where the installation does not say
-    so.
+    """Which calls are meant; raises ConfigError for those of others where the installation does not
+    say that everybody may see them.
     """
     from agentkit.ledger.queries import CallFilter
 
     given: dict[str, Any] = pick_filled(named)
+    others = list_missing(coalesce(owners, []), [settings.owner])
+    if others and not settings.usage_of_all:
+        raise ConfigError(
+            f"What {', '.join(others)} asked is not shown to others: leave out --owner, or set"
+            " AGENTKIT_USAGE_OF_ALL=true where everybody may see the figures of all."
+        )
     if settings.usage_of_all:
         given |= {"everyone": True, "owners": coalesce(owners, [])}
     return CallFilter(settings.owner, first, last, **given)

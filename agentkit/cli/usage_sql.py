@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -23,8 +24,26 @@ _SHOWN = 200
 """Rows that are shown on the terminal."""
 
 
-def put_answer(context: typer.Context, sql: str, form: Form | None, out: Path | None) -> None:
+def check_together(sql: str, form: Form | None, out: Path | None, others: Iterable[object]) -> None:
+    """How an answer is written goes with a SELECT, and the other options go without one."""
+    if sql and any(others):
+        raise typer.BadParameter(
+            "--sql goes with --format, --out and --json alone: say in the SELECT which calls are"
+            " meant, as in `where model = 'gpt-5'`"
+        )
+    if not sql and (form or out):
+        raise typer.BadParameter(
+            "--format and --out go with --sql SELECT: give --json, or --csv FILE or --parquet FILE"
+            " for every call"
+        )
+
+
+def put_answer(
+    context: typer.Context, sql: str, form: Form | None, out: Path | None, *, as_json: bool
+) -> None:
     """Answer a SELECT: a table to read, or with a form or a file all of it."""
+    if as_json and out is None:
+        form = form or "json"
     with open_workspace(context) as workspace:
         if out is not None:
             written = workspace.usage_views(workspace.settings.owner).write(

@@ -86,7 +86,7 @@ def test_usage_takes_the_filters_of_the_page(cli: Cli, chat: Chat) -> None:
         (["--since", "2026-03-01", "--until", "2026-03-01"], 2),
         (["--since", "2026-03-02"], 0),
         (["--days", "1"], 0),
-        (["--owner", "somebody else"], 2),
+        (["--owner", "local"], 2),
     ]:
         found = cli("usage", "--by", "team", "--zone", "UTC", "--json", *options).json
         assert found["totals"]["calls"] == sum(row["calls"] for row in found["rows"]) == calls
@@ -103,13 +103,36 @@ def test_usage_of_all_where_the_installation_says_so(
     assert cli("usage", "--owner", "somebody else", "--json").json["totals"]["cost"] == 0.5
 
 
+def test_the_calls_of_others_are_refused_where_the_installation_does_not_show_them(
+    cli: Cli, chat: Chat
+) -> None:
+    for options in ([], ["--show", "speed"], ["--owner", "local"]):
+        refused = cli("usage", "--owner", "somebody else", *options, "--json")
+        assert (refused.code, refused.json["error_type"]) == (1, "ConfigError")
+        assert "What somebody else asked is not shown to others" in refused.err
+        assert "AGENTKIT_USAGE_OF_ALL=true" in refused.err
+
+
 def test_a_zone_that_is_none_is_told(cli: Cli, chat: Chat) -> None:
     assert "no time zone 'Mars'" in cli("usage", "--zone", "Mars", "--json").json["error"]
 
 
 def test_the_zone_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TZ", ":Europe/Berlin")
-    assert find_local_zone() == "Europe/Berlin"
+    for named in (":Europe/Berlin", "Europe/Berlin", "/usr/share/zoneinfo/Europe/Berlin"):
+        monkeypatch.setenv("TZ", named)
+        assert find_local_zone() == "Europe/Berlin"
+    monkeypatch.delenv("TZ")
+    usual = find_local_zone()
+    for named in (":/etc/localtime", "CET-1CEST,M3.5.0,M10.5.0/3", "Mars", "Europe", ""):
+        monkeypatch.setenv("TZ", named)
+        assert find_local_zone() == usual
+
+
+def test_usage_is_told_wherever_the_zone_stands(
+    cli: Cli, chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", ":/etc/localtime")
+    assert cli("usage", "--json").json["totals"]["calls"] == 2
 
 
 def test_calls_as_csv(cli: Cli, chat: Chat, tmp_path: Path) -> None:
@@ -151,6 +174,23 @@ def test_usage_in_sql(cli: Cli, chat: Chat, tmp_path: Path) -> None:
     assert (refused.code, refused.json["error_type"]) == (1, "SqlRefused")
 
 
+def test_options_of_usage_that_do_not_go_together_are_refused(
+    cli: Cli, chat: Chat, tmp_path: Path
+) -> None:
+    for options in (["--format", "csv"], ["--out", tmp_path / "u.csv"], ["--format=json"]):
+        refused = cli("usage", "--by", "team", *options)
+        assert (refused.code, refused.out) == (2, "")
+        assert "--sql SELECT" in refused.err
+    sql = ("--sql", "select model from calls order by model")
+    for options in (["--days", 1], ["--model", "small"], ["--show", "bill"], ["--owner", "local"]):
+        refused = cli("usage", *sql, *options)
+        assert (refused.code, refused.out) == (2, "")
+        assert "in the SELECT" in refused.err
+    assert list(tmp_path.glob("u.csv")) == []
+    assert cli("usage", *sql, "--json").lines == [{"model": "secret"}, {"model": "small"}]
+    assert cli("usage", *sql, "--json", "--format", "csv").out.startswith('"model"\n')
+
+
 def test_numbers_stay_numbers_in_csv() -> None:
     import pandas as pd
 
@@ -161,7 +201,7 @@ def test_numbers_stay_numbers_in_csv() -> None:
 def test_an_empty_ledger(cli: Cli) -> None:
     assert cli("usage", "--json").json["rows"] == []
     assert "No model was called yet" in cli("usage").err
-    for narrowed in (["--status", "failed"], ["--days", "1"], ["--owner", "me"]):
+    for narrowed in (["--status", "failed"], ["--days", "1"], ["--owner", "local"]):
         assert "choose more days, or other filters" in cli("usage", *narrowed).err
     assert cli("runs", "--json").json == {"runs": []}
     assert "Nothing was run yet" in cli("runs").err

@@ -46,6 +46,17 @@ def find_day(text: str) -> date | None:
 
 def find_local_zone() -> str:
     """The IANA name of this machine's time zone, as far as it tells; else UTC."""
-    named = os.environ.get("TZ", "").removeprefix(":")
+    _, _, named = os.environ.get("TZ", "").removeprefix(":").rpartition("/zoneinfo/")
     _, _, linked = str(_LOCALTIME.resolve()).partition("/zoneinfo/")
-    return named or linked or "UTC"
+    return next(filter(_is_zone, (named, linked)), "UTC")
+
+
+def _is_zone(name: str) -> bool:
+    """`TZ` may also be a file, or say in numbers when clocks are set forward."""
+    from agentkit.ledger.usage.local import check_zone
+
+    try:
+        check_zone(name)
+    except ConfigError:
+        return False
+    return True
