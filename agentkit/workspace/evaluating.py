@@ -266,13 +266,18 @@ def _ask(workspace: Place, owner: str, setting: Setting, number: int, known: Kno
     _tell_begun(number, run)
     with signal.on_stop(run.stop):
         run.wait()
-    if not isinstance(run.error, Stopped):
+    if not _was_stopped(run):
         took = queries.of_runs(workspace.ledger, owner, [run.id]).get(run.id, Totals())
         told = _tell(tried, run, took)
         earlier_s = 0.0
         if taken_up:
             earlier_s = taken_up.seconds
         bus.emit(replace(told, seconds=told.seconds + earlier_s))
+
+
+def _was_stopped(run: Run[Answer]) -> bool:
+    """Whether its answer, if there is one, is perhaps a part of what it was to be."""
+    return run.stopping or isinstance(run.error, Stopped)
 
 
 def _go_on(taken_up: TakenUp) -> Terms:

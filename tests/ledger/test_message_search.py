@@ -34,6 +34,17 @@ def test_accents_and_capitals_do_not_matter() -> None:
     assert fold("Žluťoučký KŮŇ, Übung, İ") == "zlutoucky kun, ubung, i"
 
 
+def test_greek_words_are_found_in_whatever_letters(ledger: Ledger) -> None:
+    chat = ledger.create_chat(OWNER, "Η ΟΔΟΣ 7", "answer", "offline", "Documents")
+    record(ledger, [say("m1", None, "ΟΔΟΣ και οδός, ΟΔΟΣΑ")], chat_id=chat.id)
+    for folded in ("folded", "'οδος και οδος, οδοσα'", "null"):  # now, before, and long before
+        ledger.database.execute(f"update messages set folded = {folded}")
+        for words in ("ΟΔΟΣ", "οδός", "οδοσ", "ΟΔΟΣΑ"):
+            assert _found(ledger, words) == ["m1"], (folded, words)
+    assert [one.id for one in ledger.chats(OWNER, "ΟΔΟΣ 7", in_title=True)] == [chat.id]
+    assert make_snippet("Η ΟΔΟΣ", read_terms("οδος")) == (("Η ", False), ("ΟΔΟΣ", True))
+
+
 def test_all_words_are_needed_in_one_message(ledger: Ledger, chat: Chat) -> None:
     first = say("m1", None, "Die ÜBUNG begann am Fluss, 100% of it_")
     record(ledger, [first, say("m2", "m1", "Fluss in the night")], chat_id=chat.id)

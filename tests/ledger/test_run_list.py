@@ -129,3 +129,13 @@ def test_a_text_is_found_in_events_and_in_what_was_sent_for_the_first_time(ledge
     assert run_list.find_events(ledger, OWNER, "run", "about run") == {1}
     assert run_list.find_events(ledger, "someone else", "run", "anything") == set()
     assert run_list.find_events(ledger, OWNER, "run", "nowhere") == set()
+
+
+@pytest.mark.parametrize("name", ["İzmir", "ΟΔΟΣ", "STRASSE"])
+def test_capitals_of_all_alphabets_are_found(ledger: Ledger, chat: Chat, name: str) -> None:
+    asked = {"role": "user", "content": f"To {name}"}
+    keep(ledger, name, ModelCalled("a", "Writer", "server", "small", messages=[asked]))
+    keep(ledger, "other", say("m", None, f"From {name}!"), chat_id=chat.id)
+    assert set(found(ledger, mine(words=name))) == {name, "other"}
+    assert run_list.find_events(ledger, OWNER, name, f"About {name}") == {1}
+    assert run_list.find_events(ledger, OWNER, name, f"To {name}") == {2}

@@ -114,3 +114,11 @@ def test_paths_that_cannot_be_cost_only_themselves(shelf: Shelf) -> None:
     told = [one.error for one in done if one.status == "failed"]
     assert len(told) == len(bad)
     assert all("cannot be read at" in error and "check the path" in error for error in told)
+
+
+@pytest.mark.parametrize("name", ["İzmir.md", "ΟΔΟΣ.md", "ΟΔΟΣ ΣΑΣ", "STRASSE.md", "Ärger.md"])
+def test_a_document_is_found_by_its_name_in_whatever_alphabet(shelf: Shelf, name: str) -> None:
+    shelf.library.ingest(OWNER, "Docs", [shelf.source(name, "Cats sleep.")])
+    shelf.library.ingest(OWNER, "Docs", [shelf.source("other.md", "Dogs sleep.")])
+    for search in (name, name.partition(" ")[0].removesuffix(".md"), name[1:]):
+        assert [one.name for one in shelf.library.documents(OWNER, "Docs", search)] == [name]
