@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from collections.abc import Callable
 
@@ -75,6 +76,28 @@ def test_docx_reads_what_libraries_skip_and_not_what_was_deleted(read: Read) -> 
         "<w:del><w:r><w:delText>deleted</w:delText></w:r></w:del></w:p>"
     )
     assert read(makers.docx_with(body), "a.docx").text == "control\n\nkept inserted"
+
+
+def test_a_text_box_in_a_cell_of_a_table_is_read_once(read: Read) -> None:
+    def write(text: str) -> str:
+        return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+    inner = f"<w:tbl><w:tr><w:tc>{write('in a table')}</w:tc></w:tr></w:tbl>"
+    box = f"<w:txbxContent>{write('in the box')}{inner}</w:txbxContent>"
+    drawn = f"<w:r><w:Choice>{box}</w:Choice><w:Fallback>{box}</w:Fallback></w:r>"
+    cell = f"<w:p><w:r><w:t>Cell</w:t></w:r>{drawn}</w:p>{write('and more')}{inner}"
+    row = f"<w:tr><w:tc>{cell}</w:tc><w:tc>{write('b')}</w:tc></w:tr>"
+    text = read(makers.docx_with(f"<w:tbl>{row}</w:tbl>"), "a.docx").text
+    assert text == "Cell in the box in a table and more in a table | b"
+
+
+def test_a_text_box_in_a_cell_of_an_odt_is_read_once(read: Read) -> None:
+    with zipfile.ZipFile(io.BytesIO(makers.odt())) as whole:
+        kind, content = (whole.read(name).decode() for name in ("mimetype", "content.xml"))
+    box = "<text:frame><text:text-box><text:p> in the box</text:p></text:text-box></text:frame>"
+    content = content.replace("19 m</text:p>", f"19 m{box}</text:p><text:p>high</text:p>")
+    document = read(makers.archive({"mimetype": kind, "content.xml": content}), "a.odt")
+    assert "Arkona | 19 m in the box high" in document.text
 
 
 def test_pptx_counts_slides_and_keeps_tables_and_notes(read: Read) -> None:
@@ -169,6 +192,14 @@ def test_csv_finds_its_delimiter_and_keeps_a_record_on_one_line(read: Read) -> N
     )
 
 
+def test_a_csv_may_begin_with_blank_lines(read: Read) -> None:
+    document = read(b"\n\nName,Height\nArkona,19\n\nDornbusch,28\n", "a.csv")
+    assert [(s.heading, s.place) for s in document.sections] == [
+        ("Name | Height", "rows 3-4"),
+        ("Name | Height", "row 6"),
+    ]
+
+
 def test_json_gives_paths(read: Read) -> None:
     document = read(makers.FILES["a.json"](), "a.json")
     assert [(s.text, s.place) for s in document.sections] == [
@@ -194,6 +225,15 @@ def test_notebook_keeps_outputs(read: Read) -> None:
     assert holding(document, NEEDLE).place == "cell 2"
     assert holding(document, NEEDLE).heading == "Lights"
     assert "ZeroDivisionError: by zero" in document.text
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~~"])
+def test_fenced_code_in_a_notebook_has_no_headings(read: Read, fence: str) -> None:
+    source = f"# Setup\n{fence}sh\n# comment\nmake\n{fence}\n## Next\nText"
+    cells = [{"cell_type": "markdown", "source": source}]
+    document = read(json.dumps({"cells": cells}).encode(), "a.ipynb")
+    assert [section.heading for section in document.sections] == ["Setup", "Setup > Next"]
+    assert "# comment\nmake" in document.sections[0].text
 
 
 def test_rtf_is_decoded(read: Read) -> None:

@@ -15,6 +15,7 @@ from agentkit.documents.decoding import decode
 from agentkit.documents.document import Limits
 from agentkit.documents.places import span
 from agentkit.documents.readers.package import local, parse_xml
+from agentkit.documents.readers.plain import find_outside_fences
 from agentkit.documents.refusals import AS_TEXT
 from agentkit.errors import DamagedDocument
 from agentkit.messages import mappings_in, text_or_empty
@@ -235,8 +236,11 @@ def _cut_cells(cells: list[Mapping[str, Any]]) -> Iterator[Part]:
 
 
 def _add_markdown(cell: Mapping[str, Any], outline: Outline) -> None:
-    for line in _join_lines(cell.get("source")).split("\n"):
-        if title := _TITLE.match(line):
+    lines = _join_lines(cell.get("source")).split("\n")
+    outside = set(find_outside_fences(lines, 0))
+    for index, line in enumerate(lines):
+        title = _TITLE.match(line)
+        if title and index in outside:
             outline.heading(len(title[1]), title[2])
         else:
             outline.add(line, "\n")

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentkit.documents.assembly import BETWEEN, Outline, Reading
 from agentkit.documents.document import Limits
-from agentkit.documents.readers.package import Package, attribute, local
+from agentkit.documents.readers.package import Package, attribute, find_outermost, local
 from agentkit.documents.refusals import refuse_locked
 from agentkit.errors import DamagedDocument
 
@@ -87,7 +87,7 @@ def _read_rows(table: Any) -> Iterator[str]:
 
 def _read_cell(cell: Any) -> str:
     """The paragraphs of a cell on one line."""
-    paragraphs = " ".join(map(_read_text, cell.iter("{*}p")))
+    paragraphs = " ".join(map(_read_text, find_outermost(cell, "p")))
     return " ".join(paragraphs.split())
 
 

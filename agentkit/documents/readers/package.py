@@ -9,6 +9,7 @@ import posixpath
 import re
 import zipfile
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -179,6 +180,17 @@ def attribute(node: Any, name: str) -> str:
         if key.rpartition("}")[2] == name:
             return str(value)
     return ""
+
+
+def find_outermost(parent: Any, tag: str) -> Iterator[Any]:
+    """The elements of that tag below the parent, without those that lie in another of them."""
+    pending = list(reversed(parent))
+    while pending:
+        node = pending.pop()
+        if local(node) == tag:
+            yield node
+        else:
+            pending.extend(reversed(node))
 
 
 def find_attribute(node: Any, path: str, name: str) -> str:

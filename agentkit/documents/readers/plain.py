@@ -120,7 +120,7 @@ def _make_part(lines: list[str], start: int, end: int, heading: str) -> Iterator
 
 def _find_markdown(lines: list[str]) -> Iterator[Heading]:
     start = _find_end_of_front_matter(lines)
-    for index in _find_outside_fences(lines, start):
+    for index in find_outside_fences(lines, start):
         if atx := _ATX.match(lines[index]):
             marks, title = atx.groups()
             yield Heading(index, len(marks), _clean_title(title.rstrip("#").rstrip(" \t")))
@@ -139,7 +139,7 @@ def _find_end_of_front_matter(lines: list[str]) -> int:
     return next(compress(count(2), map(_END_OF_FRONT_MATTER.fullmatch, block)), 0)
 
 
-def _find_outside_fences(lines: list[str], start: int) -> Iterator[int]:
+def find_outside_fences(lines: list[str], start: int) -> Iterator[int]:
     """The indexes of the lines that are neither fences nor code between them."""
     fence = ""
     for index in range(start, len(lines)):

@@ -72,9 +72,9 @@ def _read_records(reader: Iterator[list[str]], name: str) -> Iterator[list[str]]
 
 
 def _cut_csv(records: Iterator[list[str]]) -> Iterator[Part]:
-    heading = ""
+    heading: str | None = None
     for first, last, block in _find_blocks(enumerate(records, 1)):
-        if first == 1:
+        if heading is None:
             heading = _read_header(block[0].cells)
         yield Part(_join_rows(block), heading, place=span("rows ", first, last))
 

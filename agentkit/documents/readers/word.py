@@ -16,7 +16,14 @@ from agentkit.core.given import list_known
 from agentkit.documents.assembly import Outline, Part, Reading
 from agentkit.documents.decoding import clean
 from agentkit.documents.document import Limits
-from agentkit.documents.readers.package import Package, Relation, attribute, find_attribute, local
+from agentkit.documents.readers.package import (
+    Package,
+    Relation,
+    attribute,
+    find_attribute,
+    find_outermost,
+    local,
+)
 from agentkit.errors import DamagedDocument
 
 _HEADING = re.compile(r"(?:heading|title)\s*(\d?)\Z", re.IGNORECASE)
@@ -59,7 +66,7 @@ def _add_apart(package: Package, outline: Outline, members: list[str], place: st
     outline.place = place
     texts: dict[str, None] = {}
     for member in list_known(members, package.members):
-        for paragraph in package.xml(member).iter("{*}p"):
+        for paragraph in find_outermost(package.xml(member), "p"):
             texts[_read_text(paragraph).strip()] = None
     for text in texts:
         outline.add(text, "\n")
@@ -134,7 +141,7 @@ def _read_rows(table: Any) -> Iterator[str]:
 
 def _read_cell(cell: Any) -> str:
     """The paragraphs of a cell on one line."""
-    paragraphs = " ".join(map(_read_text, cell.iter("{*}p")))
+    paragraphs = " ".join(map(_read_text, find_outermost(cell, "p")))
     return " ".join(paragraphs.split())
 
 
