@@ -135,7 +135,8 @@ def test_a_collection_goes_out_and_in_again(
 ) -> None:
     run = workspace.export_collection(owner, "Docs")
     path = run.result()
-    assert (run.kind, path.parent) == ("transfer", settings.data / "exports")
+    assert (run.kind, path.parent.parent) == ("transfer", settings.data / "exports")
+    assert path.name == "Docs.agentkit.zip"
     with pytest.raises(NotFound):
         workspace.export_collection(owner, "Nothing")
     upload = settings.data / "uploads" / "1" / path.name
@@ -149,6 +150,20 @@ def test_a_collection_goes_out_and_in_again(
     )
     with pytest.raises(ConfigError):
         workspace.import_collection(owner, nonsense(tmp_path / "other.zip"), "Other").result()
+
+
+def test_exports_of_collections_of_like_names_do_not_replace_each_other(
+    workspace: Workspace, owner: str
+) -> None:
+    of_owners = [(owner, "R/D"), (owner, "R:D"), ("somebody else", "R:D")]
+    for one, name in of_owners:
+        workspace.library.create_collection(one, name)
+    paths = [workspace.export_collection(*one).result() for one in of_owners]
+    assert {path.name for path in paths} == {"R_D.agentkit.zip"}
+    made = [workspace.import_collection("third", path, "").result() for path in paths[:2]]
+    assert [one.name for one in made] == ["R/D", "R:D"]
+    assert len(set(paths)) == 3
+    assert workspace.export_collection(owner, "R/D").result() == paths[0]
 
 
 def nonsense(path: Path) -> Path:

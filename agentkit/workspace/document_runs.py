@@ -98,15 +98,17 @@ class DocumentRuns:
     def export_collection(self, owner: str, collection: str, path: Path | None = None) -> Run[Path]:
         """Write a collection to a file, which is the run's result; raises NotFound at once.
 
-        Without a path it lies below the folder `exports` of the data folder.
+        Without a path it lies below the folder `exports` of the data folder, in a folder of its
+        own: names of several collections may give one name of a file.
         """
-        name = self.library.collection(owner, collection).name
-        own = self.settings.data / "exports"
-        target = path or own / file_name(name)
+        found = self.library.collection(owner, collection)
+        name, own = found.name, self.settings.data / "exports"
+        target = path or own / found.id / file_name(name)
 
         def work() -> Path:
             made = self.library.transfer.export(owner, name, target)
             if path is None:
+                private.close_files(target.parent)
                 private.close_files(own)
             return made
 

@@ -341,7 +341,7 @@ def test_a_collection_goes_out_and_comes_in(workspace: ScriptableWorkspace, inge
     assert "Kitchen as one file: 1 document" in texts(app).replace("**", "")
     app.button(key="export").click().run()
     settle(app)
-    file = workspace.settings.data / "exports" / "Kitchen.agentkit.zip"
+    [file] = (workspace.settings.data / "exports").rglob("Kitchen.agentkit.zip")
     assert f"kept at {file}" in texts(app)
     assert [one.label for one in app.download_button] == ["Download", "Export CSV"]
     menu(app, "Import")
@@ -367,7 +367,7 @@ def test_two_clicks_take_a_collection_out_once_and_in_once(
     request.getfixturevalue("double_clicks")
     app.button(key="export").click().run()
     settle(app)
-    file = workspace.settings.data / "exports" / "Kitchen.agentkit.zip"
+    [file] = (workspace.settings.data / "exports").rglob("Kitchen.agentkit.zip")
     menu(app, "Import")
     import_copy(app, file)
     assert len(workspace.figures.runs(OWNER, kind="transfer")) == 2
