@@ -151,6 +151,17 @@ def test_files_are_not_trusted_when_the_database_was_put_back_and_went_on(
     desk.agrees()
 
 
+def test_a_vector_that_is_another_one_is_found_by_the_check(desk: Desk) -> None:
+    desk.put("a", 60)
+    desk.agrees()
+    desk.shelf.database.execute(
+        "update chunks set embedding = list_reverse(embedding) where id = 7"
+    )
+    (problem,) = desk.index.check()
+    assert "has other vectors than the database for 1 of its 60 chunks" in problem.what
+    assert f"remove the folder {desk.folder}" in problem.advice
+
+
 def test_a_full_disk_ends_in_a_warning_and_the_next_time_tries_again(
     desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -132,6 +132,18 @@ def test_what_is_in_a_graphs_file_is_read_from_it(tmp_path: Path) -> None:
         index.rest_on(ids, written)
 
 
+def test_as_many_as_were_new_stay_when_space_is_freed_and_more_come(tmp_path: Path) -> None:
+    index, rows = Vectors(SIZE, folder=tmp_path), vectors(50)
+    index.rest_on(np.arange(20), rows[:20])
+    index.add(np.arange(20, 40), rows[20:40])
+    index.remove([*range(10), *range(20, 30)])
+    index.compact(index.ids)
+    index.add(np.arange(40, 50), rows[40:])
+    found, kept = index.get(list(range(50)))
+    assert found == [*range(10, 20), *range(30, 50)]
+    assert np.array_equal(kept, rows[found])
+
+
 def held_by_process(part: str) -> int:
     """Kilobytes of this process's memory: `RssAnon`, or `RssFile` for mapped files."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")

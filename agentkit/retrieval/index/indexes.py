@@ -230,7 +230,7 @@ class CollectionIndex:
             self._abandoned.set()
 
     def check(self) -> list[Problem]:
-        """Whether the indexes have exactly the chunks that the database has, and could be saved."""
+        """Whether the indexes have exactly what the database has, and could be saved."""
         self._passages.mend()
         self._revision = -1
         self.refresh()
@@ -238,24 +238,40 @@ class CollectionIndex:
             for cache in (self._vectors, self._passages):
                 if cache.problem:
                     cache.save()  # there may be space again
-            stored = set(self._chunks.chunk_ids(self.version))
-            found = {"vector": set(self._vectors.ids.tolist()), "passage": self._passages.ids()}
-            counts = {"vector": len(self._vectors), "passage": len(found["passage"])}
-            if not self._words_problem:  # which explains why they are behind
-                found["lexical"], counts["lexical"] = self._words.ids(), len(self._words)
-        problems = [
-            Problem(
-                f"The {kind} index of version {self.version.id} has {counts[kind]} chunks, the"
-                f" database {len(stored)}.",
-                f"Stop the program, remove the folder {self._folder} and start again: the index is"
-                " built anew.",
-            )
+            wrong = self._compare_ids()
+        wrong += self._compare_vectors()
+        anew = (
+            f"Stop the program, remove the folder {self._folder} and start again: the index is"
+            " built anew."
+        )
+        unwritten = (self._vectors.problem, self._passages.problem, self._words_problem)
+        space = "Free some space on the disk; the documents are safe."
+        problems = [Problem(what, anew) for what in wrong]
+        return problems + [Problem(what, space) for what in unwritten if what]
+
+    def _compare_ids(self) -> list[str]:
+        """What is told of each index that has other chunks than the database."""
+        stored = set(self._chunks.chunk_ids(self.version))
+        found = {"vector": set(self._vectors.ids.tolist()), "passage": self._passages.ids()}
+        counts = {"vector": len(self._vectors), "passage": len(found["passage"])}
+        if not self._words_problem:  # which explains why they are behind
+            found["lexical"], counts["lexical"] = self._words.ids(), len(self._words)
+        return [
+            f"The {kind} index of version {self.version.id} has {counts[kind]} chunks, the"
+            f" database {len(stored)}."
             for kind in found
             if found[kind] != stored or counts[kind] != len(stored)
         ]
-        unwritten = (self._vectors.problem, self._passages.problem, self._words_problem)
-        advice = "Free some space on the disk; the documents are safe."
-        return problems + [Problem(what, advice) for what in unwritten if what]
+
+    def _compare_vectors(self) -> list[str]:
+        """What is told of vectors that are others than those in the database."""
+        wrong = self._vectors.find_wrong()
+        if not wrong:
+            return []
+        return [
+            f"The vector index of version {self.version.id} has other vectors than the database"
+            f" for {len(wrong):,} of its {len(self._vectors):,} chunks."
+        ]
 
     def _follow_words(self, until: int) -> None:
         """Where writing fails, what was there before answers on, and the next time tries again."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,8 +55,10 @@ _SPARE = 1.5
 """So many times what is expected is asked of the graph when most of it may be left out."""
 _ROWS_PER_CANDIDATE = 5
 """To look at one candidate in the graph takes as long as to compare so many vectors."""
-_NEWEST = 64
-"""Vectors that are compared with the table's when files are opened."""
+_COMPARED = 64
+"""Of the last vectors, and of those from all over the index, so many are compared with the table's
+when files are opened.
+"""
 
 
 class Changes(Protocol):
@@ -207,6 +209,14 @@ class VectorIndex:
             return IndexFigures(
                 "hnsw", count, removed, tuned.ef, tuned.recall, tuned.sample, bytes_
             )
+
+    def find_wrong(self) -> list[int]:
+        """Ids of vectors that are not what the table has under them; all are compared."""
+        after, wrong = 0, list[int]()
+        while len((stored := self._changes.read_added(after, self.change, _SLICE))[0]):
+            wrong += _find_differing(stored, self.vectors)
+            after = int(stored[0][-1])
+        return wrong
 
     # Searching
 
@@ -414,10 +424,25 @@ class VectorIndex:
         if loaded.change > last:
             return False
         gone = self._changes.read_removed(loaded.change, last)
-        newest = np.setdiff1d(loaded.vectors.ids, np.asarray(gone, dtype=np.int64))[-_NEWEST:]
-        ids, vectors = self._changes.read_stored(newest.tolist())
-        found, ours = loaded.vectors.get(ids.tolist())
-        return len(found) == len(newest) and bool(np.allclose(ours, vectors, rtol=1e-4, atol=1e-5))
+        left = np.setdiff1d(loaded.vectors.ids, np.asarray(gone, dtype=np.int64))
+        spread = left[:: math.ceil(len(left) / _COMPARED) or 1]
+        some = np.union1d(spread, left[-_COMPARED:])
+        stored = self._changes.read_stored(some.tolist())
+        return len(stored[0]) == len(some) and not _find_differing(stored, loaded.vectors.get)
+
+
+def _find_differing(
+    stored: tuple[np.ndarray, np.ndarray], get: Callable[[list[int]], tuple[list[int], np.ndarray]]
+) -> list[int]:
+    """Those of the ids whose vectors are others than those that `get` gives, if it has them."""
+    import numpy as np
+
+    ids, vectors = stored
+    found, ours = get(ids.tolist())
+    theirs = vectors[np.isin(ids, found)]
+    differ = ~np.isclose(ours, theirs, rtol=1e-4, atol=1e-5).all(axis=1)
+    wrong: list[int] = np.asarray(found, dtype=np.int64)[differ].tolist()
+    return wrong
 
 
 def _among(ids: np.ndarray, allowed: np.ndarray) -> np.ndarray:

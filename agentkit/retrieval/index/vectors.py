@@ -129,6 +129,7 @@ class Vectors:
         self._later, self._saved = self._take(rows), self._saved[:0]
         self._ids, self._alive = self._ids[rows], self._alive[rows]
         self._places = np.arange(len(rows), dtype=np.int64)
+        self._spill.empty()  # its file has them in another order
 
     def rest_on(self, ids: np.ndarray, vectors: np.ndarray) -> None:
         """Read all from `vectors` (n, dimension), under `ids` (n), in any order.
