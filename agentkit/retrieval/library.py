@@ -271,9 +271,8 @@ class Library:
         Raises Stopped when told to stop: what was reported as indexed stays.
         """
         with self.store.database.transaction():
-            found = self.store.collection(owner, collection) or self.create_collection(
-                owner, collection
-            )
+            found = self.store.collection(owner, collection.strip())
+            found = found or self.create_collection(owner, collection)
         with self.writing(found) as writer, bus.listening(self._watch):
             work = Ingest(writer, self.store, self.originals, Limits.from_settings(self.settings))
             return work.run(sources)

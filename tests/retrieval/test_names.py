@@ -122,3 +122,11 @@ def test_a_document_is_found_by_its_name_in_whatever_alphabet(shelf: Shelf, name
     shelf.library.ingest(OWNER, "Docs", [shelf.source("other.md", "Dogs sleep.")])
     for search in (name, name.partition(" ")[0].removesuffix(".md"), name[1:]):
         assert [one.name for one in shelf.library.documents(OWNER, "Docs", search)] == [name]
+
+
+def test_white_space_around_the_name_of_a_collection_leads_to_the_same_one(shelf: Shelf) -> None:
+    for number, name in enumerate((" Docs ", "Docs", "\tDocs\n")):
+        source = shelf.source(f"{number}.md", f"Number {number}")
+        assert shelf.library.ingest(OWNER, name, [source])[0].status == "indexed"
+    (found,) = shelf.library.collections(OWNER)
+    assert (found.name, found.documents) == ("Docs", 3)
