@@ -490,10 +490,11 @@ class Library:
             self._stages.pop(event.document_id, None)
 
     def _make_source(self, document: StoredDocument) -> Source:
-        if not document.sha256 and document.source.lower().startswith(("http://", "https://")):
+        pending = self.store.read_pending(document.id)
+        has_original = document.sha256 and pending  # not when a page could not be had the last time
+        if not has_original and document.source.lower().startswith(("http://", "https://")):
             return source_at(document.source, self.settings)
         path = Path(document.source)
         if not (path.is_absolute() and path.is_file()):
-            pending = self.store.read_pending(document.id)
             path = self.originals.path(pending or document.sha256 or "none")
         return Source(document.name, path, document.source)
