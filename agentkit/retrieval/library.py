@@ -139,7 +139,7 @@ class Library:
         """Remove a collection with its documents; raises NotFound."""
         found = self.collection(owner, name)
         versions = self.store.version_table.of(found.id)
-        self.originals.remove(self.store.delete_collection(found.id))
+        self.originals.remove_unused(self.store, self.store.delete_collection(found.id))
         for version in versions:
             self.indexes.drop(version)
 
@@ -229,9 +229,8 @@ class Library:
     def original(self, owner: str, document_id: str) -> Path:
         """The file as it was given; raises NotFound."""
         document = self.document(owner, document_id)
-        path = self.originals.path(
-            document.sha256 or self.store.read_pending(document_id) or "none"
-        )
+        sha256 = document.sha256 or self.store.read_pending(document_id)
+        path = self.originals.path(sha256 or "none")
         if not path.is_file():
             raise NotFound(
                 f"The original of {document.name} is not in the data folder; give the file once"
@@ -241,8 +240,8 @@ class Library:
 
     def delete_documents(self, owner: str, ids: Sequence[str]) -> int:
         """Remove documents from every answer; gives how many of the ids were there."""
-        count, unused = self.store.delete_documents(owner, ids)
-        self.originals.remove(unused)
+        count, contents = self.store.delete_documents(owner, ids)
+        self.originals.remove_unused(self.store, contents)
         return count
 
     def tag_documents(
@@ -289,7 +288,8 @@ class Library:
             version = self.store.version(collection.id)
             embedder = self.versions.embedders.find_named(version)
             check = partial(self.versions.check_model, version)
-            yield GroupWriter(self.store, self.indexes, embedder, version, self._turn, check)
+            parts = (self.store, self.originals, self.indexes)
+            yield GroupWriter(*parts, embedder, version, self._turn, check)
 
     def retry(self, owner: str, ids: Sequence[str]) -> list[DocumentDone]:
         """Take documents in once more, from where they came or from the kept original; ids that are

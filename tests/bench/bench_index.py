@@ -157,7 +157,8 @@ class Ours:
         """As an ingest does; on the disk and searchable when it returns."""
         store = self.library.store
         version = store.version(self.library.collection(OWNER, NAME).id)
-        writer = GroupWriter(store, self.library.indexes, self.embedder, version, threading.Lock())
+        parts = (store, self.library.originals, self.library.indexes)
+        writer = GroupWriter(*parts, self.embedder, version, threading.Lock())
         for batch in range(0, len(contents), BATCH):
             group = [
                 ready(

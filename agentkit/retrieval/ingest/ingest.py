@@ -74,6 +74,7 @@ class GroupWriter:
     def __init__(
         self,
         store: Store,
+        originals: Originals,
         indexes: Indexes,
         embedder: Embedder,
         version: IndexVersion,
@@ -83,7 +84,8 @@ class GroupWriter:
         """`check_model` is called before each group is embedded; it raises ConfigError when the
         embedder answers otherwise than for the chunks that are there.
         """
-        self._store, self._indexes, self._turn = store, indexes, turn
+        self._store, self._originals = store, originals
+        self._indexes, self._turn = indexes, turn
         self._check_model = check_model
         self.embedder, self.version = embedder, version
         if version.embedder != embedder.name or version.dimension != embedder.dimension:
@@ -137,9 +139,11 @@ class GroupWriter:
 
     def _store_group(self, finished: Sequence[Finished]) -> Container[str]:
         """Store the documents; gives the ids of those that were still wanted."""
-        if self.version.active:
-            return self._store.replace(self.version, finished)
-        return self._store.extend(self.version, finished)
+        if not self.version.active:
+            return self._store.extend(self.version, finished)
+        stored, before = self._store.replace(self.version, finished)
+        self._originals.remove_unused(self._store, before)
+        return stored
 
     def _find_shared(self, group: Sequence[Ready]) -> dict[str, np.ndarray]:
         """The vectors of those documents, by id, for which a twin has embedded just the same."""

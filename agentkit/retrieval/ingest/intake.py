@@ -88,7 +88,7 @@ class Intake:
         self._tokenizer, self._limits = tokenizer, limits
         self._items: queue.SimpleQueue[Item | BaseException | None] = queue.SimpleQueue()
         self._room = _Room(ROOM)
-        self._claimed: set[str] = set()
+        self._claimed, self._before = set[str](), set[str]()
         self.under_way: dict[str, StoredDocument] = {}
         """Documents that are registered and not finished, by id."""
         self.deferred: list[Source] = []
@@ -245,13 +245,27 @@ class Intake:
                 admitted = self._identify(kept)
                 rejected = self._identify([(source, "", 0) for source, _ in failed])
         except BaseException:
-            self._originals.remove(self._store.find_unused({sha256 for _, sha256, _ in kept}))
+            self._originals.remove_unused(self._store, {sha256 for _, sha256, _ in kept})
             raise
 
+        self._originals.remove_unused(self._store, self._before)
+        self._before.clear()
         reasons = {id(source): error for source, error in failed}
         for one in rejected:
             self._fail(one.document, reasons[id(one.source)], 0.0)
-        return admitted
+        return [one for one in admitted if self._is_kept(one)]
+
+    def _is_kept(self, admitted: _Admitted) -> bool:
+        """Whether its original is there; the last document that had the same may have been deleted
+        before this one was registered, and then it is kept once more.
+        """
+        try:
+            if not self._originals.path(admitted.document.sha256).is_file():
+                self._originals.keep(admitted.source)
+        except DocumentError as error:
+            self._fail(admitted.document, error, 0.0)
+            return False
+        return True
 
     def _identify(self, kept: Sequence[_Kept]) -> list[_Admitted]:
         """Of these (source, sha256, bytes), register those that are new or changed; sha256 is empty
@@ -291,7 +305,7 @@ class Intake:
         replaced = [one.document for one in again]
         for document in (*added, *replaced):
             self.under_way[document.id] = document
-        self._store.register(self._version, added, replaced)
+        self._before |= self._store.register(self._version, added, replaced)
         return new + again
 
     def _skip(self, source: Source, known: StoredDocument) -> None:

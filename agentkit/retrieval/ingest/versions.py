@@ -202,7 +202,8 @@ class Versions:
 
     def _rebuild(self, version: IndexVersion) -> Rebuild:
         embedder = self.embedders.of(version)
-        writer = GroupWriter(self._store, self._indexes, embedder, version, self._turn)
+        parts = (self._store, self._originals, self._indexes)
+        writer = GroupWriter(*parts, embedder, version, self._turn)
         return Rebuild(self._store, self._originals, version, embedder, self._limits, writer)
 
     def _complete(self, version: IndexVersion) -> None:

@@ -6,9 +6,10 @@ import hashlib
 import os
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentkit import private
 from agentkit.core import stopping
@@ -23,7 +24,12 @@ from agentkit.errors import (
 from agentkit.retrieval.names import storable
 from agentkit.retrieval.types import Source
 
+if TYPE_CHECKING:
+    from agentkit.retrieval.store.store import Store
+
 _BLOCK = 1 << 20
+_AT_ONCE = 1_000
+"""Contents that are deleted while nobody else writes to the database."""
 _SKIPPED = frozenset({"node_modules", "__pycache__"})
 
 
@@ -76,10 +82,13 @@ class Originals:
             return ""
         return "its content has changed"
 
-    def remove(self, contents: Iterable[str]) -> None:
-        """Delete these contents."""
-        for sha256 in contents:
-            self.path(sha256).unlink(missing_ok=True)
+    def remove_unused(self, store: Store, contents: set[str]) -> None:
+        """Delete those of the contents that no document needs; none is registered meanwhile."""
+        listed = sorted(contents)
+        for start in range(0, len(listed), _AT_ONCE):
+            with store.database.transaction():
+                for sha256 in store.find_unused(set(listed[start : start + _AT_ONCE])):
+                    self.path(sha256).unlink(missing_ok=True)
 
     def _check(self, source: Source, size: int) -> None:
         if source.path.is_dir():

@@ -104,10 +104,8 @@ class Store:
         self.database.touch(CHANGES)
         self.database.execute("update collections set name = ? where id = ?", [name, collection_id])
 
-    def delete_collection(self, collection_id: str) -> list[str]:
-        """Remove a collection with all in it; gives the sha256 of the originals that nobody needs
-        any more.
-        """
+    def delete_collection(self, collection_id: str) -> set[str]:
+        """Remove a collection with all in it; gives the sha256 of the originals that it had."""
         inside = "(select id from documents where collection_id = ?)"
         with self.database.transaction():
             self.database.touch(CHANGES)
@@ -133,7 +131,7 @@ class Store:
                     f"delete from {table} where collection_id = ?", [collection_id]
                 )
             self.database.execute("delete from collections where id = ?", [collection_id])
-            return self.find_unused(contents)
+            return contents
 
     def find_searched(self, owner: str, name: str) -> tuple[IndexVersion, SearchOptions] | None:
         """The version that answers for the collection of that name, and how it is searched; kept
@@ -262,14 +260,17 @@ class Store:
 
     def register(
         self, version: IndexVersion, new: Sequence[StoredDocument], again: Sequence[StoredDocument]
-    ) -> None:
+    ) -> set[str]:
         """Note that these documents, with the content of their `sha256`, are about to be taken in.
 
-        Of those that are there already, what answers goes on doing so meanwhile. Raises NotFound
-        when the collection was deleted.
+        Of those that are there already, what answers goes on doing so meanwhile; gives the sha256
+        of what was given before and failed. Raises NotFound when the collection was deleted.
         """
         if not self.version_table.has_version(version):
             raise NotFound(_DELETED)
+        ended = "select sha256, pending_sha256 from documents where status in ('failed', 'stopped')"
+        ids = [one.id for one in again if one.sha256]
+        rows = self.database.rows(f"{ended} and id in {LISTED}", [ids]) if ids else []
         if new:
             self.database.insert_arrow(
                 "documents", document_table(version, new, answers=[""] * len(new))
@@ -281,6 +282,7 @@ class Store:
                 where id = ?""",
                 [document.sha256, utc_now(), document.status, document.id],
             )
+        return self._collect_contents(rows)
 
     def close_document(self, document_id: str, status: str, error: str, seconds: float) -> None:
         """Say that taking the document in `failed` or was `stopped`."""
@@ -293,32 +295,29 @@ class Store:
                 [status, status, error, seconds, utc_now(), KEPT, document_id],
             )
 
-    def replace(self, version: IndexVersion, group: Sequence[Finished]) -> set[str]:
+    def replace(
+        self, version: IndexVersion, group: Sequence[Finished]
+    ) -> tuple[set[str], set[str]]:
         """Store documents with all that belongs to them, in place of what they had before, in one
-        transaction.
+        transaction: one that was deleted meanwhile stays deleted.
 
-        Gives the ids of those that were stored: one that was deleted meanwhile stays deleted.
+        Gives the ids of those that were stored, and the sha256 of what they had before.
         """
         with self.database.transaction():
-            ids = [finished.document.id for finished in group]
             rows = self.database.rows(
-                f"select id, tags from documents where id in ({marks(ids)})", ids
+                f"select id, tags, sha256 from documents where id in {LISTED}",
+                [[finished.document.id for finished in group]],
             )
             tags = {row["id"]: tuple(row["tags"]) for row in rows}
             kept = [
-                dataclasses.replace(
-                    finished,
-                    document=dataclasses.replace(
-                        finished.document, tags=tags[finished.document.id]
-                    ),
-                )
+                _with_tags(finished, tags[finished.document.id])
                 for finished in group
                 if finished.document.id in tags
             ]
             if kept:
                 self._remove(sorted(tags))
                 self._insert(version, kept)
-        return set(tags)
+        return set(tags), {row["sha256"] for row in rows} - {""}
 
     def extend(self, version: IndexVersion, group: Sequence[Finished]) -> set[str]:
         """Store the chunks of documents in a version that does not answer, in one transaction;
@@ -345,12 +344,10 @@ class Store:
             self._insert_chunks(version, kept)
         return {finished.document.id for finished in kept}
 
-    def delete_documents(self, owner: str, ids: Sequence[str]) -> tuple[int, list[str]]:
-        """Remove documents; gives how many there were, and the sha256 of originals that nobody
-        needs any more.
-        """
+    def delete_documents(self, owner: str, ids: Sequence[str]) -> tuple[int, set[str]]:
+        """Remove documents; gives how many there were, and the sha256 of their originals."""
         if not ids:
-            return 0, []
+            return 0, set()
         with self.database.transaction():
             rows = self.database.rows(
                 f"select d.id, d.sha256, d.pending_sha256 from documents d {_OWNED} and d.id in"
@@ -359,7 +356,7 @@ class Store:
             )
             if rows:
                 self._remove([row["id"] for row in rows])
-            return len(rows), self.find_unused(self._collect_contents(rows))
+            return len(rows), self._collect_contents(rows)
 
     def forget_document(self, document_id: str) -> None:
         """Remove a document within the caller's transaction."""
@@ -473,6 +470,11 @@ class Store:
             f" pending_sha256 in {LISTED}"
         )
         return sorted(contents - self._collect_contents(self.database.rows(used, [given, given])))
+
+
+def _with_tags(finished: Finished, tags: tuple[str, ...]) -> Finished:
+    document = dataclasses.replace(finished.document, tags=tags)
+    return dataclasses.replace(finished, document=document)
 
 
 def _to_document(row: Row) -> StoredDocument:

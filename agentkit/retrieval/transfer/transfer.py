@@ -126,7 +126,7 @@ class Transfer:
                 # One of them may have been deleted with its last document meanwhile.
                 self._keep_originals(opened, added)
             except BaseException:
-                self._originals.remove(self._store.find_unused(added))
+                self._originals.remove_unused(self._store, added)
                 raise
         self._indexes.of(version).settle()
         return self._look_up(owner, wanted)[0]
