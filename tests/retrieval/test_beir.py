@@ -13,9 +13,11 @@ from agentkit.core import bus, stopping
 from agentkit.core.stopping import StopSignal
 from agentkit.errors import ConfigError, Stopped
 from agentkit.events import DocumentDone, Event
+from agentkit.messages import new_id
 from agentkit.retrieval import Library
 from agentkit.retrieval.evaluation.beir import Dataset, load
 from agentkit.retrieval.store.questions import Question
+from agentkit.retrieval.types import Scope, StoredDocument
 from tests.retrieval.conftest import OWNER, Shelf
 
 TOPICS = ["volcano lava", "violin strings", "tax return"]
@@ -123,6 +125,41 @@ def test_a_load_that_was_stopped_goes_on(shelf: Shelf, dataset: Path) -> None:
     names = [one.name for one in shelf.library.documents(OWNER, "Topics")]
     assert len(names) == len(set(names)) == 204
     assert sum(isinstance(one, DocumentDone) for one in heard) == 204 - len(kept)
+
+
+def test_a_load_that_was_killed_goes_on_and_what_it_left_is_removed(
+    shelf: Shelf, elsewhere: Shelf, dataset: Path, tmp_path: Path
+) -> None:
+    made = shelf.library.create_collection(OWNER, "Topics")
+    left = [
+        StoredDocument(new_id(), made.id, f"d{n}", f"memory:d{n}", "", 5, "text/plain")
+        for n in range(3)
+    ]
+    with shelf.database.transaction():
+        shelf.library.store.register(shelf.library.store.version(made.id), left, [])
+    assert shelf.reopen().interrupt_orphans() == 3
+    load(shelf.library, OWNER, dataset, "Topics")
+    documents = {one.name: one.status for one in shelf.library.documents(OWNER, "Topics")}
+    assert documents == dict.fromkeys(("d0", "d1", "d2", "untitled"), "indexed")
+    assert len(shelf.library.documents(OWNER, "Topics")) == 4
+    exported = shelf.library.transfer.export(OWNER, "Topics", tmp_path / "topics.zip")
+    assert elsewhere.library.transfer.load(OWNER, exported).documents == 4
+
+
+def test_its_documents_have_a_text_to_be_read(shelf: Shelf, dataset: Path) -> None:
+    load(shelf.library, OWNER, dataset, "Topics")
+    found = shelf.library.documents_within(OWNER, ["Topics"], Scope())
+    assert [one.name for one in found] == ["d0", "d1", "d2", "untitled"]
+
+
+def test_half_a_character_becomes_a_question_mark(shelf: Shelf, dataset: Path) -> None:
+    half = {"_id": "half\ud83d", "title": "Half \ud83d", "text": "Half a \ud83d face."}
+    with (dataset / "corpus.jsonl").open("a", encoding="utf-8") as corpus:
+        corpus.write("\n" + json.dumps(half))
+    load(shelf.library, OWNER, dataset, "Topics")
+    (found,) = [one for one in shelf.library.documents(OWNER, "Topics") if "half" in one.name]
+    assert (found.name, found.title, found.status) == ("half?", "Half ?", "indexed")
+    assert shelf.library.text(OWNER, found.id) == "Half a ? face."
 
 
 def test_what_is_no_data_set_is_refused(dataset: Path, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from agentkit.retrieval.embedding.embed import Embedder
 from agentkit.retrieval.ingest.ingest import GroupWriter
 from agentkit.retrieval.ingest.intake import Ready
 from agentkit.retrieval.library import Library
+from agentkit.retrieval.names import utf8
 from agentkit.retrieval.store import sections
 from agentkit.retrieval.store.questions import HIGHEST_GRADE, Question, QuestionSet
 from agentkit.retrieval.types import IndexVersion, StoredDocument
@@ -66,10 +67,8 @@ class Dataset:
         """How many documents with text the corpus has; raises ConfigError."""
         return sum(1 for _ in self.corpus())
 
-    def corpus(self) -> Iterator[dict[str, Any]]:
-        """The documents that have text: objects with `_id`, `text` and perhaps `title`; raises
-        ConfigError.
-        """
+    def corpus(self) -> Iterator[dict[str, str]]:
+        """`_id`, `text` and `title` of the documents that have text; raises ConfigError."""
         return (line for line in self._read_objects(_CORPUS) if line["text"].strip())
 
     def queries(self) -> dict[str, str]:
@@ -130,7 +129,7 @@ class Dataset:
                 f" ids of {_CORPUS}."
             )
 
-    def _read_objects(self, file: str) -> Iterator[dict[str, Any]]:
+    def _read_objects(self, file: str) -> Iterator[dict[str, str]]:
         for number, line in self._read_lines(file):
             try:
                 value = _read_entry(line)
@@ -238,9 +237,9 @@ _NEEDED = f"it must have {_CORPUS}, {_QUERIES} and {_JUDGEMENTS[0]} (or {_JUDGEM
 def load(library: Library, owner: str, path: Path, name: str) -> QuestionSet:
     """Make a collection and a question set, both of this name, of the data set at the path.
 
-    A load that was stopped goes on where it ended when it is asked for again. Emits DocumentDone
-    for each document and DocumentProgress; raises Stopped, and ConfigError when the data set cannot
-    be read or the name is taken.
+    A load that was stopped or killed goes on where it ended when it is asked for again. Emits
+    DocumentDone for each document and DocumentProgress; raises Stopped, and ConfigError when the
+    data set cannot be read or the name is taken.
     """
     dataset, name = Dataset(path), name.strip()
     questions = dataset.questions()
@@ -258,14 +257,17 @@ def load(library: Library, owner: str, path: Path, name: str) -> QuestionSet:
 
 
 def _find_loaded(library: Library, owner: str, name: str) -> set[str]:
-    """Names of the documents that a load which was stopped has taken in; raises ConfigError for a
-    collection that no load has made.
+    """Names of the documents that a load which ended early has taken in; what it left unfinished is
+    removed.
+
+    Raises ConfigError for a collection that no load has made.
     """
     documents = library.documents(owner, name)
     ours = [one for one in documents if one.source.startswith(_SOURCE)]
     is_ours = len(ours) == len(documents) > 0
     if not is_ours:
         raise ConfigError(f"There is a collection {name!r} already; choose another name.")
+    library.delete_documents(owner, [one.id for one in ours if one.status != "indexed"])
     return {one.name for one in ours if one.status == "indexed"}
 
 
@@ -320,10 +322,10 @@ def _prepare(embedder: Embedder, version: IndexVersion, line: Mapping[str, Any])
     return Ready(document, text, pieces, 0.0, sections.pack(read.sections))
 
 
-def _read_entry(line: str) -> dict[str, Any]:
-    """The document or question of a line; whatever is wrong with it raises an error."""
+def _read_entry(line: str) -> dict[str, str]:
+    """`_id`, `text` and `title` of a line; whatever is wrong with it raises an error."""
     entry: dict[str, Any] = json.loads(line)
-    texts = [entry["_id"], entry["text"], entry.get("title") or ""]
-    if set(map(type, texts)) != {str} or not entry["_id"].strip():
+    texts = {"_id": entry["_id"], "text": entry["text"], "title": entry.get("title") or ""}
+    if set(map(type, texts.values())) != {str} or not entry["_id"].strip():
         raise TypeError("_id, text and title must be texts")
-    return entry
+    return {name: utf8(text) for name, text in texts.items()}

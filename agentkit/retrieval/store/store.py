@@ -203,11 +203,10 @@ class Store:
         return [_to_document(row) for row in rows]
 
     def documents_within(self, version: IndexVersion, scope: Scope) -> list[StoredDocument]:
-        """The documents of the version's collection that have a text and lie in the scope, oldest
-        first.
-        """
+        """The collection's documents that have a text and lie in the scope, oldest first."""
         inside, values = document_condition(version, scope)
-        sql = f"{_DOCUMENTS} where d.sha256 <> '' and {inside} order by d.created_at, d.id"
+        has_text = "exists (from texts t where t.document_id = d.id)"
+        sql = f"{_DOCUMENTS} where {has_text} and {inside} order by d.created_at, d.id"
         return [_to_document(row) for row in self.database.rows(sql, values)]
 
     def document(self, owner: str, document_id: str) -> StoredDocument | None:
