@@ -43,10 +43,11 @@ class FoundMessage:
 
 
 def fold(text: str) -> str:
-    """The text without capitals and accents, as it is compared."""
+    """The text without capitals and accents, and with one small sigma, as it is compared."""
     if text.isascii():
         return text.lower()
-    return _MARKS.sub("", unicodedata.normalize("NFD", text.lower()))
+    plain = _MARKS.sub("", unicodedata.normalize("NFD", text.lower()))
+    return plain.replace("ς", "σ")
 
 
 def read_terms(words: str) -> list[str]:
@@ -58,7 +59,14 @@ def read_terms(words: str) -> list[str]:
 
 def has_terms(column: str, terms: list[str]) -> str:
     """The SQL condition that a folded column has all of them; its values are the terms."""
-    return " and ".join([f"contains({column}, ?)"] * len(terms)) or "true"
+    return " and ".join(_has_term(column, term) for term in terms) or "true"
+
+
+def _has_term(column: str, term: str) -> str:
+    """What an older version or DuckDB has folded may have the sigma that ends words."""
+    if "σ" in term:
+        column = f"replace({column}, 'ς', 'σ')"
+    return f"contains({column}, ?)"
 
 
 FOLDED_MESSAGE = "coalesce(m.folded, strip_accents(lower(m.content)))"

@@ -72,7 +72,7 @@ class RunFilter:
         }
         meant = [("r.owner = ?", [self.owner])]
         meant += [(sql, [value]) for sql, value in conditions.items() if value]
-        words = list(dict.fromkeys(self.words.lower().split()))[:_MOST_WORDS]
+        words = list(dict.fromkeys(self.words.split()))[:_MOST_WORDS]
         meant += [(_SAYS, [word, word, word]) for word in words]
         if self.document_id:
             of_document: list[Any] = [self.document_id, list(self.hows)]
@@ -82,8 +82,8 @@ class RunFilter:
 
 
 _CALLED = "r.id in (select run_id from llm_calls where list_contains(?, model))"
-_SAYS = """(contains(lower(r.title), ?) or r.id = ? or r.id in (
-    select run_id from messages where role = 'user' and contains(lower(content), ?)))"""
+_SAYS = """(contains(lower(r.title), lower(?)) or r.id = lower(?) or r.id in (
+    select run_id from messages where role = 'user' and contains(lower(content), lower(?))))"""
 
 
 def list_runs(
@@ -162,10 +162,10 @@ def find_events(ledger: Ledger, owner: str, run_id: str, text: str) -> set[int]:
     """The `seq` of the events of a run in which this text stands, in upper or lower case; of model
     calls also those that sent it for the first time.
     """
-    written = json.dumps(text.lower(), ensure_ascii=False)[1:-1]
+    written = json.dumps(text, ensure_ascii=False)[1:-1]
     rows = ledger.database.rows(
         """select e.seq from events e join runs r on r.id = e.run_id
-        where r.owner = ? and r.id = ? and contains(lower(e.data::varchar), ?)""",
+        where r.owner = ? and r.id = ? and contains(lower(e.data::varchar), lower(?))""",
         [owner, run_id, written],
     )
     return {row["seq"] for row in rows} | _find_requests(ledger, owner, run_id, written)
@@ -174,7 +174,7 @@ def find_events(ledger: Ledger, owner: str, run_id: str, text: str) -> set[int]:
 def _find_requests(ledger: Ledger, owner: str, run_id: str, written: str) -> set[int]:
     """The calls with whose requests a message came that has this text."""
     parts = ledger.database.rows(
-        """select distinct p.hash from request_parts p where contains(lower(p.body), ?)
+        """select distinct p.hash from request_parts p where contains(lower(p.body), lower(?))
         and p.hash in (select o.hash from request_parts o join runs r
             on o.scope in (r.id, r.chat_id) where r.owner = ? and r.id = ?)""",
         [written, owner, run_id],

@@ -199,7 +199,7 @@ class Store:
             f"{_DOCUMENTS} where d.collection_id = ? and (? = '' or {_FOUND}) order by d.created_at"
             " desc, d.id desc"
         )
-        rows = self.database.rows(sql, [collection_id, search, *[search.lower()] * 3])
+        rows = self.database.rows(sql, [collection_id, *[search] * 4])
         return [_to_document(row) for row in rows]
 
     def documents_within(self, version: IndexVersion, scope: Scope) -> list[StoredDocument]:
@@ -492,7 +492,8 @@ _TOLD_OF = ("collections", "documents", "index_versions")
 _DOCUMENT = ", ".join(f"d.{name}" for name in FIELDS)
 _DOCUMENTS = f"select {_DOCUMENT} from documents d"
 _OWNED = "join collections c on c.id = d.collection_id where c.owner = ?"
-_FOUND = "contains(lower(d.name), ?) or contains(lower(d.title), ?) or contains(lower(d.source), ?)"
+_FOUND = " or ".join(f"contains(lower(d.{one}), lower(?))" for one in ("name", "title", "source"))
+"""DuckDB and Python do not agree on the small letters of `İ` and `Σ`: one of them writes both."""
 _ORIGINALS = """select distinct o.sha256, c.name as collection, o.name from (
         select collection_id, name, unnest([sha256, pending_sha256]) as sha256 from documents
         where source not like 'memory:%') o
