@@ -20,7 +20,16 @@ _SEEN = 0
 if os.name == "posix":
     _SEEN = OTHERS
 """Those of them that say anything on this system."""
-_TREES = ("files", "indexes", "uploads", "fetched", "exports", "models", "kernels")
+_TREES = (
+    "files",
+    "indexes",
+    "uploads",
+    "fetched",
+    "exports",
+    "models",
+    "kernels",
+    "recording",
+)
 _TREE_ENDINGS = (".backups", ".indexes")
 _FILES = (
     "agentkit.duckdb",

@@ -6,17 +6,18 @@ import logging
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 
 from agentkit import runs
 from agentkit.api.workspace import Workspace
-from agentkit.errors import AgentkitError, HolderGone, NotHere
+from agentkit.errors import HolderGone, NotHere, explain
 from agentkit.events import Recorded, RunFailed, RunFinished, RunStopped
 from agentkit.ledger import Ledger, RunKey
 from agentkit.llm.calls.budgets import budgeted
 from agentkit.runs import Run
 from agentkit.settings import Settings, load_settings
+from agentkit.workspace.recorders import Recorder
 
 log = logging.getLogger(__name__)
 _ENDS = (RunFinished, RunFailed, RunStopped)
@@ -35,10 +36,10 @@ def record(title: str = "", settings: Settings | None = None) -> Iterator[Run[No
     workspace = Workspace(settings or load_settings())
     try:
         name = title or Path(sys.argv[0]).name
-        delivery = _Delivery(workspace.ledger)
-        recorded = runs.recording(delivery, "script", name, workspace.settings.owner)
-        with recorded as run, _hold_to_budgets(workspace, run):
-            yield run
+        with closing(_Delivery(workspace.ledger, workspace.settings.data)) as delivery:
+            recorded = runs.recording(delivery, "script", name, workspace.settings.owner)
+            with recorded as run, _hold_to_budgets(workspace, run):
+                yield run
     finally:
         workspace.close()
 
@@ -57,8 +58,9 @@ def _hold_to_budgets(workspace: Workspace, run: Run[None]) -> AbstractContextMan
 class _Delivery:
     """Hands events to the ledger; after a failure, all that are left at the end of the run."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+    def __init__(self, ledger: Ledger, data: Path) -> None:
+        self._ledger, self._data = ledger, data
+        self._recorder: Recorder | None = None
         self._left: list[Recorded] = []
         self._failed = False
         self._turn = threading.Lock()
@@ -66,9 +68,16 @@ class _Delivery:
     def keep(self, run: RunKey, events: Sequence[Recorded]) -> None:
         """Store the events, now or at the end."""
         with self._turn:
+            if self._recorder is None:
+                self._recorder = Recorder(self._data, run.id)
             self._left += events
             if not self._failed or isinstance(events[-1].event, _ENDS):
                 self._deliver(run)
+
+    def close(self) -> None:
+        """The run has ended."""
+        if self._recorder is not None:
+            self._recorder.close()
 
     def _deliver(self, run: RunKey) -> None:
         try:
@@ -76,9 +85,10 @@ class _Delivery:
                 self._ledger.keep(run, self._left, again=self._failed)
             except HolderGone:  # another one may have the folder now, or nobody
                 self._ledger.keep(run, self._left, again=True)
-        except AgentkitError as error:
+        except Exception as error:  # noqa: BLE001 (whatever it is, the work goes on)
             if not self._failed:
-                log.warning("What this program does is not recorded from here on: %s", error)
+                why = explain(error)
+                log.warning("What this program does is not recorded from here on: %s", why)
             self._failed = True
         else:
             self._left = []

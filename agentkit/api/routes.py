@@ -36,6 +36,7 @@ from agentkit.api.wire import pack_error, unpack_settings
 from agentkit.errors import AgentkitError, ConfigError, NotFound
 from agentkit.workspace import Workspace
 from agentkit.workspace.interrupted import interrupt
+from agentkit.workspace.recorders import is_recorded
 
 LARGEST = 64 * 2**20
 """Bytes of a request at most."""
@@ -72,6 +73,9 @@ class Service:
         self._attendance = Attendance(
             partial(interrupt, workspace.ledger, find_team=workspace.team)
         )
+        for run_id in workspace.recorded:
+            lives = partial(is_recorded, workspace.settings.data, run_id)
+            self._attendance.expect(run_id, lives)
         self._calls: dict[str, Call] = {}
         self._changed = threading.Condition()
         self._closing = False

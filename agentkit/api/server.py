@@ -50,10 +50,18 @@ class Server:
         for end in self._wake:
             os.close(end)
 
-    def _work(self) -> None:
-        # The libraries of a server are loaded when somebody comes: most commands end before.
+    def _is_wanted(self) -> bool:
+        """Wait until somebody comes: most commands end before the libraries of a server are loaded.
+
+        Where programs record runs, it looks after these from the beginning.
+        """
+        if self._workspace.recorded:
+            return True
         ready, _, _ = select.select([self._socket.fileno(), self._wake[0]], [], [])
-        if self._wake[0] in ready:
+        return self._wake[0] not in ready
+
+    def _work(self) -> None:
+        if not self._is_wanted():
             return
         from agentkit.api.routes import Service, server_of
 
@@ -61,6 +69,7 @@ class Server:
         server = server_of(service)
         with self._changing:
             if self._closing:
+                service.close(patient=False)
                 return
             self._service, self._server = service, server
         server.run(sockets=[self._socket])

@@ -74,6 +74,7 @@ from agentkit.workspace.document_runs import DocumentRuns
 from agentkit.workspace.interrupted import interrupt
 from agentkit.workspace.measuring import Measuring
 from agentkit.workspace.otlp import SpanSender
+from agentkit.workspace.recorders import is_recorded
 from agentkit.workspace.sessions import Sessions
 from agentkit.workspace.sharing.sharing import Sharing
 
@@ -107,14 +108,24 @@ class Workspace(DocumentRuns, Counting, Measuring):
             self.database, settings, *offers.build_offers(settings, self.embedder)
         )
         self.database.refuse_newer()
-        self._broke_off = self.ledger.open_runs()
-        for run in self._broke_off:
-            if resuming.is_waiting(self.ledger, run):
-                self.ledger.interrupt(run.id, "waiting")
-            else:
-                interrupt(self.ledger, run.id, self.team)
+        self._broke_off: list[RunKey] = []
+        self.recorded: list[str] = []
+        """Ids of runs that went on before the folder was opened, as other programs record them."""
+        for run in self.ledger.open_runs():
+            self._receive(run)
         self.library.interrupt_orphans()
         pictures.remove_old(settings.data)
+
+    def _receive(self, run: RunKey) -> None:
+        """Mark a run that was open as what it is."""
+        if is_recorded(self.settings.data, run.id):
+            self.recorded.append(run.id)
+            return
+        self._broke_off.append(run)
+        if resuming.is_waiting(self.ledger, run):
+            self.ledger.interrupt(run.id, "waiting")
+        else:
+            interrupt(self.ledger, run.id, self.team)
 
     def with_settings(self, settings: Settings) -> Workspace:
         """This workspace under another's limits and with their models and tools.

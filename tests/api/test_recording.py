@@ -7,13 +7,15 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from agentkit import AssistantAgent, UserProxyAgent, record
 from agentkit.api import Held, Workspace
-from agentkit.events import ChatEnded, MessageSent
+from agentkit.core import bus
+from agentkit.events import ChatEnded, MessageSent, ModelCalled, ModelReplied, TokenDelta
 from agentkit.ledger.bill.budgets import Budget
 from agentkit.ledger.queries import CallFilter, RunTotals
 from agentkit.llm.calls.scripted import scripted_model
@@ -23,6 +25,8 @@ from tests.api.doors import WHERE
 from tests.api.holder import holding, started
 
 ME = "local"
+POLLS, PAUSE_S = 2_400, 0.05
+"""Two minutes at most."""
 
 
 @pytest.fixture(params=WHERE)
@@ -125,28 +129,96 @@ def test_a_holder_that_dies_does_not_stop_the_script(settings: Settings) -> None
     assert [one.seq for one in run.events()] == list(range(1, len(run.events()) + 1))
 
 
-def test_a_script_that_is_killed_is_marked(settings: Settings) -> None:
-    code = """
+def begin_reply(settings: Settings, run_id: str) -> None:
+    """A model says a word of its reply, which is stored."""
+    bus.emit(ModelCalled("second", "clerk", "api.openai.com", "gpt-4o"))
+    bus.emit(TokenDelta("Half", "clerk", "second"))
+    workspace, stored = Workspace(settings, FakeEmbedder()), threading.Event()
+    for _ in range(POLLS):
+        if workspace.ledger.begun(run_id):
+            break
+        stored.wait(PAUSE_S)
+    workspace.close()
+
+
+@pytest.mark.parametrize("by", ["the script", "another"])
+def test_the_folder_changes_hands_while_a_reply_streams(settings: Settings, by: str) -> None:
+    with (
+        ExitStack() as others,
+        holding(settings.data) as before,
+        record("Goes on", settings) as run,
+    ):
+        chat("One.")
+        begin_reply(settings, run.id)
+        before.communicate()
+        if by == "another":
+            others.enter_context(holding(settings.data))
+        bus.emit(TokenDelta(" of it", "clerk", "second"))
+        whole = ModelReplied("second", "clerk", "api.openai.com", "gpt-4o", text="Half of it.")
+        bus.emit(whole)
+        chat("Three.")
+    (found,) = runs(settings)
+    assert (found.state, found.calls) == ("finished", 3)
+    workspace = Workspace(settings, FakeEmbedder())
+    kept = [one.event for one in workspace.figures.events(ME, run.id)]
+    assert [one for one in kept if isinstance(one, ModelReplied)][1] == whole
+    workspace.close()
+    assert list((settings.data / "recording").iterdir()) == []
+
+
+def test_what_the_ledger_refuses_does_not_stop_the_script(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    twice = ModelReplied("the same", "clerk", "api.openai.com", "gpt-4o")
+    done = []
+    with caplog.at_level(logging.WARNING), record("Twice", settings):
+        bus.emit(twice)
+        bus.emit(twice)
+        done.append("the rest")
+    assert done == ["the rest"]
+    (told,) = [one.getMessage() for one in caplog.records if one.name.startswith("agentkit.api")]
+    assert told.startswith("What this program does is not recorded from here on: ")
+
+
+KILLED = """
 import sys
 from agentkit import record
 with record("Killed"):
     print("begun", flush=True)
     sys.stdin.read()
 """
+
+
+@pytest.mark.parametrize("changes_hands", [False, True])
+def test_a_script_that_is_killed_is_marked(settings: Settings, changes_hands: bool) -> None:
     held = Held(settings, FakeEmbedder())
-    with started("-c", code, AGENTKIT_DATA=str(settings.data)) as process:
+    with started("-c", KILLED, AGENTKIT_DATA=str(settings.data)) as process:
         assert process.stdout
         assert process.stdout.readline() == "begun\n"
+        if changes_hands:
+            held.close()
+            held = Held(settings, FakeEmbedder())
         assert held.figures.runs(ME)[0].state == "running"
         process.send_signal(signal.SIGKILL)
         process.wait()
     noticed = threading.Event()
-    for _ in range(1_200):  # a minute at most
+    for _ in range(POLLS):
         if (found := held.figures.runs(ME)[0]).state != "running":
             break
-        noticed.wait(0.05)
+        noticed.wait(PAUSE_S)
     assert (found.state, found.reason) == ("interrupted", "the process ended")
     held.close()
+
+
+def test_a_script_that_died_while_nobody_had_the_folder_is_marked(settings: Settings) -> None:
+    with started("-c", KILLED, AGENTKIT_DATA=str(settings.data)) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    (found,) = runs(settings)
+    assert (found.state, found.reason) == ("interrupted", "the process ended")
+    assert list((settings.data / "recording").iterdir()) == []
 
 
 def test_what_cannot_be_stored_is_told_once(
