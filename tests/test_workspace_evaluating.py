@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from agentkit import runs
 from agentkit.errors import ConfigError, NotFound, WrongArgument
+from agentkit.events import QuestionBegan, TokenDelta
 from agentkit.ledger import queries
 from agentkit.ledger.evaluations.results import Evaluation, measure_score
 from agentkit.ledger.queries import RunTotals
@@ -128,12 +130,14 @@ def test_evaluations_are_kept_by_set_and_team(workspace: Workspace, owner: str) 
         workspace.evaluations.one("somebody else", done[0].run_id)
 
 
-def halt(server: OpenAIServer, question: str = "") -> None:
-    """Let the replies to a question (or to all) wait until the server is told to go on."""
+def halt(server: OpenAIServer, question: str = "", after: int = 0) -> None:
+    """Let the replies to a question (or to all) wait, after so many words, until the server is
+    told to go on.
+    """
 
     def script(body: dict[str, Any]) -> Answer:
         answer = speak(body)
-        return replace(answer, halt_after=0) if question in json.dumps(body) else answer
+        return replace(answer, halt_after=after) if question in json.dumps(body) else answer
 
     server.script = script
 
@@ -183,6 +187,27 @@ def test_what_was_answered_before_a_stop_is_kept(
     found = workspace.evaluations.one(owner, run.id)
     assert (found.state, found.is_whole) == ("stopped", False)
     assert [one.question for one in found.results] == ["How long is the Danube?"]
+
+
+def test_half_an_answer_is_not_kept_as_one(
+    settings: Settings, tmp_path: Path, owner: str, server: OpenAIServer
+) -> None:
+    halt(server, "How hot is tea?", after=3)
+    with opened(settings, FakeEmbedder(), "here") as workspace:
+        fill(workspace, tmp_path)
+        team = save(workspace, drafts.cited_answer())
+        run = workspace.evaluate_team(owner, team, SET, at_once=1)
+        began = (one.event for one in run if isinstance(one.event, QuestionBegan))
+        second = next(one.run_id for one in began if one.number == 2)
+        assert any(isinstance(one.event, TokenDelta) for one in runs.get(second, owner))
+        run.stop()
+        stopped = run.result()
+        assert [one.question for one in stopped.results] == ["How long is the Danube?"]
+        server.script = speak
+        gone_on = workspace.resume_evaluation(owner, run.id).result()
+        assert [one.question for one in gone_on.results] == [one.text for one in QUESTIONS]
+        assert gone_on.results[1].answer.startswith("So it is written [")
+        assert gone_on.results[1].end == "answered"
 
 
 def test_what_was_answered_before_a_restart_is_kept(
