@@ -195,6 +195,19 @@ def test_limits_and_mistakes_are_told(workspace: Workspace, tmp_path: Path) -> N
     assert list((workspace.settings.data / "exports").iterdir()) == []  # nothing is left
 
 
+@pytest.mark.parametrize("sql", ["selct 1", "select nonsense from calls"])
+def test_a_file_stays_as_it_is_without_a_result(
+    workspace: Workspace, tmp_path: Path, sql: str
+) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("mine\n1\n")
+    with pytest.raises(SqlRefused):
+        workspace.usage_views(OWNER).write(sql, file)
+    assert file.read_text() == "mine\n1\n"
+    workspace.usage_views(OWNER).write("select 2 as yours", file)
+    assert csv.read_csv(file).to_pylist() == [{"yours": 2}]
+
+
 def test_another_process_asks_the_same(settings: Settings) -> None:
     holder = Held(settings, FakeEmbedder())
     fill(holder, OWNER)

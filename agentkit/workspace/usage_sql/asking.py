@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -61,16 +62,19 @@ class UsageSql:
         form: Form = "csv",
         limits: Limits | None = None,
     ) -> Written:
-        """Write the result into a file, by default all of it.
+        """Write the result into a file, by default all of it; one that is there stays as it is
+        until there is a result.
 
-        Raises SqlRefused, and ConfigError when the file cannot be written.
+        Raises SqlRefused, StoreError, and ConfigError when the file cannot be written.
         """
+        made, written = self.ask(owner, sql, form, limits or _WHOLE)
         try:
-            with path.open("wb") as file:
-                return self._answer(owner, sql, file, form, limits or _WHOLE)
+            with made, path.open("wb") as file:
+                shutil.copyfileobj(made, file)
         except OSError as error:
             why = f"{path} cannot be written ({error.strerror})"
             raise ConfigError(f"{why}; give another file.") from error
+        return written
 
     def open(self, owner: str, sql: str, form: Form, limits: Limits | None = None) -> BinaryIO:
         """The result as an open file, by default all of it; it has no name, and ends when it is
