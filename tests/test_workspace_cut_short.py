@@ -6,15 +6,25 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentkit.errors import ConfigError, ModelError, ModelUnreachable
-from agentkit.events import ModelReplied, Retrieved
-from agentkit.ledger import StoredMessage, queries
-from agentkit.messages import text_of
+from agentkit.events import (
+    Event,
+    MessageSent,
+    ModelCalled,
+    ModelReplied,
+    Recorded,
+    Retrieved,
+    RunStarted,
+    TokenDelta,
+)
+from agentkit.ledger import RunKey, StoredMessage, queries
+from agentkit.messages import new_id, text_of
 from agentkit.retrieval import FakeEmbedder, Source
 from agentkit.retrieval.types import Scope
 from agentkit.settings import Settings
@@ -100,6 +110,39 @@ def test_what_a_killed_process_had_written_is_there_again_and_can_be_gone_on_wit
     reopened = Workspace(settings, FakeEmbedder())  # marks nothing twice
     assert [one.status for one in reopened.ledger.thread(OWNER, chat.id)] == ["complete"] * 2
     reopened.close()
+
+
+def leave_open(settings: Settings, *events: Event) -> RunKey:
+    """A run of which a process that has died had stored these events, five seconds apart."""
+    workspace = Workspace(settings, FakeEmbedder())
+    chat = workspace.ledger.create_chat(OWNER, "Tea", "answer", "", "Documents")
+    run = RunKey(new_id(), OWNER, chat.id, new_id())
+    asked = MessageSent(new_id(), None, "user", "team", "user", QUESTION)
+    told = [RunStarted("chat", QUESTION, team="answer"), asked, *events]
+    for seq, event in enumerate(told, start=1):
+        workspace.ledger.keep(run, [Recorded(seq, NOON + 5 * seq, event)])
+    workspace.close()
+    return run
+
+
+NOON = 1_772_366_400.0
+CALLED = ModelCalled("call", "Assistant", "api.openai.com", "gpt-4o")
+REFUSED = ModelReplied(
+    "call", "Assistant", "api.openai.com", "gpt-4o", status="failed", cost=0.0, error="busy"
+)
+
+
+@pytest.mark.parametrize("before", [(), (CALLED, REFUSED)])
+def test_what_a_killed_process_had_written_is_kept_of_any_attempt(
+    settings: Settings, before: tuple[Event, ...]
+) -> None:
+    run = leave_open(settings, *before, CALLED, TokenDelta(BEGUN, "Assistant", "call"))
+    workspace = Workspace(settings, FakeEmbedder())
+    assert workspace.ledger.thread(OWNER, run.chat_id or "")[-1].content == BEGUN
+    calls = workspace.database.rows("select attempt, status, cost > 0 as cost from llm_calls")
+    last = {"attempt": 2 if before else 1, "status": "stopped", "cost": True}
+    assert max(calls, key=itemgetter("attempt")) == last
+    workspace.close()
 
 
 def test_a_connection_that_is_cut_keeps_the_text_its_sources_and_its_tokens(

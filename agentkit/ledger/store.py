@@ -388,7 +388,8 @@ class Ledger:
         rows = self.database.rows(
             """select call_id, any_value(agent) as agent, string_agg(text, '' order by seq) as text,
             max(seq) as seq, max(happened_at) as at from streamed s where run_id = ?
-            and not exists (from llm_calls c where c.id = s.call_id and c.run_id = s.run_id)
+            and not exists (from events e where e.run_id = s.run_id and e.seq > s.seq
+                and e.kind = 'ModelReplied' and e.data->>'call_id' = s.call_id)
             group by call_id order by seq""",
             [run_id],
         )

@@ -68,6 +68,7 @@ def _reply(begun: Recorded, heard: list[Recorded]) -> ModelReplied:
     assert isinstance(delta, TokenDelta)  # as `Ledger.begun` gives it
     called, called_at = _find_call(delta, heard) or (_unknown_call(delta), begun.at)
     usage = estimate_usage(called.messages, delta.text, called.model, ())
+    attempts = [one.attempt for one in _find_replies(delta, heard)]
     return ModelReplied(
         called.call_id,
         called.agent,
@@ -79,7 +80,14 @@ def _reply(begun: Recorded, heard: list[Recorded]) -> ModelReplied:
         usage,
         max(begun.at - called_at, 0.0),
         cost=price(called.model, called.provider, usage),
+        attempt=1 + max(attempts, default=0),
     )
+
+
+def _find_replies(delta: TokenDelta, heard: list[Recorded]) -> list[ModelReplied]:
+    """How the earlier attempts of its call ended."""
+    replies = pick_kind(events_of(heard), ModelReplied)
+    return [one for one in replies if one.call_id == delta.call_id]
 
 
 def _find_call(delta: TokenDelta, heard: list[Recorded]) -> tuple[ModelCalled, float] | None:
