@@ -145,6 +145,19 @@ def test_what_a_killed_process_had_written_is_kept_of_any_attempt(
     workspace.close()
 
 
+@pytest.mark.parametrize(
+    ("events", "seconds"), [((), 5.0), ((CALLED, TokenDelta(BEGUN, "Assistant", "call")), 15.0)]
+)
+def test_a_run_of_a_process_that_died_lasted_until_then(
+    settings: Settings, events: tuple[Event, ...], seconds: float
+) -> None:
+    leave_open(settings, *events)
+    workspace = Workspace(settings, FakeEmbedder())
+    (run,) = workspace.figures.runs(OWNER)
+    assert run.seconds == seconds
+    workspace.close()
+
+
 def test_a_connection_that_is_cut_keeps_the_text_its_sources_and_its_tokens(
     workspace: Workspace, server: OpenAIServer
 ) -> None:

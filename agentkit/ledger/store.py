@@ -404,13 +404,14 @@ class Ledger:
 
     def interrupt(self, run_id: str, state: str = "interrupted") -> None:
         """Mark a run whose process has died, if it has not ended before; `waiting` when it waits
-        for a person.
+        for a person. It ended with the last that is known of it.
         """
         with self.database.transaction():
+            last = self.database.value(_LAST, [run_id, run_id])
             self.database.execute(
                 "update runs set state = ?, reason = 'the process ended',"
                 " finished_at = ? where id = ? and state in ('running', 'waiting')",
-                [state, utc_now(), run_id],
+                [state, last or utc_now(), run_id],
             )
             self.database.execute("delete from streamed where run_id = ?", [run_id])
 
@@ -464,4 +465,7 @@ def _message(row: Row) -> StoredMessage:
 
 _CHATS, _SAID, _SETTINGS = ("chats",), ("chats", "messages"), ("chat_settings",)
 """What is read of these tables is remembered until one of them changes."""
+_LAST = """select max(happened_at) from (select happened_at from events where run_id = ?
+    union all select happened_at from streamed where run_id = ?)"""
+"""When a run was heard of last."""
 _MESSAGES = "select * exclude (folded) from messages where chat_id = ?"
