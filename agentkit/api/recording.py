@@ -6,15 +6,14 @@ import logging
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from agentkit import runs
 from agentkit.api.workspace import Workspace
-from agentkit.errors import HolderGone, NotHere, explain
+from agentkit.errors import HolderGone, explain
 from agentkit.events import Recorded, RunFailed, RunFinished, RunStopped
 from agentkit.ledger import Ledger, RunKey
-from agentkit.llm.calls.budgets import budgeted
 from agentkit.runs import Run
 from agentkit.settings import Settings, load_settings
 from agentkit.workspace.recorders import Recorder
@@ -38,21 +37,10 @@ def record(title: str = "", settings: Settings | None = None) -> Iterator[Run[No
         name = title or Path(sys.argv[0]).name
         with closing(_Delivery(workspace.ledger, workspace.settings.data)) as delivery:
             recorded = runs.recording(delivery, "script", name, workspace.settings.owner)
-            with recorded as run, _hold_to_budgets(workspace, run):
+            with recorded as run, workspace.hold_to_budgets(run.owner, run.id):
                 yield run
     finally:
         workspace.close()
-
-
-def _hold_to_budgets(workspace: Workspace, run: Run[None]) -> AbstractContextManager[None]:
-    """The budgets of the folder; nothing where another process has it, which alone knows what is
-    spent meanwhile.
-    """
-    try:
-        purse = workspace.bill.purse(run.owner, run_id=run.id)
-    except NotHere:
-        return nullcontext()
-    return budgeted(purse)
 
 
 class _Delivery:

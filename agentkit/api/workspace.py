@@ -34,13 +34,13 @@ class Workspace(workspace.Workspace):
         self.settings = replace(settings, data=self.settings.data)
         self._door.adopt(self.settings)
 
-    def hold_to_budgets(self, owner: str) -> AbstractContextManager[None]:
-        """Hold the calls of the block to the owner's budgets: where another process holds the
-        folder, it is that one which does so.
+    def hold_to_budgets(self, owner: str, run_id: str = "") -> AbstractContextManager[None]:
+        """Hold the calls of the block to the owner's budgets; nothing where another process holds
+        the folder, which alone knows what is spent meanwhile.
         """
         if self._door.here is None:
             return nullcontext()
-        return super().hold_to_budgets(owner)
+        return super().hold_to_budgets(owner, run_id)
 
     @property
     def serving(self) -> int:

@@ -113,17 +113,27 @@ def _start(
     from agentkit import runs
     from agentkit.core import stopping
     from agentkit.documents import Jail, Limits
+    from agentkit.llm.calls.limits import Limit, Used, limited
     from agentkit.teams.extraction import extract as extract_fields
 
-    model, limits = workspace.model(model_id), Limits.from_settings(workspace.settings)
+    settings = workspace.settings
+    owner, model, limits = settings.owner, workspace.model(model_id), Limits.from_settings(settings)
+    most = Limit(settings.run_tokens, settings.run_dollars)
 
     def work() -> Table:
-        with Jail(limits) as jail, stopping.current().on_stop(jail.stop):
+        run = runs.current()
+        assert run is not None  # started below
+        budgets = workspace.hold_to_budgets(owner, run.id)
+        with (
+            Jail(limits) as jail,
+            stopping.current().on_stop(jail.stop),
+            limited(most, Limit(), Used()),
+            budgets,
+        ):
             files = [_File(source.origin, source.name, source.path, jail) for source in sources]
             return extract_fields(schema, files, model)
 
     title = f"{len(schema.fields)} fields out of {len(sources)} documents"
-    owner = workspace.settings.owner
     return runs.start(
         work, kind="extract", title=title, owner=owner, ledger=workspace.ledger, size=len(sources)
     )

@@ -57,9 +57,11 @@ class Counting:
         with self.hold_to_budgets(owner), bus.listening(writer.write):
             yield
 
-    def hold_to_budgets(self, owner: str) -> AbstractContextManager[None]:
-        """Hold the calls of the block to the owner's budgets."""
-        return budgeted(self.bill.purse(owner))
+    def hold_to_budgets(self, owner: str, run_id: str = "") -> AbstractContextManager[None]:
+        """Hold the calls of the block to the owner's budgets, with those of a question where it
+        is the work of a run.
+        """
+        return budgeted(self.bill.purse(owner, run_id=run_id))
 
     def usage_views(self, owner: str) -> UsageViews:
         """The owner's calls, runs, messages, look-ups, citations and documents, as tables that can

@@ -59,7 +59,11 @@ def write_select(workspace: Workspace, owner: str, question: str, model_id: str 
     settings = workspace.settings
 
     def work() -> str:
-        with limited(Limit(settings.run_tokens, settings.run_dollars), Limit(), Used()):
+        run = runs.current()
+        assert run is not None  # started below
+        limit = Limit(settings.run_tokens, settings.run_dollars)
+        budgets = workspace.hold_to_budgets(owner, run.id)
+        with limited(limit, Limit(), Used()), budgets:
             return _write(workspace, owner, asked, model)
 
     return runs.start(

@@ -12,8 +12,9 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
-from agentkit.errors import ConfigError
+from agentkit.errors import ConfigError, LimitReached
 from agentkit.events import Usage
+from agentkit.ledger.bill.budgets import Budget
 from agentkit.ui.shared import downloads
 from agentkit.ui.usage.sql_examples import EXAMPLES
 from agentkit.ui.usage.sql_result import Shape, build_chart
@@ -107,6 +108,15 @@ def test_a_model_writes_the_select_and_puts_it_right(
     assert shown(app).dollars.tolist() == [0.5]
     (run,) = workspace.figures.runs(OWNER, kind="usage")
     assert (run.state, run.calls) == ("finished", 2)
+
+
+def test_budgets_hold_for_the_model_that_writes_the_select(
+    workspace: ScriptableWorkspace,
+) -> None:
+    workspace.bill.budgets.enter(Budget("question", "tokens", 10.0))
+    workspace.script("```sql\nselect 1\n```")
+    with pytest.raises(LimitReached, match="budget of 10 tokens a question is used up"):
+        write_select(workspace, OWNER, "What did it cost?").result()
 
 
 def test_settings_tell_how_sending_goes(workspace: ScriptableWorkspace) -> None:

@@ -111,17 +111,43 @@ def test_a_file_that_is_not_there_is_a_row_with_its_error(cli: Cli, bills: Path)
     assert [bool(row["error"]) for row in ended.json["rows"]] == [False, True]
 
 
-def test_with_a_model_the_calls_are_counted(
-    cli: Cli, bills: Path, shared_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", shared_server.base_url)
+@pytest.fixture
+def model(data: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> OpenAIServer:
+    """The server of a language model that reads a bill."""
+    assert data.exists()  # its environment has no server: this one comes after it
+    monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
     monkeypatch.setenv("OPENAI_MODEL", "test-model")
     said = {
         "total": {"value": 12.5, "quote": "Total: 12.50"},
         "date": {"value": "2025-03-03", "quote": "in March"},
         "paid": None,
     }
-    shared_server.script = lambda body: Answer(json.dumps(said))
+    server.script = lambda body: Answer(json.dumps(said))
+    return server
+
+
+def test_the_limit_of_a_run_holds(
+    cli: Cli, bills: Path, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTKIT_RUN_TOKENS", "10")
+    ended = cli("extract", FIELDS, bills / "a.txt")
+    assert ended.code == 1
+    assert "The limit of 10 tokens was reached" in ended.err
+    assert model.chats == []
+
+
+@pytest.mark.parametrize("scope", ["question", "day"])
+def test_a_budget_holds_where_nobody_else_has_the_folder(
+    cli: Cli, bills: Path, model: OpenAIServer, held: bool, scope: str
+) -> None:
+    cli("budgets", "set", scope, 10, "--in", "tokens", "--zone", "UTC")
+    ended = cli("extract", FIELDS, bills / "a.txt")
+    assert ended.code == (0 if held else 1)
+    assert (f"The budget of 10 tokens a {scope} is used up" in ended.err) != held
+    assert bool(model.chats) == held
+
+
+def test_with_a_model_the_calls_are_counted(cli: Cli, bills: Path, model: OpenAIServer) -> None:
     ended = cli("extract", FIELDS, bills / "a.txt")
     assert ended.code == 0
     assert ended.out.splitlines()[1].split() == ["a.txt", "12.5", "2025-03-03", "(?)"]
