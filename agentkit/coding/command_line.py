@@ -29,8 +29,13 @@ FIRST_LINES = [
     re.compile(pattern)
     for pattern in (r"<!--\s(.+?)\s-->", r"/\*\s(.+?)\s\*/", r"//\s(.+)", r"#\s(.+)")
 ]
-# A comment without `filename:` is a name only when it can be nothing else: one word with an ending.
-BARE_NAME = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,9}")
+BARE_NAME = re.compile(
+    r"[\w./-]*\w\.([chrR]|cc|cpp|hpp|py|pyw|sh|bash|zsh|ps1|[cm]?jsx?|tsx?|html?|s?css|java|go|rs"
+    r"|rb|php|pl|lua|sql|kt|swift|scala|jl)"
+)
+"""A comment without `filename:` that is a name all the same: of a file with code. Another one, such
+as `# sales.csv`, speaks of a file that is there, which the code must not replace.
+"""
 SHELLS = ("bash", "sh", "shell")
 POWERSHELLS = ("pwsh", "powershell", "ps1")
 PROGRAMS = {

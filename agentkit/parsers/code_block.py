@@ -11,6 +11,7 @@ from agentkit.parsers.base import MOST_TRIED, TextParser, excerpt
 from agentkit.parsers.reasoning import find_answer
 
 _FENCE = re.compile(r"(?P<marks>`{3,}+|~{3,}+)[ \t]*+(?P<language>[^\s`~{(\[\"':;,]*+)")
+_BLANK = re.compile(r"[ \t\r]*+(?:\n|\Z)")
 _LINE = re.compile(r"[^\n]*+")
 _LONGEST_FENCE = 20  # more marks than that count as so many
 
@@ -40,7 +41,9 @@ class MarkdownCodeBlockParser(TextParser):
     def _read(self, text: str) -> str:
         start = find_answer(text)
         wanted = self.language_name.strip().lower()
-        named = _find_language(_FENCE.finditer(text, start), wanted)
+        fences = list(_FENCE.finditer(text, start))
+        named = _find_language(filter(_ends_line, fences), wanted)
+        named = named or _find_language(fences, wanted)
         opening = named or _find_language(_find_openings(text, start), "")
         if opening is None:
             raise self._report_missing(text, start)
@@ -69,6 +72,11 @@ class MarkdownCodeBlockParser(TextParser):
 def _find_language(fences: Iterable[re.Match[str]], wanted: str) -> re.Match[str] | None:
     """The first of the fences that names that language."""
     return find_first(fences, lambda fence: fence["language"].lower() == wanted)
+
+
+def _ends_line(fence: re.Match[str]) -> bool:
+    """Whether nothing is behind the language: else it may be words about blocks."""
+    return _BLANK.match(fence.string, fence.end()) is not None
 
 
 def _find_openings(text: str, start: int) -> Iterator[re.Match[str]]:

@@ -120,6 +120,8 @@ def test_impossible_arguments_are_refused(
         ("/* filename: q.css */", "q.css"),
         ("<!-- filename: q.html -->", "q.html"),
         ("# hello world", None),
+        ("# sales.csv", None),
+        ("# data/a.json", None),
         ("# filename:", None),
         ("#!/bin/bash", None),
         ("# see https://example.org/x.py", None),

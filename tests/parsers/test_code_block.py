@@ -33,6 +33,8 @@ from agentkit.parsers import MarkdownCodeBlockParser
         ("```python\nx\n```\n```python\ny\n```", "\nx\n"),
         ("<think>```python\ndraft\n```</think>```python\nx\n```", "\nx\n"),
         ("```python\r\nx\r\n```", "\r\nx\r\n"),
+        ("Use the ```python fence. Here:\n```python\nx\n```", "\nx\n"),
+        ("Run ```python x.py```, then\n```python \nx\n```", " \nx\n"),
     ],
 )
 def test_finds_the_block(reply: str, code: str) -> None:

@@ -135,10 +135,10 @@ class RetrieveUserProxyAgent(UserProxyAgent):
 
     @property
     def update_context(self) -> Any:
-        """Set it to say whether passages are looked up again when the assistant asks; called, it
-        sets context variables.
+        """Whether passages are looked up again when the assistant asks, which can be set; called,
+        it sets context variables.
         """
-        return super().update_context
+        return _Switch(super().update_context, self._config)
 
     @update_context.setter
     def update_context(self, on: bool) -> None:  # AutoGen has a flag and a method of this name
@@ -440,6 +440,25 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         if is_command or not is_python:
             return 1, _REFUSED, None
         return super().run_code(code, **kwargs)
+
+
+class _Switch:
+    """What AutoGen has by the name `update_context`: read, a flag; called, a method."""
+
+    def __init__(self, method: Callable[[dict[str, Any]], None], config: RetrieveConfig) -> None:
+        self._method, self._config = method, config
+
+    def __call__(self, context_variables: dict[str, Any]) -> None:
+        self._method(context_variables)
+
+    def __bool__(self) -> bool:
+        return bool(self._config.update_context)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self) == other
+
+    def __hash__(self) -> int:
+        return hash(bool(self))
 
 
 def _read_text(message: Any) -> str:

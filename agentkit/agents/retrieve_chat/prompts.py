@@ -11,8 +11,8 @@ from agentkit.errors import WrongArgument
 
 ASK_AGAIN = "UPDATE CONTEXT"
 """The words by which a model, or a person, asks for further passages."""
-ASKS_AGAIN = re.compile(r"UPDATE[\s_]+CONTEXT", re.IGNORECASE)
-"""How they are written by models and people."""
+ASKS_AGAIN = re.compile(r"UPDATE\s+CONTEXT|\A\W*UPDATE_CONTEXT\W*\Z", re.IGNORECASE)
+"""How they are written by models and people; `update_context` within an answer is a name."""
 
 _WHEN_MISSING = (
     f"When the context does not hold what is needed, guess nothing: reply `{ASK_AGAIN}` and not a"

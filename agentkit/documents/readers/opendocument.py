@@ -9,6 +9,7 @@ from typing import Any
 from agentkit.documents.assembly import BETWEEN, Outline, Reading
 from agentkit.documents.document import Limits
 from agentkit.documents.readers.package import Package, attribute, find_outermost, local
+from agentkit.documents.readers.tables import join_cells
 from agentkit.documents.refusals import refuse_locked
 from agentkit.errors import DamagedDocument
 
@@ -82,7 +83,7 @@ def _read_rows(table: Any) -> Iterator[str]:
     for row in table.iter("{*}table-row"):
         cells = list(map(_read_cell, row.iterfind("{*}table-cell")))
         if any(cells):
-            yield " | ".join(cells).rstrip(" |")
+            yield join_cells(cells).rstrip(" |")
 
 
 def _read_cell(cell: Any) -> str:

@@ -8,7 +8,7 @@ import csv
 import datetime
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, compress, count, groupby, islice, repeat
 from operator import attrgetter, itemgetter
 from types import NoneType
@@ -106,9 +106,9 @@ def _join_rows(rows: list[_Row]) -> str:
 
 def _to_line(cells: list[str]) -> str:
     """A row as one line; empty cells inside keep their place, those at the end are dropped."""
-    line = " | ".join(cells)
+    line = join_cells(cells)
     if _UNTIDY.search(line):
-        line = " | ".join(map(_put_on_one_line, cells))
+        line = join_cells(list(map(_put_on_one_line, cells)))
     return line.strip(" ").rstrip(" |")
 
 
@@ -127,6 +127,31 @@ def _is_number(cell: str) -> bool:
 
 def _put_on_one_line(cell: str) -> str:
     return " ".join(cell.split())
+
+
+def join_cells(cells: Sequence[str]) -> str:
+    """The cells between bars; those of a cell itself have blanks beside them that do not break, by
+    which `cut_row` knows them.
+    """
+    line = " | ".join(cells)
+    if line.count("|") < len(cells):
+        return line
+    return " | ".join(map(_keep_bars, cells))
+
+
+def _keep_bars(cell: str) -> str:
+    kept = cell.replace(" |", "\xa0|").replace("| ", "|\xa0")
+    return f"{kept}\xa0" if kept.endswith("|") else kept
+
+
+def cut_row(line: str) -> list[str]:
+    """The cells of a row that was read; the blank in front of an empty first one is gone there."""
+    if line.startswith("| "):
+        line = f" {line}"
+    cells = line.split(" | ")
+    if "\xa0" not in line:
+        return cells
+    return [cell.replace("\xa0|", " |").replace("|\xa0", "| ").strip(" ") for cell in cells]
 
 
 def read_xlsx(data: bytes, name: str, limits: Limits) -> Reading:

@@ -143,8 +143,11 @@ def test_the_flag_update_context_and_the_method_of_that_name_both_work() -> None
     message = [{"content": "UPDATE CONTEXT", "role": "user"}]
     user.message_generator(user, None, {"problem": "tea", "n_results": 1})
     user.update_context = False
+    assert not user.update_context
+    assert user.update_context == False  # noqa: E712 (scripts compare it)
     assert user._generate_retrieve_user_reply(message) == (False, None)
     user.update_context = True
+    assert user.update_context
     assert user._generate_retrieve_user_reply(message)[0]
 
 
@@ -614,3 +617,11 @@ def test_a_split_function_that_gives_a_text_is_refused(tmp_path: Path) -> None:
         match="custom_text_split_function must return a list of chunks, not the text 'some words'",
     ):
         user.retrieve_docs("words")
+
+
+def test_an_answer_about_a_function_of_that_name_is_an_answer() -> None:
+    answer = "Call the `update_context()` method of the class, then `update_context` is done."
+    user, helper = proxy(*TEA), assistant(answer, "never said")
+    assert (
+        user.initiate_chat(helper, message=user.message_generator, problem="tea").summary == answer
+    )

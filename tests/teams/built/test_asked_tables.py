@@ -16,7 +16,9 @@ from agentkit.documents.child import read_here
 from agentkit.teams.built.offers.tables import make_querier, read_tables
 from tests.documents import makers
 
-CELLS = st.sampled_from(["", "", "x", "two words", "7", "a\u2028b", "c\x85d"])
+CELLS = st.sampled_from(
+    ["", "", "x", "two words", "7", "a\u2028b", "c\x85d", "red | blue", "| d", "|", "a || b"]
+)
 
 
 @dataclass

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from agentkit.core import stopping
 from agentkit.core.tools import effects
 from agentkit.documents import DocumentText, Section
+from agentkit.documents.readers.tables import cut_row
 from agentkit.errors import AgentkitError, WrongArgument
 from agentkit.teams.answer import shorten_result
 from agentkit.teams.task import Readable
@@ -75,7 +76,7 @@ def _join_sections(document: DocumentText) -> Iterator[tuple[str, list[list[str]
     """The rows of each sheet, with its title: sections that go on with one another are one."""
     for title, sections in groupby(document.sections, _find_title):
         lines = chain.from_iterable(map(_list_lines, sections))
-        yield title, list(map(_cut_row, lines))
+        yield title, list(map(cut_row, lines))
 
 
 def _find_title(section: Section) -> str:
@@ -86,13 +87,6 @@ def _find_title(section: Section) -> str:
 def _list_lines(section: Section) -> list[str]:
     """A line a row: other marks that end lines, such as U+2028, stand within cells."""
     return section.text.split("\n")
-
-
-def _cut_row(line: str) -> list[str]:
-    """The cells of a row; readers take away the space in front of an empty first one."""
-    if line.startswith(_BETWEEN.lstrip()):
-        line = f" {line}"
-    return line.split(_BETWEEN)
 
 
 def _make_table(title: str, rows: list[list[str]], taken: int) -> list[Table]:
