@@ -424,9 +424,13 @@ def test_long_lists_are_paged(workspace: ScriptableWorkspace, ingest: Ingest) ->
     app.slider(key=f"{key}-collapse").set_value(1.0).run()
     assert len(found(app)) == 14
     assert "**11** ·" not in texts(app)
-    app.pagination(key="hits-page").set_value(2).run()
+    (pages,) = app.pagination
+    pages.set_value(2).run()
     assert "**11** ·" in texts(app)
     assert "**1** ·" not in texts(app)
+    app.text_input(key="q").set_value("number 7")
+    app.button(key="lab-search").click().run()
+    assert "**1** ·" in texts(app)
 
 
 def hit(rank: int, document: str, start: int, end: int) -> Hit:

@@ -61,16 +61,21 @@ def count(ledger: Ledger, calls: CallFilter, stale_before: datetime) -> Counts:
 
 
 def list_documents(
-    ledger: Ledger, calls: CallFilter, stale_before: datetime, which: str
+    ledger: Ledger,
+    calls: CallFilter,
+    stale_before: datetime,
+    which: str,
+    most: int | None = MOST_DOCUMENTS,
 ) -> pandas.DataFrame:
-    """The documents of one of the names of `Counts`, `number` for all: id, name, collection, how
-    many runs found and cited each, when it was last found, when it was taken in.
+    """The documents of one of the names of `Counts`, `number` for all, `most` of them (None: no
+    limit): id, name, collection, how many runs found and cited each, when it was last found, when
+    it was taken in.
     """
     sql, values = _documents(calls, stale_before)
     return ledger.database.frame(
         f"""{sql} select id, name, collection, found, cited, last_used, updated_at, same_as
         from documents_used where {_WHICH[which]} order by {_ORDER.get(which, "name")}
-        limit {MOST_DOCUMENTS}""",
+        limit {most or "all"}""",
         values,
     )
 

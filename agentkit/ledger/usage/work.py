@@ -74,6 +74,15 @@ def lookups(ledger: Ledger, calls: CallFilter) -> pandas.DataFrame:
     )
 
 
+def find_best_score(ledger: Ledger, calls: CallFilter) -> float | None:
+    """The median of the best scores of all look-ups; None where nothing was found."""
+    condition, values = where(calls, ["search"])
+    found: float | None = ledger.database.value(
+        f"select median(s.best)::double from steps s where {condition}", values
+    )
+    return found
+
+
 def over_time(
     ledger: Ledger, calls: CallFilter, kinds: Sequence[Step], zone: str, hours: int
 ) -> pandas.DataFrame:

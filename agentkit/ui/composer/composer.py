@@ -170,7 +170,7 @@ def resume(run_id: str) -> None:
     try:
         run = state.workspace().resume(state.owner(), run_id)
     except AgentkitError as error:
-        st.toast(str(error))
+        st.toast(markdown.literal(str(error)))
         return
     queue.hold(run.chat_id, held=False)
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import streamlit as st
 
@@ -71,19 +72,22 @@ def draw_found(
     lists: Sequence[DeltaGenerator] = [st.container()]
     if len(columns) == 2:
         lists = st.columns(2, gap="large")
-    first = _choose_first(longest)
+    asked = [(one.event.query, one.side) for one in found]
+    first = _choose_first(longest, f"hits-page-{crc32(repr((asked, scope)).encode())}")
     for one in found:
         beside = [other.hits for other in found if other is not one]
         with lists["AB".index(one.side.letter)]:
             _draw_list(marking, one, first, *beside)
 
 
-def _choose_first(longest: int) -> int:
-    """The place of the first hit that is shown, where there are several pages of them."""
+def _choose_first(longest: int, key: str) -> int:
+    """The place of the first hit that is shown, where there are several pages of them; another
+    query, scope or setting has another key, and begins anew.
+    """
     pages = ceil(longest / PER_PAGE)
     if pages <= 1:
         return 0
-    return (st.pagination(pages, key="hits-page") - 1) * PER_PAGE
+    return (st.pagination(pages, key=key) - 1) * PER_PAGE
 
 
 def _draw_list(

@@ -65,7 +65,7 @@ def _read(run_id: str) -> Side | None:
     problem = runs.find_error(run_id, state.owner())
     why = f" {markdown.literal(problem)}" if problem else ""
     named = markdown.literal(run_id)
-    st.markdown(f":material/search_off: There is no run {named!r}.{why}")
+    st.markdown(f":material/search_off: There is no run '{named}'.{why}")
     return None
 
 

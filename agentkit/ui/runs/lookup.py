@@ -51,7 +51,7 @@ def draw_lookup(run: RunTotals, trace: Trace, span: Span, event: Retrieved) -> N
     how = lab.in_words(options) if options else event.mode
     st.caption(markdown.literal(f"In {event.collection or 'what was found before'} · {how}"))
     if event.fallback:
-        st.warning(wording.why_words(event.fallback), icon=":material/cloud_off:")
+        st.warning(markdown.literal(wording.why_words(event.fallback)), icon=":material/cloud_off:")
     stages = [
         f"{stage.replace('_', ' ')} {figures.milliseconds(seconds)}"
         for stage, seconds in event.timings.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import date, timedelta
+from datetime import timedelta
 from math import ceil
 from typing import Any, Literal, get_args
 from urllib.parse import urlencode
@@ -64,7 +64,7 @@ Column = Literal["state", "kind", "team", "model"]
 
 def draw_overview() -> None:
     """The filters and one page of the runs that they mean."""
-    _read_address()
+    is_opened = _read_address()
     chosen, sort = _draw_filters()
     ledger = state.workspace().ledger
     found = run_list.count(ledger, chosen)
@@ -72,7 +72,9 @@ def draw_overview() -> None:
     page, place = min(_get("page"), pages), st.container()
     if pages > 1:
         key = f"runs-pages-{crc32(repr((chosen, sort)).encode())}"  # other filters begin anew
-        page = st.pagination(pages, default=page, key=key)
+        if is_opened or key not in st.session_state:
+            st.session_state[key] = page
+        page = st.pagination(pages, key=key)
     st.session_state[_key("page")] = page
     with place:
         _draw_runs(found, run_list.list_runs(ledger, chosen, sort, PER_PAGE, (page - 1) * PER_PAGE))
@@ -325,13 +327,16 @@ def _clear() -> None:
 # The address
 
 
-def _read_address() -> None:
-    """Take what an address says that was opened; one that was written here is known already."""
+def _read_address() -> bool:
+    """Take what an address says that was opened, and whether one was; one that was written here is
+    known already.
+    """
     given = addresses.find_opened(_FIELDS, _WRITTEN)
     if given is None:
-        return
+        return False
     for name in _FIELDS:
         st.session_state[_key(name)] = _read(name, given.get(name, []))
+    return True
 
 
 def _read(name: str, values: Sequence[str]) -> Any:
@@ -343,7 +348,7 @@ def _read(name: str, values: Sequence[str]) -> Any:
     if isinstance(empty, list):
         return list(values)
     if name in ("from", "to"):
-        return _read_day(text)
+        return times.read_day(text)
     if name == "page":
         return max(1, int(text)) if text.isascii() and text.isdecimal() and len(text) < 9 else 1
     if name == "sort":
@@ -353,13 +358,6 @@ def _read(name: str, values: Sequence[str]) -> Any:
 
 _KNOWN: dict[str, Sequence[str]] = {"how": HOWS, "column": _OTHERS}
 """Fields of which only these values mean something."""
-
-
-def _read_day(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return None
 
 
 def _write_address() -> None:

@@ -88,7 +88,8 @@ def _add(key: str, collection: str) -> None:
         else:
             made = questions.named(owner, chosen)
             kept = questions.questions(owner, made.id)
-            questions.replace_questions(owner, made.id, [*kept, added])
+            others = [one for one in kept if one.text != added.text]
+            questions.replace_questions(owner, made.id, [*others, added])
     except AgentkitError as error:
         st.toast(markdown.literal(str(error)), icon=":material/error:")
         return

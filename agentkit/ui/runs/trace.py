@@ -54,7 +54,7 @@ def draw_trace(run_id: str) -> None:
         trace = _read_trace(run)
     except NotFound:
         state.page_head("Runs", "What was run, and each step of it.")
-        st.markdown(f":material/search_off: There is no run {markdown.literal(run_id)!r}.")
+        st.markdown(f":material/search_off: There is no run '{markdown.literal(run_id)}'.")
         return
     st.set_page_config(page_title=f"{words.of_kind(run.kind)} · agentkit")
     with ways:

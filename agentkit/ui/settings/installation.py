@@ -33,7 +33,7 @@ def draw_tools() -> None:
         always = allowed.names()
         tools = {tool.__name__: effects_of(tool) for tool in load_tools(settings.tools)}
     except AgentkitError as error:
-        st.error(str(error), icon=":material/error:")
+        st.error(markdown.literal(str(error)), icon=":material/error:")
         return
     if not tools and not always:
         st.caption(

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import date, timedelta
 from itertools import filterfalse
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -20,6 +20,9 @@ from agentkit.llm.prices import Listed, find_listed, price
 from agentkit.ui.shared import dialogs, state
 from agentkit.ui.text import figures, markdown, times
 from agentkit.workspace.usage.pricing import Origin, PricedModel
+
+if TYPE_CHECKING:
+    from pandas.io.formats.style import Styler
 
 _ENTER, _ANEW = "Enter a price", "Price old calls anew"
 _EVERY = "every model"
@@ -64,7 +67,7 @@ def _draw_table(known: Sequence[PricedModel]) -> None:
         return
     money = st.column_config.NumberColumn
     st.dataframe(
-        rows,
+        _write_dollars(rows),
         hide_index=True,
         placeholder="unknown",
         key="prices",
@@ -77,13 +80,22 @@ def _draw_table(known: Sequence[PricedModel]) -> None:
                 help="Your own entry, the price list with the day since which it counts, or this"
                 " machine, where nothing is to be paid.",
             ),
-            "input": money("Input", format="$%.3f", width=80),  # for “unknown”
-            "output": money("Output", format="$%.3f", width=80),
-            "cache_read": money("Cache read", format="$%.3f"),
-            "cache_write": money("Cache write", format="$%.3f"),
+            "input": money("Input", width=80),  # for “unknown”
+            "output": money("Output", width=80),
+            "cache_read": money("Cache read"),
+            "cache_write": money("Cache write"),
         },
     )
     st.caption("US dollars for a million tokens, today. A price that is not known is never 0.")
+
+
+def _write_dollars(rows: list[dict[str, Any]]) -> Styler:
+    """With as many digits as a small price needs."""
+    import pandas
+
+    frame = pandas.DataFrame(rows).astype(dict.fromkeys(_UNKNOWN, float))
+    written: Any = figures.dollars
+    return frame.style.format(written, na_rep="unknown", subset=list(_UNKNOWN))
 
 
 def _describe(known: PricedModel) -> dict[str, Any]:

@@ -82,10 +82,8 @@ def _read(name: str, values: Sequence[str]) -> object:
         return text
     if name in ("first", "last"):
         return _read_page(text)
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        return None
+    day = times.read_day(text)
+    return day and day.isoformat()
 
 
 def _read_page(text: str) -> int | None:

@@ -10,6 +10,7 @@ from agentkit.errors import AgentkitError
 from agentkit.ui.chat import search
 from agentkit.ui.shared import components, dialogs, state
 from agentkit.ui.shared.state import PAGES
+from agentkit.ui.text import markdown
 
 
 def _draw_pieces() -> None:
@@ -56,7 +57,7 @@ page = st.navigation(
 try:
     state.workspace()
 except AgentkitError as error:
-    st.error(str(error), icon=":material/error:")
+    st.error(markdown.literal(str(error)), icon=":material/error:")
     st.stop()
 state.turn_to(page.title)
 dialogs.turn_to(page=page.title)

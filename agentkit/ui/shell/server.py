@@ -30,6 +30,7 @@ from agentkit.ui.shared import downloads, state
 from agentkit.ui.shell import metrics, reruns
 from agentkit.ui.shell.guard import Doorkeeper, SecurityHeaders, content_security_policy, is_here
 from agentkit.ui.shell.index_page import StyledPage
+from agentkit.ui.text import markdown
 
 log = logging.getLogger(__name__)
 SCRIPT = Path(__file__).with_name("router.py")
@@ -80,7 +81,7 @@ async def health(request: Request) -> JSONResponse:
 def show_error(error: Exception) -> bool:
     """Log an unexpected error under a number and show that number instead of its insides."""
     if isinstance(error, AgentkitError):
-        st.error(str(error), icon=":material/error:")
+        st.error(markdown.literal(str(error)), icon=":material/error:")
         return True
     number = uuid.uuid4().hex[:8]
     log.error("error %s", number, exc_info=error)

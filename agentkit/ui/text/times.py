@@ -7,6 +7,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
+_YEARS = range(1970, 3000)
+"""In which a day of an address may lie."""
+
 
 def zone() -> str:
     """The IANA name of the viewer's time zone, UTC where the browser does not tell."""
@@ -25,6 +28,15 @@ def today() -> date:
 def begin(day: date) -> datetime:
     """When this day begins for the viewer, in UTC without zone."""
     return datetime.combine(day, time(), ZoneInfo(zone())).astimezone(UTC).replace(tzinfo=None)
+
+
+def read_day(text: str) -> date | None:
+    """A day as addresses have it; None for any other text, and for days of no use."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return day if day.year in _YEARS else None
 
 
 def local(moment: datetime) -> datetime:

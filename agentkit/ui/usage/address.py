@@ -131,4 +131,7 @@ def _to_value(name: str, values: Sequence[str]) -> Any:
     empty = FIELDS[name]
     if isinstance(empty, list):
         return list(values)
-    return values[-1] if values else empty
+    value = values[-1] if values else empty
+    if name == "within" and value not in NARROWING:
+        return empty
+    return value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -12,7 +14,7 @@ from agentkit.ledger.usage import health
 from agentkit.ledger.usage.health import Counts, Unanswered
 from agentkit.ui.shared import state
 from agentkit.ui.shared.state import PAGES
-from agentkit.ui.text import figures, markdown
+from agentkit.ui.text import figures, markdown, times
 from agentkit.ui.usage import address, exporting, opening
 from agentkit.ui.usage.view import View
 
@@ -69,20 +71,23 @@ def _draw_documents(view: View, counts: Counts) -> None:
         key="usage-which-documents",
         wrap=True,
     )
-    frame = health.list_documents(
-        state.workspace().ledger, view.calls, utc_now() - health.STALE_AFTER, which or "number"
-    )
-    _draw_table(frame, which == "twice")
+    before, meant = utc_now() - health.STALE_AFTER, which or "number"
+    read = partial(health.list_documents, state.workspace().ledger, view.calls, before, meant)
+    _draw_table(read, which == "twice")
 
 
-def _draw_table(frame: pandas.DataFrame, twice: bool) -> None:
+def _draw_table(read: Callable[..., pandas.DataFrame], twice: bool) -> None:
+    frame = read()
     if not len(frame):
         st.caption("There is none of them.")
         return
     columns = _COLUMNS | ({"same_as": "Same as"} if twice else {})
-    dated: Any = st.column_config.DateColumn
+    dated: Any = partial(
+        st.column_config.DatetimeColumn, format="YYYY-MM-DD", timezone=times.zone()
+    )
+    moments = ("last_used", "updated_at")
     shown: Any = st.dataframe(
-        frame,
+        frame.assign(**{name: frame[name].dt.tz_localize("UTC") for name in moments}),
         hide_index=True,
         placeholder="",
         column_order=[*columns],
@@ -96,9 +101,12 @@ def _draw_table(frame: pandas.DataFrame, twice: bool) -> None:
         key=opening.table_key("health"),
         alt="Documents and what was done with them",
     )
-    st.caption("Select a document to see the runs that found or cited it.")
+    rest = ""
+    if len(frame) == health.MOST_DOCUMENTS:
+        rest = f" The first {len(frame):,} are shown; the export has all."
+    st.caption(f"Select a document to see the runs that found or cited it.{rest}")
     _open_runs(frame, shown)
-    exporting.draw_table(frame.copy, "health")
+    exporting.draw_table(partial(read, most=None), "health")
 
 
 def _open_runs(frame: pandas.DataFrame, shown: Any) -> None:

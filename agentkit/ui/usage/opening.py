@@ -9,7 +9,7 @@ import streamlit as st
 
 from agentkit.ui.shared import state
 from agentkit.ui.shared.state import PAGES
-from agentkit.ui.text import times
+from agentkit.ui.text import markdown, times
 from agentkit.ui.usage import address
 from agentkit.ui.usage.view import View
 
@@ -39,8 +39,9 @@ def open_call(frame: pandas.DataFrame, shown: Any, without: str = NO_RUN) -> Non
         return
     call = frame.iloc[rows[0]]
     forget_choice()
-    if "owner" in frame and call.owner not in (None, state.owner()):
-        st.toast(f"Only {call.owner} can look into this.")
+    owner = call.get("owner")  # no text where there is none
+    if isinstance(owner, str) and owner != state.owner():
+        st.toast(f"Only {markdown.literal(owner)} can look into this.")
         return
     if isinstance(call.run_id, str) and call.run_id:
         address.leave()

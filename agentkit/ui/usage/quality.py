@@ -11,7 +11,7 @@ from agentkit.ledger.usage.quality import Side
 from agentkit.ui.evaluations import watch as teams_watch
 from agentkit.ui.lab import watch
 from agentkit.ui.shared import state
-from agentkit.ui.text import figures
+from agentkit.ui.text import figures, times
 from agentkit.ui.usage import exporting, opening, plots, words
 from agentkit.ui.usage.view import View
 
@@ -112,7 +112,10 @@ def _draw_poor(frame: pandas.DataFrame) -> None:
     if not len(frame):
         st.caption("No answer of these days was found poor, and no citation is doubtful.")
         return
-    named = frame.assign(team=frame.team.map(lambda name: words.of_value("team", name)))
+    named = frame.assign(
+        team=frame.team.map(lambda name: words.of_value("team", name)),
+        created_at=frame.created_at.dt.tz_localize("UTC"),
+    )
     when: Any = st.column_config.DatetimeColumn
     wide: Any = st.column_config.TextColumn
     shown: Any = st.dataframe(
@@ -123,7 +126,7 @@ def _draw_poor(frame: pandas.DataFrame) -> None:
         column_config={
             **_POOR,
             "answer": wide(_POOR["answer"], width="large"),
-            "created_at": when(_POOR["created_at"], format="D MMM, HH:mm"),
+            "created_at": when(_POOR["created_at"], format="D MMM, HH:mm", timezone=times.zone()),
         },
         on_select="rerun",
         selection_mode="single-row",

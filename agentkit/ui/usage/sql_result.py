@@ -81,15 +81,8 @@ def _open(sql: str, form: Form) -> BinaryIO:
 
 
 def _draw_table(frame: pandas.DataFrame) -> None:
-    columns = st.column_config
-    shown: dict[str, Any] = {
-        name: columns.DatetimeColumn(name, format="localized", timezone=times.zone())
-        for name in frame.select_dtypes("datetime").columns
-    }
-    zoned = frame.assign(**{name: frame[name].dt.tz_localize("UTC") for name in shown})
-    st.dataframe(
-        zoned, hide_index=True, column_config=shown, key="sql-table", alt="What the SELECT gave"
-    )
+    """Times as the files have them, in UTC."""
+    st.dataframe(frame, hide_index=True, key="sql-table", alt="What the SELECT gave")
 
 
 def _draw_chart(frame: pandas.DataFrame) -> None:

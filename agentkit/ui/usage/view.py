@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import get_args
 from zoneinfo import ZoneInfo
 
@@ -153,11 +153,12 @@ def _write_hour(step: int) -> str:
 
 def _read_moment(text: str) -> datetime | None:
     """A day or an hour as the address has it; None for any other text."""
-    day, _, hour = text.partition("T")
+    told, _, hour = text.partition("T")
+    day = times.read_day(told)
+    if day is None:
+        return None
     try:
-        return datetime.combine(date.fromisoformat(day), datetime.min.time()).replace(
-            hour=int(hour or 0)
-        )
+        return datetime.combine(day, time(int(hour or 0)))
     except ValueError:
         return None
 

@@ -53,7 +53,7 @@ def draw_lookups(view: View) -> None:
     if _draw_none(frame, view, "Nothing was looked up in these days."):
         return
     calls, empty = int(frame.calls.sum()), int(frame["empty"].sum())
-    best = float((frame.best * frame.calls).sum() / calls)
+    best = work.find_best_score(ledger, view.calls)
     _draw_numbers(
         [
             ("Look-ups", figures.count(calls), "Searches that agents made."),
@@ -62,7 +62,11 @@ def draw_lookups(view: View) -> None:
                 f"{figures.count(empty)} · {_share(empty, calls)}",
                 "And their share.",
             ),
-            ("Best score", f"{best:.2f}", "Median of the first passage's score, from 0 to 1."),
+            (
+                "Best score",
+                "none" if best is None else f"{best:.2f}",
+                "Median of the first passage's score, from 0 to 1, where any was found.",
+            ),
         ]
     )
     done = work.over_time(ledger, view.calls, ["search"], view.zone, view.hours)
