@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import keyword
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -33,7 +31,10 @@ from agentkit.teams.built.problems import check_document
 from agentkit.teams.built.script_tools import needs_documents, write_tools
 from agentkit.teams.built.talking import LIBRARY, to_retrieve_config
 from agentkit.teams.built.writing import (
+    find_taken,
     list_imports,
+    name_variables,
+    stand_in,
     write_call,
     write_dict,
     write_model,
@@ -45,11 +46,6 @@ from agentkit.teams.findings import FIND, SEARCH
 from agentkit.teams.tools import explain_code
 
 _CELL = "# %%"
-_TAKEN = (
-    "LLM MODEL COLLECTION ends everybody find found group library manager own parser proxy"
-    " question result results retrieve said served servers speakers tools user votes workspace"
-)
-"""Names of variables that a script has."""
 _MODEL = """MODEL = {
     "model": os.environ.get("OPENAI_MODEL", "llama3.2"),
     "base_url": os.environ.get("OPENAI_BASE_URL", "http://localhost:11434/v1"),
@@ -72,7 +68,10 @@ def write_script(document: TeamDocument, servers: Sequence[ToolServer] = ()) -> 
     `servers`: those whose tools the agents may use; they stand in it without secrets.
     """
     check_document(document)
-    return _Script(document, servers).write()
+    names = [agent.name for agent in document.agents]
+    draft = _Script(document, servers, stand_in(names)).write()
+    variables = name_variables(names, find_taken(draft))
+    return _Script(document, servers, variables).write()
 
 
 def write_notebook(document: TeamDocument, servers: Sequence[ToolServer] = ()) -> str:
@@ -99,10 +98,16 @@ def _to_cell(number: int, text: str) -> dict[str, Any]:
 class _Script:
     """Writes the parts of a script one after the other."""
 
-    def __init__(self, document: TeamDocument, servers: Sequence[ToolServer]) -> None:
+    def __init__(
+        self,
+        document: TeamDocument,
+        servers: Sequence[ToolServer],
+        names: Mapping[str, str],
+    ) -> None:
+        """`names`: the variables of the agents, by their names."""
         self._document, self._servers = document, servers
         self._flow: Any = document.flow
-        self._names = _name_variables(document)
+        self._names = names
 
     def write(self) -> str:
         """The script."""
@@ -452,26 +457,3 @@ def _quote_docstring(document: TeamDocument) -> str:
     about = f"{document.name}: {document.description}" if document.description else document.name
     plain = about.replace("\\", "/").replace('"""', "'''")
     return f'"""{plain.rstrip(chr(34))}\n\nMade by agentkit from a team.\n"""'
-
-
-def _name_variables(document: TeamDocument) -> dict[str, str]:
-    """A Python name for each agent, all different."""
-    taken = set(_TAKEN.split())
-    names: dict[str, str] = {}
-    for agent in document.agents:
-        names[agent.name] = _find_variable(agent.name, taken)
-        taken.add(names[agent.name])
-    return names
-
-
-def _find_variable(name: str, taken: set[str]) -> str:
-    plain = re.sub(r"\W+", "_", name, flags=re.ASCII)
-    base = plain.strip("_").lower() or "agent"
-    is_no_name = base[0].isdigit() or keyword.iskeyword(base)
-    if is_no_name:
-        base = f"agent_{base}"
-    variable, number = base, 2
-    while variable in taken:
-        variable = f"{base}_{number}"
-        number += 1
-    return variable

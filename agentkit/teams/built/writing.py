@@ -1,9 +1,14 @@
-"""Pieces of Python in scripts of teams: models, calls, dicts, and a team that plans first."""
+"""Pieces of Python in scripts of teams: variables, models, calls, dicts, and a team that plans
+first.
+"""
 
 from __future__ import annotations
 
+import ast
+import builtins
+import keyword
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from agentkit.teams.built.agents import AgentDocument, ModelChoice
 from agentkit.teams.built.document import TeamDocument
@@ -68,6 +73,53 @@ _IMPORTS: Sequence[tuple[str, str]] = (
     ("functools", "partial"),
     ("inspect", "getdoc"),
 )
+_NAMING = ("id", "arg", "name", "asname", "rest")
+"""The fields of nodes that hold a name which the code binds or uses."""
+
+
+def stand_in(names: Sequence[str]) -> Mapping[str, str]:
+    """Variables for a draft of the script, by the agents' names; `name_variables` gives none that
+    begins so.
+    """
+    return {name: f"_{number}" for number, name in enumerate(names)}
+
+
+def find_taken(draft: str) -> Set[str]:
+    """What no agent's variable may be called: all names in the draft, those that scripts may
+    import, and Python's built-in ones.
+    """
+    tree = ast.parse(draft)
+    imported = [name for _, name in _IMPORTS]
+    return {*_find_names(tree), *imported, *dir(builtins)}
+
+
+def _find_names(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        for field in _NAMING:
+            name = getattr(node, field, None)
+            if isinstance(name, str):
+                yield name.partition(".")[0]
+
+
+def name_variables(names: Iterable[str], taken: Set[str]) -> Mapping[str, str]:
+    """A Python name for each agent, all different, and none that is taken."""
+    variables: dict[str, str] = {}
+    for name in names:
+        variables[name] = _find_variable(name, {*taken, *variables.values()})
+    return variables
+
+
+def _find_variable(name: str, taken: Set[str]) -> str:
+    plain = re.sub(r"\W+", "_", name, flags=re.ASCII)
+    base = plain.strip("_").lower() or "agent"
+    is_no_name = base[0].isdigit() or keyword.iskeyword(base)
+    if is_no_name:
+        base = f"agent_{base}"
+    variable, number = base, 2
+    while variable in taken:
+        variable = f"{base}_{number}"
+        number += 1
+    return variable
 
 
 def list_imports(body: str) -> Iterator[str]:

@@ -109,6 +109,20 @@ ORDER = [
     {"after": "Cid", "speakers": ["Bob", "Ann"]},
     {"after": "Bob", "speakers": ["Ann"]},
 ]
+NAMED = ("Ann", "Agent"), ("Bob", "Speakers"), ("Cid", "Parser 1")
+
+
+def _discussion_of_the_named() -> dict[str, Any]:
+    """Agents called as the variables of a script are."""
+    draft = drafts.discussion()
+    draft["flow"]["stages"][1]["speakers"] = draft["flow"]["agents"]
+    text = json.dumps(draft)
+    for name, other in NAMED:
+        text = text.replace(f'"{name}"', f'"{other}"')
+    named: dict[str, Any] = json.loads(text)
+    return named
+
+
 CASES: dict[str, tuple[dict[str, Any], Replies]] = {
     "two agents, one within": (_talking_pair(), Replies(*SAID)),
     "compressed": (_compressed_pair(), Replies(Answer("A river. " * 40), *SAID[:2], SAID[3])),
@@ -117,6 +131,7 @@ CASES: dict[str, tuple[dict[str, Any], Replies]] = {
     "group": (drafts.group(transitions=ORDER), Replies(*SAID[:2], *SAID[2:])),
     "queue": (drafts.queue(), Replies(*SAID)),
     "dialogue": (drafts.discussion(), Replies(*TALKED, *VOTED)),
+    "called as variables": (_discussion_of_the_named(), Replies(*TALKED, *VOTED)),
 }
 
 
