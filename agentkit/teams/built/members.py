@@ -96,7 +96,7 @@ class Members:
         """
         first = self._executors.get(name)
         if first is not None:
-            executor.register_function(dict(first.function_map))
+            _hand_on(first.function_map, executor)
             return
         self._executors[name] = executor
         known = self.document.agent(name)
@@ -290,6 +290,13 @@ class LoneRunner(Runner):
     """For scripts: it asks nobody, and runs code in isolation only."""
 
     asks_by = Unasked
+
+
+def _hand_on(functions: Mapping[str, Callable[..., Any]], executor: ConversableAgent) -> None:
+    """Let the executor do the same, as far as it does not yet."""
+    for name, function in functions.items():
+        if executor.function_map.get(name) is not function:
+            executor.register_function({name: function})
 
 
 def ends_with(ending: Ending) -> Callable[[AnyMessage], bool]:

@@ -58,6 +58,9 @@ workspace = Workspace(load_settings())
 retrieve = partial(workspace.library.retrieve, "local", [COLLECTION])
 find = partial(workspace.library.find_passages, "local", [COLLECTION])
 found = Findings.over(retrieve, find)"""
+_OPENING = "lambda recipient, messages, sender, config"
+_LATEST = "text_of(messages[-1].get('content'))"
+"""What was said last, for a conversation within one."""
 _QUESTION = 'question = " ".join(sys.argv[1:]) or input("Question: ")'
 
 
@@ -108,6 +111,7 @@ class _Script:
         self._document, self._servers = document, servers
         self._flow: Any = document.flow
         self._names = names
+        self._executors: dict[str, list[str]] = {}
 
     def write(self) -> str:
         """The script."""
@@ -159,7 +163,20 @@ class _Script:
         return f"{self._names[name]} = {write_call(kind, arguments)}"
 
     def _offer(self, caller: str, executor: str) -> Iterator[str]:
-        """What the agent may call; `executor` is a variable."""
+        """What the agent may call; `executor` is a variable. Offered again, another executor does
+        the same.
+        """
+        there = self._executors.setdefault(caller, [])
+        if executor in there:
+            return
+        there.append(executor)
+        first = there[0]
+        if executor == first:
+            yield from self._offer_first(caller, executor)
+        elif self._document.agent(caller).may_call:
+            yield f"{executor}.register_function(dict({first}.function_map))"
+
+    def _offer_first(self, caller: str, executor: str) -> Iterator[str]:
         agent, variable = self._document.agent(caller), self._names[caller]
         brought: tuple[str, ...] = ()
         if agent.documents:
@@ -202,9 +219,10 @@ class _Script:
         starts, answers = self._names[flow.starts], self._names[flow.answers]
         yield from self._offer(flow.starts, answers)
         chats = []
-        for one in flow.nested:
-            yield from self._offer(one.recipient, self._names[one.sender])
-            chats.append(self._to_chat(one, "lambda *given: given[1][-1]['content']"))
+        for place, one in enumerate(flow.nested):
+            yield from self._offer_both(one)
+            opening = f"{_OPENING}: {_write_message(one.message, _LATEST)}"
+            chats.append(self._to_chat(one, opening, range(place)))
         if chats:
             yield f"{answers}.register_nested_chats([{', '.join(chats)}], trigger={starts})"
         yield from self._offer(flow.answers, starts)
@@ -261,14 +279,22 @@ class _Script:
         return f"[{', '.join(self._names[name] for name in names)}]"
 
     def _play_queue(self, flow: Queue) -> Iterator[str]:
-        for one in flow.chats:
-            yield from self._offer(one.recipient, self._names[one.sender])
-        chats = [self._to_chat(one, _write_message(one.message)) for one in flow.chats]
+        chats = []
+        for place, one in enumerate(flow.chats):
+            yield from self._offer_both(one)
+            message = _write_message(one.message, "question")
+            chats.append(self._to_chat(one, message, range(place)))
         inner = "".join(f"    {chat},\n" for chat in chats)
         yield f"results = initiate_chats([\n{inner}])"
         yield "print(results[-1].summary)"
 
-    def _to_chat(self, chat: Queued, message: str) -> str:
+    def _offer_both(self, chat: Queued) -> Iterator[str]:
+        """Each carries out what the other calls."""
+        sender, recipient = self._names[chat.sender], self._names[chat.recipient]
+        yield from self._offer(chat.recipient, sender)
+        yield from self._offer(chat.sender, recipient)
+
+    def _to_chat(self, chat: Queued, message: str, before: Sequence[int]) -> str:
         given = {
             "sender": self._names[chat.sender],
             "recipient": self._names[chat.recipient],
@@ -276,6 +302,10 @@ class _Script:
             "max_turns": repr(chat.max_turns),
             "summary_method": repr(chat.summary_method),
         }
+        if chat.summary_prompt:
+            given["summary_args"] = repr({"summary_prompt": chat.summary_prompt})
+        if not chat.carryover:
+            given["finished_chat_indexes_to_exclude_from_carryover"] = repr(list(before))
         return "{" + ", ".join(f"{name!r}: {value}" for name, value in given.items()) + "}"
 
     def _play_retrieve_chat(self, flow: RetrieveChat) -> Iterator[str]:
@@ -424,9 +454,10 @@ def _write_ending(text: str, where: str) -> str:
     return f"ends_with(Ending(text={text!r}, where={where!r}))"
 
 
-def _write_message(message: str) -> str:
+def _write_message(message: str, question: str) -> str:
+    """What a conversation begins with; `question` is the code for what was asked."""
     parts = [repr(part) for part in message.split("{question}")]
-    return " + question + ".join(parts)
+    return f" + {question} + ".join(parts)
 
 
 def _write_parser(stage: Stage) -> str:

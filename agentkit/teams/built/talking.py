@@ -62,7 +62,7 @@ def talk_in_pairs(flow: TwoAgents, members: Members, task: Task, found: Findings
     """One puts the question to the other, and they go on until one of them ends it."""
     starts, answers = members[flow.starts], members[flow.answers]
     members.offer(flow.starts, starts, answers)
-    nested = [_to_nested(members, one) for one in flow.nested]
+    nested = [_to_nested(members, one, range(place)) for place, one in enumerate(flow.nested)]
     if nested:
         answers.register_nested_chats(nested, trigger=starts)
     return _talk_over(members, task, found, starts, flow.answers, flow.max_turns)
@@ -237,7 +237,7 @@ def _to_chat(
     return made
 
 
-def _to_nested(members: Members, chat: Queued) -> dict[str, Any]:
+def _to_nested(members: Members, chat: Queued, before: Sequence[int]) -> dict[str, Any]:
     """A conversation within one: {question} stands for the last message."""
     _offer_both(members, chat)
 
@@ -246,7 +246,7 @@ def _to_nested(members: Members, chat: Queued) -> dict[str, Any]:
     ) -> str:
         return chat.message.replace("{question}", text_of(messages[-1].get("content")))
 
-    return {**_to_chat(members, chat, "", ()), "message": opening}
+    return {**_to_chat(members, chat, "", before), "message": opening}
 
 
 def look_up_and_ask(flow: RetrieveChat, members: Members, task: Task, found: Findings) -> Answer:

@@ -33,6 +33,7 @@ _IMPORTS: Sequence[tuple[str, str]] = (
     ("agentkit.llm", "Model"),
     ("agentkit.llm.calls.openai_client", "OpenAIClient"),
     ("agentkit.messages", "has_calls"),
+    ("agentkit.messages", "text_of"),
     ("agentkit.mcp.servers", "AllowedTool"),
     ("agentkit.mcp.servers", "ServerList"),
     ("agentkit.mcp.servers", "ToolServer"),

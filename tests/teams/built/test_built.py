@@ -58,6 +58,16 @@ def test_a_conversation_within_one() -> None:
     assert asked(model)[0][0]["content"] == "You are the expert."
 
 
+def test_a_conversation_within_one_is_told_of_those_before_only_where_it_shall_be() -> None:
+    chat = {"sender": "Helper", "recipient": "Expert", "message": "Well?", "max_turns": 1}
+    draft = drafts.pair(nested=[chat, chat, {**chat, "carryover": False}], max_turns=1)
+    draft["agents"].append(drafts.agent("Expert"))
+    model = scripted_model(["One.", "Two.", "Three."])
+    play(built(draft), model)
+    opened = [turns[-1]["content"] for turns in asked(model)]
+    assert opened == ["Well?", "Well?\nContext: \nOne.", "Well?"]
+
+
 def test_a_group_keeps_to_its_transitions() -> None:
     order = [
         {"after": "Ann", "speakers": ["Cid"]},

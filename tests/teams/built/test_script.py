@@ -67,6 +67,9 @@ def reply(**fields: Any) -> Answer:
     return Answer(f"```json\n{json.dumps(fields)}\n```")
 
 
+SUMMED_UP = {"summary_method": "reflection_with_llm", "summary_prompt": "Only the title."}
+
+
 def _talking_pair() -> dict[str, Any]:
     nested = [{"sender": "Helper", "recipient": "Expert", "max_turns": 1}]
     draft = drafts.pair(nested=nested)
@@ -99,8 +102,36 @@ def _running_pair() -> dict[str, Any]:
     return {"name": "Code", "agents": [runner, coder], "flow": flow}
 
 
+def _reviewed_pair() -> dict[str, Any]:
+    """Two may call tools in the conversations within, and not all of these is told on."""
+    nested: list[dict[str, Any]] = [
+        {"sender": "Helper", "recipient": "Expert", "message": "Style of {question}?"},
+        {"sender": "Helper", "recipient": "Critic", "carryover": False, **SUMMED_UP},
+        {"sender": "Helper", "recipient": "Editor", "message": "Well?", "max_turns": 1},
+    ]
+    draft = drafts.pair(nested=[{"max_turns": 2, **one} for one in nested], max_turns=1)
+    helper = drafts.agent("Helper", tools=[{"name": "calculate"}])
+    expert = drafts.agent("Expert", tools=[{"name": "todays_date"}])
+    draft["agents"][1:] = [helper, expert, drafts.agent("Critic"), drafts.agent("Editor")]
+    return draft
+
+
+def _reviewed_queue() -> dict[str, Any]:
+    """Who begins may call a tool, and not all is told on."""
+    draft = drafts.queue()
+    draft["agents"] += [drafts.agent("Editor")]
+    draft["agents"][0] |= {"llm": {}, "tools": [{"name": "calculate"}]}
+    first, second = draft["flow"]["chats"]
+    first |= {"max_turns": 2, **SUMMED_UP}
+    second |= {"max_turns": 2, "carryover": False}
+    more = [{**second, "recipient": name, "max_turns": 1} for name in ("Editor", "Writer")]
+    draft["flow"]["chats"] += more
+    return draft
+
+
+CALCULATED = tool_call("calculate", expression="6*7")
 PROGRAM = Answer("Let me see.\n```python\nprint(6 * 7)\n```")
-COMPUTED = PROGRAM, tool_call("calculate", expression="6*7"), Answer("It is 42. TERMINATE")
+COMPUTED = PROGRAM, CALCULATED, Answer("It is 42. TERMINATE")
 SAID = Answer("One."), Answer("Two."), Answer("Three."), Answer("Done. TERMINATE")
 TALKED = [reply(thought="t", speak="Soup!", agreed=True)] * 3
 VOTED = [reply(thought="t", vote=vote) for vote in ("soup", "salad", "soup")]
@@ -130,6 +161,8 @@ CASES: dict[str, tuple[dict[str, Any], Replies]] = {
     "code": (_running_pair(), Replies(*COMPUTED)),
     "group": (drafts.group(transitions=ORDER), Replies(*SAID[:2], *SAID[2:])),
     "queue": (drafts.queue(), Replies(*SAID)),
+    "conversations within": (_reviewed_pair(), Replies(SAID[0], CALCULATED, SAID[1])),
+    "a queue that leaves out": (_reviewed_queue(), Replies(SAID[0], CALCULATED, SAID[1])),
     "dialogue": (drafts.discussion(), Replies(*TALKED, *VOTED)),
     "called as variables": (_discussion_of_the_named(), Replies(*TALKED, *VOTED)),
 }
