@@ -147,7 +147,7 @@ def build_parser(fields: Sequence[ReplyField], form: str) -> ParserBase:
     names = [one.name for one in fields]
     if form == "tags":
         return MultiTaggedContentParser(
-            *map(_to_tagged, fields),
+            *map(to_tagged, fields),
             **keys,
             keys_allow_missing=list_missing(names, needed),
         )
@@ -181,7 +181,8 @@ def to_schema(field: ReplyField) -> dict[str, Any]:
     return {**_TYPES[field.type], "description": field.hint or field.name}
 
 
-def _to_tagged(field: ReplyField) -> TaggedContent:
+def to_tagged(field: ReplyField) -> TaggedContent:
+    """The field as it stands between tags."""
     is_json = field.type != "text"
     begin, end = f"[{field.name}]", f"[/{field.name}]"
     return TaggedContent(field.name, begin, field.about, end, is_json)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from agentkit.core.given import list_missing
 from agentkit.mcp.servers import ToolServer
 from agentkit.teams.built.agents import AgentDocument, Code, CompressConfig, RetrieveConfig
-from agentkit.teams.built.dialogue import HOST, list_names, select_names, to_schema
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import (
     CitedAnswer,
@@ -22,12 +21,12 @@ from agentkit.teams.built.flows import (
     Research,
     RetrieveChat,
     Single,
-    Stage,
     TwoAgents,
     Werewolf,
 )
 from agentkit.teams.built.members import DEFAULT_PROMPT
 from agentkit.teams.built.problems import check_document
+from agentkit.teams.built.script_dialogue import write_dialogue
 from agentkit.teams.built.script_tools import needs_documents, write_tools
 from agentkit.teams.built.talking import LIBRARY, to_retrieve_config
 from agentkit.teams.built.writing import (
@@ -336,38 +335,7 @@ class _Script:
     def _play_dialogue(self, flow: Dialogue) -> Iterator[str]:
         for name in flow.agents:
             yield from self._offer(name, self._names[name])
-        yield f"everybody = {self._list(flow.agents)}"
-        yield f"with msghub(everybody, Msg({USER!r}, question, 'user')):\n    pass"
-        for number, stage in enumerate(flow.stages, start=1):
-            yield from self._play_stage(stage, number)
-
-    def _play_stage(self, stage: Stage, number: int) -> Iterator[str]:
-        yield f"\n# {' '.join(stage.name.split())}"
-        yield f"parser_{number} = {_write_parser(stage)}"
-        speakers = "everybody"
-        if stage.speakers:
-            speakers = self._list(stage.speakers)
-        yield f"speakers = {speakers}"
-        opening = ""
-        if stage.opening:
-            opening = f", Msg({HOST!r}, {stage.opening!r}, 'assistant')"
-        yield f"with msghub(speakers{opening}):"
-        if stage.kind == "vote":
-            yield "    votes = {}"
-            yield "    for agent in speakers:"
-            yield f"        agent.set_parser(parser_{number})"
-            yield f"        votes[agent.name] = agent().metadata[{stage.counted!r}]"
-            yield "print(votes)"
-            return
-        yield f"    for _ in range({stage.rounds}):"
-        yield "        said = []"
-        yield "        for agent in speakers:"
-        yield f"            agent.set_parser(parser_{number})"
-        yield "            said.append(agent())"
-        if stage.ends_when:
-            yield f"        if all(one.metadata[{stage.ends_when!r}] is True for one in said):"
-            yield "            break"
-        yield "print(said[-1].content)"
+        yield from write_dialogue(flow, self._list)
 
     _PLAYS: ClassVar[Mapping[type, Callable[[_Script, Any], Iterator[str]]]] = {
         Single: _play_single,
@@ -458,30 +426,6 @@ def _write_message(message: str, question: str) -> str:
     """What a conversation begins with; `question` is the code for what was asked."""
     parts = [repr(part) for part in message.split("{question}")]
     return f" + {question} + ".join(parts)
-
-
-def _write_parser(stage: Stage) -> str:
-    fields = stage.fields
-    properties: dict[str, Any] = {}
-    hint: dict[str, str] = {}
-    for one in fields:
-        properties[one.name] = to_schema(one)
-        hint[one.name] = one.about
-    needed = select_names(fields, "required")
-    schema = {
-        "type": "object",
-        "properties": properties,
-        "required": needed,
-    }
-    arguments = {
-        "content_hint": repr(hint),
-        "required_keys": repr(needed),
-        "keys_to_memory": repr(list_names(fields, "remembered")),
-        "keys_to_content": repr(list_names(fields, "heard")),
-        "keys_to_metadata": repr(select_names(fields, "told")),
-        "json_schema": repr(schema),
-    }
-    return write_call("MarkdownJsonDictParser", arguments)
 
 
 def _quote_docstring(document: TeamDocument) -> str:

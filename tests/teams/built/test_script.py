@@ -129,12 +129,24 @@ def _reviewed_queue() -> dict[str, Any]:
     return draft
 
 
+def _small_discussion(**flow: Any) -> dict[str, Any]:
+    """Two of three talk, then two vote; the question is heard by the first two alone."""
+    draft = drafts.discussion()
+    talk, vote = draft["flow"]["stages"]
+    talk |= {"speakers": ["Ann", "Bob"], "opening": "Speak.", "rounds": 2}
+    vote |= {"speakers": ["Bob", "Cid"]}
+    draft["flow"] |= flow
+    return draft
+
+
 CALCULATED = tool_call("calculate", expression="6*7")
 PROGRAM = Answer("Let me see.\n```python\nprint(6 * 7)\n```")
 COMPUTED = PROGRAM, CALCULATED, Answer("It is 42. TERMINATE")
 SAID = Answer("One."), Answer("Two."), Answer("Three."), Answer("Done. TERMINATE")
 TALKED = [reply(thought="t", speak="Soup!", agreed=True)] * 3
 VOTED = [reply(thought="t", vote=vote) for vote in ("soup", "salad", "soup")]
+DISAGREED = [reply(thought="t", speak=dish, agreed=False) for dish in ("Soup!", "Salad!")] * 2
+TAGGED = Answer("[thought]t[/thought][speak]Soup![/speak][agreed]true[/agreed][vote]soup[/vote]")
 ORDER = [
     {"after": "Ann", "speakers": ["Cid"]},
     {"after": "Cid", "speakers": ["Bob", "Ann"]},
@@ -164,6 +176,11 @@ CASES: dict[str, tuple[dict[str, Any], Replies]] = {
     "conversations within": (_reviewed_pair(), Replies(SAID[0], CALCULATED, SAID[1])),
     "a queue that leaves out": (_reviewed_queue(), Replies(SAID[0], CALCULATED, SAID[1])),
     "dialogue": (drafts.discussion(), Replies(*TALKED, *VOTED)),
+    "dialogue of some": (_small_discussion(), Replies(*DISAGREED, *VOTED[:2])),
+    "without a hub": (_small_discussion(hub=False), Replies(*DISAGREED, *VOTED[:2])),
+    "limited": (_small_discussion(turns_limit=5), Replies(*DISAGREED, *VOTED[:1])),
+    "limited in the talk": (_small_discussion(turns_limit=3), Replies(*DISAGREED[:3])),
+    "between tags": (_small_discussion(parser="tags"), Replies(TAGGED)),
     "called as variables": (_discussion_of_the_named(), Replies(*TALKED, *VOTED)),
 }
 
