@@ -116,7 +116,8 @@ class _Script:
         """The script."""
         body = "\n".join(self._lines())
         imports = "\n".join(["import os", "import sys", *list_imports(body)])
-        return f"{_quote_docstring(self._document)}\n\n{_CELL}\n{imports}\n{body}\n"
+        text = f"{_quote_docstring(self._document)}\n\n{_CELL}\n{imports}\n{body}\n"
+        return text.replace("\0", "")  # of names in comments, which Python would not read
 
     def _lines(self) -> Iterator[str]:
         yield f"\n{_MODEL}\n{_QUESTION}"

@@ -10,6 +10,7 @@ import keyword
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
+from agentkit.errors import ConfigError
 from agentkit.teams.built.agents import AgentDocument, ModelChoice
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import Plan
@@ -89,9 +90,15 @@ def stand_in(names: Sequence[str]) -> Mapping[str, str]:
 
 def find_taken(draft: str) -> Set[str]:
     """What no agent's variable may be called: all names in the draft, those that scripts may
-    import, and Python's built-in ones.
+    import, and Python's built-in ones. Raises ConfigError for a draft that Python cannot read.
     """
-    tree = ast.parse(draft)
+    try:
+        tree = ast.parse(draft)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ConfigError(
+            f"The team cannot be written as a script: Python would not read it ({error})."
+            " Simplify values of settings that lie deep in one another, or export JSON."
+        ) from error
     imported = [name for _, name in _IMPORTS]
     return {*_find_names(tree), *imported, *dir(builtins)}
 

@@ -14,6 +14,7 @@ import pytest
 
 from agentkit import Settings, Workspace, sources_from_paths
 from agentkit.coding.chat_kernel.pool import KernelPool
+from agentkit.errors import ConfigError
 from agentkit.llm import Model
 from agentkit.llm.calls.openai_client import OpenAIClient
 from agentkit.mcp.servers import AllowedTool, ToolServers, confirmed
@@ -307,12 +308,20 @@ def _find(text: str) -> list[Hit]:
     raise AssertionError(text)
 
 
-@pytest.mark.parametrize("name", ['"""', "\\", "class", "1", "a'b\"c", "Ünïcödé", "os"])
+@pytest.mark.parametrize("name", ['"""', "\\", "a\0b", "class", "1", "a'b\"c", "Ünïcödé", "os"])
 def test_any_name_gives_a_script_that_can_be_read(name: str) -> None:
     draft = drafts.single() | {"name": name, "description": 'x"""; import nothing\\'}
     draft["agents"][0] |= {"name": name, "system_message": name}
     draft["flow"]["agent"] = name
     compile(write_script(read_document(draft)), "team.py", "exec")
+
+
+def test_values_that_python_cannot_read_are_refused() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(300):
+        deep = {"within": deep}
+    with pytest.raises(ConfigError, match="deep in one another"):
+        write_script(read_document(drafts.single(context_variables=deep)))
 
 
 def test_a_notebook_has_the_same_code() -> None:
