@@ -38,10 +38,12 @@ from agentkit.teams.built.writing import (
     write_dict,
     write_model,
     write_plan,
+    write_shelf,
     write_whole,
 )
 from agentkit.teams.conversing import USER
 from agentkit.teams.findings import FIND, SEARCH
+from agentkit.teams.group import GROUP
 from agentkit.teams.tools import explain_code
 
 _CELL = "# %%"
@@ -180,8 +182,7 @@ class _Script:
         agent, variable = self._document.agent(caller), self._names[caller]
         brought: tuple[str, ...] = ()
         if agent.documents:
-            shelf = "found" if agent.documents.exact else "found.without_exact()"
-            yield f"{shelf}.offer({variable}, {executor})"
+            yield f"{write_shelf(agent.documents)}.offer({variable}, {executor})"
             brought = (SEARCH, FIND)
         named = [use.name for use in agent.tools]
         for name in list_missing(named, brought):
@@ -236,6 +237,7 @@ class _Script:
         yield f"ends = {ends}"
         arguments = {
             "groupchat": "group",
+            "name": repr(GROUP),
             "llm_config": "LLM",
             "is_termination_msg": f"lambda message: message.get('name') == {flow.writer!r}"
             " and ends(message)",
@@ -256,7 +258,7 @@ class _Script:
         arguments = {name: repr(value) for name, value in given.items()}
         if flow.select_speaker_auto_llm_config:
             choice = flow.select_speaker_auto_llm_config
-            arguments["select_speaker_auto_llm_config"] = write_model(choice)
+            arguments["select_speaker_auto_llm_config"] = write_model(choice, False)
         arguments |= {
             "agents": self._list(flow.agents),
             "messages": "[]",
@@ -369,7 +371,7 @@ def _to_arguments(agent: AgentDocument) -> dict[str, str]:
     given = {
         "name": repr(agent.name),
         "system_message": repr(explain_code(agent.system_message, None) or DEFAULT_PROMPT),
-        "llm_config": write_model(agent.llm),
+        "llm_config": write_model(agent.llm, agent.may_call),
         "human_input_mode": repr(agent.human_input_mode),
         "is_termination_msg": _write_ending(ending.text, ending.where),
     }
@@ -415,7 +417,7 @@ def _to_dialog_arguments(agent: AgentDocument) -> dict[str, str]:
         "sys_prompt": repr(agent.system_message or None),
         "use_memory": repr(agent.dialog.use_memory),
         "max_retries": repr(agent.dialog.max_retries),
-        "llm_config": write_model(agent.choice),
+        "llm_config": write_model(agent.choice, agent.may_call),
     }
 
 

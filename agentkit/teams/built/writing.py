@@ -10,10 +10,12 @@ import keyword
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
+from agentkit.core.given import list_missing
 from agentkit.errors import ConfigError
-from agentkit.teams.built.agents import AgentDocument, ModelChoice
+from agentkit.teams.built.agents import AgentDocument, Documents, ModelChoice
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.flows import Plan
+from agentkit.teams.findings import FIND, SEARCH
 
 _IMPORTS: Sequence[tuple[str, str]] = (
     ("agentkit", "ActionExecutor"),
@@ -74,6 +76,7 @@ _IMPORTS: Sequence[tuple[str, str]] = (
     ("agentkit.teams.planning", "PlanProtocol"),
     ("agentkit.teams.planning", "Setup"),
     ("agentkit.workspace.answering", "Stored"),
+    ("agentkit.workspace.answering", "look_elsewhere"),
     ("functools", "partial"),
     ("inspect", "getdoc"),
 )
@@ -139,17 +142,30 @@ def list_imports(body: str) -> Iterator[str]:
             yield f"from {module} import {name}"
 
 
-def write_model(choice: ModelChoice | None) -> str:
-    """The `llm_config` of a choice."""
+def write_model(choice: ModelChoice | None, may_call: bool) -> str:
+    """The `llm_config` of a choice; servers refuse `tool_choice` where there are no tools."""
     if choice is None:
         return "False"
     given = ["**LLM"]
     if choice.model:
         given.append(f"'config_list': [{{**MODEL, 'model': {choice.model!r}}}]")
     parameters = choice.to_parameters()
+    if not may_call:
+        parameters.pop("tool_choice", None)
     if parameters or choice.model:
         given.append(f"**{parameters!r}")
     return f"{{{', '.join(given)}}}"
+
+
+def write_shelf(documents: Documents) -> str:
+    """Where an agent looks things up."""
+    shelf = "found"
+    if documents.collection:
+        ways = f"look_elsewhere(workspace.library, 'local', {documents.collection!r})"
+        shelf = f"found.elsewhere(*{ways})"
+    if documents.exact:
+        return shelf
+    return f"{shelf}.without_exact()"
 
 
 def write_call(name: str, arguments: Mapping[str, str], before: str = "") -> str:
@@ -170,12 +186,14 @@ def write_dict(values: Mapping[str, str]) -> str:
 
 def write_plan(flow: Plan, planner: AgentDocument, solver: AgentDocument) -> Iterator[str]:
     """Lines that make planner, tools and solver, and ask them."""
-    configs = {one.name: write_model(one.choice) for one in (planner, solver)}
+    configs = {one.name: write_model(one.choice, False) for one in (planner, solver)}
     yield f"models = Speakers({write_dict(configs)})"
     yield write_call("flow = Plan", _to_changed(flow))
     yield "prompts = choose_prompts(flow, question)"
     yield f"material = {write_call('Material', _to_material(flow, planner))}"
-    used = "".join(f"name_call({use.name!r}): tools[{use.name!r}], " for use in planner.tools)
+    brought = (SEARCH, FIND) if planner.documents else ()
+    named = list_missing([use.name for use in planner.tools], brought)
+    used = "".join(f"name_call({name!r}): tools[{name!r}], " for name in named)
     own = ", **{tool.__name__: tool for tool in own}" if planner.own_tools else ""
     used = used.removesuffix(", ") + own
     yield f"actions = make_actions(material, {{{used.removeprefix(', ')}}})"
@@ -204,7 +222,10 @@ def _to_changed(flow: Plan) -> dict[str, str]:
 def _to_material(flow: Plan, planner: AgentDocument) -> dict[str, str]:
     arguments = {"prompts": "prompts"}
     if planner.documents:
-        arguments |= {"found": "found", "exact": repr(planner.documents.exact)}
+        arguments |= {
+            "found": write_shelf(planner.documents),
+            "exact": repr(planner.documents.exact),
+        }
     if flow.reads_results:
         arguments["read_out"] = f"models.read_out({flow.planner!r})"
     return arguments
@@ -220,6 +241,7 @@ def write_whole(document: TeamDocument) -> Iterator[str]:
         "retrieve": "retrieve",
         "find": "find",
         "models": "make_model",
+        "look_ups": "partial(look_elsewhere, workspace.library, 'local')",
         "documents": "lambda: documents",
     }
     yield f"task = {write_call('Task', arguments)}"

@@ -24,7 +24,7 @@ from agentkit.teams.built.document import read_document
 from agentkit.teams.built.script import write_notebook, write_script
 from agentkit.teams.built.team import build_team
 from agentkit.teams.cells import ChatCells
-from agentkit.workspace.answering import list_documents
+from agentkit.workspace.answering import list_documents, look_elsewhere
 from tests.mcp.conftest import make_program
 from tests.servers.openai_server import Answer, OpenAIServer, tool_call
 from tests.teams.built import drafts
@@ -46,6 +46,7 @@ STOCK = AllowedTool(
     },
     "harmless",
 )
+LAKES = "Lake Constance is fed by the Rhine, not by the Danube."
 RIVERS = "The Danube is 2,850 kilometres long. The Volga is the longest river in Europe."
 
 
@@ -68,6 +69,8 @@ def reply(**fields: Any) -> Answer:
     return Answer(f"```json\n{json.dumps(fields)}\n```")
 
 
+SETTINGS = ("temperature", "max_tokens", "seed", "tool_choice", "response_format")
+"""Of what a request says beside its messages."""
 SUMMED_UP = {"summary_method": "reflection_with_llm", "summary_prompt": "Only the title."}
 
 
@@ -130,6 +133,25 @@ def _reviewed_queue() -> dict[str, Any]:
     return draft
 
 
+def _choosing_group() -> dict[str, Any]:
+    """A model chooses who speaks; what a model is set to goes along, a choice of tools with tools
+    alone.
+    """
+    chosen = {"temperature": 0.5, "max_tokens": 50, "seed": 3, "tool_choice": "auto"}
+    draft = drafts.group(
+        speaker_selection_method="auto",
+        send_introductions=True,
+        select_speaker_message_template="Roles: {roles}",
+        select_speaker_prompt_template="Who of {agentlist} is next?",
+        role_for_select_speaker_messages="user",
+        select_speaker_auto_llm_config=chosen,
+        ends_on={"text": "over", "where": "holds"},
+    )
+    draft["agents"][0] |= {"description": "Begins.", "llm": chosen}
+    draft["agents"][2] |= {"llm": chosen, "tools": [{"name": "calculate"}]}
+    return draft
+
+
 def _small_discussion(**flow: Any) -> dict[str, Any]:
     """Two of three talk, then two vote; the question is heard by the first two alone."""
     draft = drafts.discussion()
@@ -148,6 +170,7 @@ TALKED = [reply(thought="t", speak="Soup!", agreed=True)] * 3
 VOTED = [reply(thought="t", vote=vote) for vote in ("soup", "salad", "soup")]
 DISAGREED = [reply(thought="t", speak=dish, agreed=False) for dish in ("Soup!", "Salad!")] * 2
 TAGGED = Answer("[thought]t[/thought][speak]Soup![/speak][agreed]true[/agreed][vote]soup[/vote]")
+CHOSEN = Answer("Ann"), SAID[0], Answer("Bobby"), Answer("Cid"), Answer("It is over now.")
 ORDER = [
     {"after": "Ann", "speakers": ["Cid"]},
     {"after": "Cid", "speakers": ["Bob", "Ann"]},
@@ -173,6 +196,7 @@ CASES: dict[str, tuple[dict[str, Any], Replies]] = {
     "shortened": (_shortened_pair(), Replies(Answer("A river. " * 40), *SAID[:2], SAID[3])),
     "code": (_running_pair(), Replies(*COMPUTED)),
     "group": (drafts.group(transitions=ORDER), Replies(*SAID[:2], *SAID[2:])),
+    "group that chooses": (_choosing_group(), Replies(*CHOSEN)),
     "queue": (drafts.queue(), Replies(*SAID)),
     "conversations within": (_reviewed_pair(), Replies(SAID[0], CALCULATED, SAID[1])),
     "a queue that leaves out": (_reviewed_queue(), Replies(SAID[0], CALCULATED, SAID[1])),
@@ -206,7 +230,10 @@ def _run_script(
 
 
 def _take_requests(server: OpenAIServer) -> list[Any]:
-    asked = [(one.body["messages"], one.body.get("tools")) for one in server.requests]
+    asked = []
+    for one in server.requests:
+        settings = {name: one.body.get(name) for name in SETTINGS}
+        asked.append((one.body["messages"], one.body.get("tools"), settings))
     server.requests.clear()
     return asked
 
@@ -259,6 +286,38 @@ def test_the_script_looks_into_the_same_documents(
         _run_script(draft, server, monkeypatch)
         assert _take_requests(server) == in_app
     assert RIVERS in str(in_app)
+
+
+def _look_elsewhere(kind: str) -> dict[str, Any]:
+    """A team whose first agent looks into another collection, and may look up twice."""
+    draft: dict[str, Any] = getattr(drafts, kind)()
+    draft["agents"][0]["documents"] = {"collection": "Lakes"}
+    if kind in ("single", "plan"):
+        draft["agents"][0]["tools"] = [{"name": name} for name in ("search_documents", "calculate")]
+    return draft
+
+
+@pytest.mark.parametrize("kind", ["single", "plan", "cited_answer", "research"])
+def test_the_script_looks_into_the_collection_that_an_agent_names(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTKIT_DATA", str(tmp_path / "data"))
+    workspace = Workspace(Settings(data=tmp_path / "data"))
+    for name, text in {"Documents": RIVERS, "Lakes": LAKES}.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+        sources = sources_from_paths([tmp_path / f"{name}.txt"])
+        workspace.ingest("local", name, sources).result()
+    more = {"look_ups": partial(look_elsewhere, workspace.library, "local")}
+    replies = Replies(*LOOKED_UP[kind], Answer("It is large [1]."))
+    draft = _look_elsewhere(kind)
+    with OpenAIServer(replies) as server:
+        _play_in_app(draft, server, find=_find, more=more)
+        in_app = _take_requests(server)
+        workspace.close()
+        replies.begin_anew()
+        _run_script(draft, server, monkeypatch)
+        assert _take_requests(server) == in_app
+    assert LAKES in str(in_app)
 
 
 def test_the_script_keeps_functions_servers_and_tables(
