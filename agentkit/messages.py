@@ -109,7 +109,7 @@ _LIST = (list, tuple)
 _TEXT = (str, type(None))
 CALLS = ("tool_calls", "function_call")
 """The keys under which calls stand."""
-_SAID = ("content", *CALLS, "tool_responses")
+SAID = ("content", *CALLS, "tool_responses")
 _KEPT = ("content", *CALLS, "tool_responses", "tool_call_id", "name", "context", "metadata")
 _UNSENT = _THOUGHTS | {"tool_responses", "context", "metadata", "id", "timestamp"}
 
@@ -408,7 +408,7 @@ def without_thinking(message: _M) -> _M:
 
 def says_same(one: AnyMessage, other: AnyMessage) -> bool:
     """Whether two messages have the same content, calls and results; roles and names aside."""
-    return list(map(one.get, _SAID)) == list(map(other.get, _SAID))
+    return list(map(one.get, SAID)) == list(map(other.get, SAID))
 
 
 # Checks

@@ -50,6 +50,11 @@ class EndReason:
     told: str = ""
     """What a function or an error of somebody else says about it."""
 
+    @property
+    def is_final(self) -> bool:
+        """Whether the agent replies to nothing more in this chat; else the other one may go on."""
+        return self.kind in ("person", "replies", "terminated", "window")
+
     def to_json(self) -> dict[str, Any]:
         """The fields that are given, as they travel with a message."""
         fields = dataclasses.asdict(self).items()

@@ -31,7 +31,7 @@ from agentkit.conversation.checks import (
 from agentkit.conversation.code import CodeConfig, Coder
 from agentkit.conversation.ends import stop_reason
 from agentkit.conversation.engine import Engine, check_faces, lend_cache, part, why_ended
-from agentkit.conversation.history import History
+from agentkit.conversation.history import History, snapshot
 from agentkit.conversation.hooks import Hooks
 from agentkit.conversation.human import Human
 from agentkit.conversation.model import Binding, LLMConfig, list_tools, model_reply, note_cuts
@@ -51,7 +51,7 @@ from agentkit.core.twin import Mode, faces, run_in_thread
 from agentkit.errors import LimitReached, NoModelConfig, UnknownName, WrongArgument, WrongType
 from agentkit.events import ChatEnded
 from agentkit.llm.calls.limits import end_of
-from agentkit.messages import AnyMessage, Stored, as_dict, copy_message
+from agentkit.messages import AnyMessage, Stored, as_dict
 from agentkit.options import InputMode
 from agentkit.reasons import EndReason
 
@@ -574,7 +574,7 @@ class ConversableAgent(LLMAgent):
         )
         return ChatResult(
             kwargs.get("chat_id"),
-            [copy_message(each) for each in history],
+            snapshot(history),
             summary,
             gather_usage_summary(pair),
             list(self._human_input),
@@ -604,6 +604,8 @@ class ConversableAgent(LLMAgent):
             return self._find_end(recipient)
         for turn in range(max_turns):
             if turn > 0:
+                if (end := why_ended(recipient, self)) and end.is_final:
+                    return end
                 with quietly(bool(self._is_silent(self, silent))):
                     opening = await mode.peer(
                         self,
@@ -627,9 +629,8 @@ class ConversableAgent(LLMAgent):
         """The summary of the chat; empty when a limit forbids the call that would make it."""
         try:
             summary = await mode.block(summarize, self, method, args, recipient, cache)
-            return await mode.invoke(
-                lambda: summary
-            )  # an async summary_method gave something to wait for
+            # An async summary_method gave something to wait for.
+            return await mode.invoke(lambda: summary)
         except LimitReached as error:
             announcing.note(self.name, f"no summary, {stop_reason(end_of(error))}")
             return ""

@@ -5,14 +5,30 @@ form.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_conversations
-from agentkit.core.given import coalesce
+from agentkit.core.given import coalesce, copy_nested
 from agentkit.errors import UnknownName, WrongArgument
-from agentkit.messages import THINKING, AnyMessage, Stored, answers_calls, as_dict, to_stored
+from agentkit.messages import (
+    SAID,
+    THINKING,
+    AnyMessage,
+    Stored,
+    answers_calls,
+    as_dict,
+    to_stored,
+)
+
+
+def snapshot(messages: Iterable[AnyMessage]) -> list[Stored]:
+    """Copies of the messages that share nothing of what is said, but their other keys."""
+    return [
+        cast(Stored, {**each, **{key: copy_nested(each[key]) for key in SAID if key in each}})
+        for each in messages
+    ]
 
 
 class History:

@@ -9,9 +9,11 @@ from typing import Any
 
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_kind, check_messages
+from agentkit.conversation.history import snapshot
+from agentkit.core.given import copy_nested
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import WrongArgument
-from agentkit.messages import Stored, copy_message, function_call_of
+from agentkit.messages import Stored, function_call_of
 
 HOOKABLE = (
     "process_last_received_message",
@@ -72,7 +74,7 @@ class Hooks:
         hooks = self.lists["process_all_messages_before_reply"]
         if not hooks or not messages:
             return messages
-        processed = list(map(copy_message, messages))
+        processed = snapshot(messages)
         for hook in hooks:
             processed = await mode.invoke(hook, processed)
         return processed
@@ -90,7 +92,7 @@ class Hooks:
         *earlier, last = messages
         if not _is_plain(last):
             return messages
-        before = processed = last["content"]
+        before, processed = last["content"], copy_nested(last["content"])
         for hook in hooks:
             processed = await mode.invoke(hook, processed)
         if processed == before:

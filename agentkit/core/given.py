@@ -64,6 +64,15 @@ def pick_filled(values: Mapping[K, T | None]) -> dict[K, T]:
     return {key: value for key, value in values.items() if value}
 
 
+def copy_nested(value: Any) -> Any:
+    """The value with all lists and dicts in it copied; what else it holds is the same."""
+    if isinstance(value, dict):
+        return {key: copy_nested(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return list(map(copy_nested, value))
+    return value
+
+
 def join_filled(separator: str, parts: Iterable[str | None]) -> str:
     """The parts that are not empty, as one text."""
     return separator.join(part for part in parts if part)

@@ -180,3 +180,26 @@ def test_an_override_of_what_calls_the_hooks_counts(is_async: bool) -> None:
         [Agent, None], lambda recipient, messages, sender, config: (True, messages[-1]["content"])
     )
     assert call(is_async, bob, "generate_reply", [plain("hi")]) == "HI"
+
+
+@BOTH
+def test_what_hooks_change_within_a_content_is_theirs_alone(is_async: bool) -> None:
+    ann, bob = agent("ann"), speaker("bob", "one")
+
+    def add(content: Any) -> Any:
+        content.append({"type": "text", "text": "more"})
+        return content
+
+    def hide(messages: list[Any]) -> list[Any]:
+        messages[-1]["content"][0]["text"] = "hidden"
+        return messages
+
+    bob.register_hook("process_last_received_message", add)
+    bob.register_hook("process_all_messages_before_reply", hide)
+    given = {"content": [{"type": "text", "text": "hi"}]}
+    result = call(is_async, ann, "initiate_chat", bob, message=given, max_turns=1)
+    whole = [{"type": "text", "text": "hi"}]
+    assert given == {"content": whole}
+    assert said(bob, ann)[0] == said(ann, bob)[0] == result.chat_history[0]["content"] == whole
+    said(ann, bob)[0].append("later")
+    assert result.chat_history[0]["content"] == whole

@@ -13,7 +13,8 @@ from agentkit.events import ChatEnded, LimitTold
 from agentkit.llm.calls.client import call as ask_model
 from agentkit.llm.calls.limits import Limit, limited
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
-from tests.conversation.cast import agent, chat, hearing, modelled, said
+from agentkit.reasons import EndReason
+from tests.conversation.cast import agent, chat, hearing, modelled, said, speaker
 
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 TALK = "The Danube is longer than the Rhine, and the Volga is longer than both of them together."
@@ -197,3 +198,26 @@ def test_a_queue_goes_on_to_the_next_chat_and_all_give_a_result() -> None:
         "the limit of 1,500 tokens was reached"
     ] * 2
     assert results[1].chat_history[0]["content"].startswith("hello")
+
+
+@BOTH
+def test_who_has_ended_a_chat_is_not_written_to_again(is_async: bool) -> None:
+    typed: list[str] = []
+
+    class Person(ConversableAgent):
+        def get_human_input(self, prompt: str) -> str:
+            typed.append("exit")
+            return "exit"
+
+    person = Person("person", human_input_mode="ALWAYS", llm_config=False)
+    result = chat(is_async, speaker("ann", *"abcd"), person, max_turns=4)
+    assert result.end == EndReason("person", "person")
+    assert (typed, len(result.chat_history)) == (["exit"], 1)
+
+    bob = agent("bob", default_auto_reply="B", max_consecutive_auto_reply=1)
+    result = chat(is_async, agent("ann", default_auto_reply="A"), bob, max_turns=4)
+    assert [each["content"] for each in result.chat_history] == ["hi", "B", "A"]
+    assert result.end == EndReason("replies", "bob", limit=1)
+    assert (
+        chat(is_async, agent("ann", default_auto_reply="A"), bob, max_turns=1).end.kind == "turns"
+    )

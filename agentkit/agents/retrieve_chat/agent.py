@@ -126,10 +126,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
             self._database()
         self._collection = not self._config.docs_path
         self._told = False
-        self.problem = ""
-        self.n_results: int | None = None
-        self._reset()
-        self._search_string = ""
+        self._forget()
         self.register_reply(Agent, RetrieveUserProxyAgent._generate_retrieve_user_reply, position=2)
         self.register_hook("process_message_before_send", self._check_update_context_before_send)
 
@@ -215,6 +212,25 @@ class RetrieveUserProxyAgent(UserProxyAgent):
             filling.fill(self._database(), self._config)
             self._collection = True
 
+    def reset(self) -> None:
+        """Forget all chats, and what was looked up for them."""
+        super().reset()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Know of no question: the next chat may have another."""
+        self.problem = self._search_string = ""
+        self.n_results: int | None = None
+        self._prompts: list[str] = []
+        """Those that were made for the problem."""
+        self._reset()
+
+    def _forget_other(self, first: AnyMessage) -> None:
+        """Forget the question of an earlier chat in one that began without `message_generator`."""
+        said = _read_text(first)
+        if self._prompts and not any(prompt in said for prompt in self._prompts):
+            self._forget()
+
     def _reset(self, intermediate: bool = False) -> None:
         """Forget what was found; unless `intermediate` also what has been in prompts."""
         if intermediate:
@@ -247,7 +263,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         All contain the `search_string`, if there is one. For `initiate_chat(message=...)`.
         TERMINATE when there are none.
         """
-        sender._reset()
+        sender._forget()
         problem, search_string = context.get("problem", ""), context.get("search_string", "")
         sender.problem, sender.n_results = problem, context.get("n_results", 20)
         sender._search_string = search_string
@@ -259,8 +275,11 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         """The prompt with the problem and these passages; TERMINATE, noted once, when there are
         none.
         """
-        if not doc_contents:
-            return self._tell_exhausted()
+        made = self._write_prompt(doc_contents, task) if doc_contents else self._tell_exhausted()
+        self._prompts.append(made)
+        return made
+
+    def _write_prompt(self, doc_contents: str, task: str) -> str:
         prompt = self.customized_prompt or PROMPTS.get(task.lower())
         if prompt is None:
             raise WrongArgument(
@@ -354,6 +373,8 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         if not self._needs_other_passages(messages):
             return False, None
         first, last = messages[0], messages[-1]
+        if sender is not None:
+            self._forget_other(first)
         asked, _ = self._check_update_context(last)
         was_exhausted = self._exhausted
         # Without a problem, the chat began without message_generator.
@@ -422,6 +443,8 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         place.
         """
         is_request = ASKS_AGAIN.fullmatch(_read_text(message).strip())
+        if is_request and (said := self.chat_messages[recipient]):
+            self._forget_other(said[0])
         if not all((is_request, self.problem, self._config.update_context)):
             return message
         passages = self._find_other_passages(ASK_AGAIN, asked=True)

@@ -625,3 +625,17 @@ def test_an_answer_about_a_function_of_that_name_is_an_answer() -> None:
     assert (
         user.initiate_chat(helper, message=user.message_generator, problem="tea").summary == answer
     )
+
+
+@BOTH
+@pytest.mark.parametrize("is_reset", [False, True], ids=["goes on", "reset"])
+def test_the_next_chat_has_a_question_of_its_own(is_async: bool, is_reset: bool) -> None:
+    user = proxy(*TEA)
+    helper = assistant("It is fermented.", "UPDATE CONTEXT", "From Ethiopia.")
+    ask(is_async, user, helper)
+    if is_reset:
+        user.reset()
+    with hearing() as events:
+        call(is_async, user, "initiate_chat", helper, message="Where is coffee from?")
+    assert [one.query for one in events if isinstance(one, Retrieved)] == ["Where is coffee from?"]
+    assert "Where is coffee from?" in said(user, helper)[0]
