@@ -112,12 +112,14 @@ def test_what_a_killed_process_had_written_is_there_again_and_can_be_gone_on_wit
     reopened.close()
 
 
-def leave_open(settings: Settings, *events: Event) -> RunKey:
-    """A run of which a process that has died had stored these events, five seconds apart."""
+def leave_open(settings: Settings, *events: Event, **wants: str) -> RunKey:
+    """A run of which a process that has died had stored these events, five seconds apart; the
+    question may say what it wants, whatever the chat is set to by now.
+    """
     workspace = Workspace(settings, FakeEmbedder())
     chat = workspace.ledger.create_chat(OWNER, "Tea", "answer", "", "Documents")
     run = RunKey(new_id(), OWNER, chat.id, new_id())
-    asked = MessageSent(new_id(), None, "user", "team", "user", QUESTION)
+    asked = MessageSent(new_id(), None, "user", "team", "user", QUESTION, extra=wants)
     told = [RunStarted("chat", QUESTION, team="answer"), asked, *events]
     for seq, event in enumerate(told, start=1):
         workspace.ledger.keep(run, [Recorded(seq, NOON + 5 * seq, event)])
@@ -142,6 +144,23 @@ def test_what_a_killed_process_had_written_is_kept_of_any_attempt(
     calls = workspace.database.rows("select attempt, status, cost > 0 as cost from llm_calls")
     last = {"attempt": 2 if before else 1, "status": "stopped", "cost": True}
     assert max(calls, key=itemgetter("attempt")) == last
+    workspace.close()
+
+
+@pytest.mark.parametrize(
+    ("team", "writer"), [("research", "Writer"), ("group:auto", "Writer"), ("gone", "Poet")]
+)
+def test_what_a_killed_process_had_written_is_kept_though_the_chat_asks_another_team_by_now(
+    settings: Settings, team: str, writer: str
+) -> None:
+    called = replace(CALLED, agent=writer)
+    wants = {"team_id": team, "model_id": "theirs"}
+    run = leave_open(settings, called, TokenDelta(BEGUN, writer, "call"), **wants)
+    workspace = Workspace(settings, FakeEmbedder())
+    answer = workspace.ledger.thread(OWNER, run.chat_id or "")[-1]
+    assert (answer.id, answer.sender, answer.content) == (run.message_id, writer, BEGUN)
+    assert (answer.status, answer.extra["model"]) == ("interrupted", "theirs")
+    assert not answer.extra["inner"]
     workspace.close()
 
 

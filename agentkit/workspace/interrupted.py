@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 
 from agentkit.core.given import find_first, pick_kind
 from agentkit.errors import ConfigError, NotFound
@@ -20,8 +21,8 @@ from agentkit.ledger import Ledger, RunKey, queries
 from agentkit.llm.calls.usage import estimate_usage
 from agentkit.llm.prices import price
 from agentkit.messages import new_id
-from agentkit.teams import Team
-from agentkit.teams.drafts import find_citations, is_audible, read_unfinished
+from agentkit.teams import Question, Team
+from agentkit.teams.drafts import find_citations, is_audible, read_draft, read_unfinished
 
 log = logging.getLogger(__name__)
 
@@ -113,18 +114,30 @@ def _messages(
         return []
     try:
         chat = ledger.chat(run.owner, run.chat_id)
-        asked = find_team(run.owner, chat.team)
-    except (NotFound, ConfigError):
+    except NotFound:
         return []
-    agent = asked.agents[-1]
+    asked = Question.from_message(said[0], chat.team)  # the chat may ask another team by now
+    agent, text = _read_answer(events, partial(find_team, run.owner, asked.team_id))
     last = said[-1].id
-    text = read_unfinished(events, asked)
     if not text:
         return _cut_reply(events, last, agent)
     cited = [citation.to_json() for citation in find_citations(text, events)]
-    extra = {"citations": cited, "model": chat.model, "inner": False}
+    extra = {"citations": cited, "model": asked.model_id or chat.model, "inner": False}
     ids = (run.message_id or new_id(), last)
     return [MessageSent(*ids, agent, "user", "assistant", text, "interrupted", extra)]
+
+
+def _read_answer(events: list[Event], find_team: Callable[[], Team]) -> tuple[str, str]:
+    """Who was to answer, and what there is of the answer; of a team that is gone, the last that
+    was written.
+    """
+    try:
+        team = find_team()
+    except (NotFound, ConfigError):
+        replies = pick_kind(events, ModelReplied)
+        writer = replies[-1].agent if replies else ""
+        return writer, read_draft(events, writer)
+    return team.agents[-1], read_unfinished(events, team)
 
 
 def _cut_reply(events: list[Event], last: str, agent: str) -> list[MessageSent]:
