@@ -74,6 +74,27 @@ def test_one_answer_is_written_the_same_way() -> None:
     assert answer == ("At 80 degrees [^1].\n\n[^1]: tea.txt, p. 4: “Steeped at 80 degrees.”\n")
 
 
+@pytest.mark.parametrize(
+    "cut",
+    [
+        "So:\n```python\nprint(1",
+        "~~~~\n```\na\n```\n",
+        "  ```\n",
+        "So:\n```python\nprint(1)\n```",
+        "- so\n  ```\n  print(1",
+        "> ```\n> print(1",
+    ],
+)
+def test_code_that_broke_off_ends_before_what_follows_in_markdown(cut: str) -> None:
+    file = chat_file(said(cut, cut, cite(1), status="stopped"), said("Why?", "It is *bitter* [1]."))
+    made = tags(MarkdownIt("commonmark").render(as_markdown.write_chat(file)))
+    drawn = [tag for tag, _ in made.found]
+    assert drawn.count("h2") == 4
+    assert drawn.count("pre") == 2
+    alone = as_markdown.write_answer(cut, [cite(1)])
+    assert "<p>[^1]: tea.txt" in MarkdownIt("commonmark").render(alone)
+
+
 def test_hostile_text_is_no_markup_of_markdown() -> None:
     text = as_markdown.write_chat(chat_file(said(HOSTILE, HOSTILE, cite(1, text=EVIL))))
     made = tags(MarkdownIt("commonmark", {"html": True}).render(text))

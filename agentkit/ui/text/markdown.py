@@ -107,7 +107,7 @@ def answer(
 def make_footnotes(text: str, numbers: Mapping[int, int]) -> str:
     """Markdown for other programs: its `[n]` are footnotes of these numbers, where there is one.
 
-    No picture is fetched there either, and no markup is more than text.
+    No picture is fetched there either, no markup is more than text, and code ends with the text.
     """
 
     def show(part: str, _: int) -> str:
@@ -120,7 +120,17 @@ def make_footnotes(text: str, numbers: Mapping[int, int]) -> str:
         )
         return ("\\!" if match[1] else "") + "".join(marks)
 
-    return _in_parts(text, show)
+    return _close_fence(_in_parts(text, show))
+
+
+def _close_fence(text: str) -> str:
+    """The text with an end of the code that would go on in whatever follows it."""
+    if not _FENCE.search(text):
+        return text
+    last = _BLOCKS.parse(f"{text}\n\nwhat follows")[-1]
+    if last.type != "fence":
+        return text
+    return f"{text.rstrip()}\n{last.markup}"
 
 
 def _escape_markup(match: re.Match[str]) -> str:
