@@ -27,7 +27,7 @@ from agentkit.teams.built.flows import (
 from agentkit.teams.built.members import DEFAULT_PROMPT
 from agentkit.teams.built.problems import check_document
 from agentkit.teams.built.script_dialogue import write_dialogue
-from agentkit.teams.built.script_tools import needs_documents, write_tools
+from agentkit.teams.built.script_tools import needs_documents, write_future, write_tools
 from agentkit.teams.built.talking import LIBRARY, to_retrieve_config
 from agentkit.teams.built.writing import (
     find_taken,
@@ -117,7 +117,8 @@ class _Script:
     def write(self) -> str:
         """The script."""
         body = "\n".join(self._lines())
-        imports = "\n".join(["import os", "import sys", *list_imports(body)])
+        first = write_future(self._document.functions)
+        imports = "\n".join([*first, "import os", "import sys", *list_imports(body)])
         text = f"{_quote_docstring(self._document)}\n\n{_CELL}\n{imports}\n{body}\n"
         return text.replace("\0", "")  # of names in comments, which Python would not read
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
@@ -62,14 +63,35 @@ def write_tools(document: TeamDocument, servers: Sequence[ToolServer]) -> Iterat
         yield from _write_served(wanted, servers)
 
 
+def write_future(functions: Sequence[WrittenFunction]) -> Iterator[str]:
+    """What the code of functions imports from `__future__`, which must be a script's first line."""
+    taken = chain.from_iterable(_take_future(one.code)[0] for one in functions)
+    names = ", ".join(dict.fromkeys(taken))
+    if names:
+        yield f"from __future__ import {names}"
+
+
+def _take_future(code: str) -> tuple[list[str], str]:
+    """What code imports from `__future__`, and the code without that."""
+    names: list[str] = []
+    lines = code.encode().splitlines(keepends=True)
+    for node in reversed(ast.parse(code).body):
+        match node:
+            case ast.ImportFrom(module="__future__", end_lineno=int(last), end_col_offset=end):
+                names[:0] = map(ast.unparse, node.names)
+                before = lines[node.lineno - 1][: node.col_offset]
+                lines[node.lineno - 1 : last] = [before + lines[last - 1][end:].lstrip(b"; ")]
+    return names, b"".join(lines).decode()
+
+
 def _is_served(name: str) -> bool:
     return "/" in name
 
 
 def _write_function(function: WrittenFunction) -> tuple[str, str]:
-    """Its code as it stands, and the line that makes it a tool."""
-    code = f"\n\n{function.code.rstrip()}\n\n"
-    return code, f'tools["{function.name}"] = {function.name}'
+    """Its code as it stands but for `__future__`, and the line that makes it a tool."""
+    _, code = _take_future(function.code)
+    return f"\n\n{code.strip()}\n\n", f'tools["{function.name}"] = {function.name}'
 
 
 def _write_served(wanted: Sequence[str], servers: Sequence[ToolServer]) -> Iterator[str]:

@@ -363,6 +363,34 @@ def test_the_script_keeps_functions_servers_and_tables(
     assert json.loads((tmp_path / "started").read_text())["SHOP_KEY"] == "of the environment"
 
 
+LATER = "from __future__ import annotations"
+FUTURE = [
+    f"{LATER}\n{SHOUT}",
+    f'"""To be heard."""; {LATER}; import math\n{SHOUT}',
+    f"# as it was\n{LATER}  # at once\nfrom __future__ import (\n    division,\n)\n{SHOUT}",
+]
+
+
+@pytest.mark.parametrize("code", FUTURE)
+def test_the_script_begins_with_what_functions_import_from_the_future(
+    code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whisper = SHOUT.replace("shout", "whisper").replace('upper() + "!"', "lower()")
+    functions = {"shout": code, "whisper": f"{LATER}\n{whisper}"}
+    draft = drafts.single(tools=[{"name": name} for name in functions])
+    draft["functions"] = [
+        {"name": name, "code": one, "marked": "harmless"} for name, one in functions.items()
+    ]
+    calls = tool_call("shout", text="tea"), tool_call("whisper", text="TEA")
+    with OpenAIServer(Replies(*calls, Answer("Done."))) as server:
+        _run_script(draft, server, monkeypatch)
+        said = server.requests[-1].body["messages"]
+    assert [turn["content"] for turn in said if turn["role"] == "tool"] == ["TEA!", "tea"]
+    first = json.loads(write_notebook(read_document(draft)))["cells"][1]["source"]
+    assert first.startswith(LATER)
+    compile(first, "cell", "exec")
+
+
 def _find(text: str) -> list[Hit]:
     raise AssertionError(text)
 
