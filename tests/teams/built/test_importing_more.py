@@ -122,6 +122,89 @@ def test_the_code_that_came_along_is_whole(name: str, given: int, wanted: float)
     assert space[name](given) == wanted
 
 
+FEE = """
+import {imports}
+from dataclasses import dataclass
+{before}
+cashier = autogen.AssistantAgent("cashier", llm_config={{"config_list": []}})
+user = autogen.UserProxyAgent("user", code_execution_config=False)
+
+@user.register_for_execution()
+@cashier.register_for_llm(description="With the fee.")
+def fee(amount: float) -> float:
+    {body}
+
+user.initiate_chat(cashier, message="How much?")
+"""
+CLASS = """
+@dataclass
+class Money:
+    value: float
+
+    @property
+    def half(self):
+        return self.value * RATE
+RATE = 0.5
+"""
+HELPERS = """
+import asyncio, contextlib
+async def later(amount):
+    return amount * 0.5
+@contextlib.contextmanager
+def halved(amount):
+    yield amount * 0.5
+"""
+
+
+def taken_fee(before: str, body: str, imports: str = "autogen") -> Imported:
+    return taken(FEE.format(before=before, body=body, imports=imports))
+
+
+@pytest.mark.parametrize(
+    ("before", "body"),
+    [
+        ("RATE: float = 0.5", "return amount * RATE"),
+        ("RATE, OTHER = 0.5, 1", "return amount * RATE * OTHER"),
+        ("[RATE, (ONE, *_)] = RATES = 0.5, (1, 2)", "return amount * RATE * ONE * RATES[1][0]"),
+        (CLASS, "return Money(amount).half"),
+        (HELPERS, "return asyncio.run(later(amount))"),
+        (HELPERS, "with halved(amount) as half: return half"),
+        ("", "return amount * math.cos(0) / 2"),
+    ],
+)
+def test_whatever_a_function_needs_comes_along(before: str, body: str) -> None:
+    found = taken_fee(before, body, "autogen, math")
+    space: dict[str, Any] = {"__name__": "__main__"}
+    exec(code_of(found, "fee"), space)
+    assert space["fee"](4) == 2
+    assert "it needs" not in told(found)
+
+
+@pytest.mark.parametrize(
+    ("before", "body", "missing"),
+    [
+        ("RATE = float('0.5')", "return amount * RATE", "RATE"),
+        ("for rate in (1, 2):\n    pass", "return (lambda: amount * rate)()", "rate"),
+        ("def half(): return cashier", "return half() and autogen and 0", "autogen, cashier"),
+        ("RATE = float('0.5')", "RATE = 1; return [user for user in (amount,)][0]", ""),
+    ],
+)
+def test_what_a_function_lacks_is_told(before: str, body: str, missing: str) -> None:
+    lines = told(taken_fee(before, body)).splitlines()
+    start = "cashier: the function 'fee' fails as it is: it needs "
+    lacking = [line.removeprefix(start) for line in lines if line.startswith(start)]
+    assert [line.partition(", which the script computes")[0] for line in lacking] == (
+        [missing] if missing else []
+    )
+
+
+def test_a_function_that_is_async_is_told_as_left_out() -> None:
+    script = FEE.format(before="", body="return amount", imports="autogen").replace(
+        "def", "async def"
+    )
+    assert "the function 'fee' was not taken: There is no `def fee(...)`" in told(taken(script))
+
+
 def test_a_skill_of_studio_comes_along() -> None:
     skills = [
         {"name": "area", "content": SKILL},

@@ -108,7 +108,8 @@ class _Reader:
         for name, offered in pick(script.offered, script.functions).items():
             code = script.write(name)
             callers = pick(self._names, offered.callers)
-            self._taken.bring(name, code, list(callers.values()))
+            missing = script.list_missing(code)
+            self._taken.bring(name, code, list(callers.values()), missing)
             left = [other for other in left if f"def {other}(" not in code]
         if left:
             text = f"functions that no agent may call were not taken ({', '.join(left)[:200]})"

@@ -142,8 +142,12 @@ class Taken:
             **copied,
         }
 
-    def bring(self, name: str, code: str, callers: Sequence[str]) -> None:
-        """Take a function that these agents may call, or tell why not."""
+    def bring(
+        self, name: str, code: str, callers: Sequence[str], missing: Sequence[str] = ()
+    ) -> None:
+        """Take a function that these agents may call, or tell why not; `missing` are names that it
+        needs and that are not in its code.
+        """
         place = ", ".join(callers)
         fault = find_fault(name, code)
         if fault:
@@ -155,6 +159,10 @@ class Taken:
             tools.append({"name": name})
         told = "came along; it runs in isolation, and you are asked before each call"
         self.remark(place, f"the function {name!r} {told}")
+        if missing:
+            needed = f"it needs {', '.join(missing)[:200]}, which the script computes or imports"
+            told = f"fails as it is: {needed} from autogen; write that into its code"
+            self.remark(place, f"the function {name!r} {told}")
 
     def finish(self, name: str, about: str, flow: Mapping[str, Any]) -> Imported:
         """The document; raises ConfigError where it cannot be one."""
