@@ -89,11 +89,14 @@ def _end(found: Evaluation) -> None:
 
 
 def _find_last(workspace: Workspace, found: Evaluation) -> Evaluation | None:
-    """The newest whole one of the team with the set before this, of any version and model."""
+    """The newest whole one of the team with the set over the same collection before this, of any
+    version and model.
+    """
     began = found.began
     history = workspace.evaluations.history(workspace.settings.owner, began.set_id, began.team_id)
     for one in history:
-        if one.is_whole and one.started_at < found.started_at:
+        is_before = one.is_whole and one.started_at < found.started_at
+        if is_before and one.began.collection == began.collection:
             return one
     return None
 
@@ -133,7 +136,17 @@ def _put(found: Evaluation, before: Evaluation | None) -> None:
         put(f"{'state':<15}{state}")
     put(f"{'evaluation':<15}{found.run_id}")
     if before is not None:
+        _put_collections(before.began.collection, found.began.collection)
         put(words.tell_difference(compare(before.results, found.results)))
+
+
+def _put_collections(before: str, now: str) -> None:
+    """That two evaluations looked into different collections, which may be all that differs."""
+    if before != now:
+        put(
+            f"It looked into “{now}” and the earlier one into “{before}”: what differs may be due"
+            " to the documents."
+        )
 
 
 def _to_row(tried: QuestionTried) -> tuple[str, ...]:
@@ -189,6 +202,7 @@ def _compare(before: Evaluation, found: Evaluation) -> dict[str, Any]:
     compared = compare(before.results, found.results)
     return {
         "evaluation": before.run_id,
+        "collection": before.began.collection,
         "verdict": compared.verdict,
         "mean": compared.mean,
         "margin": compared.margin,

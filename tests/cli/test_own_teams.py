@@ -94,6 +94,22 @@ def test_a_set_is_put_to_a_team_and_compared(filled: Cli, tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("model")
+def test_an_evaluation_is_compared_with_the_last_one_over_the_same_collection(
+    filled: Cli, papers: Path
+) -> None:
+    _make_set()
+    filled("ingest", papers, "--collection", "Small")
+    asked = ["team", "eval", "answer", "Ours"]
+    first = filled(*asked, "--json").json
+    assert "compared" not in filled(*asked, "--collection", "Small", "--json").json
+    compared = filled(*asked, "--json").json["compared"]
+    assert (compared["evaluation"], compared["collection"]) == (first["evaluation"], "Documents")
+    by_hand = filled(*asked, "--collection", "Small", "--with", first["evaluation"])
+    assert "It looked into “Small” and the earlier one into “Documents”: " in by_hand.out
+    assert "looked into" not in filled(*asked).out
+
+
+@pytest.mark.usefixtures("model")
 def test_the_exit_code_says_that_a_question_failed(filled: Cli, server: OpenAIServer) -> None:
     _make_set("How long is its garden?")
     server.script = _refuse_the_garden
