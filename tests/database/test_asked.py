@@ -4,6 +4,7 @@ tables.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator, Mapping
@@ -126,6 +127,61 @@ def test_columns_of_one_name_are_told_apart_in_every_form(out: BinaryIO) -> None
     ask("select 1 as n, 2 as n", out, "csv")
     out.seek(0)
     assert out.read() == b'"n","n_1"\n1,2\n'
+
+
+BIG = 10**25
+SUMS = {
+    "select sum(n) as n, 1.5 as d, 7::decimal(9, 0) as w from range(3) t(n)": (3, 1.5, 7),
+    f"select {BIG}::hugeint as n, sum(n) as d, 5::uhugeint as w from range(3) t(n)": (1e25, 3, 5.0),
+    "select sum(n) as n, [sum(n)] as d, {'a': 1.5} as w from range(3) t(n)": (3, [3], {"a": 1.5}),
+}
+
+
+@pytest.mark.parametrize("sql", SUMS)
+def test_sums_and_fractions_are_numbers_that_other_programs_know(
+    sql: str, out: BinaryIO, tmp_path: Path
+) -> None:
+    wanted = dict(zip("ndw", SUMS[sql], strict=True))
+    ask(sql, out)
+    (row,) = read_rows(out)
+    assert row == wanted
+    assert type(row["n"]) is type(wanted["n"])
+    ask(sql, out, "parquet")
+    assert parquet.read_table(tmp_path / "out").to_pylist() == [wanted]
+    ask(sql, out, "json")
+    assert json.loads((tmp_path / "out").read_text()) == wanted
+
+
+def test_one_sum_that_is_too_large_is_found_however_late(out: BinaryIO, tmp_path: Path) -> None:
+    large = f"n + if(n = 29000, {BIG}, 0)::hugeint as n"
+    sql = f"select {large}, n::hugeint as m from range(30000) t(n)"
+    whole = Limits(seconds=60, rows=None)
+    assert ask(sql, out, limits=whole) == Written(30_000)
+    rows = read_rows(out)
+    assert (len(rows), rows[3], rows[29_000]["n"]) == (30_000, {"n": 3.0, "m": 3}, 1e25)
+    ask(sql, out, "csv", whole)
+    assert (tmp_path / "out").read_text().splitlines()[29_001] == f"{BIG + 29_000},29000"
+
+
+def test_json_has_null_for_what_is_no_finite_number(out: BinaryIO, tmp_path: Path) -> None:
+    sql = "select 'nan'::double as n, ['inf'::float, 1.5] as m, {'a': '-inf'::double} as o, 1 as p"
+    ask(sql, out, "json")
+    written = (tmp_path / "out").read_text()
+    assert written == '{"n": null, "m": [null, 1.5], "o": {"a": null}, "p": 1}\n'
+
+
+@pytest.mark.parametrize(
+    ("form", "rows"),  # without an end, and hardly too many
+    [("arrow", None), ("csv", None), ("json", None), ("parquet", None), ("csv", 30_000)],
+)
+def test_a_result_takes_so_much_room_and_no_more(
+    form: Form, rows: int | None, out: BinaryIO, tmp_path: Path
+) -> None:
+    limits = Limits(seconds=60, rows=rows, file_mb=1)
+    with pytest.raises(SqlRefused, match="The result has more than 1 MB"):
+        ask("select md5(i::varchar) as text from range(1000000000) t(i)", out, form, limits)
+    assert (tmp_path / "out").stat().st_size <= 2**20
+    assert ask("select 1 as n", out, form, limits) == Written(1)
 
 
 REFUSED = {

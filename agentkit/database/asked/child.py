@@ -6,13 +6,19 @@ the Arrow streams to read; what came of it goes back, one line of JSON.
 
 from __future__ import annotations
 
+import errno
 import json
+import math
+import re
 import resource
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from decimal import Decimal
+from functools import partial
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -32,9 +38,13 @@ _GRACE_S = 2.0
 _ROOM_MB = 1_024
 """What Python, the libraries and a result take besides DuckDB's own memory."""
 _NESTED = ("STRUCT", "MAP", "UNION", "[", "BLOB", "BIT", "INTERVAL", "TIME", "UUID", "JSON")
+_HUGE = "UHUGEINT"
+"""Integers of which Arrow has no type that holds them all."""
+_FRACTIONS = re.compile(r"DECIMAL\(\d+,[1-9]\d*\)")
 _STARTS = "'^[=+@\\t\\r-]'"
 """What a spreadsheet would take for a formula."""
 Said = dict[str, Any]
+Batches = Iterator[pyarrow.RecordBatch]
 
 
 def answer(channel: socket.socket) -> None:
@@ -44,7 +54,8 @@ def answer(channel: socket.socket) -> None:
         asked = json.loads(asking.read())
     channel.sendall(BEGUN)
     asked["tables"] = dict(zip(asked["tables"], descriptors[1:], strict=True))
-    with open(descriptors[0], "wb") as out:
+    said: Said = {"error": "failed", "detail": "the file of the result cannot be written"}
+    with suppress(OSError), open(descriptors[0], "wb") as out:  # the last of it may not fit
         said = _answer(asked, out)
     channel.sendall(json.dumps(said).encode())
 
@@ -59,12 +70,19 @@ def _answer(asked: Said, out: BinaryIO) -> Said:
     timer.daemon = True
     timer.start()
     try:
-        return _write(connection, asked, out)
+        said = _write(connection, asked, out)
+        out.flush()
+        return said
     except (duckdb.OutOfMemoryException, MemoryError, pyarrow.ArrowMemoryError):
         return {"error": "memory", "detail": ""}
     except (duckdb.Error, pyarrow.ArrowException, UnicodeError, OSError) as error:
-        kind = "late" if late.is_set() else "failed"
-        return {"error": kind, "detail": _explain(error)}
+        return {"error": _name_kind(error, late.is_set()), "detail": _explain(error)}
+
+
+def _name_kind(error: Exception, is_late: bool) -> str:
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        return "large"
+    return "late" if is_late else "failed"
 
 
 def _explain(error: Exception) -> str:
@@ -94,10 +112,18 @@ def _open(limits: Said, tables: dict[str, int]) -> duckdb.DuckDBPyConnection:
 
 
 def _confine(limits: Said) -> None:
-    """Bound what this process can take, whatever DuckDB counts of it."""
-    most = (limits["memory_mb"] + _ROOM_MB) * _MB
-    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    """Bound what this process can take and write, whatever DuckDB counts of it."""
+    _bound(resource.RLIMIT_DATA, (limits["memory_mb"] + _ROOM_MB) * _MB)
+    _bound(resource.RLIMIT_FSIZE, limits["file_mb"] * _MB)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _bound(what: int, most: int) -> None:
+    """Set a limit, which stays lower where it is so already."""
+    _, hard = resource.getrlimit(what)
+    if hard != resource.RLIM_INFINITY:
+        most = min(most, hard)
+    resource.setrlimit(what, (most, most))
 
 
 def _interrupt(connection: duckdb.DuckDBPyConnection, late: threading.Event) -> None:
@@ -111,15 +137,42 @@ def _end_late(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
+class _TooLarge(Exception):
+    """A column has an integer of more than 64 bits."""
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column)
+        self.column = column
+
+
 def _write(connection: duckdb.DuckDBPyConnection, asked: Said, out: BinaryIO) -> Said:
+    """Write the result; where integers turn out to be too large, once more with them as doubles."""
+    begins = out.tell()
+    large: set[str] = set()
+    while True:
+        try:
+            return _write_with(connection, asked, out, large)
+        except _TooLarge as error:
+            large.add(error.column)
+            out.seek(begins)
+            out.truncate()
+
+
+def _write_with(
+    connection: duckdb.DuckDBPyConnection, asked: Said, out: BinaryIO, large: set[str]
+) -> Said:
     sql, most = _until_end(str(asked["sql"])), asked["limits"]["rows"]
     # One row more tells that there are more; all others need not be computed.
     result = connection.sql(sql).limit(sys.maxsize if most is None else most + 1)
-    if asked["form"] == "csv":
-        result = result.project(_list_as_texts(result))
-    batches = result.to_arrow_reader(_BATCH)
     cut = _Cut(most)
-    _FORMS[asked["form"]](batches.schema, cut.pieces(batches), out)
+    if asked["form"] == "csv":
+        batches = result.project(_list_as_texts(result)).to_arrow_reader(_BATCH)
+        schema, pieces = batches.schema, cut.pieces(batches)
+    else:
+        batches = result.project(_list_as_numbers(result, large)).to_arrow_reader(_BATCH)
+        schema = _with_integers(batches.schema)
+        pieces = _to_integers(cut.pieces(batches), schema)
+    _FORMS[asked["form"]](schema, pieces, out)
     return {"rows": cut.rows, "more": cut.more}
 
 
@@ -158,16 +211,55 @@ def _list_as_texts(result: duckdb.DuckDBPyRelation) -> str:
 
 
 def _as_text(name: str, kind: str) -> str:
-    column = f'"{name.replace(chr(34), chr(34) * 2)}"'
+    column = _quote(name)
     if kind == "VARCHAR":
         return f"regexp_replace({column}, {_STARTS}, '''\\0') as {column}"
-    is_nested = any(one in kind for one in _NESTED) and not kind.startswith("TIMESTAMP")
+    is_nested = any(one in kind for one in (*_NESTED, _HUGE)) and not kind.startswith("TIMESTAMP")
     if is_nested:
         return f"cast({column} as varchar) as {column}"
     return column
 
 
-Batches = Iterator[pyarrow.RecordBatch]
+def _list_as_numbers(result: duckdb.DuckDBPyRelation, large: set[str]) -> str:
+    """The columns of a result, in SQL, with numbers that other programs know."""
+    kinds = zip(result.columns, map(str, result.types), strict=True)
+    return ", ".join(_as_number(name, "" if name in large else kind) for name, kind in kinds)
+
+
+def _as_number(name: str, kind: str) -> str:
+    """A column; one without a kind is too large for anything but a double."""
+    column = _quote(name)
+    if kind in ("", _HUGE) or _FRACTIONS.fullmatch(kind):
+        return f"cast({column} as double) as {column}"
+    return column
+
+
+def _quote(name: str) -> str:
+    return f'"{name.replace(chr(34), chr(34) * 2)}"'
+
+
+def _with_integers(schema: pyarrow.Schema) -> pyarrow.Schema:
+    """The schema with integers of 64 bits for those of more, such as sums are, and for decimals
+    without a fraction.
+    """
+    kinds = [pyarrow.int64() if pyarrow.types.is_decimal(one.type) else one.type for one in schema]
+    return pyarrow.schema(zip(schema.names, kinds, strict=True))
+
+
+def _to_integers(batches: Batches, schema: pyarrow.Schema) -> Batches:
+    """The batches in the schema; raises _TooLarge where an integer does not fit."""
+    for batch in batches:
+        columns = map(_to_kind, schema, batch.columns)
+        yield pyarrow.RecordBatch.from_arrays(list(columns), schema=schema)
+
+
+def _to_kind(field: pyarrow.Field, column: pyarrow.Array) -> pyarrow.Array:
+    if column.type == field.type:
+        return column
+    try:
+        return column.cast(field.type)
+    except pyarrow.ArrowInvalid:
+        raise _TooLarge(field.name) from None
 
 
 def _write_arrow(schema: pyarrow.Schema, batches: Batches, out: BinaryIO) -> None:
@@ -184,7 +276,35 @@ def _write_csv(schema: pyarrow.Schema, batches: Batches, out: BinaryIO) -> None:
 
 def _write_json(schema: pyarrow.Schema, batches: Batches, out: BinaryIO) -> None:
     for row in chain.from_iterable(batch.to_pylist() for batch in batches):
-        out.write(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
+        out.write(_write_row(row).encode() + b"\n")
+
+
+def _write_row(row: Any) -> str:
+    """A row as JSON, which has neither NaN nor Infinity."""
+    write = partial(json.dumps, ensure_ascii=False, allow_nan=False, default=_to_plain)
+    try:
+        return write(row)
+    except ValueError:
+        return write(_without_infinite(row))
+
+
+def _to_plain(value: object) -> object:
+    """What JSON has no form for: numbers within lists are numbers, the rest is text."""
+    if not isinstance(value, Decimal):
+        return str(value)
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+def _without_infinite(value: Any) -> Any:
+    """The value with null in place of NaN and Infinity."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {name: _without_infinite(one) for name, one in value.items()}
+        case list() | tuple():
+            return list(map(_without_infinite, value))
+    return value
 
 
 def _write_parquet(schema: pyarrow.Schema, batches: Batches, out: BinaryIO) -> None:

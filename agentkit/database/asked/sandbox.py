@@ -43,6 +43,8 @@ class Limits:
     threads: int = 2
     rows: int | None = 10_000
     """Rows of the result at most; None for all."""
+    file_mb: int = 4_096
+    """What the result takes as a file at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +221,9 @@ def _describe(kind: str, detail: str, limits: Limits) -> str:
     reasons = {
         "late": f"The SQL was stopped after {limits.seconds:g} s; narrow it, or sum up earlier.",
         "memory": f"The SQL needs more than {limits.memory_mb:,} MB of memory; narrow it.",
+        "large": (
+            f"The result has more than {limits.file_mb:,} MB; narrow it, or name fewer columns."
+        ),
         "killed": (
             "The SQL was ended, as it took more time or memory than it may"
             f" ({limits.seconds:g} s, {limits.memory_mb:,} MB); narrow it."
