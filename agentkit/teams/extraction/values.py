@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
+from decimal import Decimal
 from typing import Any, Self
 
 from agentkit.core.given import coalesce
@@ -45,8 +46,8 @@ _DATE = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-_LONGEST = 300  # characters of a number; more digits fit neither a float nor a column
-_SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+_LONGEST = 300  # digits of a number; more fit neither a float nor a column
+_POWERS = {"thousand": 3, "million": 6, "billion": 9}
 _NUMBER = re.compile(
     r"""(?<![\w.,:/])(?<!\w[-\u2013])(?P<sign>[-+\u2212](?=[\d$€£]))?
     (?P<currency>[$€£]\s?|(?:EUR|USD|GBP|CHF)\s)?(?P<minus>-)?
@@ -217,14 +218,14 @@ def _find_phrase(text: str, phrase: str) -> Iterator[re.Match[str]]:
 
 def _parse_number(found: re.Match[str], style: Style) -> Iterator[Found]:
     parts = found.groupdict("")
-    value = _parse_digits(parts["digits"], style)
+    power = _POWERS.get(parts["scale"], 0)
+    value = _parse_digits(parts["digits"], power, style)
     is_ordinal = parts["unit"].casefold() in _ORDINAL
     if value is None or is_ordinal:
         return
     signs = parts["sign"] + parts["minus"]
     if signs.strip("+"):
         value = -value
-    value *= _SCALES.get(parts["scale"], 1)
     unit = to_unit(parts["unit"])
     if unit:
         yield Found(value, found.start(), found.end("unit"), unit)
@@ -234,8 +235,10 @@ def _parse_number(found: re.Match[str], style: Style) -> Iterator[Found]:
     yield Found(value, found.start(), end, currency)
 
 
-def _parse_digits(written: str, style: Style) -> float | int | None:
-    """The number that the digits stand for; None when they make no number, such as 4.2.0."""
+def _parse_digits(written: str, power: int, style: Style) -> float | int | None:
+    """The number that the digits stand for, times this power of ten; None when they make no number,
+    such as 4.2.0.
+    """
     plain = re.sub(r"[ \u00a0\u202f'\u2019]", "", written)
     if len(plain) > _LONGEST:
         return None
@@ -246,9 +249,17 @@ def _parse_digits(written: str, style: Style) -> float | int | None:
     if not _GROUPED.fullmatch(whole):
         return None
     digits = re.sub(r"[.,]", "", whole)
-    if fraction:
-        return float(f"{digits}.{fraction}")
-    return int(digits)
+    return _to_number(Decimal(f"{digits}.{fraction}E{power}"))
+
+
+def _to_number(exact: Decimal) -> float | int | None:
+    """The same number, whole where it can be; None when no float can hold it."""
+    if abs(exact.adjusted()) > _LONGEST:
+        return None
+    numerator, denominator = exact.as_integer_ratio()
+    if denominator == 1:
+        return numerator
+    return float(exact)
 
 
 def _find_decimal_sign(plain: str, style: Style) -> str:
