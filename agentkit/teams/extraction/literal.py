@@ -27,7 +27,7 @@ from agentkit.teams.extraction.values import (
     Found,
     Style,
     detect_style,
-    starts_with_range,
+    is_unclear,
 )
 
 _LONGEST = 300
@@ -241,7 +241,7 @@ class _TextFinder(_Finder):
 
 
 class _NumberFinder(_Finder):
-    """Numbers, but those of a range such as "0.3 to 15 m" are left out."""
+    """Numbers, but none beside a range such as "0.3 to 15 m" or one such as "10k"."""
 
     def find_in_clause(self, clause: str, words: Sequence[str]) -> list[Found]:
         """The only number of a clause, if the name is beside it."""
@@ -251,7 +251,7 @@ class _NumberFinder(_Finder):
         return []
 
     def _find(self, text: str, words: Sequence[str]) -> list[Found]:
-        if starts_with_range(text):
+        if is_unclear(text, self.style):
             return []
         return super()._find(text, words)
 

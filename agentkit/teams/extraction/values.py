@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -47,13 +48,44 @@ _DATE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _LONGEST = 300  # digits of a number; more fit neither a float nor a column
-_POWERS = {"thousand": 3, "million": 6, "billion": 9}
+# Powers of ten, English and German. "Billion" is read as English; it says nothing certain where
+# decimals have a comma, as in German it is a thousand times as much.
+_POWERS = {
+    name: power
+    for power, names in (
+        (2, "hundred hundert"),
+        (3, "thousand tausend tsd k t"),
+        (5, "lakh lakhs"),
+        (6, "million millions millionen mio mln mn mm m"),
+        (7, "crore crores"),
+        (9, "billion billions milliarde milliarden milliard mrd bn b"),
+        (12, "trillion trillions billionen"),
+        (18, "trillionen"),
+    )
+    for name in names.split()
+}
+_AMBIGUOUS = frozenset({"billion", "trillion"})  # their plurals differ
+_SHORT = "k|mn|mm|m|b"  # scales beside a currency; elsewhere units, or nothing certain
+_LONG = "|".join(sorted(_POWERS.keys() - {*_SHORT.split("|"), "t"}))
+_CURRENCY = r"(?:[$€£]|(?:EUR|USD|GBP|CHF|euros?|dollars?|pounds?|francs?)\b)(?!\s?\d)"
+_TEN = r"[x×*·⋅]\s?10(?:\^|\*\*|(?=[⁺⁻⁰¹²³⁴-⁹]))"
+_EXPONENT = rf"(?:[eE]|\s?{_TEN})(?P<exponent>[-+\u2212⁺⁻]?[\d⁰¹²³⁴-⁹]{{1,3}})(?!\w)"
+_SCALE = rf"""\s?(?P<scale>(?i:
+    (?:{_LONG})\b(?:(?<=mio|mrd|tsd|mln)\.)?
+  | t(?=€|EUR\b)
+  | (?:{_SHORT})(?:(?=\s?{_CURRENCY})|(?(currency)\b|(?!)))
+))"""
+# What may make another number of the digits: 10k, 5.2 M, $5T, 10^6, 1e5000.
+_UNCLEAR = r"""(?P<unclear>
+    (?:\s?[kM]|[KB]|\s?mn)\b|(?(currency)\s?(?i:tn?)\b|(?!))|\^\S*|[²³]|[eE][-+\u2212]?\d
+)"""
 _NUMBER = re.compile(
-    r"""(?<![\w.,:/])(?<!\w[-\u2013])(?P<sign>[-+\u2212](?=[\d$€£]))?
+    rf"""(?<![\w.,:/])(?<!\w[-\u2013])(?P<sign>[-+\u2212](?=[\d$€£]))?
     (?P<currency>[$€£]\s?|(?:EUR|USD|GBP|CHF)\s)?(?P<minus>-)?
-        (?P<digits>\d{1,3}(?:[ \u00a0\u202f'\u2019]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)*)
-        (?:\s?(?P<scale>thousand|million|billion)\b)?
-        (?:(?![-\u2013:/]\w|[.,]\d)(?:\s?(?P<unit>%|[$€£]|[a-zA-Zµ°²³][\w°²³/]{0,14}))?)(?![\w])""",
+        (?P<digits>\d{{1,3}}(?:[ \u00a0\u202f'\u2019]\d{{3}})+(?:[.,]\d+)?|\d+(?:[.,]\d+)*)
+        (?:{_EXPONENT})?+(?:{_SCALE})?+
+        (?:{_UNCLEAR}|(?![-\u2013:/]\w|[.,]\d)
+            (?:\s?(?P<unit>%|[$€£]|[a-zA-Zµ°²³][\w°²³/]{{0,14}}))?(?!\w))""",
     re.VERBOSE,
 )
 _COMMA_DECIMAL = re.compile(r"\d\.\d{3},\d|(?<![\d,])\d+,\d{1,2}(?![\d,])")
@@ -166,7 +198,7 @@ def find_numbers(text: str, style: Style) -> list[Found]:
         if found.start("digits") in in_dates:
             continue
         ends_range = found.start() < range_end
-        begins_range = _RANGE.match(text, found.end("digits"))
+        begins_range = _RANGE.match(text, _end_of_amount(found))
         if begins_range:
             range_end = begins_range.end()
             continue
@@ -199,12 +231,16 @@ def find_choices(text: str, choices: tuple[object, ...]) -> Iterator[Found]:
                 yield Found(choice, *found.span())
 
 
-def starts_with_range(text: str) -> bool:
-    """Whether the first number of a text begins a range, as in "0.3 to 15 m"."""
-    found = _NUMBER.search(text)
-    if found is None:
+def is_unclear(text: str, style: Style) -> bool:
+    """Whether the first number of a text begins a range, as in "0.3 to 15 m", or it is not certain
+    of one how large it is, as in "10k".
+    """
+    numbers = list(_NUMBER.finditer(text))
+    if any(_has_unclear_scale(found, style) for found in numbers):
+        return True
+    if not numbers:
         return False
-    more = _RANGE.match(text, found.end("digits"))
+    more = _RANGE.match(text, _end_of_amount(numbers[0]))
     return more is not None
 
 
@@ -218,10 +254,9 @@ def _find_phrase(text: str, phrase: str) -> Iterator[re.Match[str]]:
 
 def _parse_number(found: re.Match[str], style: Style) -> Iterator[Found]:
     parts = found.groupdict("")
-    power = _POWERS.get(parts["scale"], 0)
-    value = _parse_digits(parts["digits"], power, style)
+    value = _parse_digits(parts["digits"], _find_power(parts), style)
     is_ordinal = parts["unit"].casefold() in _ORDINAL
-    if value is None or is_ordinal:
+    if value is None or is_ordinal or _has_unclear_scale(found, style):
         return
     signs = parts["sign"] + parts["minus"]
     if signs.strip("+"):
@@ -230,9 +265,28 @@ def _parse_number(found: re.Match[str], style: Style) -> Iterator[Found]:
     if unit:
         yield Found(value, found.start(), found.end("unit"), unit)
         return
-    end = max(found.end("digits"), found.end("scale"))
     currency = to_unit(parts["currency"].strip())
-    yield Found(value, found.start(), end, currency)
+    yield Found(value, found.start(), _end_of_amount(found), currency)
+
+
+def _end_of_amount(found: re.Match[str]) -> int:
+    """Where a number ends with all that says how large it is, before its unit."""
+    return max(map(found.end, ("digits", "exponent", "scale", "unclear")))
+
+
+def _has_unclear_scale(found: re.Match[str], style: Style) -> bool:
+    """Whether what stands behind the digits may make them another number."""
+    if found["unclear"]:
+        return True
+    scale = found["scale"] or ""
+    return style.comma and scale.casefold() in _AMBIGUOUS
+
+
+def _find_power(parts: Mapping[str, str]) -> int:
+    """The power of ten that the exponent and the scale of a number make."""
+    exponent = unicodedata.normalize("NFKC", parts["exponent"]).replace("\u2212", "-")
+    scale = parts["scale"].casefold().rstrip(".")
+    return int(exponent or 0) + _POWERS.get(scale, 0)
 
 
 def _parse_digits(written: str, power: int, style: Style) -> float | int | None:

@@ -126,6 +126,14 @@ def test_words_of_the_document_without_the_value_show_nothing() -> None:
     }
 
 
+@pytest.mark.parametrize("value", [5_200_000, "5.2 Million"])
+def test_a_number_with_a_scale_is_shown_by_its_quote(value: object) -> None:
+    document = Typed("report.txt", "Revenue: 5.2 Million EUR")
+    model = scripted_model([reply(revenue=(value, document.text))])
+    cell = one(model, from_text("revenue (number)"), document).cells["revenue"]
+    assert (cell.value, cell.unverified) == (5_200_000, False)
+
+
 @pytest.mark.parametrize(
     ("value", "quote"),
     [(12, "takes twelve days"), (30, "THIRTY days"), (0, "no fee"), (7, "Bill 7")],

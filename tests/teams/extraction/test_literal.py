@@ -196,6 +196,62 @@ def test_the_fields_very_words_win_over_words_of_its_description() -> None:
     assert found("to pay (number): amount due", text) == {"to pay": 7}
 
 
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("5.2 Million EUR", 5_200_000),
+        ("$5.2 MILLION", 5_200_000),
+        ("EUR 5.2 mio.", 5_200_000),
+        ("5,2 Millionen Euro", 5_200_000),
+        ("5 Mrd. Euro", 5_000_000_000),
+        ("250 Tsd. Euro", 250_000),
+        ("500 TEUR", 500_000),
+        ("5.2 bn", 5_200_000_000),
+        ("5.2 trillion", 5_200_000_000_000),
+        ("3 Billionen", 3_000_000_000_000),
+        ("2 crore", 20_000_000),
+        ("$5.2M", 5_200_000),
+        ("£5.2m", 5_200_000),
+        ("10k EUR", 10_000),
+        ("1e5", 100_000),
+        ("1.5e-3", 0.0015),
+        ("6.02×10^23", 602 * 10**21),
+        ("6.02 x 10²³", 602 * 10**21),
+        ("0.5 mm", 0.5),
+        ("12 m", 12),
+        ("300 K", 300),
+    ],
+)
+def test_numbers_are_as_large_as_what_stands_behind_them_says(written: str, value: float) -> None:
+    assert found("revenue (number)", f"Revenue: {written}") == {"revenue": value}
+    assert found("revenue (number)", f"Revenue | {written}\nCity | Rome") == {"revenue": value}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "10k",
+        "10k (2023: 9)",
+        "5.2M",
+        "5.2 M",
+        "$5T",
+        "10^6",
+        "1e5000",
+        "1 Billion (2023: 0,9 Billionen)",
+        "5 Million EUR to 6 Million EUR",
+    ],
+)
+def test_a_number_that_may_be_another_one_is_not_taken(written: str) -> None:
+    assert found("revenue (number)", f"Revenue: {written}") == {}
+
+
+def test_the_source_of_a_large_number_holds_what_makes_it_large() -> None:
+    paper = Paper("1", "a", Typed("a", "Revenue: EUR 5.2 Mio.").read())
+    cell = read_literally(from_text("revenue (number)"), paper)[0]["revenue"]
+    assert cell.source is not None
+    assert cell.source.text == "Revenue: EUR 5.2 Mio."
+
+
 @given(st.text(max_size=400))
 def test_any_text_is_read_and_every_value_stands_in_it(text: str) -> None:
     paper = Paper("1", "a", Typed("a", text).read())
