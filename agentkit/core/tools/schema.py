@@ -120,10 +120,7 @@ def with_items(schema: Schema) -> Schema:
 
 def _join_items(items: Iterable[Schema]) -> Schema:
     """What any of the items may be."""
-    different: list[Schema] = []
-    for item in items:
-        if item not in different:
-            different.append(item)
+    different = list({json.dumps(item, sort_keys=True): item for item in items}.values())
     if len(different) < 2:
         return next(iter(different), {})
     return {"anyOf": different}

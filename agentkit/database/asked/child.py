@@ -222,8 +222,9 @@ def _as_text(name: str, kind: str) -> str:
 
 def _list_as_numbers(result: duckdb.DuckDBPyRelation, large: set[str]) -> str:
     """The columns of a result, in SQL, with numbers that other programs know."""
-    kinds = zip(result.columns, map(str, result.types), strict=True)
-    return ", ".join(_as_number(name, "" if name in large else kind) for name, kind in kinds)
+    kinds = dict(zip(result.columns, map(str, result.types), strict=True))
+    kinds.update(dict.fromkeys(large, ""))
+    return ", ".join(map(_as_number, kinds, kinds.values()))
 
 
 def _as_number(name: str, kind: str) -> str:

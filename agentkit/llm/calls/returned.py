@@ -7,9 +7,11 @@ signature in its `extra_content`. Who wants it is learned from a refusal; of Gem
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import repeat
 from typing import Literal, cast
 
+from agentkit.core.given import coalesce
 from agentkit.errors import ModelError
 from agentkit.llm.model import Model
 from agentkit.messages import (
@@ -48,12 +50,13 @@ def learn_refusal(error: ModelError, model: Model) -> bool:
 
 def to_wanted(messages: Iterable[Message], model: Model) -> list[Message]:
     """The messages with what this model wants back, and with nothing of it that it does not."""
-    thinking, extra = _wants(model, "thinking"), _wants(model, "extra")
-    made = []
-    for each in messages:
-        wanted = _with_thinking(each) if thinking and has_calls(each) else without_thinking(each)
-        made.append(wanted if extra else _without_extra(wanted))
-    return made
+    thinking: Callable[[Message], Message] = without_thinking
+    if _wants(model, "thinking"):
+        thinking = _with_thinking
+    wanted = map(thinking, messages)
+    if _wants(model, "extra"):
+        return list(wanted)
+    return list(map(_without_extra, wanted))
 
 
 def _wants(model: Model, wish: Wish) -> bool:
@@ -63,14 +66,18 @@ def _wants(model: Model, wish: Wish) -> bool:
 
 
 def _with_thinking(message: Message) -> Message:
-    """Of all that was thought only what has the usual name; it may have been empty."""
-    thought = {THINKING: message.get(THINKING) or ""}
-    return cast(Message, {**without_thinking(message), **thought})
+    """Of all that was thought only what has the usual name, which may have been empty; and only
+    before calls.
+    """
+    plain = without_thinking(message)
+    if not has_calls(message):
+        return plain
+    return cast(Message, {**plain, THINKING: coalesce(message.get(THINKING), "")})
 
 
 def _without_extra(message: Message) -> Message:
     calls = tool_calls_of(message)
-    if not any(EXTRA in call for call in calls):
+    if not calls:
         return message
-    plain = [without_keys(call, [EXTRA]) for call in calls]
+    plain = list(map(without_keys, calls, repeat([EXTRA])))
     return cast(Message, {**message, **as_calls(cast("list[ToolCall]", plain), None)})

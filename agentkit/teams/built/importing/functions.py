@@ -6,6 +6,8 @@ import ast
 import symtable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import filterfalse
+from operator import attrgetter, methodcaller
 
 from agentkit.core.tools import read_function
 from agentkit.errors import WrongArgument
@@ -15,6 +17,9 @@ _LONGEST = 20_000
 _LIBRARIES = ("autogen", "agentkit", "pyautogen")
 """Whose imports only make agents."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_IS_READ, _IS_GLOBAL = methodcaller("is_referenced"), methodcaller("is_global")
+_IS_LOCAL, _NAME_OF = methodcaller("is_local"), methodcaller("get_name")
+"""Of the symbols of a piece of code."""
 
 
 @dataclass(slots=True)
@@ -56,8 +61,7 @@ class Script(ast.NodeVisitor):
     def visit_Import(self, node: ast.Import) -> None:
         """`import math`; of `import autogen, math` the second."""
         self._bind(node.names)
-        kept = [one for one in node.names if not one.name.startswith(_LIBRARIES)]
-        if kept:
+        if kept := list(filterfalse(_is_of_libraries, node.names)):
             self._imports.append(ast.Import(kept))
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
@@ -67,12 +71,11 @@ class Script(ast.NodeVisitor):
             self._imports.append(node)
 
     def _bind(self, names: list[ast.alias]) -> None:
-        self._bound.update((one.asname or one.name).partition(".")[0] for one in names)
+        self._bound.update(map(_name_bound, names))
 
     def visit_Name(self, node: ast.Name) -> None:
         """A variable."""
-        if isinstance(node.ctx, ast.Store):
-            self._bound.add(node.id)
+        self._bound.update(_list_assigned(node))
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """A class, which functions may need; its methods do not become functions of a team."""
@@ -123,9 +126,8 @@ class Script(ast.NodeVisitor):
         """
         needs = _Needs({**self._values, **self.functions})
         needs.visit(ast.Name(name))
-        texts = [ast.unparse(one) for one in self._imports]
-        needed = sorted(needs.found, key=lambda part: part.lineno)
-        texts += [self._write_part(part) for part in needed]
+        needed = sorted(needs.found, key=attrgetter("lineno"))
+        texts = [*map(ast.unparse, self._imports), *map(self._write_part, needed)]
         return "\n".join(texts) + "\n"
 
     def list_missing(self, code: str) -> list[str]:
@@ -138,8 +140,8 @@ class Script(ast.NodeVisitor):
         if not isinstance(part, _Function | ast.ClassDef):
             return as_written
         if part.name not in self.offered:
-            marks = [mark for mark in part.decorator_list if not _offers(mark)]
-            return "\n".join([*(f"@{ast.unparse(mark)}" for mark in marks), as_written])
+            marks = map(ast.unparse, filterfalse(_offers, part.decorator_list))
+            return "\n".join([*map("@{}".format, marks), as_written])
         told = self.offered[part.name].told
         if ast.get_docstring(part) or not told:
             return as_written
@@ -158,10 +160,22 @@ def _offers(mark: ast.expr) -> bool:
     return False
 
 
-def _list_assigned(node: ast.stmt) -> list[str]:
-    """The variables that a statement gives a value."""
-    names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
-    return [name.id for name in names if isinstance(name.ctx, ast.Store)]
+def _list_assigned(node: ast.AST) -> list[str]:
+    """The variables that are given a value in it."""
+    return list(map(attrgetter("id"), filter(_is_assigned, ast.walk(node))))
+
+
+def _is_assigned(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def _is_of_libraries(imported: ast.alias) -> bool:
+    return imported.name.startswith(_LIBRARIES)
+
+
+def _name_bound(imported: ast.alias) -> str:
+    """The variable that an import makes: `os` of `import os.path`."""
+    return (imported.asname or imported.name).partition(".")[0]
 
 
 def _list_unbound(code: str) -> set[str]:
@@ -175,9 +189,9 @@ def _list_unbound(code: str) -> set[str]:
     while tables:
         table = tables.pop()
         tables += table.get_children()
-        known = [one for one in table.get_symbols() if one.is_referenced()]
-        read.update(one.get_name() for one in known if one.is_global())
-    return read - {one.get_name() for one in top.get_symbols() if one.is_local()}
+        known = filter(_IS_READ, table.get_symbols())
+        read.update(map(_NAME_OF, filter(_IS_GLOBAL, known)))
+    return read.difference(map(_NAME_OF, filter(_IS_LOCAL, top.get_symbols())))
 
 
 class _Words(ast.NodeVisitor):
