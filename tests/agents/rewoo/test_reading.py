@@ -5,7 +5,7 @@ hangs.
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from agentkit.agents.rewoo import Plan, Step, parse_plan
@@ -286,6 +286,8 @@ def test_reading_takes_linear_time(piece: str, opening: str) -> None:
 )
 def test_plain_arguments_are_read_as_they_were_written(written: list[str]) -> None:
     arguments = [text.replace("\n", " ").strip() for text in written]
+    # A quote that begins one may be closed in a later one, which is refused.
+    assume(not any(argument.startswith("'") for argument in arguments))
     text = "".join(
         f"Plan: step {n}\n#E{n} = Search[{argument}]\n" for n, argument in enumerate(arguments)
     )
