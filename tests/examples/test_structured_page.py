@@ -92,7 +92,7 @@ def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split(" from ")[0] for line in lines] == [
         "vendor = Miller & Sons",
         "date = 2026-05-03",
-        "total = 1250.0",
+        "total = 1250",
     ]
     assert all("invoice.txt" in line for line in lines)
 
