@@ -53,21 +53,28 @@ def test_texts_that_stand_in_a_file_are_told_too(program: ToolServer) -> None:
     ]
 
 
-@pytest.mark.parametrize("is_stopped", [False, True])
-def test_a_program_that_never_answers_is_ended(folder: Path, is_stopped: bool) -> None:
-    code = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(3600)"
-    written = folder / "pid"
-    server = confirmed(ToolServer("still", (sys.executable, "-c", code, str(written))))
-    run = runs.start(
-        lambda: start(server, start_s=3600 if is_stopped else 3), kind="chat", owner="mcp"
-    )
-    pid = _read_pid(written)
-    if is_stopped:
-        run.stop()
-    with pytest.raises(Stopped if is_stopped else ToolServerError):
+STILL = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(3600)"
+
+
+def _make_still(folder: Path) -> ToolServer:
+    """A program that never answers."""
+    return confirmed(ToolServer("still", (sys.executable, "-c", STILL, str(folder / "pid"))))
+
+
+def test_a_program_that_never_answers_is_ended_with_a_stop(folder: Path) -> None:
+    server = _make_still(folder)
+    run = runs.start(lambda: start(server, start_s=3600), kind="chat", owner="mcp")
+    pid = _read_pid(folder / "pid")
+    run.stop()
+    with pytest.raises(Stopped):
         run.result()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_nothing_goes_on_when_a_program_is_given_up(folder: Path) -> None:
+    with pytest.raises(ToolServerError, match="did not begin to answer within 1 s"):
+        start(_make_still(folder), start_s=1)
     assert "mcp-still" not in {thread.name for thread in threading.enumerate()}
 
 
