@@ -99,7 +99,7 @@ _R = TypeVar("_R", Stored, ToolResponse)
 
 THINKING = "reasoning_content"
 """Where a message of ours keeps what was thought before."""
-EXTRA = "extra_content"
+EXTRA = "extra_content"  # where a call keeps what its server sent beside it
 THINKING_FIELDS = (THINKING, "reasoning", "thinking")
 """Where servers put it."""
 _THOUGHTS = frozenset((*THINKING_FIELDS, "reasoning_details"))
@@ -109,7 +109,7 @@ _LIST = (list, tuple)
 _TEXT = (str, type(None))
 CALLS = ("tool_calls", "function_call")
 """The keys under which calls stand."""
-SAID = ("content", *CALLS, "tool_responses")
+SAID = ("content", *CALLS, "tool_responses")  # the keys under which anything is said
 _KEPT = ("content", *CALLS, "tool_responses", "tool_call_id", "name", "context", "metadata")
 _UNSENT = _THOUGHTS | {"tool_responses", "context", "metadata", "id", "timestamp"}
 

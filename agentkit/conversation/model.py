@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentkit.conversation import announcing
 from agentkit.conversation.checks import redact
 from agentkit.conversation.tooling import normalize_name
-from agentkit.core.given import coalesce, pick, pick_filled
+from agentkit.core.given import coalesce, copy_nested, pick, pick_filled
 from agentkit.core.io import is_quiet
 from agentkit.errors import BadModelReply, WrongArgument
 from agentkit.events import ReplyEnd
@@ -92,7 +92,7 @@ class Binding:
             raise WrongArgument(
                 f"{owner}: llm_config must be a dict, False or None, not {redact(config)}."
             )
-        self.config = _copy(config)
+        self.config = copy_nested(config)
         self.client = make_client(config)
 
     @property
@@ -225,12 +225,3 @@ def _to_mapping(reply: Any) -> Any:
 
 def _normalize(function: FunctionCall) -> FunctionCall:
     return {**function, "name": normalize_name(function["name"])}
-
-
-def _copy(config: Any) -> Any:
-    """A copy of the nested dicts and lists; what lies in them is shared."""
-    if type(config) is dict:
-        return dict(zip(config, map(_copy, config.values()), strict=True))
-    if type(config) is list:
-        return list(map(_copy, config))
-    return config

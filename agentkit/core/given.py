@@ -65,10 +65,10 @@ def pick_filled(values: Mapping[K, T | None]) -> dict[K, T]:
 
 
 def copy_nested(value: Any) -> Any:
-    """The value with all lists and dicts in it copied; what else it holds is the same."""
-    if isinstance(value, dict):
-        return {key: copy_nested(one) for key, one in value.items()}
-    if isinstance(value, list):
+    """A copy of the nested dicts and lists; what lies in them is shared."""
+    if type(value) is dict:
+        return dict(zip(value, map(copy_nested, value.values()), strict=True))
+    if type(value) is list:
         return list(map(copy_nested, value))
     return value
 

@@ -371,7 +371,8 @@ class _Call:
         asked, provider = self.model.name, self.model.provider
         if self.model.price_1k:
             return True
-        return is_own(asked, provider) and not is_own(str(response.model), provider)
+        answered = str(getattr(response, "model", "") or asked)
+        return is_own(asked, provider) and not is_own(answered, provider)
 
     def _read_figures(self, response: ModelResponse) -> dict[str, Any]:
         return check_usage(self.model.client.get_usage(response))
