@@ -90,6 +90,30 @@ if st.button("Show the part"):
     get_script_run_ctx().script_requests.request_rerun(RerunData(fragment_id=seen["part"]))
 """
 
+AT_THE_END = """
+import streamlit as st
+from streamlit.runtime.scriptrunner import RerunData
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from agentkit.ui.shell import reruns
+
+@st.fragment
+def part():
+    st.button("Draw the part")
+
+def ask(runner, context, *ending):  # the page is asked for when the run of a part has all but ended
+    if context.fragment_ids_this_run:
+        runner.request_rerun(RerunData())
+    end(runner, context, *ending)
+
+run = st.session_state["run"] = st.session_state.get("run", 0) + 1
+if run == 1:
+    reruns.mend()
+    end, ScriptRunner._on_script_finished = ScriptRunner._on_script_finished, ask
+st.text(f"Run {run}")
+with st.container(key="box"):
+    part()
+"""
+
 BUSY = """() => setTimeout(() => {
     const since = performance.now();
     while (performance.now() - since < 1500);  // longer than any part of the page waits to look
@@ -192,6 +216,18 @@ def test_a_part_that_is_drawn_before_the_page_was_sent_leaves_no_gap(
         page.get_by_role("button", name="Show the part").click()
         expect(page.get_by_text("Drawn: 2")).to_be_visible()
         expect(page.get_by_text("Below")).to_be_visible()
+
+
+def test_a_page_that_is_asked_for_when_a_part_has_been_drawn_is_not_drawn_inside_of_it(
+    tmp_path: Path, page: Page
+) -> None:
+    script = tmp_path / "page.py"
+    script.write_text(AT_THE_END)
+    with serving(tmp_path, {}, str(script)) as app:
+        page.goto(app.url)
+        page.get_by_role("button", name="Draw the part").click()
+        expect(page.get_by_text("Run 2")).to_be_visible()
+        expect(page.locator(".st-key-box").get_by_text("Run 2")).to_have_count(0)
 
 
 def test_what_was_typed_when_another_page_was_asked_for_is_kept(app: App, page: Page) -> None:

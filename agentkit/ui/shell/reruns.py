@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlencode
 from weakref import WeakKeyDictionary
 
 from streamlit.components.v2.bidi_component.constants import EVENT_DELIM
+from streamlit.delta_generator_singletons import context_dg_stack, get_default_dg_stack_value
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.app_session import AppSession, AppSessionState
@@ -167,7 +168,11 @@ def _begin_at_address(context: ScriptRunContext, **run: Any) -> None:
     What is done before the browser has heard of a new address names the one before, and would lead
     back to it: to another chat, or to what was chosen there before. Only links and the browser's
     buttons lead to another address. What fields write there themselves, it knows first.
+
+    And begin it at the top of the page: a part of it that was drawn before leaves the place at
+    which that part stands, and all of the page would be drawn in there.
     """
+    context_dg_stack.set(get_default_dg_stack_value())
     pages, asked = context.pages_manager, run["query_string"]
     told, address = _read_query(asked), None
     is_led = run["is_history_navigation"] or _led.get(pages) == asked
