@@ -1,5 +1,5 @@
 # make app: install what is missing, then serve the app.   make test: the same, then all checks.   make help: the rest.
-.PHONY: app test check types all-tests unit-tests soak lint bench bench-peers clean help
+.PHONY: app test check long types all-tests unit-tests soak lint bench bench-peers clean help
 BIN := .venv/bin
 # What needs no browser, no other program, no model and no big index: the folders, and the files beside them but for those of whole
 # workspaces.
@@ -10,7 +10,7 @@ app:  ## install what is missing and open the app in the browser
 	@.ci/setup app
 	@$(BIN)/streamlit run app.py
 
-test:  ## install what is missing, then ruff, mypy and all tests
+test:  ## install what is missing, then ruff, mypy and the tests: under 20 minutes on 2 cores
 	@.ci/setup dev
 	$(BIN)/ruff check .
 	@$(MAKE) --no-print-directory -j 2 types all-tests
@@ -20,16 +20,20 @@ check:  ## ruff, mypy and the tests that take no time: under 3 minutes on 2 core
 	$(BIN)/ruff check .
 	@$(MAKE) --no-print-directory -j 2 types unit-tests
 
+long:  ## the tests that `make test` leaves out: walks through the app, and some of what `make soak` does
+	@.ci/setup dev
+	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "walk or soak"
+
 # Side by side, as tests wait at times and mypy never does.
 types:
 	$(BIN)/mypy
 
 # Three processes on two cores: while one waits, for a program or a page, two are at work.
 all-tests:
-	$(BIN)/pytest -n 3 --no-loadscope-reorder
+	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "not walk and not soak"
 
 unit-tests:
-	$(BIN)/pytest -n 3 --no-loadscope-reorder --ignore tests/llm/test_accuracy.py $(UNIT)
+	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "not soak" --ignore tests/llm/test_accuracy.py $(UNIT)
 
 soak:  ## ten times as much load, kills, rows and text as in the tests (minutes; SOAK=3 for less)
 	@.ci/setup dev

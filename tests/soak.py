@@ -1,4 +1,4 @@
-"""How much the tests marked `soak` do: as much as `make test` has time for, or SOAK times that."""
+"""How much the tests marked `soak` do: as much as `make long` has time for, or SOAK times that."""
 
 from __future__ import annotations
 

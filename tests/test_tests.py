@@ -5,6 +5,7 @@ copied.
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -111,3 +112,14 @@ def test_a_clock_and_a_copy_are_seen(tmp_path: Path) -> None:
     found = trees(tmp_path)
     assert [one.split()[0] for one in measured(found)] == [f"tests/{n}.py:14" for n in "abc"]
     assert copied(found) == ["tests/a.py ten, tests/b.py ten"]
+
+
+def test_what_one_tier_leaves_out_is_in_the_next_and_all_are_checked() -> None:
+    makefile, checks = (
+        (ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", ".ci/run")
+    )
+    left_out = re.search(r'^all-tests:\n.*-m "not (\w+) and not (\w+)"$', makefile, re.MULTILINE)
+    assert left_out
+    further = rf'^long:.*\n.*\n.*-m "{left_out[1]} or {left_out[2]}"$'
+    assert re.search(further, makefile, re.MULTILINE)
+    assert checks.endswith("\nmake check\nmake test\nmake long\n")

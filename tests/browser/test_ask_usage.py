@@ -25,6 +25,8 @@ from tests.browser.serving import App, serving
 from tests.ledger.conftest import call, record
 from tests.servers.openai_server import Answer, OpenAIServer
 
+pytestmark = pytest.mark.walk
+
 OWNER = "local"
 MODELS = ("gpt-5", "gpt-5-mini", "claude-sonnet-4-5")
 SELECT = "select model, count(*) as calls from calls group by model"

@@ -14,6 +14,8 @@ from tests.browser.expecting import expect
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 
+pytestmark = pytest.mark.walk
+
 QUESTION = "What does the ferry cost?"
 
 

@@ -19,6 +19,8 @@ from tests.browser.expecting import expect
 from tests.browser.serving import App, serving
 from tests.servers.openai_server import Answer, OpenAIServer
 
+pytestmark = pytest.mark.walk
+
 WIDER = "() => document.getElementById('stMain').scrollWidth > innerWidth"
 LATE = re.compile(r"/(BidiComponent|PageLink|Html)\.[^/]+\.js")
 """What the browser loads when a page first needs it."""

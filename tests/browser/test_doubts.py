@@ -14,7 +14,7 @@ from tests.browser.expecting import expect
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 
-pytestmark = pytest.mark.usefixtures("ferry")
+pytestmark = [pytest.mark.walk, pytest.mark.usefixtures("ferry")]
 
 WRONG = "on <b>Mars</b> ![x](http://pictures.invalid/p.png) in **1899** it left"
 

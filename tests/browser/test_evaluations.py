@@ -18,6 +18,8 @@ from tests.browser.serving import App
 from tests.browser.team_forms import begin, field
 from tests.servers.openai_server import Answer, OpenAIServer
 
+pytestmark = pytest.mark.walk
+
 LAMPS = {
     "Avalon": "red",
     "Bremen": "green",

@@ -17,6 +17,8 @@ from tests.browser.expecting import expect
 from tests.browser.serving import free_port, serving
 from tests.servers.openai_server import Answer, OpenAIServer
 
+pytestmark = pytest.mark.walk
+
 LOAD = """import pandas as pd
 fares = pd.DataFrame({"month": ["Jan", "Feb", "Mar"], "euros": [310.5, 402, 610.25]})
 fares.to_csv("fares.csv", index=False)

@@ -92,6 +92,10 @@ def server() -> Iterator[OpenAIServer]:
 
 
 def _script(body: dict[str, Any]) -> Answer:
+    return Answer(TEXT, halt_after=len(words(MIDDLE)))
+
+
+def _slowly(body: dict[str, Any]) -> Answer:
     return Answer(TEXT, halt_after=len(words(MIDDLE)), delay_s=0.004)
 
 
@@ -103,6 +107,7 @@ def test_the_page_follows_an_answer_and_nothing_of_it_flashes(
     chat: Page, server: OpenAIServer
 ) -> None:
     page = chat
+    server.script = _slowly
     page.evaluate(WATCH)
     turn = driver.ask(page, papers.FERRY_QUESTION)
     expect(turn).to_contain_text("Then the pier")

@@ -19,6 +19,8 @@ from tests.browser.expecting import expect
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 
+pytestmark = pytest.mark.walk
+
 _NO_WIDER = "() => document.documentElement.scrollWidth <= window.innerWidth"
 _PASTE = """([name, content]) => {
     const bytes = Uint8Array.from(atob(content), (one) => one.charCodeAt(0));

@@ -16,7 +16,7 @@ from tests.browser.expecting import expect
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 
-pytestmark = pytest.mark.usefixtures("ferry")
+pytestmark = [pytest.mark.walk, pytest.mark.usefixtures("ferry")]
 
 QUESTION = "How many minutes before midnight does the last ferry leave?"
 PLAN = (

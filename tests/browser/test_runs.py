@@ -108,6 +108,7 @@ def test_three_clicks_lead_from_an_answer_to_what_was_not_given_and_why(
     assert asked == []
 
 
+@pytest.mark.walk
 def test_a_dear_day_on_the_usage_page_leads_to_the_request_that_cost_it(
     filled: tuple[App, str], page: Page
 ) -> None:
@@ -201,6 +202,7 @@ def test_the_keyboard_goes_through_the_steps_and_a_text_is_found(
     expect(page).to_have_url(re.compile(r"find=question"))
 
 
+@pytest.mark.walk
 def test_within_a_second_time_is_told_in_milliseconds(filled: tuple[App, str], page: Page) -> None:
     app, _ = filled
     page.goto(f"{app.url}/runs?run=quick")
@@ -209,6 +211,7 @@ def test_within_a_second_time_is_told_in_milliseconds(filled: tuple[App, str], p
     )
 
 
+@pytest.mark.walk
 def test_on_a_phone_the_bar_of_a_step_stands_below_its_name(
     filled: tuple[App, str], browser: Browser
 ) -> None:

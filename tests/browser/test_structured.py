@@ -21,6 +21,8 @@ from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 from tests.teams.werewolf.table import Turn, players, thought, turn_of
 
+pytestmark = pytest.mark.walk
+
 BILLS = {
     "harbour.txt": (
         "Invoice No: INV-2025-014\nCustomer: Port of Sandvik Bay\nTotal: 1,486.90 EUR\nDate:"

@@ -127,6 +127,7 @@ def is_same_in_script(script: str, app: App, server: OpenAIServer, typed: str = 
     return printed
 
 
+@pytest.mark.walk
 def test_retrieve_chat(teams: Page, app: App, server: OpenAIServer) -> None:
     page = teams
     begin(page, "RetrieveChat")
@@ -154,6 +155,7 @@ def test_retrieve_chat(teams: Page, app: App, server: OpenAIServer) -> None:
     assert ANSWER in is_same_in_script(script, app, server)
 
 
+@pytest.mark.walk
 def test_a_discussion_ends_in_a_vote(teams: Page, app: App, server: OpenAIServer) -> None:
     page = teams
     begin(page, "Structured discussion")
@@ -182,6 +184,7 @@ def test_a_discussion_ends_in_a_vote(teams: Page, app: App, server: OpenAIServer
     assert "'Ann': '80 degrees'" in is_same_in_script(script, app, server)
 
 
+@pytest.mark.walk
 def test_two_agents_whose_talk_is_compressed(teams: Page, app: App, server: OpenAIServer) -> None:
     page = teams
     begin(page, "Two agents")
@@ -202,6 +205,7 @@ def test_two_agents_whose_talk_is_compressed(teams: Page, app: App, server: Open
     assert ANSWER in is_same_in_script(script, app, server)
 
 
+@pytest.mark.walk
 def test_a_plan_first_with_prompts_of_ones_own(teams: Page, app: App, server: OpenAIServer) -> None:
     page = teams
     begin(page, "Plan first")
@@ -264,6 +268,7 @@ def test_a_group_with_a_person_and_transitions(teams: Page, app: App, server: Op
     assert "80 degrees." in is_same_in_script(script, app, server, f"{PERSON}\n")
 
 
+@pytest.mark.walk
 def test_a_ready_made_team_is_looked_into_and_copied(teams: Page) -> None:
     page = teams
     press(page, "Group of three (the model decides)")

@@ -21,6 +21,8 @@ from tests.browser.team_forms import begin, choose, fill, press, save_and_use
 from tests.servers import mcp_server
 from tests.servers.openai_server import Answer, OpenAIServer, tool_call
 
+pytestmark = pytest.mark.walk
+
 SHOUT = 'def shout(text: str) -> str:\n    """Say it loudly."""\n    return text.upper() + "!"\n'
 _NO_WIDER = "() => document.documentElement.scrollWidth <= window.innerWidth"
 

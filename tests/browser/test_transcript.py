@@ -17,6 +17,8 @@ from tests.browser.expecting import expect
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer, usage
 
+pytestmark = pytest.mark.walk
+
 FOUND = "\n\n".join(
     [
         "The letter says this about the crossing:",

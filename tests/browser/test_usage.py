@@ -159,6 +159,7 @@ def test_a_drag_over_bars_chooses_their_days(app: App, page: Page) -> None:
     expect(chosen).to_contain_text(f"{label(first)} {first:%Y} to {label(last)} {last:%Y}")
 
 
+@pytest.mark.walk
 def test_two_clicks_tell_what_failed_and_since_when(filled: tuple[App, str], page: Page) -> None:
     app, since = filled
     open_usage(page, app)
@@ -171,6 +172,7 @@ def test_two_clicks_tell_what_failed_and_since_when(filled: tuple[App, str], pag
     assert count_clicks(page) <= 2
 
 
+@pytest.mark.walk
 def test_three_clicks_lead_to_the_request_of_the_slowest_call(app: App, page: Page) -> None:
     open_usage(page, app)
     page.get_by_role("tab", name="Speed").click()
@@ -188,6 +190,7 @@ def test_three_clicks_lead_to_the_request_of_the_slowest_call(app: App, page: Pa
     expect(page.get_by_role("heading", name="Slowest calls")).to_be_visible()
 
 
+@pytest.mark.walk
 def test_the_report_a_file_and_sql_tell_what_the_page_tells(
     app: App, page: Page, tmp_path: Path
 ) -> None:
