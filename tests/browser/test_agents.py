@@ -36,6 +36,7 @@ TABLE = (
     f" {'Hafenverwaltung' * 2} | $4.50 |"
 )
 pytestmark = [
+    pytest.mark.walk,
     pytest.mark.usefixtures("ferry"),
     pytest.mark.skipif(
         not (coding.bubblewrap_works() or coding.docker_works()),

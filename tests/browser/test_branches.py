@@ -20,6 +20,8 @@ from tests.browser.expecting import expect
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer, words
 
+pytestmark = pytest.mark.walk
+
 COST, SUNDAY = "What does it cost?", "What does it cost on Sundays?"
 SUNDAYS = "On Sundays it costs two crowns. [1]"
 RESEARCH = "Researcher and writer"

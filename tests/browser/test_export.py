@@ -15,6 +15,8 @@ from tests.browser.expecting import expect
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 
+pytestmark = pytest.mark.walk
+
 SIGN = "<img src=x onerror=alert(1)>"
 ANSWER = f"The last ferry leaves at **21:40** [1].\n\n{SIGN} and $t_0 = 5$.\n"
 _NO_WIDER = "() => document.documentElement.scrollWidth <= window.innerWidth"

@@ -125,7 +125,7 @@ def test_the_page_follows_an_answer_and_nothing_of_it_flashes(
 def test_a_stored_answer_takes_the_place_of_the_live_one_over_a_slow_line(
     app: App, page: Page, server: OpenAIServer
 ) -> None:
-    server.script = lambda body: Answer(TEXT, delay_s=0.004)
+    server.script = lambda body: Answer(f"{PARAGRAPHS}And only the {LAST}", delay_s=0.004)
     page.add_init_script(f"({ONE_BY_ONE})()")
     page.goto(app.url)
     page.evaluate(WATCH)

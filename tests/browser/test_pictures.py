@@ -22,11 +22,10 @@ from tests.servers.openai_server import Answer, OpenAIServer
 pytestmark = pytest.mark.walk
 
 _NO_WIDER = "() => document.documentElement.scrollWidth <= window.innerWidth"
-_PASTE = """([name, content]) => {
+_PASTE = """(field, [name, content]) => {
     const bytes = Uint8Array.from(atob(content), (one) => one.charCodeAt(0));
     const given = new DataTransfer();
     given.items.add(new File([bytes], name, { type: "image/png" }));
-    const field = document.querySelector("[data-testid=stChatInputTextArea]");
     const event = { clipboardData: given, bubbles: true, cancelable: true };
     field.dispatchEvent(new ClipboardEvent("paste", event));
 }"""
@@ -75,7 +74,8 @@ def test_pictures_go_with_a_question_and_stay_with_it(
     expect(tray.get_by_alt_text("kettle.png", exact=True)).to_be_visible()
 
     with page.expect_response(lambda answer: "/upload_file/" in answer.url):
-        page.evaluate(_PASTE, ["pasted.png", base64.b64encode(picture("blue")).decode()])
+        box = page.get_by_test_id("stChatInputTextArea")
+        box.evaluate(_PASTE, ["pasted.png", base64.b64encode(picture("blue")).decode()])
     expect(page.get_by_test_id("stChatInput").get_by_text("pasted.png")).to_be_visible()
     driver.settled(page)
     turn = driver.ask(page, "Which colour has the kettle?")
