@@ -22,15 +22,15 @@ check:  ## ruff, mypy and the tests that take no time: under 3 minutes on 2 core
 
 long:  ## the tests that `make test` leaves out: walks through the app, and some of what `make soak` does
 	@.ci/setup dev
-	$(BIN)/pytest -n 4 --no-loadscope-reorder -m "walk or soak"
+	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "walk or soak"
 
 # Side by side, as tests wait at times and mypy never does.
 types:
 	$(BIN)/mypy
 
-# Four processes on two cores: while two wait, for a program or a page, two are at work.
+# Three processes on two cores: while one waits, for a program or a page, two are at work.
 all-tests:
-	$(BIN)/pytest -n 4 --no-loadscope-reorder -m "not walk and not soak"
+	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "not walk and not soak"
 
 unit-tests:
 	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "not soak" --ignore tests/llm/test_accuracy.py $(UNIT)

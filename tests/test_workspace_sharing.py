@@ -358,6 +358,19 @@ def _cell_of_another_chat(file: dict[str, Any]) -> None:
     file["runs"][0]["events"].append({**event, "data": data})
 
 
+def _wrong_level(file: dict[str, Any]) -> None:
+    file["chat"]["settings"]["level"] = ["all"]
+
+
+def _wrong_narrowing(file: dict[str, Any]) -> None:
+    file["chat"]["settings"]["narrowed"] = {"a collection": "narrow"}
+
+
+def _list_for_a_chat(file: dict[str, Any]) -> None:
+    event = {"kind": "OfAnotherVersion", "seq": 2_000, "happened_at": "2026-03-01T12:00:00Z"}
+    file["runs"][0]["events"].append({**event, "data": {"chat_id": ["x"]}})
+
+
 def _impossible_time(file: dict[str, Any]) -> None:
     file["chat"]["created_at"] = "0001-01-01T00:00:00Z"
 
@@ -381,6 +394,9 @@ WRONG: dict[str, tuple[Change, str]] = {
     "what was kept": (_wrong_kept, "is not the file that its name says"),
     "a path": (_path_for_kept, "not a whole chat: kept"),
     "another chat's cell": (_cell_of_another_chat, "names another chat"),
+    "a level": (_wrong_level, "what is set in the chat as level cannot be read"),
+    "a narrowing": (_wrong_narrowing, "what is set in the chat as narrowed cannot be read"),
+    "a list for a chat": (_list_for_a_chat, "names another chat"),
     "a time": (_impossible_time, "chat.created_at"),
 }
 

@@ -147,9 +147,10 @@ def test_how_it_plans_is_kept_with_the_chat(kitchen: ScriptableWorkspace) -> Non
     assert texts(app).count("40 degrees.") == 2, "it runs unseen"
     asked_last = kitchen.ledger.thread(OWNER, chat)[2].extra["planning"]
     assert asked_last == {"most_steps": 4, "language": "en"}
-    kitchen.ledger.set(OWNER, chat, "planning", {"replans": 99})
     assert Planning(seen_first=True) == plan_choices._USUAL
-    assert open_page("chat", chat=chat).toggle(key=f"plan-seen_first-{chat}").value
+    for unknown in ({"replans": 99}, {"most_steps": "many"}):
+        kitchen.ledger.set(OWNER, chat, "planning", unknown)
+        assert open_page("chat", chat=chat).toggle(key=f"plan-seen_first-{chat}").value
 
 
 def test_a_finished_answer_is_run_again_from_a_step(kitchen: ScriptableWorkspace) -> None:

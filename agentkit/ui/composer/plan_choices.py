@@ -36,7 +36,7 @@ def read_chosen(chat_id: str | None) -> Planning:
     known = {name: stored[name] for name in Planning.__dataclass_fields__ if name in stored}
     try:
         return replace(_USUAL, **known)
-    except WrongArgument:  # a newer version allows more
+    except (WrongArgument, TypeError):  # a newer version allows more
         return _USUAL
 
 

@@ -59,6 +59,20 @@ class ChatPart(_Part):
     """What is set in the chat, by name; not what waits to be asked, nor what is being typed."""
 
 
+class KnownSettings(BaseModel):
+    """What is read here of the settings of a chat, and its kind; others are of another version."""
+
+    level: str | None = None
+    human_input: str | None = None
+    whole: list[str] | None = None
+    mentions: list[str] | None = None
+    narrowed: dict[str, dict[str, JsonValue]] | None = None
+    settings: Values | None = None
+    planning: Values | None = None
+    plan: Values | None = None
+    followups: Values | None = None
+
+
 class ThinkingPart(_Part):
     """What a model thought before its message."""
 

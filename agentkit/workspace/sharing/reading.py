@@ -22,7 +22,14 @@ from agentkit.events import KINDS, MessageSent
 from agentkit.ledger.requests import is_hash_of
 from agentkit.teams import Citation, Question
 from agentkit.workspace.sharing import LARGEST_MB
-from agentkit.workspace.sharing.form import FORMAT, VERSION, ChatFile, MessagePart, RunPart
+from agentkit.workspace.sharing.form import (
+    FORMAT,
+    VERSION,
+    ChatFile,
+    KnownSettings,
+    MessagePart,
+    RunPart,
+)
 
 _MOST_SENT = 1_000_000
 """Messages that the requests of a chat have in all when each is written out; a short list could
@@ -124,6 +131,7 @@ def _find_problems(file: ChatFile, ids: set[str]) -> Iterator[str]:
     """What each check finds, empty where all is well; a later one needs what an earlier finds."""
     yield _find_lost(file, ids)
     yield _find_circle(file.messages)
+    yield _check_settings(file.chat.settings)
     yield from map(_check_message, file.messages, repeat(file.chat.id))
     yield from (_check_run(run, file.chat.id) for run in file.runs)
     yield _check_requests(file)
@@ -169,6 +177,15 @@ def _find_circle(messages: Sequence[MessagePart]) -> str:
     return ""
 
 
+def _check_settings(settings: Mapping[str, Any]) -> str:
+    """Whether what is set in the chat is of a kind that pages can read."""
+    try:
+        KnownSettings.model_validate(settings)
+    except ValidationError as error:
+        return f"what is set in the chat as {error.errors()[0]['loc'][0]} cannot be read"
+    return ""
+
+
 def _check_message(one: MessagePart, chat_id: str) -> str:
     """Whether what travels with a message can be read as others read it, and is of this chat."""
     said = MessageSent(one.id, None, one.sender, "", one.role, one.content, extra=dict(one.extra))
@@ -193,18 +210,17 @@ def _check_run(run: RunPart, chat_id: str) -> str:
     for event in run.events:
         if not _fits(event.kind, event.data):
             return f"the event {event.seq} of the run {run.id} does not fit its kind {event.kind}"
-        if not _name_chats(event.data) <= {"", chat_id}:
+        if any(named not in ("", chat_id) for named in _name_chats(event.data)):
             return f"the event {event.seq} of the run {run.id} names another chat"
     return ""
 
 
-def _name_chats(data: Mapping[str, Any]) -> set[object]:
-    """The chats that an event says it belongs to; empty texts where it says nothing."""
-    chats = {data.get("chat_id", "")}
-    cell = data.get("cell")
-    if isinstance(cell, dict):
-        chats.add(cell.get("chat_id", ""))
-    return chats
+def _name_chats(data: Mapping[str, Any]) -> list[object]:
+    """The chats that an event says it belongs to, as whatever stands there; empty texts where it
+    says nothing.
+    """
+    parts = (data, data.get("cell"))
+    return [part.get("chat_id", "") for part in parts if isinstance(part, Mapping)]
 
 
 def _fits(kind: str, data: Mapping[str, Any]) -> bool:
