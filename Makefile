@@ -10,12 +10,12 @@ app:  ## install what is missing and open the app in the browser
 	@.ci/setup app
 	@$(BIN)/streamlit run app.py
 
-test:  ## install what is missing, then ruff, mypy and the tests: under 20 minutes on 2 cores
+test:  ## install what is missing, then ruff, mypy and the tests: some 20 minutes on 2 cores
 	@.ci/setup dev
 	$(BIN)/ruff check .
 	@$(MAKE) --no-print-directory -j 2 types all-tests
 
-check:  ## ruff, mypy and the tests that take no time: under 3 minutes on 2 cores
+check:  ## ruff, mypy and the tests that take no time: some 3 minutes on 2 cores
 	@.ci/setup dev
 	$(BIN)/ruff check .
 	@$(MAKE) --no-print-directory -j 2 types unit-tests
