@@ -1,5 +1,5 @@
 # make app: install what is missing, then serve the app.   make test: the same, then all checks.   make help: the rest.
-.PHONY: app test check long types all-tests unit-tests soak lint bench bench-peers clean help
+.PHONY: app test check long types main-tests unit-tests soak lint bench bench-peers clean help
 BIN := .venv/bin
 # What needs no browser, no other program, no model and no big index: the folders, and the files beside them but for those of whole
 # workspaces.
@@ -13,7 +13,7 @@ app:  ## install what is missing and open the app in the browser
 test:  ## install what is missing, then ruff, mypy and the tests: some 20 minutes on 2 cores
 	@.ci/setup dev
 	$(BIN)/ruff check .
-	@$(MAKE) --no-print-directory -j 2 types all-tests
+	@$(MAKE) --no-print-directory -j 2 types main-tests
 
 check:  ## ruff, mypy and the tests that take no time: some 3 minutes on 2 cores
 	@.ci/setup dev
@@ -29,7 +29,7 @@ types:
 	$(BIN)/mypy
 
 # Three processes on two cores: while one waits, for a program or a page, two are at work.
-all-tests:
+main-tests:
 	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "not walk and not soak"
 
 unit-tests:

@@ -211,7 +211,6 @@ def test_within_a_second_time_is_told_in_milliseconds(filled: tuple[App, str], p
     )
 
 
-@pytest.mark.walk
 def test_on_a_phone_the_bar_of_a_step_stands_below_its_name(
     filled: tuple[App, str], browser: Browser
 ) -> None:

@@ -60,7 +60,9 @@ class ChatPart(_Part):
 
 
 class KnownSettings(BaseModel):
-    """What is read here of the settings of a chat, and its kind; others are of another version."""
+    """What the app reads of the settings of a chat (`agentkit/ui/shared/kept.py` names them), and
+    their kinds; others are of another version.
+    """
 
     level: str | None = None
     human_input: str | None = None
