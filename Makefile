@@ -33,7 +33,7 @@ main-tests:
 	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "not walk and not soak"
 
 unit-tests:
-	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "not soak" --ignore tests/llm/test_accuracy.py $(UNIT)
+	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "not soak" $(UNIT)
 
 soak:  ## ten times as much load, kills, rows and text as in the tests (minutes; SOAK=3 for less)
 	@.ci/setup dev

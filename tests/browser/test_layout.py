@@ -1,5 +1,5 @@
 """Every page with real content on a narrow and a wide screen, light and dark: nothing sticks out,
-breaks or calls home.
+is cut off, breaks or calls home, and axe finds nothing serious.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page
 
 from tests.browser import driver, papers
+from tests.browser.axe import violations
 from tests.browser.expecting import PATIENCE_MS, expect
 from tests.browser.serving import App, serving
+
+Scheme = Literal["light", "dark"]
 
 QUESTION = "Which code opens the hatch of the Donaudampfschifffahrtsgesellschaft?"
 SECOND = "\n\n# Birds\n\n" + "Gulls rest on the rail before the weather turns. " * 60
@@ -27,6 +30,7 @@ WIDER = """() => [document.scrollingElement, document.getElementById("stMain")].
     (shown) => [shown.scrollWidth, shown.clientWidth]).filter(([needs, has]) => needs > has)"""
 
 EACH_FRAME = """(() => {
+    if (location.pathname + location.search !== "/") return;
     window.wider = 0;
     const look = () => {
         const main = document.getElementById("stMain");
@@ -35,6 +39,38 @@ EACH_FRAME = """(() => {
     };
     look();
 })()"""
+
+CUT = """() => {
+    const shown = (part) => part.getClientRects().length > 0;
+    const figures = [...document.querySelectorAll('#stMain [data-testid="stMetric"] *')]
+        .filter(shown)
+        .filter((part) => getComputedStyle(part).overflowX !== "visible" && part.scrollWidth >
+            part.clientWidth + 1)
+        .map((part) => part.textContent);
+    const drawn = [
+        ...document.querySelectorAll('#stMain [data-testid="stVegaLiteChart"] svg.marks'),
+    ].filter(shown);
+    const cut = drawn.flatMap((chart) => {
+        const box = chart.getBoundingClientRect();
+        const over = (part) => {
+            const { left, right, top, bottom } = part.getBoundingClientRect();
+            return left < box.left - 2 || right > box.right + 2 || top < box.top - 9 || bottom >
+                box.bottom + 2;
+        };
+        const words = [...chart.querySelectorAll("text")].filter((part) => part.textContent
+            && over(part));
+        return box.left < 0 || box.right > window.innerWidth ? [chart, ...words] : words;
+    });
+    return [...figures, ...cut.map((part) => `chart: ${part.textContent}`)];
+}"""
+"""Figures that do not fit into their boxes, and charts that reach beyond theirs."""
+
+HAS_GROUND = """scheme => {
+    const app = document.querySelector('[data-testid="stApp"]');
+    const [r, g, b] = getComputedStyle(app).backgroundColor.match(/[\\d.]+/g).map(Number);
+    return (r + g + b < 3 * 128) === (scheme === "dark");
+}"""
+"""Whether the ground of the page is of that scheme."""
 
 STANDS_OUT = """(part) => {
     const parse = (colour) => colour.match(/[\\d.]+/g).map(Number);
@@ -73,14 +109,14 @@ def filled(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield app, chat
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme"), [(400, "light"), (1400, "dark")]
-)  # colours take no room: each once
-def test_pages_fit_the_screen(
-    filled: tuple[App, str], browser: Browser, width: int, scheme: Literal["light", "dark"]
+@pytest.mark.parametrize(("width", "schemes"), [(390, ["light"]), (1400, ["dark", "light"])])
+def test_pages_fit_the_screen_and_axe_finds_nothing_serious(
+    filled: tuple[App, str], browser: Browser, width: int, schemes: list[Scheme]
 ) -> None:
     app, chat = filled
-    context = browser.new_context(viewport={"width": width, "height": 850}, color_scheme=scheme)
+    context = browser.new_context(
+        viewport={"width": width, "height": 850}, color_scheme=schemes[0], reduced_motion="reduce"
+    )
     context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     gone_out, complaints = driver.foreign(page, app), _complaints(page)
@@ -89,22 +125,12 @@ def test_pages_fit_the_screen(
     expect(
         page.get_by_text("Every answer cites its sources; open one to see its place.")
     ).to_be_visible()
-    assert _is_dark(page) == (scheme == "dark")
-    _fits(page)
+    driver.settled(page)
     assert page.evaluate("window.wider") == 0, "wider than the screen while it was drawn"
-    _chat_fits(page, chat)
-    _documents_fit(page, app)
-    _lab_fits(page, app)
-    page.goto(f"{app.url}/usage")
-    expect(
-        page.locator(
-            "[data-testid='stVegaLiteChart'] canvas, [data-testid='stVegaLiteChart'] svg"
-        ).first
-    ).to_be_visible()
-    _fits(page)
-    page.goto(f"{app.url}/settings")
-    expect(page.get_by_text("The database, the indexes and the originals agree.")).to_be_visible()
-    _fits(page)
+    for show in (_welcome, _chat, _documents, _lab, _usage, _settings):
+        for _ in show(page, app, chat):
+            for scheme in schemes:
+                _is_fine(page, scheme)
     context.close()
     assert gone_out == []
     assert complaints == []
@@ -133,31 +159,39 @@ def test_on_a_phone_the_choices_above_the_input_are_one_line(
     context.close()
 
 
-def _chat_fits(page: Page, chat: str) -> None:
+def _welcome(page: Page, app: App, chat: str) -> Iterator[None]:
+    """Shows the page, and waits at each thing on it that is to be looked at; so do those below."""
+    expect(page.get_by_test_id("stChatInputTextArea")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    yield
+
+
+def _chat(page: Page, app: App, chat: str) -> Iterator[None]:
     page.goto(chat)
     links = page.locator("a[href^='#cite-']")
     expect(links).to_have_count(2)
+    driver.unfold(page.locator("[class*='st-key-steps-']").last, "Steps")
     links.last.click()
     expect(page.locator(".st-key-source img")).to_be_visible()
-    _fits(page)
+    yield
     page.keyboard.press("Escape")  # on a narrow screen the source lies over the answers
     expect(page.locator(".st-key-source")).to_have_count(0)
     links.first.click()
     expect(page.locator(".st-key-source mark").first).to_contain_text(
         "Donaudampfschifffahrtsgesellschaft"
     )
-    _fits(page)
+    yield
 
 
-def _documents_fit(page: Page, app: App) -> None:
+def _documents(page: Page, app: App, chat: str) -> Iterator[None]:
     page.goto(f"{app.url}/documents")
     driver.select_row(page, "kettle.pdf")
     expect(page.get_by_text("Chunk 1 ·")).to_be_visible()
     expect(page.get_by_test_id("stVegaLiteChart")).to_be_visible()
-    _fits(page)
+    yield
 
 
-def _lab_fits(page: Page, app: App) -> None:
+def _lab(page: Page, app: App, chat: str) -> Iterator[None]:
     page.goto(f"{app.url}/retrieval_lab?q={QUESTION}")
     expect(page.locator("[class*='st-key-hit-A-']").first).to_contain_text(
         "Donaudampfschifffahrtsgesellschaft"
@@ -166,19 +200,35 @@ def _lab_fits(page: Page, app: App) -> None:
     expect(page.locator("[class*='st-key-hit-B-']").first).to_contain_text(
         "Donaudampfschifffahrtsgesellschaft"
     )
-    _fits(page)
+    yield
     page.goto(f"{app.url}/retrieval_lab?q=Donaudampfschifffahrtsgesellschaft&find=Exact text")
     expect(page.get_by_test_id("stTable")).to_be_visible()
-    _fits(page)
+    yield
     page.goto(f"{app.url}/retrieval_lab?view=Measure")
     expect(page.get_by_role("heading", name="Results")).to_be_visible()
     expect(
         page.get_by_test_id("stDataFrame").filter(visible=True).first.locator("tbody tr")
     ).to_have_count(1)
-    _fits(page)
+    yield
     page.goto(f"{app.url}/retrieval_lab?view=Index")
     expect(page.get_by_test_id("stVegaLiteChart")).to_be_visible()
-    _fits(page)
+    expect(page.get_by_text("Chunks of this document")).to_be_visible()
+    yield
+
+
+def _usage(page: Page, app: App, chat: str) -> Iterator[None]:
+    page.goto(f"{app.url}/usage")
+    chart = page.get_by_test_id("stVegaLiteChart")
+    expect(chart.locator("svg.marks").first).to_be_visible()
+    yield
+
+
+def _settings(page: Page, app: App, chat: str) -> Iterator[None]:
+    page.goto(f"{app.url}/settings")
+    expect(page.get_by_text("The database, the indexes and the originals agree.")).to_be_visible()
+    change = page.get_by_role("button", name=re.compile("Change largest file$"))
+    _is_said_not_shown(change.locator("em"))
+    yield
 
 
 def _measured(page: Page, app: App) -> None:
@@ -194,12 +244,25 @@ def _measured(page: Page, app: App) -> None:
     expect(page.get_by_role("heading", name="Results")).to_be_visible()
 
 
-def _fits(page: Page) -> None:
-    """No sideways scrolling, no traceback, nothing that is drawn wrong by a script that failed."""
+def _is_fine(page: Page, scheme: Scheme) -> None:
+    """In that scheme: nothing that axe calls serious, no sideways scrolling, no figure that ends in
+    dots, no chart with words that reach beyond it, no traceback.
+    """
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    page.wait_for_function(HAS_GROUND, arg=scheme)
     driver.settled(page)
     assert page.evaluate(WIDER) == [], page.url
+    assert page.evaluate(CUT) == [], page.url
     assert page.get_by_test_id("stException").count() == 0
     assert page.get_by_text("Something went wrong").count() == 0
+    found = violations(page, f"{page.url} {scheme}")
+    assert found == [], "\n".join(found)
+
+
+def _is_said_not_shown(words: Locator) -> None:
+    """A screen reader says these words, and they take no room."""
+    expect(words).to_have_count(1)
+    assert words.evaluate("words => words.getBoundingClientRect().width") <= 1
 
 
 def _complaints(page: Page) -> list[str]:
@@ -219,7 +282,7 @@ def _complaints(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_from_its_ground(
-    filled: tuple[App, str], browser: Browser, scheme: Literal["light", "dark"]
+    filled: tuple[App, str], browser: Browser, scheme: Scheme
 ) -> None:
     """WCAG AA, 4.5 to 1: captions, what is chosen (also under the mouse), and the button of what is
     unfolded.
@@ -255,8 +318,3 @@ def _stands_out(part: Locator) -> None:
     """As soon as it no longer fades in."""
     expect(part).to_be_visible()
     part.page.wait_for_function(STANDS_OUT, arg=part.element_handle())
-
-
-def _is_dark(page: Page) -> bool:
-    ground = page.get_by_test_id("stApp").evaluate("app => getComputedStyle(app).backgroundColor")
-    return sum(int(part) for part in re.findall(r"\d+", ground)[:3]) < 3 * 128

