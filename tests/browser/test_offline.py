@@ -13,6 +13,12 @@ from tests.browser import driver, papers
 from tests.browser.expecting import expect
 from tests.browser.serving import App
 
+REFUSES = """() => {
+    Object.defineProperty(navigator, "clipboard", { value: undefined });
+    document.execCommand = () => false;
+}"""
+"""A page that did not come by https, in a browser that then lets nobody copy."""
+
 
 def test_documents_are_asked_cited_deleted_and_counted(app: App, page: Page) -> None:
     page.goto(app.url)
@@ -113,8 +119,13 @@ def _three_chat_calls(page: Page) -> None:
 
 def _first_answer_is_copied(page: Page) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.get_by_role("button", name="Copy the answer").first.click()
+    copy = page.get_by_role("button", name="Copy the answer").first
+    copy.click()
     expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
     copied = page.evaluate("navigator.clipboard.readText()")
     assert papers.WARRANTY in copied
     assert "[^1]: kettle.pdf, p. 3" in copied
+    page.evaluate(REFUSES)
+    copy.click()
+    expect(page.get_by_role("status").filter(has_text="Not copied")).to_be_visible()
+    expect(copy).to_be_focused()

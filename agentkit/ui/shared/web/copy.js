@@ -4,8 +4,9 @@ const copied = async (text) => {
     area.value = text;
     document.body.append(area);
     area.select();
-    document.execCommand("copy");
+    const isCopied = document.execCommand("copy");
     area.remove();
+    if (!isCopied) throw new Error("refused");
 };
 
 export default function ({ data, parentElement }) {
@@ -13,6 +14,7 @@ export default function ({ data, parentElement }) {
     button.onclick = async () => {
         let said = "Copied";
         try { await copied(data.text); } catch { said = "Not copied: the browser does not allow it"; }
+        button.focus();  // what was selected meanwhile had the focus
         told.textContent = said;
         setTimeout(() => { told.textContent = ""; }, 2000);
     };
