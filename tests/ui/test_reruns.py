@@ -113,6 +113,27 @@ def test_what_is_done_beside_a_part_that_tells_something_is_asked_of_the_page(
     assert len({str(state.widget_states) for state in heard[:3]}) == 1
 
 
+def test_what_is_unfolded_while_a_part_tells_something_is_drawn(heard: list[ClientState]) -> None:
+    """The browser tells both at once, as if all of it were of that part."""
+    session = _open(others=["menu"])
+    for is_open in (False, True, True, False, False):
+        state = ClientState(fragment_id="part", page_script_hash="chat")
+        state.widget_states.widgets.add(id="list", json_trigger_value='[{"event": "draft"}]')
+        state.widget_states.widgets.add(id="menu", bool_value=is_open)
+        AppSession.request_rerun(session, state)
+    assert [state.fragment_id for state in heard] == ["part", "", "part", "", "part"]
+
+
+def test_what_is_unfolded_first_while_a_part_tells_something_is_drawn(
+    heard: list[ClientState],
+) -> None:
+    session = _open(others=["menu"])
+    state = ClientState(fragment_id="part", page_script_hash="chat")
+    state.widget_states.widgets.add(id="menu", bool_value=True)
+    AppSession.request_rerun(session, state)
+    assert [state.fragment_id for state in heard] == [""]
+
+
 def _tell(session: Mock, page: str, *, part: str = "", auto: bool = False) -> None:
     """Of a page, or of a part of it: something was done there, or the part looks by itself."""
     told = ClientState(page_script_hash=page, fragment_id=part, is_auto_rerun=auto)

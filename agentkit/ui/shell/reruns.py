@@ -64,6 +64,8 @@ class _Way:
 _ways: WeakKeyDictionary[AppSession, _Way] = WeakKeyDictionary()
 _told: WeakKeyDictionary[PagesManager, str] = WeakKeyDictionary()
 """The address that the browser named last; by session."""
+_open: WeakKeyDictionary[AppSession, dict[str, bool]] = WeakKeyDictionary()
+"""What was unfolded or ticked when the browser told of it last, by its id; by session."""
 _led: WeakKeyDictionary[PagesManager, str] = WeakKeyDictionary()
 """Where the browser's buttons or a link led, until a run begins there; by session."""
 
@@ -89,8 +91,10 @@ def _ask_once(session: AppSession, asked: ClientState | None) -> None:
                 return
             for one in done:
                 widgets.remove(one)
-        elif way or not _is_all_of_part(session, asked.fragment_id, done):
-            asked.ClearField("fragment_id")
+        else:
+            done += _find_unfolded(session, widgets)
+            if way or not _is_all_of_part(session, asked.fragment_id, done):
+                asked.ClearField("fragment_id")
         if way:
             asked.page_script_hash, asked.query_string = way.page, way.query
         _keep_pieces(session, asked)
@@ -100,8 +104,15 @@ def _ask_once(session: AppSession, asked: ClientState | None) -> None:
 def _is_all_of_part(session: AppSession, part: str, done: Iterable[WidgetState]) -> bool:
     """Whether the part is on the page, and all that was done in it."""
     known = session._session_state._new_widget_state.widget_metadata
-    told = [known.get(one.id) for one in done]
-    return session.has_fragment(part) and all(one and one.fragment_id == part for one in told)
+    parts = {getattr(known.get(one.id), "fragment_id", None) for one in done}
+    return session.has_fragment(part) and parts <= {part}
+
+
+def _find_unfolded(session: AppSession, told: Iterable[WidgetState]) -> list[WidgetState]:
+    """What was unfolded, folded or ticked since the browser told of it last."""
+    before = _open.get(session, {})
+    _open[session] = before | {one.id: one.bool_value for one in told}
+    return [one for one in told if one.bool_value != before.get(one.id, False)]
 
 
 def _find_way(session: AppSession, asked: ClientState, *, is_told: bool) -> _Way | None:
