@@ -69,6 +69,7 @@ def _note(page: Page) -> Locator:
     return page.locator(".st-key-chat-list").get_by_role("status")
 
 
+@pytest.mark.walk
 def test_chats_are_kept_in_order_by_mouse(app: App, page: Page) -> None:
     page.goto(app.url)
     expect(_rows(page)).to_contain_text(list(TITLES))

@@ -21,6 +21,8 @@ from tests.browser.expecting import expect
 from tests.browser.serving import ROOT, App
 from tests.servers.openai_server import Answer, OpenAIServer, answer_from_passages
 
+pytestmark = pytest.mark.walk
+
 SHOWN = "also Water, instructions, temperature 0.2, seed 7"
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Locator, Page, WebSocket
 
 from tests.browser import driver, papers
@@ -23,6 +24,7 @@ discover.probe.__kwdefaults__["timeout_s"] = 600
 """On a busy machine the 10 s of a test are over before anything else was done on the page."""
 
 
+@pytest.mark.walk
 def test_a_connection_is_added_tested_and_asked(app: App, page: Page) -> None:
     sent = _sent_by_the_server(page)
     with OpenAIServer() as server:

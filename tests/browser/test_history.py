@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import time
 
+import pytest
 from playwright.sync_api import Page
 
 from agentkit.api import Workspace
@@ -23,6 +24,7 @@ The tram to the quarry costs three crowns.
 """
 
 
+@pytest.mark.walk
 def test_chats_are_found_renamed_opened_and_deleted(app: App, page: Page) -> None:
     page.goto(f"{app.url}/documents")
     driver.add_files(page, [driver.file("notes.txt", NOTES)])

@@ -15,6 +15,8 @@ from tests.browser import driver
 from tests.browser.expecting import PATIENCE_MS, expect
 from tests.browser.serving import App, serving
 
+pytestmark = pytest.mark.walk
+
 QUESTION = "How many days of annual leave are there?"
 
 
@@ -55,7 +57,6 @@ def test_settings_are_compared_and_chats_take_them_over(samples: App, page: Page
     expect(turn.get_by_text(re.compile(r"Looked up .*: 2 passages"))).to_be_visible()
 
 
-@pytest.mark.walk
 def test_a_question_set_is_measured_and_again_when_another_cut_answers(
     samples: App, page: Page
 ) -> None:
@@ -88,7 +89,6 @@ def test_a_question_set_is_measured_and_again_when_another_cut_answers(
     expect(due).to_have_count(0)
 
 
-@pytest.mark.walk
 def test_a_collection_is_exported_and_imported_under_another_name(
     samples: App, page: Page, tmp_path: Path
 ) -> None:
@@ -116,7 +116,6 @@ def test_a_collection_is_exported_and_imported_under_another_name(
     )
 
 
-@pytest.mark.walk
 def test_a_question_looks_only_into_what_is_chosen(samples: App, page: Page) -> None:
     page.goto(samples.url)
     page.get_by_role("button", name="Narrow").click()

@@ -34,7 +34,7 @@ def asked(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield app, address
 
 
-@pytest.fixture(params=[1920, 1400])
+@pytest.fixture(params=[pytest.param(1920, marks=pytest.mark.walk), 1400])
 def wide(asked: tuple[App, str], page: Page, request: pytest.FixtureRequest) -> Page:
     """The chat on wide screens."""
     page.set_viewport_size({"width": int(request.param), "height": 950})

@@ -14,6 +14,8 @@ from tests.browser.expecting import expect
 from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer, answer_from_passages
 
+pytestmark = pytest.mark.walk
+
 TEA = (
     "# Steeping\n\nGreen tea is steeped at 80 degrees.\n\n"
     "# Storing leaves\n\nLeaves are kept in the dark, in a tin.\n\n"

@@ -24,7 +24,7 @@ from tests.browser.expecting import expect
 from tests.browser.serving import App, serving
 from tests.servers.openai_server import Answer, OpenAIServer, tool_call, words
 
-pytestmark = pytest.mark.usefixtures("ferry")
+pytestmark = [pytest.mark.walk, pytest.mark.usefixtures("ferry")]
 
 HEIGHTS = """() => {  // of the switch above what is clicked, also while it loads
     window.heights = [];
@@ -176,7 +176,6 @@ def test_killed_while_a_critic_speaks_it_goes_on_by_a_click(harbour: Harbour, pa
     assert "you are the critic" in twice[0]
 
 
-@pytest.mark.walk
 def test_killed_while_a_tool_runs_the_person_is_asked(harbour: Harbour, page: Page) -> None:
     script = harbour.server.script = Booking()
     harbour.halt.touch()
@@ -202,7 +201,6 @@ def test_killed_while_a_tool_runs_the_person_is_asked(harbour: Harbour, page: Pa
     assert len(script.bodies) == 2
 
 
-@pytest.mark.walk
 def test_killed_while_it_waits_it_waits_on(harbour: Harbour, page: Page) -> None:
     script = harbour.server.script = Booking()
     with harbour.serving() as app:

@@ -84,6 +84,7 @@ def step(page: Page, name: str | re.Pattern[str]) -> Locator:
     return page.get_by_role("treeitem", name=name).first
 
 
+@pytest.mark.walk
 def test_three_clicks_lead_from_an_answer_to_what_was_not_given_and_why(
     filled: tuple[App, str], page: Page
 ) -> None:

@@ -107,7 +107,7 @@ def _stored(folder: Path) -> str:
     return chat.id
 
 
-@pytest.fixture(params=[1400, 1000, 400])
+@pytest.fixture(params=[1400, pytest.param(1000, marks=pytest.mark.walk), 400])
 def opened(chats: Chats, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     """The chat on screens of several widths."""
     size = {"width": int(request.param), "height": 900}
