@@ -366,6 +366,10 @@ def _wrong_narrowing(file: dict[str, Any]) -> None:
     file["chat"]["settings"]["narrowed"] = {"a collection": "narrow"}
 
 
+def _narrowing_without_scope(file: dict[str, Any]) -> None:
+    file["chat"]["settings"]["narrowed"] = {"a collection": {"fields": {}}}
+
+
 def _list_for_a_chat(file: dict[str, Any]) -> None:
     event = {"kind": "OfAnotherVersion", "seq": 2_000, "happened_at": "2026-03-01T12:00:00Z"}
     file["runs"][0]["events"].append({**event, "data": {"chat_id": ["x"]}})
@@ -396,6 +400,10 @@ WRONG: dict[str, tuple[Change, str]] = {
     "another chat's cell": (_cell_of_another_chat, "names another chat"),
     "a level": (_wrong_level, "what is set in the chat as level cannot be read"),
     "a narrowing": (_wrong_narrowing, "what is set in the chat as narrowed cannot be read"),
+    "a narrowing to nothing": (
+        _narrowing_without_scope,
+        "what is set in the chat as narrowed cannot be read",
+    ),
     "a list for a chat": (_list_for_a_chat, "names another chat"),
     "a time": (_impossible_time, "chat.created_at"),
 }

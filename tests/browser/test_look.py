@@ -15,6 +15,7 @@ from tests.browser.serving import App, serving
 
 COLUMN = 736  # pixels
 RESEARCH = "Researcher and writer"
+LIGHT_INK, DARK_INK = "#57524a", "#bdb6a8"  # of words in graphs, on a light and on a dark page
 
 
 @pytest.fixture(scope="module")
@@ -153,3 +154,15 @@ def test_what_an_answer_took_is_one_line_that_unfolds(asked: tuple[App, str], pa
     assert line.inner_text().count(" · ") == 1
     expect(turn).not_to_contain_text("tokens in")
     assert "tokens in" in driver.what_it_took(page, turn)
+
+
+def test_what_the_server_colours_turns_dark_with_the_page(
+    asked: tuple[App, str], page: Page
+) -> None:
+    page.goto(f"{asked[0].url}/teams?team=research")
+    name = page.locator(".st-key-team-picture svg .node text").first
+    expect(name).to_have_attribute("fill", LIGHT_INK)
+    page.emulate_media(color_scheme="dark")
+    expect(name).to_have_attribute("fill", DARK_INK)
+    page.emulate_media(color_scheme="light")
+    expect(name).to_have_attribute("fill", LIGHT_INK)

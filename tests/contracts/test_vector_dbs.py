@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from chromadb.errors import InternalError
 
 from agentkit.agents.retrieve_chat.vectordb import (
     ChromaVectorDB,
@@ -23,7 +24,7 @@ from agentkit.agents.retrieve_chat.vectordb import (
     embedding_function_of,
 )
 from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB
-from agentkit.errors import WrongArgument, WrongType
+from agentkit.errors import StoreError, WrongArgument, WrongType
 from agentkit.retrieval import FakeEmbedder
 from tests.servers.chroma import chroma
 
@@ -34,6 +35,7 @@ Opened = Callable[..., DB]
 KINDS = ["duckdb-file", "duckdb-memory", "chroma-file", "chroma-server", "pgvector"]
 _numbers = itertools.count(1)
 words = embedding_function_of(FakeEmbedder(256))
+NOT_YET = "Error creating hnsw segment reader: Nothing found on disk"
 FRUIT: list[Document] = [
     {
         "id": "1",
@@ -584,3 +586,27 @@ def test_several_threads_at_once(db: DB) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
     assert len(all_ids(db)) == 20
+
+
+@pytest.mark.parametrize(("times", "what", "is_read"), [(2, NOT_YET, True), (1, "It broke", False)])
+def test_what_a_server_of_chroma_does_not_find_yet_is_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int, what: str, is_read: bool
+) -> None:
+    with ChromaVectorDB(path=str(tmp_path), embedding_function=words) as database:
+        database.create_collection("fruit")
+        database.insert_docs(FRUIT)
+        server = database.client._server
+        query, failures = server._query, iter([InternalError(what)] * times)
+
+        def stumble(*args: Any, **kwargs: Any) -> Any:
+            for failure in failures:
+                raise failure
+            return query(*args, **kwargs)
+
+        monkeypatch.setattr(server, "_query", stumble)
+        if is_read:
+            assert ids(database.retrieve_docs(["banana bread"], n_results=1)[0]) == ["2"]
+        else:
+            with pytest.raises(StoreError, match=what):
+                database.retrieve_docs(["banana bread"])
+        assert next(failures, None) is None

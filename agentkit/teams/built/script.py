@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, ClassVar
 
 from agentkit.core.given import list_missing
@@ -27,6 +27,7 @@ from agentkit.teams.built.flows import (
 from agentkit.teams.built.members import DEFAULT_PROMPT
 from agentkit.teams.built.problems import check_document
 from agentkit.teams.built.script_dialogue import write_dialogue
+from agentkit.teams.built.script_names import APART, find_apart
 from agentkit.teams.built.script_tools import needs_documents, write_future, write_tools
 from agentkit.teams.built.talking import LIBRARY, to_retrieve_config
 from agentkit.teams.built.writing import (
@@ -73,9 +74,11 @@ def write_script(document: TeamDocument, servers: Sequence[ToolServer] = ()) -> 
     """
     check_document(document)
     names = [agent.name for agent in document.agents]
-    draft = _Script(document, servers, stand_in(names)).write()
-    variables = name_variables(names, find_taken(draft))
-    return _Script(document, servers, variables).write()
+    drawn_up = stand_in(names)
+    taken = find_taken(_Script(document, servers, drawn_up).write())
+    bare = document.model_copy(update={"functions": []})
+    apart = find_apart(document.functions, _Script(bare, servers, drawn_up).write())
+    return _Script(document, servers, name_variables(names, {*taken, APART}), apart).write()
 
 
 def write_notebook(document: TeamDocument, servers: Sequence[ToolServer] = ()) -> str:
@@ -107,11 +110,14 @@ class _Script:
         document: TeamDocument,
         servers: Sequence[ToolServer],
         names: Mapping[str, str],
+        apart: Set[str] = frozenset(),
     ) -> None:
-        """`names`: the variables of the agents, by their names."""
+        """`names`: the variables of the agents, by their names; `apart`: the functions that get
+        names of their own.
+        """
         self._document, self._servers = document, servers
         self._flow: Any = document.flow
-        self._names = names
+        self._names, self._apart = names, apart
         self._executors: dict[str, list[str]] = {}
 
     def write(self) -> str:
@@ -126,7 +132,7 @@ class _Script:
         yield f"\n{_MODEL}\n{_QUESTION}"
         if self._looks_up:
             yield f"\n{_DOCUMENTS}"
-        yield from write_tools(self._document, self._servers)
+        yield from write_tools(self._document, self._servers, self._apart)
         yield f"\n{_CELL}"
         for agent in self._document.agents:
             yield from self._make(agent)

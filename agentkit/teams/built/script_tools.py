@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import chain
 from operator import attrgetter
 
@@ -11,6 +11,7 @@ from agentkit.mcp.servers import AllowedTool, ToolServer
 from agentkit.teams.built.agents import WrittenFunction
 from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.offers.catalog import FETCH, QUERY, READ, RUN
+from agentkit.teams.built.script_names import write_apart
 from agentkit.teams.built.writing import write_call
 from agentkit.teams.findings import FIND, SEARCH
 
@@ -45,8 +46,12 @@ def needs_documents(document: TeamDocument) -> bool:
     return not _FROM_DOCUMENTS.isdisjoint(list_names(document))
 
 
-def write_tools(document: TeamDocument, servers: Sequence[ToolServer]) -> Iterator[str]:
-    """The lines that make `tools`, and what stands in it; nothing where no agent has any."""
+def write_tools(
+    document: TeamDocument, servers: Sequence[ToolServer], apart: Set[str]
+) -> Iterator[str]:
+    """The lines that make `tools`, and what stands in it; nothing where no agent has any.
+    `apart`: the functions that get names of their own.
+    """
     names = list_names(document)
     has_own = any(agent.own_tools for agent in document.agents)
     if not names and not has_own:
@@ -57,7 +62,8 @@ def write_tools(document: TeamDocument, servers: Sequence[ToolServer]) -> Iterat
         yield DOCUMENTS
     yield from filter(None, map(_LINES.get, names))
     for function in document.functions:
-        yield from _write_function(function)
+        write = write_apart if function.name in apart else _write_function
+        yield from write(function)
     wanted = list(filter(_is_served, names))
     if wanted:
         yield from _write_served(wanted, servers)

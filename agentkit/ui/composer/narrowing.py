@@ -103,7 +103,7 @@ def draw_button(chat_id: str | None, collection: str) -> None:
 def _open(chat_id: str | None, collection: Collection) -> None:
     """The fields show what narrows the chat now, whichever tab has chosen it."""
     found = _read_narrowing(chat_id).get(collection.id)
-    filters.fill(_key(chat_id, collection), found["fields"] if found else {})
+    filters.fill(_key(chat_id, collection), filters.check_filled(found and found["fields"]))
     dialogs.ask(_NARROW)
 
 

@@ -146,7 +146,8 @@ def outage(title: str, text: str) -> None:
     """Put on every page: when the server is gone, the browser says this in place of Streamlit's
     words.
 
-    When it is back, the page is drawn anew: else the first thing done there would be lost.
+    When it is back, the page is drawn anew: else the first thing done there would be lost. So it is
+    when it turns dark or light, as the server gives charts and graphs their colours.
     """
     data = {"title": title, "text": text}
     _renderer("outage")(key="outage", data=data, on_back_change=lambda: None)

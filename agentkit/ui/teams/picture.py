@@ -29,7 +29,6 @@ from agentkit.teams.built.flows import (
 from agentkit.teams.werewolf.game import MODERATOR
 from agentkit.ui.steps import voices
 
-_YOU, _FOUND, _RESULT = "You", "Documents", "Answer"
 _MOST = 40  # arrows that a picture has room for
 _CHOOSERS = {
     "auto": "The model chooses",
@@ -40,11 +39,24 @@ _CHOOSERS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Fixed:
+    """A box that stands for something else than an agent, also where one is called the same."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_YOU, _FOUND, _STEPS, _RESULT = map(Fixed, ("You", "Documents", "Steps", "Answer"))
+
+
+@dataclass(frozen=True, slots=True)
 class Arrow:
     """From one to another, and why."""
 
-    start: str
-    end: str
+    start: str | Fixed
+    end: str | Fixed
     why: str = ""
     dotted: bool = False
 
@@ -90,7 +102,7 @@ def _of_pair(flow: TwoAgents) -> Iterator[Arrow]:
 
 
 def _of_group(flow: Group) -> Iterator[Arrow]:
-    chooser = _CHOOSERS[flow.speaker_selection_method]
+    chooser = Fixed(_CHOOSERS[flow.speaker_selection_method])
     ways = f"may {'not ' * (flow.speaker_transitions_type == 'disallowed')}speak next"
     yield Arrow(_YOU, chooser, "question")
     yield from (Arrow(chooser, name) for name in flow.agents)
@@ -111,19 +123,20 @@ def _describe_carryover(chat: Queued, number: int) -> str:
 
 
 def _of_retrieve_chat(flow: RetrieveChat) -> Iterator[Arrow]:
-    yield Arrow(_YOU, flow.proxy, "question")
-    yield Arrow(flow.proxy, flow.assistant, "question and passages")
+    proxy = Fixed(flow.proxy)
+    yield Arrow(_YOU, proxy, "question")
+    yield Arrow(proxy, flow.assistant, "question and passages")
     if flow.retrieve_config.update_context:
-        yield Arrow(flow.assistant, flow.proxy, "UPDATE CONTEXT", True)
+        yield Arrow(flow.assistant, proxy, "UPDATE CONTEXT", True)
     yield Arrow(flow.assistant, _RESULT)
 
 
 def _of_plan(flow: Plan) -> Iterator[Arrow]:
     yield Arrow(_YOU, flow.planner, "question")
-    yield Arrow(flow.planner, "Steps", "plan")
+    yield Arrow(flow.planner, _STEPS, "plan")
     if flow.replans:
-        yield Arrow("Steps", flow.planner, f"anew at most {_count(flow.replans)}", True)
-    yield Arrow("Steps", flow.solver, "evidence")
+        yield Arrow(_STEPS, flow.planner, f"anew at most {_count(flow.replans)}", True)
+    yield Arrow(_STEPS, flow.solver, "evidence")
     yield Arrow(flow.solver, _RESULT)
 
 
@@ -160,13 +173,14 @@ def _of_table(flow: FieldTable) -> Iterator[Arrow]:
 
 
 def _of_werewolf(flow: Werewolf) -> Iterator[Arrow]:
-    yield Arrow(_YOU, MODERATOR, "begins it")
-    yield from (Arrow(MODERATOR, name) for name in flow.players)
+    moderator = Fixed(MODERATOR)
+    yield Arrow(_YOU, moderator, "begins it")
+    yield from (Arrow(moderator, name) for name in flow.players)
 
 
-def _name(number: int, stage: Stage) -> str:
+def _name(number: int, stage: Stage) -> Fixed:
     how = f"at most {stage.rounds} rounds" if stage.kind == "talk" else "vote"
-    return f"{number}. {stage.name}: {how}"
+    return Fixed(f"{number}. {stage.name}: {how}")
 
 
 _LIST: dict[type, Any] = {
@@ -188,15 +202,18 @@ def write(arrows: list[Arrow], document: TeamDocument, *, dark: bool) -> str:
     """The graph in Graphviz's language."""
     ink, colours = ("#bdb6a8", voices.DARK) if dark else ("#57524a", voices.LIGHT)
     agents = [agent.name for agent in document.agents]
-    names = dict.fromkeys(name for arrow in arrows for name in (arrow.start, arrow.end))
+    boxes = dict.fromkeys(box for arrow in arrows for box in (arrow.start, arrow.end))
+    numbers = {box: number for number, box in enumerate(boxes)}
 
-    def node(name: str) -> str:
-        colour = colours[voices.find_colour(name, agents)] if name in agents else ink
-        form = "rounded" if name in agents else "dashed"
-        return f'{_quote(name)} [style={form}, color="{colour}"];'
+    def node(box: str | Fixed) -> str:
+        colour, form = ink, "dashed"
+        if box in agents:
+            colour, form = colours[voices.find_colour(str(box), agents)], "rounded"
+        label = _quote(str(box))
+        return f'{numbers[box]} [label={label}, style={form}, color="{colour}"];'
 
     edges = [
-        f"{_quote(one.start)} -> {_quote(one.end)} [label={_quote(f' {one.why} ')}"
+        f"{numbers[one.start]} -> {numbers[one.end]} [label={_quote(f' {one.why} ')}"
         f"{', style=dotted' * one.dotted}];"
         for one in arrows
     ]
@@ -205,7 +222,7 @@ def write(arrows: list[Arrow], document: TeamDocument, *, dark: bool) -> str:
         'node [shape=box, penwidth=2, height=0.35, margin="0.12,0.05", fontname="sans-serif",'
         f' fontsize=12, fontcolor="{ink}"]; edge [color="{ink}", fontcolor="{ink}",'
         ' fontname="sans-serif", fontsize=10, arrowsize=0.6];'
-        f" {' '.join([*map(node, names), *edges])} }}"
+        f" {' '.join([*map(node, boxes), *edges])} }}"
     )
 
 

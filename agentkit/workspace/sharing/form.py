@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from agentkit.coding.chat_kernel.kept import NAME
 from agentkit.events import CallStatus, MessageStatus
+from agentkit.retrieval.types import Scope
 
 FORMAT = "agentkit chat"
 VERSION = 1
@@ -59,6 +60,13 @@ class ChatPart(_Part):
     """What is set in the chat, by name; not what waits to be asked, nor what is being typed."""
 
 
+class Narrowing(BaseModel):
+    """What the next question looks into of one collection, and the fields that said so."""
+
+    scope: Scope
+    fields: Values
+
+
 class KnownSettings(BaseModel):
     """What the app reads of the settings of a chat (`agentkit/ui/shared/kept.py` names them), and
     their kinds; others are of another version.
@@ -68,7 +76,7 @@ class KnownSettings(BaseModel):
     human_input: str | None = None
     whole: list[str] | None = None
     mentions: list[str] | None = None
-    narrowed: dict[str, dict[str, JsonValue]] | None = None
+    narrowed: dict[str, Narrowing] | None = None
     settings: Values | None = None
     planning: Values | None = None
     plan: Values | None = None

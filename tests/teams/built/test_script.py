@@ -391,6 +391,49 @@ def test_the_script_begins_with_what_functions_import_from_the_future(
     compile(first, "cell", "exec")
 
 
+TIDY = """import re
+
+def tidy(text):
+    return re.sub("e", "{}", text)
+
+def {}(text: str) -> str:
+    \"\"\"Say it.\"\"\"
+    return tidy(text)
+"""
+
+
+def test_functions_whose_names_mean_something_else_in_the_script_stand_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    functions = {
+        "question": TIDY.format("E", "question"),
+        "answer": TIDY.format("3", "answer"),
+        "tools": "def tools(text: str) -> str:\n    'Say it.'\n    return text * 2\n",
+        "apart": "def apart(text: str) -> str:\n    'Say it.'\n    return text * 3\n",
+        "shout": f"import re\nimport os\n{SHOUT}",
+    }
+    draft = drafts.single(tools=[{"name": name} for name in functions])
+    draft["functions"] = [
+        {"name": name, "code": one, "marked": "harmless"} for name, one in functions.items()
+    ]
+    script = write_script(read_document(draft))
+    with OpenAIServer(
+        Replies(*(tool_call(one, text="tea") for one in functions), Answer("Done."))
+    ) as server:
+        _run_script(draft, server, monkeypatch, script)
+        said = server.requests[-1].body["messages"]
+    assert [turn["content"] for turn in said if turn["role"] == "tool"] == [
+        "tEa",
+        "t3a",
+        "teatea",
+        "teateatea",
+        "TEA!",
+    ]
+    assert QUESTION in said[1]["content"]
+    assert script.count("exec(") == len(functions) - 1
+    assert script.count("def shout(") == script.count("\n\nimport re\nimport os\ndef shout(") == 1
+
+
 def _find(text: str) -> list[Hit]:
     raise AssertionError(text)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
 _EFFORT = 128
 """Chroma's ef_search: candidates looked at when searching."""
+_NOT_YET, _WAITS_S = "Nothing found on disk", (0.05, 0.1, 0.2, 0.4, 0.8)
 
 
 class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
@@ -99,8 +101,7 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
         return coalesce(space, "l2")
 
     def _dimension(self, collection: chromadb.Collection) -> int | None:
-        with _translate_errors():
-            found = collection.get(limit=1, include=["embeddings"])["embeddings"]
+        found = _read(collection.get, limit=1, include=["embeddings"])["embeddings"]
         if found is None or not len(found):
             return None
         return len(found[0])
@@ -128,8 +129,7 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
         parts = [None] if ids is None else [ids[part] for part in self._make_batches(len(ids))]
         found: list[Document] = []
         for part in parts:
-            with _translate_errors():
-                got: Any = collection.get(part, include=_list_included(vectors))
+            got = _read(collection.get, ids=part, include=_list_included(vectors))
             found += _to_documents(
                 got["ids"], got["documents"], got["metadatas"], got["embeddings"]
             )
@@ -148,14 +148,14 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
         filters: Filters,
         vectors: bool,
     ) -> list[tuple[Document, float]]:
-        with _translate_errors():
-            got: Any = collection.query(
-                query_embeddings=[vector],
-                n_results=n,
-                where=filters.where,  # type: ignore[arg-type]
-                where_document=filters.where_document,  # type: ignore[arg-type]
-                include=[*_list_included(vectors), "distances"],
-            )
+        got = _read(
+            collection.query,
+            query_embeddings=[vector],
+            n_results=n,
+            where=filters.where,
+            where_document=filters.where_document,
+            include=[*_list_included(vectors), "distances"],
+        )
         vectors_found = got["embeddings"][0] if vectors else None
         documents = _to_documents(
             got["ids"][0], got["documents"][0], got["metadatas"][0], vectors_found
@@ -218,6 +218,22 @@ def _open_client(path: str | None, host: str | None, port: int) -> ClientAPI:
                 f"Chroma cannot open {path or 'its memory'} ({error}); give the client in use as"
                 " client=."
             ) from error
+
+
+def _read(read: Callable[..., Any], **asked: Any) -> Any:
+    """What Chroma gives. While another thread puts the first entries into a collection, a server
+    says for a moment that it finds nothing.
+    """
+    for wait_s in _WAITS_S:
+        try:
+            with _translate_errors():
+                return read(**asked)
+        except StoreError as error:
+            if _NOT_YET not in str(error):
+                raise
+            time.sleep(wait_s)
+    with _translate_errors():
+        return read(**asked)
 
 
 @contextmanager

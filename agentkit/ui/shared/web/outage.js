@@ -1,5 +1,18 @@
 let isOut = false;
 
+// The server gives charts and graphs their colours: they are drawn anew when the page turns dark or light.
+function watchGround(turned) {
+    const app = document.querySelector(".stApp"), read = () => getComputedStyle(app).colorScheme;
+    let ground = read();
+    const observer = new MutationObserver(() => {
+        if (read() === ground) return;
+        ground = read();
+        turned();
+    });
+    observer.observe(app, { attributes: true, attributeFilter: ["class"] });
+    return () => observer.disconnect();
+}
+
 function start({ data, setTriggerValue }) {
     const foreign = /Streamlit|yourscript/;
     const reword = (dialog) => {
@@ -28,5 +41,9 @@ function start({ data, setTriggerValue }) {
     };
     const observer = new MutationObserver(look);
     observer.observe(document.body, { childList: true, characterData: true, subtree: true });
-    return () => observer.disconnect();
+    const unwatch = watchGround(() => setTriggerValue("back", Date.now()));
+    return () => {
+        observer.disconnect();
+        unwatch();
+    };
 }

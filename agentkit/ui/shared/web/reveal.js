@@ -47,11 +47,12 @@ function start({ data }) {
         else done = data.nonce;
     };
     const stop = () => clearTimeout(timer);
+    const leave = () => { stop(); done = data.nonce; };  // who scrolls has seen enough
     const moves = ["wheel", "touchmove", "pointerdown"];
-    moves.forEach((name) => document.addEventListener(name, stop, { capture: true, passive: true }));
+    moves.forEach((name) => document.addEventListener(name, leave, { capture: true, passive: true }));
     look(60, 0);
     return () => {
         stop();
-        moves.forEach((name) => document.removeEventListener(name, stop, { capture: true }));
+        moves.forEach((name) => document.removeEventListener(name, leave, { capture: true }));
     };
 }
