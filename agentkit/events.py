@@ -97,6 +97,8 @@ class Retrieved:
     """How was searched, by the names of `SearchOptions`."""
     fallback: Fallback | None = None
     """Why `mode` is not the one that was asked for; None when it is."""
+    began: float = field(default=0.0, compare=False)
+    """Seconds since 1970 (UTC); 0 where nobody noted it. On a busy machine it is told late."""
 
 
 @dataclass(frozen=True, slots=True)

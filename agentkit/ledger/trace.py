@@ -107,8 +107,8 @@ class _Reader:
         return ended
 
     def whole(self, one: Recorded, seconds: float, span: Span) -> None:
-        """A span that is told at its end."""
-        start = one.at - max(seconds, 0.0)
+        """A span that is told at its end, or later."""
+        start = span.end - max(seconds, 0.0)
         self.spans[f"seq {one.seq}"] = replace(span, start=start, seqs=(one.seq,))
 
     def begin_run(self, one: Recorded, kind: str, title: str) -> None:
@@ -240,7 +240,8 @@ def _read_code_ran(reader: _Reader, one: Recorded, event: events.CodeRan) -> Non
 
 def _read_search(reader: _Reader, one: Recorded, event: events.Retrieved) -> None:
     reader.given[one.seq] = event.query
-    span = Span(one.seq, "search", event.query, "", one.at, one.at)
+    ended = min(one.at, event.began + event.seconds) if event.began else one.at
+    span = Span(one.seq, "search", event.query, "", one.at, ended)
     reader.whole(one, event.seconds, span)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
 from hypothesis import given
@@ -94,6 +95,20 @@ def test_what_happens_within_a_tool_stands_below_it_and_has_its_lane() -> None:
     assert trace.find("t") is trace.find("4")
     assert trace.find("") is None
     assert [span.kind for span in trace.spans if 5 in span.seqs] == ["search"]
+
+
+def test_a_look_up_that_is_told_late_holds_the_embedding_that_it_began_with() -> None:
+    told = record(
+        (0.0, RunStarted("chat", "How long?")),
+        (1.0, ModelCalled("e", "", "server", "minilm", "embedding")),
+        (1.1, replace(replied("e", agent=""), purpose="embedding")),
+        (3.0, replace(retrieved("how long", 0.5), began=0.75)),
+        (3.5, RunFinished()),
+    )
+    trace = build_trace(told)
+    assert [kind for _, kind, _ in names(trace)] == ["run", "search", "embedding"]
+    assert (trace.spans[1].start, trace.spans[1].end) == (0.75, 1.25)
+    assert trace.problems == ()
 
 
 def test_the_critical_path_takes_the_slower_of_two_parallel_steps() -> None:

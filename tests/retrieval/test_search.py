@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -45,9 +46,11 @@ def heard(
     library: Library, query: str, collection: str | list[str] = "Docs", **options: Any
 ) -> tuple[list[Hit], Retrieved]:
     events: list[Event] = []
+    before = time.time()
     with bus.listening(events.append):
         hits = library.retrieve(OWNER, collection, query, options=SearchOptions(**options))
     (event,) = [one for one in events if isinstance(one, Retrieved)]
+    assert before <= event.began <= time.time()
     return hits, event
 
 

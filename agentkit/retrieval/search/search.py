@@ -103,7 +103,7 @@ class Search:
 
     def look(self, query: str, options: SearchOptions, label: str) -> tuple[list[Hit], Retrieved]:
         """The same, with the event that tells of it, which is not emitted."""
-        started = time.perf_counter()
+        began, started = time.time(), time.perf_counter()
         sources, options, fallback = self._find_sources(query, options)
         passages, weak = self._find_passages(sources, query, options)
         hits = [passage.to_hit(rank) for rank, passage in enumerate(passages, start=1)]
@@ -114,7 +114,7 @@ class Search:
         shown = [hit.to_json() for hit in hits]
         timings, how = dict(self._timings), options.to_dict()
         told = Retrieved(
-            query, label, options.mode, shown, seconds, timings, left_out, how, fallback
+            query, label, options.mode, shown, seconds, timings, left_out, how, fallback, began
         )
         return hits, told
 

@@ -84,7 +84,7 @@ def find_passages(
     Of chunks that are the same from their first letter to the last one is given, with the names of
     the other documents.
     """
-    started = time.perf_counter()
+    began, started = time.time(), time.perf_counter()
     same: dict[str, list[IndexRow]] = {}
     for version in versions:
         # A chunk may hold the text many times, so more places than passages are looked for.
@@ -103,6 +103,7 @@ def find_passages(
             "exact",
             [hit.to_json() for hit in hits],
             time.perf_counter() - started,
+            began=began,
         )
     )
     return hits
