@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page
 
 from tests.browser import driver, papers
 from tests.browser.expecting import expect
 from tests.browser.serving import App, free_port
 from tests.documents.makers import pdf
+
+pytestmark = pytest.mark.walk
 
 FAILED = {
     "locked.pdf": "password",

@@ -15,6 +15,8 @@ from tests.browser.expecting import expect
 from tests.browser.serving import App, free_port, serving
 from tests.servers.openai_server import OpenAIServer
 
+pytestmark = pytest.mark.walk
+
 KEY = "sk-never-shown-7Q2"
 PATIENT = """
 from agentkit.llm.connections import discover
@@ -24,7 +26,6 @@ discover.probe.__kwdefaults__["timeout_s"] = 600
 """On a busy machine the 10 s of a test are over before anything else was done on the page."""
 
 
-@pytest.mark.walk
 def test_a_connection_is_added_tested_and_asked(app: App, page: Page) -> None:
     sent = _sent_by_the_server(page)
     with OpenAIServer() as server:

@@ -101,6 +101,7 @@ def _says_what_enter_does(page: Page, what: str) -> None:
     expect(box).to_have_attribute("placeholder", what)
 
 
+@pytest.mark.walk
 def test_at_each_turn_one_skips_speaks_and_ends(chat: Page) -> None:
     page = chat
     _choose(page, team="Assistant")
