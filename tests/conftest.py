@@ -43,7 +43,7 @@ sys.dont_write_bytecode = False
 hypothesis.settings.register_profile(
     "any machine",
     hypothesis.settings(),
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )

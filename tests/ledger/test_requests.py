@@ -123,7 +123,7 @@ def talks(draw: st.DrawFn) -> list[list[ModelCalled]]:
     return runs
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(talks())
 def test_any_request_is_given_back_byte_for_byte(
     tmp_path_factory: pytest.TempPathFactory, talk: list[list[ModelCalled]]
