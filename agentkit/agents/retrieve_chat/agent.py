@@ -175,7 +175,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         check_count(self.name, "n_results", n_results)
         if n_results == 0:
             raise WrongArgument(f"{self.name}: n_results must be 1 or more.")
-        began = time.time()
+        began = time.monotonic()
         found = self.query_vector_db(
             query_texts=[problem], n_results=n_results, search_string=search_string
         )
@@ -185,7 +185,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
 
     def _look_up(self, problem: str, n_results: int, search_string: str) -> QueryResults:
         """Retrieve, by whatever the user made of `retrieve_docs`; told as an event in any case."""
-        self._told, began = False, time.time()
+        self._told, began = False, time.monotonic()
         retrieve: Callable[..., Any] = self.retrieve_docs
         finish(retrieve(problem, n_results, search_string))
         self._results = to_query_results(self.name, self._results)
@@ -196,9 +196,9 @@ class RetrieveUserProxyAgent(UserProxyAgent):
     def _announce(self, problem: str, began: float) -> None:
         self._told = True
         place = coalesce(self._collection_name, "")
-        seconds = max(0.0, time.time() - began)
+        seconds, now = time.monotonic() - began, time.time()
         hits = querying.to_hits(self._results)
-        bus.emit(Retrieved(problem, place, "dense", hits, seconds, began=began))
+        bus.emit(Retrieved(problem, place, "dense", hits, seconds, began=now - seconds))
 
     def _database(self) -> VectorDB:
         """The database; the one behind `client` is made when it is first needed."""
