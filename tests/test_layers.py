@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from tests.parsing import parse_all
+
 ROOT = Path(__file__).parents[1]
 
 # Highest first. Names on one line do not import one another (on the last line they may); a package
@@ -72,12 +74,20 @@ def _name_of(root: Path, file: Path) -> str:
 
 
 @cache
+def trees_of(root: Path) -> dict[str, ast.Module]:
+    """What every module says, by its dotted name."""
+    files = modules_of(root)
+    trees = parse_all((str(file), _read(file)) for file in files.values())
+    return dict(zip(files, trees, strict=True))
+
+
+@cache
 def imports_of(root: Path) -> Imports:
     """What every module imports, also under `if TYPE_CHECKING` and inside functions."""
     files = modules_of(root)
     found: Imports = {}
-    for name, file in files.items():
-        tree = ast.parse(_read(file), str(file))
+    for name, tree in trees_of(root).items():
+        file = files[name]
         package = name if file.name == "__init__.py" else name.rpartition(".")[0]
         found[name] = [each for node in ast.walk(tree) for each in _targets(node, package, files)]
     return found
@@ -205,9 +215,9 @@ def engines_touched(root: Path) -> list[str]:
     """One sentence for each place outside of agentkit.conversation that reaches into an engine."""
     return [
         f"{name}:{line} touches `_engine`; agentkit.conversation.engine has what others need of it."
-        for name, file in sorted(modules_of(root).items())
+        for name, tree in sorted(trees_of(root).items())
         if member(name) != "agentkit.conversation"
-        for line in _lines_with_engine(ast.parse(file.read_text(encoding="utf-8"), str(file)))
+        for line in _lines_with_engine(tree)
     ]
 
 

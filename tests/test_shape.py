@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.parsing import parse_all
 from tests.test_layers import imports_of, modules_of
 
 ROOT = Path(__file__).parents[1]
@@ -103,7 +104,10 @@ def read(root: Path) -> list[Source]:
         for file in files
         if file.is_file()
     ]
-    return [Source(path, text.splitlines(), ast.parse(text, path)) for path, text in texts]
+    return [
+        Source(path, text.splitlines(), tree)
+        for (path, text), tree in zip(texts, parse_all(texts), strict=True)
+    ]
 
 
 def body_length(function: Function) -> int:

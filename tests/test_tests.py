@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.parsing import parse_all
+
 ROOT = Path(__file__).parents[1]
 CLOCKS = {"time.time", "time.monotonic", "time.perf_counter"}
 MAY_MEASURE = ("tests/bench/", "tests/differential/record.py")
@@ -26,7 +28,8 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 def trees(root: Path) -> Trees:
     """The trees of all test files, by their paths below the root."""
     files = sorted((root / "tests").rglob("*.py"))
-    return {str(f.relative_to(root)): ast.parse(f.read_text(encoding="utf-8")) for f in files}
+    texts = [(str(f.relative_to(root)), f.read_text(encoding="utf-8")) for f in files]
+    return dict(zip((path for path, _ in texts), parse_all(texts), strict=True))
 
 
 def measured(found: Trees) -> list[str]:

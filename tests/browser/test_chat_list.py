@@ -119,6 +119,7 @@ def test_the_search_leads_into_another_branch_by_mouse(app: App, page: Page) -> 
     expect(page.get_by_text("Question 1", exact=True)).to_have_count(0)
 
 
+@pytest.mark.walk
 def test_chats_are_kept_in_order_by_keyboard(app: App, page: Page) -> None:
     page.goto(app.url)
     expect(_rows(page)).to_contain_text(list(TITLES))
@@ -207,6 +208,7 @@ def _view_by_keyboard(page: Page, name: str) -> None:
     expect(view.locator("option:checked")).to_have_text(name)
 
 
+@pytest.mark.walk
 def test_the_search_leads_to_what_was_said_by_keyboard(app: App, page: Page) -> None:
     page.goto(f"{app.url}/usage")
     expect(page.get_by_role("heading", level=1)).to_have_text("Usage")
@@ -241,6 +243,7 @@ def test_the_search_leads_to_what_was_said_by_keyboard(app: App, page: Page) -> 
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
+@pytest.mark.walk
 def test_a_thumb_searches_chooses_and_deletes(app: App, browser: Browser) -> None:
     phone = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
     page = phone.new_page()

@@ -21,7 +21,7 @@ from tests.browser.expecting import expect
 from tests.browser.serving import App, serving
 from tests.servers.openai_server import Answer, OpenAIServer, words
 
-pytestmark = pytest.mark.usefixtures("ferry")
+pytestmark = [pytest.mark.walk, pytest.mark.usefixtures("ferry")]
 
 BEGUN = f"{papers.FERRY} [1] Then the pier is"
 WHOLE = f"{BEGUN} empty."

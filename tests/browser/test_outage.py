@@ -13,7 +13,9 @@ from tests.browser.expecting import expect
 from tests.browser.serving import App, serving
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])  # Streamlit's words differ
+@pytest.mark.parametrize(
+    "host", ["localhost", pytest.param("127.0.0.1", marks=pytest.mark.walk)]
+)  # Streamlit's words differ
 def test_a_dead_server_is_told_in_our_words(app: App, page: Page, host: str) -> None:
     page.goto(app.url.replace("127.0.0.1", host))
     driver.go(page, "Documents" if host == "localhost" else "Chat")

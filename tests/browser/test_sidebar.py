@@ -164,7 +164,7 @@ def test_a_screen_reader_is_told_and_the_tab_is_called_like_the_chat(
     expect(page).to_have_title("agentkit")
 
 
-@pytest.mark.parametrize("way", ["mouse", "keyboard"])
+@pytest.mark.parametrize("way", ["mouse", pytest.param("keyboard", marks=pytest.mark.walk)])
 def test_a_click_that_closes_a_popover_leads_to_another_page_all_the_same(
     app: App, page: Page, way: str
 ) -> None:

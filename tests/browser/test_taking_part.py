@@ -19,6 +19,8 @@ from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 from tests.teams.werewolf.table import players
 
+pytestmark = pytest.mark.walk
+
 SUNDAYS = "And on Sundays?"
 FIRST = "The last ferry leaves at 21:40."
 SUNDAY = "On Sundays none leaves."
@@ -101,7 +103,6 @@ def _says_what_enter_does(page: Page, what: str) -> None:
     expect(box).to_have_attribute("placeholder", what)
 
 
-@pytest.mark.walk
 def test_at_each_turn_one_skips_speaks_and_ends(chat: Page) -> None:
     page = chat
     _choose(page, team="Assistant")
@@ -127,7 +128,6 @@ def test_at_each_turn_one_skips_speaks_and_ends(chat: Page) -> None:
     _says_what_enter_does(page, "Ask your documents, or attach files")
 
 
-@pytest.mark.walk
 def test_before_the_end_one_is_asked_once_more_also_after_a_reload(chat: Page) -> None:
     page = chat
     _choose(page, team="Assistant")
@@ -148,7 +148,6 @@ def test_before_the_end_one_is_asked_once_more_also_after_a_reload(chat: Page) -
     expect(page.get_by_role("radio", name="Before the end", exact=True)).to_be_checked()
 
 
-@pytest.mark.walk
 def test_in_a_group_the_person_is_a_member(chat: Page) -> None:
     page = chat
     _choose(page, team="Group of three", variant=("Who speaks next", "In turn"))
@@ -166,7 +165,6 @@ def test_in_a_group_the_person_is_a_member(chat: Page) -> None:
     expect(turn).to_contain_text(f"You: {PIER}")
 
 
-@pytest.mark.walk
 def test_a_seat_at_the_table_through_a_vote(chat: Page) -> None:
     page = chat
     _choose(page, team="Werewolf for six", variant=("Your part", "You play"))

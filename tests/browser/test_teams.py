@@ -235,6 +235,7 @@ FOLLOWERS = {
 }
 
 
+@pytest.mark.walk
 def test_a_group_with_a_person_and_transitions(teams: Page, app: App, server: OpenAIServer) -> None:
     page = teams
     begin(page, "Group")

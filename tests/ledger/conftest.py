@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+from agentkit.database import Database
 from agentkit.events import (
     Event,
     MessageSent,
@@ -21,6 +24,18 @@ from agentkit.messages import new_id
 
 OWNER = "me"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def open_ledger(new_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Ledger]:
+    """Opens an empty ledger in a file of its own, for each example of a property."""
+
+    def open_() -> Ledger:
+        path = tmp_path_factory.mktemp("example") / "agentkit.duckdb"
+        shutil.copy(new_folder / path.name, path)
+        return Ledger(Database(path))
+
+    return open_
 
 
 @pytest.fixture

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentkit.core.rates import Rates
-from agentkit.database import Database
 from agentkit.events import DocumentDone, Event, MessageSent, ModelReplied, Purpose, Usage
 from agentkit.ledger import Chat, Ledger, queries
 from agentkit.ledger.bill import buckets
@@ -45,12 +45,12 @@ models = st.sampled_from(MODELS)
 made = st.tuples(usages, kinds, states, models)
 
 
-@given(st.lists(made, max_size=10))
+@settings(max_examples=15)
+@given(calls=st.lists(made, max_size=10))
 def test_buckets_add_up_to_all_tokens_and_their_prices_to_the_cost(
-    tmp_path_factory: pytest.TempPathFactory, calls: list[tuple[Usage, Purpose, Any, str]]
+    open_ledger: Callable[[], Ledger], calls: list[tuple[Usage, Purpose, Any, str]]
 ) -> None:
-    database = Database(tmp_path_factory.mktemp("bill") / "agentkit.duckdb")
-    ledger = Ledger(database)
+    ledger = open_ledger()
     for usage, purpose, status, model in calls:
         apart = purpose in ("embedding", "rerank")
         took = Usage(input=usage.input) if apart else usage
@@ -64,7 +64,7 @@ def test_buckets_add_up_to_all_tokens_and_their_prices_to_the_cost(
     assert sum(part.total for part in parts) == tokens.total
     paid = buckets.price_buckets(ledger, ALL, rates)
     assert paid.total == pytest.approx(sums.cost or 0.0)
-    database.close()
+    ledger.database.close()
 
 
 def test_each_bucket_is_exclusive(ledger: Ledger) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -124,16 +124,15 @@ def talks(draw: st.DrawFn) -> list[list[ModelCalled]]:
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
-@given(talks())
+@given(talk=talks())
 def test_any_request_is_given_back_byte_for_byte(
-    tmp_path_factory: pytest.TempPathFactory, talk: list[list[ModelCalled]]
+    open_ledger: Callable[[], Ledger], talk: list[list[ModelCalled]]
 ) -> None:
-    database = Database(tmp_path_factory.mktemp("talk") / "agentkit.duckdb")
-    ledger = Ledger(database)
+    ledger = open_ledger()
     chat = ledger.create_chat(OWNER, "Rivers", "answer", "offline", "Documents")
     for number, calls in enumerate(talk):
         run_id = record(
-            Ledger(database) if number == 2 else ledger, calls, chat_id=chat.id
+            Ledger(ledger.database) if number == 2 else ledger, calls, chat_id=chat.id
         )  # a start anew
         told = [one.event for one in queries.events(ledger, OWNER, run_id)]
         heard = [event for event in told if isinstance(event, ModelCalled)]
@@ -151,7 +150,7 @@ def test_any_request_is_given_back_byte_for_byte(
     assert all(
         body in new or body[:13] == '{"messages":n' or body[:9] == '{"tools":' for body in kept
     )
-    database.close()
+    ledger.database.close()
 
 
 def test_what_is_kept_grows_with_what_is_new_however_long_the_chat_is(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentkit.database import Database
 from agentkit.errors import StoreError
 from agentkit.events import CallStatus, ModelReplied, Purpose, Recorded, Usage
 from agentkit.ledger import Ledger
@@ -103,13 +103,13 @@ made = st.tuples(
 )
 
 
-@given(st.lists(made, max_size=12))
+@settings(max_examples=15)
+@given(calls=st.lists(made, max_size=12))
 def test_the_running_sums_equal_the_sums_of_the_calls(
-    tmp_path_factory: pytest.TempPathFactory,
+    open_ledger: Callable[[], Ledger],
     calls: list[tuple[Usage, float | None, Purpose, CallStatus, int, bool]],
 ) -> None:
-    database = Database(tmp_path_factory.mktemp("spending") / "agentkit.duckdb")
-    ledger = Ledger(database)
+    ledger = open_ledger()
     days = [Window(since=NOW + timedelta(n), until=NOW + timedelta(n + 1)) for n in range(4)]
     for usage, cost, purpose, status, day, asks in calls:
         if asks:  # some sums are begun before a call, others after it
@@ -117,8 +117,8 @@ def test_the_running_sums_equal_the_sums_of_the_calls(
         one = ModelReplied(new_id(), "", "server", "m", purpose, status, usage=usage, cost=cost)
         record(ledger, [one], at=NOON + timedelta(day))
     for window in days:
-        assert ledger.spending.measure(window) == Spending(database).measure(window)
+        assert ledger.spending.measure(window) == Spending(ledger.database).measure(window)
     whole = ledger.spending.measure(EVERYTHING)
     assert whole.tokens == sum(one[0].total for one in calls)
     assert whole.dollars == sum(one[1] or 0 for one in calls)
-    database.close()
+    ledger.database.close()

@@ -151,8 +151,8 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("part", HOSTILE)
-def test_a_megabyte_of_hostile_text_is_refused_or_read(part: str) -> None:
-    text = part * (1_000_000 // len(part))
+def test_a_long_hostile_text_is_refused_or_read(part: str) -> None:
+    text = part * (300_000 // len(part))
     for name in ("dict", "code", "tagged", "regex"):
         parsed = _parsed(PARSERS[name], text)
         assert isinstance(parsed, ResponseParsingError | dict | str), name
@@ -167,7 +167,7 @@ def _parsed(parser: ParserBase, text: str) -> Any:
         return error
 
 
-def test_the_answer_behind_a_megabyte_of_anything_is_found() -> None:
+def test_the_answer_behind_a_long_text_of_anything_is_found() -> None:
     answer = '\n```json\n{"a": "true"}\n```'
     for part in (
         "prose [1] {x} ",
@@ -176,7 +176,7 @@ def test_the_answer_behind_a_megabyte_of_anything_is_found() -> None:
         "<a><b>",
         '"quoted" it\'s ',
     ):
-        assert PARSERS["dict"].parse(part * (1_000_000 // len(part)) + answer).parsed == {"a": True}
+        assert PARSERS["dict"].parse(part * (300_000 // len(part)) + answer).parsed == {"a": True}
 
 
 def test_ten_thousand_tags() -> None:

@@ -1,4 +1,4 @@
-"""A chat of 2,000 turns under a limit of 8,000 tokens: never above it, the first message kept, and
+"""A chat of 1,000 turns under a limit of 8,000 tokens: never above it, the first message kept, and
 costs that grow evenly.
 """
 
@@ -21,13 +21,13 @@ from agentkit.llm.calls.scripted import scripted_model
 from tests.conversation import cast
 from tests.conversation.cast import hearing
 
-TURNS, LIMIT = 2_000, 8_000
+TURNS, LIMIT = 1_000, 8_000
 
 
 @pytest.mark.parametrize(
     "strategy", [[Extraction()], [ToolOutput(), SlidingWindow()]], ids=["extraction", "window"]
 )
-def test_2000_turns(strategy: list[Strategy]) -> None:
+def test_1000_turns(strategy: list[Strategy]) -> None:
     meter, sizes, firsts = Meter("scripted"), list[int](), set[str]()
 
     def reply(params: Any) -> str:
