@@ -82,3 +82,10 @@ def test_a_team_that_cannot_work_is_not_kept(shelf: TeamShelf) -> None:
 def test_what_is_not_there_is_told(shelf: TeamShelf, team_id: str) -> None:
     with pytest.raises(NotFound):
         shelf.find(ME, team_id)
+
+
+@pytest.mark.parametrize("version", ["one", "²", "9" * 5_000], ids=["word", "square", "long"])
+def test_a_version_that_is_not_a_number_is_not_there(shelf: TeamShelf, version: str) -> None:
+    first = shelf.save(ME, drafts.single())
+    with pytest.raises(NotFound, match=f"no version {version[:40]} of a team"):
+        shelf.find(ME, f"{first.id}:{version}")

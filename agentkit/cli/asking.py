@@ -7,6 +7,7 @@ from functools import partial
 
 from agentkit.cli.output import count, note, plain
 from agentkit.cli.words import MOMENTS, OPTIONS, describe_wanted
+from agentkit.core.lenient import read_whole
 from agentkit.core.unseen import reveal
 from agentkit.events import HumanInputRequested
 from agentkit.options import END, PLAN, key_of
@@ -41,9 +42,7 @@ def _choose(options: list[str]) -> str | None:
     prompt = f"1 to {len(options)}, and a reason behind it if you like: "
     for line in iter(partial(_read_line, prompt), None):
         typed, _, reason = line.strip().partition(" ")
-        chosen = None
-        if typed.isdecimal():
-            chosen = numbered.get(int(typed))
+        chosen = numbered.get(read_whole(typed) or 0)
         if chosen is not None:
             if reason:
                 return f"{chosen}\n{reason}"

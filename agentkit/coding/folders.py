@@ -20,6 +20,16 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _MAY_LIST = stat.S_IRUSR | stat.S_IXUSR
 
 
+class Level(NamedTuple):
+    """A folder above the one where a walk is."""
+
+    identity: tuple[int, int]
+    name: str
+    """The folder in it that the way goes through."""
+    waiting: list[str]
+    """The folders in it that are still to come."""
+
+
 class Visit(NamedTuple):
     """One step of a walk."""
 
@@ -27,6 +37,8 @@ class Visit(NamedTuple):
     """A descriptor of a folder, open until the next step."""
     files: list[str]
     """What is in it besides folders, if it has just been entered: links, pipes and sockets too."""
+    above: list[Level]
+    """The folders above it, from the top, as they are until the next step."""
     left: str = ""
     """A folder in it that is done with; empty if this one has just been entered."""
 
@@ -42,14 +54,14 @@ def walk(top: Path) -> Iterator[Visit]:
     way = _Way(top)
     try:
         files, waiting = _list_folder(way.here)
-        yield Visit(way.here, files)
+        yield Visit(way.here, files, way.above)
         while waiting or way.above:
             if not waiting:
                 left, waiting = way.up()
-                yield Visit(way.here, [], left)
+                yield Visit(way.here, [], way.above, left)
             elif way.down(waiting.pop(), waiting):
                 files, waiting = _list_folder(way.here)
-                yield Visit(way.here, files)
+                yield Visit(way.here, files, way.above)
     finally:
         os.close(way.here)
 
@@ -62,7 +74,7 @@ def remove(top: Path) -> None:
         shutil.rmtree(top, ignore_errors=True)
         return
     with suppress(OSError):
-        for here, files, left in walk(top):
+        for here, files, _, left in walk(top):
             with suppress(OSError):
                 os.fchmod(here, stat.S_IRWXU)
             for name in files:
@@ -78,7 +90,7 @@ def hand_over(top: Path, user: int) -> None:
     """Give a folder and all below it to a user, which only root can; OSError where the system
     refuses.
     """
-    for here, files, _ in walk(top):
+    for here, files, *_ in walk(top):
         os.chown(here, user, user)
         for name in files:
             os.chown(name, user, user, dir_fd=here, follow_symlinks=False)
@@ -91,22 +103,12 @@ def open_up(top: Path) -> None:
         top.chmod(stat.S_IMODE(mode) | stat.S_IRWXU)
 
 
-class _Level(NamedTuple):
-    """A folder above the one where a walk is."""
-
-    identity: tuple[int, int]
-    name: str
-    """The folder in it that the way goes through."""
-    waiting: list[str]
-    """The folders in it that are still to come."""
-
-
 class _Way:
     """Where a walk is, and how it came there."""
 
     def __init__(self, top: Path) -> None:
         self.here = _enter(str(top), None)
-        self.above: list[_Level] = []
+        self.above: list[Level] = []
         self._top = top
 
     def down(self, name: str, waiting: list[str]) -> bool:
@@ -117,7 +119,7 @@ class _Way:
             inner = _enter(name, self.here)
         except OSError:
             return False
-        self.above.append(_Level(_identify(self.here), name, waiting))
+        self.above.append(Level(_identify(self.here), name, waiting))
         self._step(inner)
         return True
 

@@ -25,7 +25,7 @@ def disk_bytes(folder: Path) -> int:
     """Bytes that the files below `folder` occupy; holes in them do not count."""
     total = 0
     with suppress(OSError):  # the folder itself has gone
-        for here, files, left in folders.walk(folder):
+        for here, files, _, left in folders.walk(folder):
             if not left:
                 total += _FEWEST_BYTES
             for name in files:

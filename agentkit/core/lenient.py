@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
+_DIGITS = 18
+"""What 64 bits hold; of thousands Python makes an error."""
+
 
 def count_or_zero(value: object) -> int:
     """The value if it is a whole number above 0, else 0."""
     if type(value) is not int:
         return 0
     return max(0, value)
+
+
+def read_whole(text: str) -> int | None:
+    """The whole number, of at most 18 digits, that a text is; None for any other text."""
+    if text.isdecimal() and len(text) <= _DIGITS:
+        return int(text)
+    return None
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from agentkit.core.lenient import read_whole
 from agentkit.errors import ConfigError, NotFound
 from agentkit.ledger.kept_teams import PREFIX, KeptTeam, KeptTeams
 from agentkit.teams import Team, built, team, teams
@@ -116,8 +117,7 @@ def find_free_name(name: str, is_taken: Callable[[str], bool]) -> str:
 
 
 def _to_version(text: str) -> int | None:
-    if not text:
-        return None
-    if not text.isdecimal():
-        raise NotFound(f"There is no version {text!r} of a team.")
-    return int(text)
+    number = read_whole(text)
+    if text and number is None:
+        raise NotFound(f"There is no version {text:.40} of a team.")
+    return number

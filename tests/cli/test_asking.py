@@ -134,6 +134,15 @@ def test_an_answer_that_comes_too_late_at_the_terminal_is_told(
     assert "It is 42." in ended.out
 
 
+@pytest.mark.parametrize("typed", ["²", "9" * 5_000])
+def test_a_number_of_no_option_is_asked_for_again(
+    typed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _typing(monkeypatch, f"{typed}\n2\n")
+    assert ask_person(HumanInputRequested("1", "Clerk", "Which?", ["tea", "milk"])) == "milk"
+    assert "does not begin with a number from 1 to 2" in capsys.readouterr().err
+
+
 def test_a_question_without_options_takes_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     _typing(monkeypatch, "as you like\n")
     assert ask_person(HumanInputRequested("1", "Clerk", "Shall I?")) == "as you like"

@@ -136,7 +136,7 @@ def test_a_folder_that_is_moved_meanwhile_leads_nobody_astray(top: Path, tmp_pat
     (outside / "secret").touch()
     moved, inner = top / "a" / "b", os.stat(top / "a" / "b" / "c")
     walked: list[str] = []
-    for here, files, _ in folders.walk(top):
+    for here, files, *_ in folders.walk(top):
         walked += files
         if moved.exists() and os.path.samestat(os.fstat(here), inner):
             moved.rename(outside / "b")

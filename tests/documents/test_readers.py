@@ -130,6 +130,15 @@ def test_odd_numbers_of_spaces_spoil_no_odt(read: Read, count: str, spaces: int)
     assert f"Two{' ' * spaces}spaces." in document.text
 
 
+@pytest.mark.parametrize("level", ["²", "9" * 5_000, "many"], ids=["square", "long", "word"])
+def test_odd_levels_of_headings_spoil_no_odt(read: Read, level: str) -> None:
+    with zipfile.ZipFile(io.BytesIO(makers.odt())) as whole:
+        kind, content = (whole.read(name).decode() for name in ("mimetype", "content.xml"))
+    content = content.replace('outline-level="2"', f'outline-level="{level}"')
+    document = read(makers.archive({"mimetype": kind, "content.xml": content}), "a.odt")
+    assert holding(document, NEEDLE).heading == "Rügen"
+
+
 def test_odt_keeps_headings_lists_tables_and_spaces(read: Read) -> None:
     document = read(makers.odt(), "a.odt")
     section = holding(document, NEEDLE)

@@ -214,3 +214,11 @@ def test_lines_that_cannot_be_understood(dataset: Path, line: bytes, message: st
     (dataset / "corpus.jsonl").write_bytes(line + b"\n")
     with pytest.raises(ConfigError, match=message):
         list(Dataset(dataset).corpus())
+
+
+@pytest.mark.parametrize("grade", ["²", "--1", "9" * 5_000, "high"])
+def test_grades_that_cannot_be_understood(dataset: Path, grade: str) -> None:
+    with (dataset / "qrels" / "test.tsv").open("a", encoding="utf-8") as file:
+        file.write(f"\nq1\td1\t{grade}\n")
+    with pytest.raises(ConfigError, match=r"test.tsv line \d+ is 'q1.*; it must be query-id"):
+        Dataset(dataset).judgements()

@@ -14,6 +14,7 @@ from agentkit.conversation.human import ask
 from agentkit.conversation.transforms.base import TransformMessages
 from agentkit.core import replay
 from agentkit.core.given import coalesce, find_first
+from agentkit.core.lenient import read_whole
 from agentkit.errors import UndefinedNextAgent
 from agentkit.messages import Stored
 
@@ -119,7 +120,8 @@ def ask_person(agents: list[Agent]) -> Agent | None:
         answer = ask("the group chat", wrong + question).strip()
         if answer in ("", "q"):
             return None
-        if answer.isdecimal() and int(answer) in by_number:
-            return by_number[int(answer)]
+        chosen = by_number.get(read_whole(answer) or 0)
+        if chosen is not None:
+            return chosen
         wrong = f"{answer!r} is not a number from 1 to {len(agents)}. "
     return None

@@ -12,6 +12,8 @@ from agentkit.coding import folders
 from agentkit.errors import NotFound
 
 MOST_FILES = 1_000
+_PATH_MOST = 4_000
+"""Characters of a folder's path below the top; files in deeper ones are not told."""
 _OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 Snapshot = dict[str, tuple[int, int, int]]
@@ -32,14 +34,13 @@ class MadeFile:
 def list_files(folder: Path) -> Snapshot:
     """The plain files below a folder, at most 25,000; links, pipes and sockets are left out."""
     found: Snapshot = {}
-    top = os.path.realpath(folder)
     with suppress(OSError):
-        for here, names, _ in folders.walk(folder):
-            if not names or len(found) > 25 * MOST_FILES:
+        for here, names, above, _ in folders.walk(folder):
+            if not names or len(found) > 25 * MOST_FILES or len(above) > _PATH_MOST:
                 continue
-            with suppress(OSError):  # its path is too long to be told
-                place = os.path.relpath(os.readlink(f"/proc/self/fd/{here}"), top)
-                found.update(_list_here(here, names, "" if place == "." else f"{place}/"))
+            place = "".join(f"{level.name}/" for level in above)
+            if len(place) <= _PATH_MOST:
+                found.update(_list_here(here, names, place))
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from agentkit.core.lenient import read_whole
 from agentkit.documents.assembly import BETWEEN, Outline, Reading
 from agentkit.documents.document import Limits
 from agentkit.documents.readers.package import Package, attribute, find_outermost, local
@@ -52,7 +53,7 @@ class _Walk:
     def add_heading(self, node: Any) -> None:
         """Begin a section."""
         level = attribute(node, "outline-level")
-        self.outline.heading(int(level) if level.isdigit() else 1, _read_text(node))
+        self.outline.heading(read_whole(level) or 1, _read_text(node))
 
     def add_paragraph(self, node: Any) -> None:
         """Add a paragraph."""

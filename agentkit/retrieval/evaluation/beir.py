@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +38,7 @@ _GROUP = 64
 _SOURCE = "memory:"
 _CORPUS, _QUERIES = "corpus.jsonl", "queries.jsonl"
 _JUDGEMENTS = ("qrels.tsv", "qrels/test.tsv")
+_GRADE = re.compile(r"-?\d{1,9}")
 _FILES = frozenset((_CORPUS, _QUERIES, *_JUDGEMENTS))
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, EOFError, ValueError)
 """What a damaged, encrypted or oddly packed archive raises, and text in another encoding than
@@ -83,7 +85,7 @@ class Dataset:
         found: Judgements = {}
         for number, line in self._read_lines(file):
             fields = line.split("\t")
-            has_grade = fields[-1].lstrip("-").isdigit()
+            has_grade = _GRADE.fullmatch(fields[-1]) is not None
             if number == 1 and not has_grade:  # the names of the columns
                 continue
             if len(fields) != 3 or not has_grade:

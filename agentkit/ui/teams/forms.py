@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from agentkit.core.lenient import read_whole
 from agentkit.teams.built.agents import Part
 from agentkit.ui.shared import state
 from agentkit.ui.teams import drafts
@@ -350,7 +351,8 @@ def _draw_number_or_word(field: Field) -> None:
 
 
 def _to_number(text: str) -> int | str:
-    return int(text) if text.strip().isdecimal() else text.strip()
+    number = read_whole(text.strip())
+    return text.strip() if number is None else number
 
 
 def _draw_switch(field: Field) -> None:

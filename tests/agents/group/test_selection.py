@@ -67,7 +67,7 @@ def test_a_person_chooses(face: str) -> None:
     assert asked[-1][0] == "'9' is not a number from 1 to 3. Who speaks next?"
 
 
-@pytest.mark.parametrize("answers", [[""], ["q"], ["b", "0", "-1"]])
+@pytest.mark.parametrize("answers", [[""], ["q"], ["b", "0", "9" * 5_000]])
 def test_nobody_is_chosen_by_the_person(answers: list[str]) -> None:
     chat = GroupChat(members("abc"), [])
     console = Console(*answers)
