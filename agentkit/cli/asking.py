@@ -7,6 +7,7 @@ from functools import partial
 
 from agentkit.cli.output import count, note, plain
 from agentkit.cli.words import MOMENTS, OPTIONS, describe_wanted
+from agentkit.core.given import join_filled
 from agentkit.core.lenient import read_whole
 from agentkit.core.unseen import reveal
 from agentkit.events import HumanInputRequested
@@ -44,9 +45,7 @@ def _choose(options: list[str]) -> str | None:
         typed, _, reason = line.strip().partition(" ")
         chosen = numbered.get(read_whole(typed) or 0)
         if chosen is not None:
-            if reason:
-                return f"{chosen}\n{reason}"
-            return chosen
+            return join_filled("\n", [chosen, reason])
         note(f"{line!r} does not begin with a number from 1 to {len(options)}.")
     return None
 

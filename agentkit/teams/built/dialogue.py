@@ -93,7 +93,7 @@ class _Table:
                 pass
 
     def _find_agents(self, names: Sequence[str]) -> list[DictDialogAgent]:
-        return [self._agents[name] for name in names]
+        return list(map(self._agents.__getitem__, names))
 
     def _hold(self, stage: Stage, speakers: Sequence[str]) -> str:
         parser = build_parser(stage.fields, self._flow.parser)
@@ -118,7 +118,8 @@ class _Table:
         votes: dict[str, str] = {}
         for name in speakers:
             told = self._hear(name, parser)
-            votes[name] = str(told.get(stage.counted))
+            if stage.counted in told:  # else the talk was over before, or the field was left out
+                votes[name] = " ".join(str(told[stage.counted]).split())
         return describe_votes(votes)
 
     def _hear(self, name: str, parser: ParserBase) -> Mapping[str, Any]:
@@ -190,14 +191,15 @@ def to_tagged(field: ReplyField) -> TaggedContent:
 
 def describe_votes(votes: Mapping[str, str]) -> str:
     """The result in a line, and who voted for what as a table."""
-    given = [" ".join(vote.split()) for vote in votes.values()]
-    counts = Counter(given)
+    if not votes:
+        return "Nobody voted."
+    counts = Counter(votes.values())
     most = max(counts.values())
     first = [f"**{vote}**" for vote, count in counts.items() if count == most]
     result = f"{first[0]} ({most} of {len(votes)} votes)"
     if len(first) > 1:
         result = f"A draw between {', '.join(first)} ({most} votes each)"
-    rows = [f"| {name} | {vote} |" for name, vote in votes.items()]
+    rows = [f"| {_to_cell(name)} | {_to_cell(vote)} |" for name, vote in votes.items()]
     lines = [
         result,
         "",
@@ -206,3 +208,7 @@ def describe_votes(votes: Mapping[str, str]) -> str:
         *rows,
     ]
     return "\n".join(lines)
+
+
+def _to_cell(text: str) -> str:
+    return text.replace("|", r"\|")

@@ -97,6 +97,21 @@ class Group(Part):
     role_for_select_speaker_messages: Literal["system", "user"] = "system"
     """The role under which the templates are sent."""
 
+    @property
+    def repeaters(self) -> list[str]:
+        """Who may go on after itself, where single agents are named for it."""
+        if isinstance(self.allow_repeat_speaker, list):
+            return self.allow_repeat_speaker
+        return []
+
+    @property
+    def followers(self) -> dict[str, list[str]]:
+        """Who may (or may not) speak after whom; several transitions of one agent together."""
+        found: dict[str, list[str]] = {}
+        for one in self.transitions:
+            found.setdefault(one.after, []).extend(one.speakers)
+        return found
+
 
 TEMPLATES = (
     "select_speaker_message_template",

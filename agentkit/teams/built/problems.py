@@ -201,6 +201,9 @@ def _check_group(flow: Group, document: TeamDocument) -> Iterator[Problem]:
     outside = {one.after for one in flow.transitions} - set(flow.agents)
     text = f"{_name(outside)} is not in the group"
     yield from _when(outside, "flow.transitions", text)
+    outside = set(flow.repeaters) - set(flow.agents)
+    text = f"{_name(outside)} is not in the group"
+    yield from _when(outside, "flow.allow_repeat_speaker", text)
     has_both = flow.transitions and flow.allow_repeat_speaker is not None
     text = "give either transitions, or who may speak again"
     yield from _when(has_both, "flow.allow_repeat_speaker", text)
@@ -293,6 +296,9 @@ def _check_dialogue(flow: Dialogue, document: TeamDocument) -> Iterator[Problem]
     for name in flow.agents:
         yield from _check_answering(document, "flow.agents", name)
     for place, stage in _number("flow.stages", flow.stages):
+        outside = set(stage.speakers) - set(flow.agents)
+        text = f"{_name(outside)} is not among those who take part"
+        yield from _when(outside, f"{place}.speakers", text)
         yield from _check_stage(stage, place)
 
 

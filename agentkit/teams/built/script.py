@@ -273,9 +273,8 @@ class _Script:
             "speaker_selection_method": _write_method(flow),
         }
         if flow.transitions:
-            pairs = [
-                f"{self._names[one.after]}: {self._list(one.speakers)}" for one in flow.transitions
-            ]
+            followers = flow.followers.items()
+            pairs = [f"{self._names[after]}: {self._list(names)}" for after, names in followers]
             arguments["allowed_or_disallowed_speaker_transitions"] = f"{{{', '.join(pairs)}}}"
             arguments["speaker_transitions_type"] = repr(flow.speaker_transitions_type)
         elif isinstance(flow.allow_repeat_speaker, list):

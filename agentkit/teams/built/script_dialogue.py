@@ -54,7 +54,7 @@ def _indent(line: str) -> str:
 def _write_vote(stage: Stage, number: int) -> Iterator[str]:
     yield "for agent, turn in zip(speakers, turns):"
     yield f"    agent.set_parser(parser_{number})"
-    yield f"    votes[agent.name] = agent().metadata[{stage.counted!r}]"
+    yield f"    votes[agent.name] = agent().metadata.get({stage.counted!r})"
 
 
 def _write_talk(stage: Stage, number: int) -> Iterator[str]:

@@ -155,10 +155,12 @@ def to_group_settings(flow: Group, members: Members) -> dict[str, Any]:
     if flow.transitions:
         settings["speaker_transitions_type"] = flow.speaker_transitions_type
         settings["allowed_or_disallowed_speaker_transitions"] = {
-            members[one.after]: [members[name] for name in one.speakers] for one in flow.transitions
+            members[after]: [members[name] for name in names]
+            for after, names in flow.followers.items()
         }
     else:
-        settings["allow_repeat_speaker"] = _to_repeating(flow.allow_repeat_speaker, members)
+        repeaters = [members[name] for name in flow.repeaters]
+        settings["allow_repeat_speaker"] = repeaters or flow.allow_repeat_speaker
     return settings
 
 
@@ -189,12 +191,6 @@ def choose_speaker(method: Method, reads_results: bool) -> Method | Choose:
         return last_speaker if is_result else method
 
     return choose
-
-
-def _to_repeating(allowed: bool | list[str] | None, members: Members) -> bool | list[Agent] | None:
-    if isinstance(allowed, list):
-        return [members[name] for name in allowed]
-    return allowed
 
 
 def talk_in_queue(flow: Queue, members: Members, task: Task, found: Findings) -> Answer:

@@ -81,6 +81,15 @@ def test_a_group_keeps_to_its_transitions() -> None:
     assert played.final.content == "Four."
 
 
+def test_transitions_of_one_agent_count_together() -> None:
+    order = [{"after": "Ann", "speakers": ["Cid"]}, {"after": "Ann", "speakers": ["Bob"]}]
+    order += [{"after": name, "speakers": ["Ann"]} for name in ("Bob", "Cid")]
+    draft = drafts.group(transitions=order, speaker_selection_method="auto")
+    model = scripted_model(["Ann", "One.", "Bob", "Two.", "Three.", "Cid", "Four. TERMINATE"])
+    speakers = [event.speaker for event in play(built(draft), model).of(SpeakerSelected)]
+    assert speakers == ["Ann", "Bob", "Ann", "Cid"]
+
+
 def test_a_member_of_a_group_is_a_person() -> None:
     draft = drafts.group(agents=["Me", "Ann", "Cid"])
     me = drafts.agent("Me", role="person", llm=None, human_input_mode="ALWAYS")
@@ -178,6 +187,19 @@ def test_a_discussion_ends_in_a_vote() -> None:
     heard = asked(model)[1]
     assert "I like soup." in str(heard)
     assert "secret" not in str(heard)
+
+
+def test_who_could_not_vote_any_more_is_not_counted() -> None:
+    draft = drafts.discussion()
+    votes = [reply(thought="hm", vote="so|up\nor not")] * 2
+    draft["flow"] |= {"turns_limit": 2, "stages": draft["flow"]["stages"][1:]}
+    played = play(built(draft), scripted_model(votes))
+    assert played.final.content.startswith("**so|up or not** (2 of 2 votes)")
+    assert played.final.content.endswith("| Bob | so\\|up or not |")
+    draft = drafts.discussion()
+    draft["flow"]["turns_limit"] = 3
+    spoken = [reply(thought="hm", speak="Soup.", agreed=True)] * 3
+    assert play(built(draft), scripted_model(spoken)).final.content == "Nobody voted."
 
 
 def test_fields_between_tags() -> None:

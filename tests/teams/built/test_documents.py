@@ -84,6 +84,22 @@ def test_contradictions_are_told_beside_their_place() -> None:
     assert [place for place, _ in _problems(prompt)] == ["flow.retrieve_config.customized_prompt"]
 
 
+def test_who_is_named_takes_part() -> None:
+    draft = discussion()
+    draft["agents"].append(agent("Dan"))
+    draft["flow"]["stages"][0]["speakers"] = ["Ann", "Dan"]
+    draft["flow"]["stages"][1]["speakers"] = ["Eve"]
+    assert [place for place, _ in _problems(draft)] == [
+        "flow.stages",
+        "flow.stages[1].speakers",
+        "flow.stages[2].speakers",
+    ]
+    for name in ("Dan", "Eve"):
+        draft = group(allow_repeat_speaker=["Ann", name])
+        draft["agents"].append(agent("Dan"))
+        assert {place for place, _ in _problems(draft)} == {"flow.allow_repeat_speaker"}
+
+
 def test_what_cannot_be_filled_in_is_told_before_anything_runs() -> None:
     odd = group(select_speaker_prompt_template="Who of {agentlist} is {next}?")
     [(place, text)] = _problems(odd)
