@@ -63,6 +63,7 @@ address.read(TABS)
 st.page_link(PAGES / "ask_usage.py", label="Ask your usage", icon=":material/database_search:")
 budgets.draw_courses()
 filters.draw_filters()
+address.write()  # now, as what is clicked while the figures are drawn ends this run
 view = read_view()
 if headline.draw_headline(view).calls:
     draw_tabs(view)

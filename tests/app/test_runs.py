@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from agentkit.events import (
@@ -28,7 +30,7 @@ from agentkit.events import (
     Unknown,
     Usage,
 )
-from agentkit.ledger import LedgerWriter, RunKey, queries
+from agentkit.ledger import LedgerWriter, RunKey, queries, run_list
 from agentkit.ledger.spans import Trace
 from agentkit.ledger.trace import build_trace
 from agentkit.workspace import Workspace
@@ -86,6 +88,19 @@ def test_an_empty_ledger_leads_to_the_chat(workspace: ScriptableWorkspace) -> No
     app = open_page("runs")
     assert "Nothing was run yet" in texts(app)
     assert [link.label for link in app.page_link] == ["Ask a question"]
+
+
+def test_what_was_chosen_is_in_the_address_before_the_runs_are_drawn(
+    kitchen: ScriptableWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who opens one of them then ends the drawing; the way back leads to what was chosen all the
+    same.
+    """
+    ask(kitchen)
+    app = open_page("runs")
+    monkeypatch.setattr(run_list, "list_runs", lambda *_: st.stop())
+    app.text_input(key="runs-q").set_value("HOT tea").run()
+    assert app.query_params["q"] == "HOT tea"
 
 
 def test_runs_are_found_and_the_address_says_which(kitchen: ScriptableWorkspace) -> None:

@@ -21,6 +21,7 @@ from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
 from agentkit.ledger import queries
+from agentkit.ledger.usage import sums
 from agentkit.messages import new_id
 from agentkit.ui.shell import server
 from agentkit.ui.text import figures
@@ -300,6 +301,19 @@ def test_a_chosen_row_narrows_and_can_be_released(workspace: ScriptableWorkspace
     app.button(key="usage-chip-model-large").click().run()
     assert metrics(app)["Calls"] == "2"
     assert app.query_params == {}
+
+
+def test_what_was_chosen_is_in_the_address_before_the_figures_are_drawn(
+    workspace: ScriptableWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who clicks on one of them then ends the drawing; the way back leads to each click all the
+    same.
+    """
+    add_call(workspace)
+    app = open_page("usage")
+    monkeypatch.setattr(sums, "find_leaders", lambda *_: st.stop())
+    app.multiselect(key="usage-model").set_value(["gpt-5-mini"]).run()
+    assert app.query_params == {"model": "gpt-5-mini"}
 
 
 def test_figures_stand_against_the_days_before(workspace: ScriptableWorkspace) -> None:

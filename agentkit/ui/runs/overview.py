@@ -76,9 +76,9 @@ def draw_overview() -> None:
             st.session_state[key] = page
         page = st.pagination(pages, key=key)
     st.session_state[_key("page")] = page
+    _write_address()  # now, as what is clicked while the runs are drawn ends this
     with place:
         _draw_runs(found, run_list.list_runs(ledger, chosen, sort, PER_PAGE, (page - 1) * PER_PAGE))
-    _write_address()
 
 
 def open_run(run_id: str) -> None:
