@@ -130,11 +130,12 @@ def test_on_a_phone_the_sidebar_closes_after_a_choice(
     page.goto(app.url)
     driver.ask(page, papers.FERRY_QUESTION)
     expect(page.get_by_role("heading", level=1)).to_have_text(papers.FERRY_QUESTION)
+    pages = page.get_by_test_id("stSidebarNav")  # a page has such links, too, while it is leaving
     for choose, heading in (
         (page.get_by_role("button", name="New chat"), "Chat"),
         (_row(page, papers.FERRY_QUESTION).get_by_role("button").first, papers.FERRY_QUESTION),
-        (page.get_by_role("link", name="Chat"), papers.FERRY_QUESTION),
-        (page.get_by_role("link", name="Documents"), "Documents"),
+        (pages.get_by_role("link", name="Chat"), papers.FERRY_QUESTION),
+        (pages.get_by_role("link", name="Documents"), "Documents"),
     ):
         page.get_by_test_id("stExpandSidebarButton").click()
         choose.click()
