@@ -73,4 +73,4 @@ else:
         "No calls fit these filters. Choose more days, or clear the filters.",
         icon=":material/filter_alt_off:",
     )
-address.write()
+address.write()  # once more, without what no widget knows: an address may name anything
