@@ -104,13 +104,14 @@ THINKING_FIELDS = (THINKING, "reasoning", "thinking")
 """Where servers put it."""
 _THOUGHTS = frozenset((*THINKING_FIELDS, "reasoning_details"))
 _RESULTS = ("tool", "function")
-_MAPPING = (dict, Mapping)  # nearly all are dicts, which is found out much faster
-_LIST = (list, tuple)
+MAPPING, LIST = (dict, Mapping), (list, tuple)
+"""What a message and a list of them may be; nearly all are dicts, which is found out faster."""
 _TEXT = (str, type(None))
 CALLS = ("tool_calls", "function_call")
 """The keys under which calls stand."""
+_CALLED = frozenset((*CALLS, "tool_responses", "function"))
 SAID = ("content", *CALLS, "tool_responses")  # the keys under which anything is said
-_KEPT = ("content", *CALLS, "tool_responses", "tool_call_id", "name", "context", "metadata")
+_KEPT = frozenset((*SAID, "tool_call_id", "name", "context", "metadata"))
 _UNSENT = _THOUGHTS | {"tool_responses", "context", "metadata", "id", "timestamp"}
 
 
@@ -134,11 +135,11 @@ def without_keys(values: Mapping[str, Any], keys: Collection[str]) -> dict[str, 
 
 def mappings_in(values: object) -> list[Mapping[str, Any]]:
     """The dicts in a list; what else is in it is left out, and anything but a list has none."""
-    return list(filter(_is_mapping, values)) if isinstance(values, _LIST) else []
+    return list(filter(_is_mapping, values)) if isinstance(values, LIST) else []
 
 
 def _is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
-    return isinstance(value, _MAPPING)
+    return isinstance(value, MAPPING)
 
 
 def text_or_empty(value: object) -> str:
@@ -155,7 +156,7 @@ def text_of(content: object) -> str:
         return content
     if content is None:
         return ""
-    if isinstance(content, _LIST):
+    if isinstance(content, LIST):
         return "\n".join(map(_text_of_part, content))
     return str(content)
 
@@ -188,7 +189,7 @@ def has_calls(message: object) -> bool:
 
 def field_of(message: object, key: str) -> Any:
     """What a message has by this name; it may be a dict, or an object of a model's client."""
-    return message.get(key) if isinstance(message, _MAPPING) else getattr(message, key, None)
+    return message.get(key) if isinstance(message, MAPPING) else getattr(message, key, None)
 
 
 def tool_calls_of(message: AnyMessage) -> list[ToolCall]:
@@ -215,7 +216,7 @@ def functions_of(message: AnyMessage) -> list[FunctionCall]:
 
 
 def _as_function(value: object) -> FunctionCall | None:
-    return cast(FunctionCall, value) if isinstance(value, _MAPPING) else None
+    return cast(FunctionCall, value) if isinstance(value, MAPPING) else None
 
 
 def call_fields(message: object) -> Calls:
@@ -337,21 +338,16 @@ def to_stored(message: AnyMessage, role: str, speaker: str) -> Stored | None:
     names who said it. Raises WrongType for what no model could be told, and for calls that are
     not calls.
     """
-    kept = {key: message[key] for key in _KEPT if message.get(key) is not None}
+    kept = {key: said for key, said in message.items() if said is not None and key in _KEPT}
     stored: Stored = kept  # type: ignore[assignment]  # a `cast` is a call for each message
+    own: str = message.get("role", "")
+    if own not in _RESULTS:
+        own = message.get("override_role", role)
     if type(stored.get("content")) is str and len(stored) <= 1 + ("name" in stored):
-        stored["role"] = _choose_role(message, role)
+        stored["role"] = own
         stored.setdefault("name", speaker)
         return stored
-    return _store_calls(message, stored, role, speaker)
-
-
-def _choose_role(message: AnyMessage, role: str) -> str:
-    own: str = message.get("role", "")
-    if own in _RESULTS:
-        return own
-    kept: str = message.get("override_role", role)
-    return kept
+    return _store_calls(message, stored, own, speaker)
 
 
 def _store_calls(message: AnyMessage, stored: Stored, role: str, speaker: str) -> Stored | None:
@@ -362,7 +358,7 @@ def _store_calls(message: AnyMessage, stored: Stored, role: str, speaker: str) -
         if stored.keys().isdisjoint(CALLS):
             return None
         stored["content"] = None
-    stored["role"] = _choose_role(message, role)
+    stored["role"] = role
     if "tool_responses" in stored and is_result(message):
         stored["tool_responses"] = list(map(_with_text, stored["tool_responses"]))
     if has_calls(stored):
@@ -416,6 +412,8 @@ def says_same(one: AnyMessage, other: AnyMessage) -> bool:
 
 def check_calls(speaker: str, message: AnyMessage) -> None:
     """Raise WrongType for calls or results that have another form; `speaker` names who said it."""
+    if _CALLED.isdisjoint(message):
+        return
     _check_list(speaker, message, "tool_calls")
     _check_list(speaker, message, "tool_responses")
     _check_functions(speaker, message)
@@ -463,7 +461,7 @@ def _check_content(stored: Stored, role: object, speaker: str) -> None:
             f"not {content!r:.80}."
         )
     context: object = stored.get("context", {})
-    if not isinstance(context, _MAPPING):
+    if not isinstance(context, MAPPING):
         raise WrongType(f"{speaker}: the context of a message must be a dict, not {context!r:.80}.")
 
 
@@ -472,7 +470,7 @@ def _is_text_or_parts(content: object) -> bool:
 
 
 def _are_dicts(values: object) -> bool:
-    return isinstance(values, _LIST) and all(map(_is_mapping, values))
+    return isinstance(values, LIST) and all(map(_is_mapping, values))
 
 
 def _check_list(speaker: str, message: AnyMessage, key: str) -> None:
@@ -480,7 +478,7 @@ def _check_list(speaker: str, message: AnyMessage, key: str) -> None:
     values = message.get(key)
     if values is None:
         return
-    if not isinstance(values, _LIST):
+    if not isinstance(values, LIST):
         raise WrongType(f"{speaker}: {key} must be a list, each of it a dict, not {values!r:.200}.")
     for value in values:
         _check_dict(speaker, f"each of {key}", value, "a dict")
@@ -495,5 +493,5 @@ def _check_functions(speaker: str, call: AnyMessage) -> None:
 
 
 def _check_dict(speaker: str, what: str, value: object, form: str) -> None:
-    if not isinstance(value, _MAPPING):
+    if not isinstance(value, MAPPING):
         raise WrongType(f"{speaker}: {what} must be {form}, not {value!r:.200}.")

@@ -122,7 +122,7 @@ def test_a_message_is_stored_with_what_is_known_and_sent_with_what_the_api_takes
         "role": "user",
         "name": "ann",
     }
-    assert list(stored or ()) == ["content", "context", "metadata", "role", "name"], (
+    assert list(stored or ()) == ["content", "metadata", "context", "role", "name"], (
         "the order is kept, too"
     )
     assert sendable_form([{**(stored or {}), "reasoning_content": "hm", "own": 1}]) == [

@@ -10,6 +10,7 @@ from typing import Any, TypeGuard, cast
 
 from agentkit.core.given import coalesce
 from agentkit.errors import WrongArgument, WrongType
+from agentkit.messages import LIST, MAPPING
 
 _FLAGS = (True, False, None)
 
@@ -74,9 +75,10 @@ def check_messages(owner: str, messages: Any) -> None:
     """Raise WrongType for anything but a list of messages; of the messages only the last is looked
     at.
     """
-    check_kind(owner, "messages", messages, list | tuple, "a list of messages")
-    for message in messages[-1:]:
-        check_kind(owner, "each of the messages", message, Mapping, "a dict")
+    if type(messages) is list and messages and type(messages[-1]) is dict:
+        return  # as good as always
+    check_kind(owner, "messages", messages, LIST, "a list of messages")
+    check_all(owner, "the messages", messages[-1:], MAPPING, "a dict")
 
 
 def check_conversations(owner: str, chat_messages: Any) -> None:

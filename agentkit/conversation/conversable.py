@@ -119,8 +119,6 @@ class ConversableAgent(LLMAgent):
         check_text(name, "description", description)
         check_kind(name, "context_variables", context_variables, dict | None, "a dict")
         check_flag(name, "silent", silent)
-        if max_consecutive_auto_reply is None:
-            max_consecutive_auto_reply = self.MAX_CONSECUTIVE_AUTO_REPLY
         self._engine = Engine(
             History(name, chat_messages),
             ReplyTable(name),
@@ -128,17 +126,17 @@ class ConversableAgent(LLMAgent):
             Human(
                 name,
                 human_input_mode,
-                max_consecutive_auto_reply,
+                coalesce(max_consecutive_auto_reply, self.MAX_CONSECUTIVE_AUTO_REPLY),
                 is_termination_msg or _is_terminate,
             ),
             Toolbox(name, function_map),
-            Binding(name, self.DEFAULT_CONFIG if llm_config is None else llm_config),
+            Binding(name, coalesce(llm_config, self.DEFAULT_CONFIG)),
             Coder(name, code_execution_config),
         )
         self._oai_system_message: list[Stored] = [{"content": system_message, "role": "system"}]
-        self._description = system_message if description is None else description
+        self._description = coalesce(description, system_message)
         self._default_auto_reply = default_auto_reply
-        self._context_variables = context_variables if context_variables is not None else {}
+        self._context_variables = coalesce(context_variables, {})
         self.silent = silent
         self.reply_at_receive: dict[Agent, bool] = _Flags()
         self._register_stock_replies()
@@ -278,9 +276,7 @@ class ConversableAgent(LLMAgent):
             raise WrongArgument(f"{self.name}: generate_reply needs messages or a sender.")
         stopping.check()
         asked = conversation(self, messages, sender)
-        await mode.peer(self, "update_agent_state_before_reply", asked)
-        asked = await mode.peer(self, "process_last_received_message", asked)
-        asked = await mode.peer(self, "process_all_messages_before_reply", asked)
+        asked = await self._engine.hooks.before_reply(mode, self, asked)
         exclude: Collection[Callable[..., object]] = kwargs.get("exclude") or ()
         if exclude:
             check_kind(self.name, "exclude", exclude, Collection, "a list of reply functions")
@@ -402,9 +398,9 @@ class ConversableAgent(LLMAgent):
         check_flag(self.name, "request_reply", request_reply)
         check_flag(self.name, "silent", silent)
         is_silent = bool(self._is_silent(self, silent))
-        message = await mode.peer(
-            self._engine.hooks, "before_send", self, message, recipient, is_silent
-        )
+        hooks = self._engine.hooks
+        if hooks.lists["process_message_before_send"]:
+            message = await hooks.before_send(mode, self, message, recipient, is_silent)
         if not self._append_oai_message(message, "assistant", recipient, is_sending=True):
             raise _no_message(self.name, message, recipient.name)
         return mode.tail(  # type: ignore[no-any-return]
@@ -507,7 +503,7 @@ class ConversableAgent(LLMAgent):
         check_count(
             self.name,
             "nr_messages_to_preserve",
-            0 if nr_messages_to_preserve is None else nr_messages_to_preserve,
+            coalesce(nr_messages_to_preserve, 0),
         )
         self._engine.history.clear(
             recipient, nr_messages_to_preserve, lambda text: announcing.note(self.name, text)
@@ -915,7 +911,7 @@ class ConversableAgent(LLMAgent):
 
     async def _update_agent_state_before_reply(self, mode: Mode, /, messages: list[Stored]) -> None:
         """Let the hooks look at the messages, usually to set context variables."""
-        await mode.peer(self._engine.hooks, "update_state", self, messages)
+        await self._engine.hooks.update_state(mode, self, messages)
 
     update_agent_state_before_reply = faces(_update_agent_state_before_reply)[0]
 
@@ -923,9 +919,7 @@ class ConversableAgent(LLMAgent):
         self, mode: Mode, /, messages: list[Stored]
     ) -> list[Stored]:
         """The messages as the hooks want them replied to; those that are stored do not change."""
-        return await mode.peer(  # type: ignore[no-any-return]
-            self._engine.hooks, "all_messages", messages
-        )
+        return await self._engine.hooks.all_messages(mode, messages)
 
     process_all_messages_before_reply = faces(_process_all_messages_before_reply)[0]
 
@@ -935,9 +929,7 @@ class ConversableAgent(LLMAgent):
         """The messages with the text of the last one as the hooks want it; calls and `exit` are
         left alone.
         """
-        return await mode.peer(  # type: ignore[no-any-return]
-            self._engine.hooks, "last_message", messages
-        )
+        return await self._engine.hooks.last_message(mode, messages)
 
     process_last_received_message = faces(_process_last_received_message)[0]
 

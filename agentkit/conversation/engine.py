@@ -20,7 +20,7 @@ from agentkit.conversation.human import Human
 from agentkit.conversation.model import Binding
 from agentkit.conversation.replies import ReplyTable
 from agentkit.conversation.tooling import Toolbox
-from agentkit.core.twin import Mode, core_of
+from agentkit.core.twin import Mode, core_of_method
 from agentkit.reasons import EndReason
 
 if TYPE_CHECKING:
@@ -74,17 +74,14 @@ def _check_sync(agent: Agent) -> None:
 
 def _warn_of_sync_only(agent: Agent) -> None:
     for _ in _find_engines([agent]):
-        if _is_own(agent, "generate_reply") and not _is_own(agent, "a_generate_reply"):
+        if not core_of_method(agent, "generate_reply") and core_of_method(
+            agent, "a_generate_reply"
+        ):
             text = (
                 "has its own generate_reply, which async chats do not ask; override"
                 " a_generate_reply, too."
             )
             warnings.warn(f"{agent.name} {text}", UserWarning, stacklevel=4)
-
-
-def _is_own(agent: Agent, method: str) -> bool:
-    """Whether a user replaced this method."""
-    return method in vars(agent) or core_of(getattr(type(agent), method)) is None
 
 
 @contextmanager

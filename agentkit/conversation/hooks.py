@@ -5,13 +5,14 @@ to.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import repeat
 from typing import Any
 
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_kind, check_messages
 from agentkit.conversation.history import snapshot
 from agentkit.core.given import copy_nested
-from agentkit.core.twin import Mode, faces
+from agentkit.core.twin import Mode, core_of_method
 from agentkit.errors import WrongArgument
 from agentkit.messages import Stored, function_call_of
 
@@ -20,6 +21,11 @@ HOOKABLE = (
     "process_all_messages_before_reply",
     "process_message_before_send",
     "update_agent_state",
+)
+_BEFORE_REPLY = (
+    "update_agent_state_before_reply",
+    "process_last_received_message",
+    "process_all_messages_before_reply",
 )
 
 
@@ -48,7 +54,7 @@ class Hooks:
             )
         self.lists[hookable_method].append(hook)
 
-    async def _before_send(
+    async def before_send(
         self, mode: Mode, /, sender: Agent, message: object, recipient: Agent, silent: bool
     ) -> Any:
         """The message as the hooks want it sent."""
@@ -58,17 +64,27 @@ class Hooks:
             )
         return message
 
-    before_send, a_before_send = faces(_before_send)
+    async def before_reply(
+        self, mode: Mode, /, agent: Agent, messages: list[Stored]
+    ) -> list[Stored]:
+        """The messages as the agent's methods for hooks want them replied to; they are not asked
+        where they have nothing to do.
+        """
+        if not any(self.lists.values()) and all(map(core_of_method, repeat(agent), _BEFORE_REPLY)):
+            return messages
+        update_state, last_message, all_messages = _BEFORE_REPLY
+        await mode.peer(agent, update_state, messages)
+        asked = await mode.peer(agent, last_message, messages)
+        processed: list[Stored] = await mode.peer(agent, all_messages, asked)
+        return processed
 
-    async def _update_state(self, mode: Mode, /, agent: Agent, messages: list[Stored]) -> None:
+    async def update_state(self, mode: Mode, /, agent: Agent, messages: list[Stored]) -> None:
         """Let the hooks look at the messages before a reply, usually to set context variables."""
         check_messages(self.owner, messages)
         for hook in self.lists["update_agent_state"]:
             await mode.invoke(hook, agent, messages)
 
-    update_state, a_update_state = faces(_update_state)
-
-    async def _all_messages(self, mode: Mode, /, messages: list[Stored]) -> list[Stored]:
+    async def all_messages(self, mode: Mode, /, messages: list[Stored]) -> list[Stored]:
         """The messages as the hooks want them replied to; the given list is not changed."""
         check_messages(self.owner, messages)
         hooks = self.lists["process_all_messages_before_reply"]
@@ -79,9 +95,7 @@ class Hooks:
             processed = await mode.invoke(hook, processed)
         return processed
 
-    all_messages, a_all_messages = faces(_all_messages)
-
-    async def _last_message(self, mode: Mode, /, messages: list[Stored]) -> list[Stored]:
+    async def last_message(self, mode: Mode, /, messages: list[Stored]) -> list[Stored]:
         """The messages with the text of the last one as the hooks want it; calls and the exit
         command are left alone.
         """
@@ -98,8 +112,6 @@ class Hooks:
         if processed == before:
             return messages
         return [*earlier, {**last, "content": processed}]
-
-    last_message, a_last_message = faces(_last_message)
 
 
 def _is_plain(message: Stored) -> bool:

@@ -88,12 +88,12 @@ class Human:
 
     async def _listen(self, mode: Mode, agent: Agent, message: Stored, sender: Agent | None) -> str:
         """What the person says; `exit` ends the chat, an empty text goes on."""
-        who = getattr(sender, "name", "the sender")
         full = self.counters[sender] >= self.limits[sender]
         final = self._is_final(message, full)
         goes_on = not full and not final
         if goes_on and self.input_mode != "ALWAYS":
             return ""
+        who = getattr(sender, "name", "the sender")
         end = EndReason("replies", agent.name, self.limits[sender])
         if final:
             end = EndReason("terminated", who)

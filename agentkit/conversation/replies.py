@@ -8,6 +8,7 @@ import copy
 import inspect
 from collections.abc import Callable, Collection, Sequence
 from operator import attrgetter
+from types import NoneType
 from typing import Any, TypeAlias, TypeVar
 
 from agentkit.conversation.agent import Agent
@@ -15,7 +16,7 @@ from agentkit.conversation.checks import check_kind
 from agentkit.core.given import coalesce
 from agentkit.core.twin import Mode, core_of
 from agentkit.errors import AsyncReplyInSyncChat, SenderRequired, WrongArgument, WrongType
-from agentkit.messages import Stored
+from agentkit.messages import LIST, Stored
 
 Verdict = tuple[bool, Any]
 """`(final, reply)`: a reply function says whether its reply is the last word."""
@@ -31,6 +32,9 @@ in AutoGen.
 Trigger: TypeAlias = "type | str | Agent | Callable[..., object] | Sequence[Trigger] | None"
 """Whose messages a reply function answers: a class of agents, a name, an agent, a callable on the
 sender, None (nobody's), or a list of these."""
+
+ANYBODY: list[Trigger] = [Agent, None]
+"""Whoever it is, or nobody."""
 
 
 class Continued(tuple[bool, None]):
@@ -148,14 +152,15 @@ class ReplyTable:
         sender: Agent | None,
     ) -> Verdict:
         """What one reply function says; raises WrongType when that is not a verdict."""
-        function = entry["reply_func"]
-        told = {"messages": messages, "sender": sender, "config": entry["config"]}
+        function, config = entry["reply_func"], entry["config"]
         core = core_of(function)
         if core is not None:
-            verdict = await core(agent, mode, **told)
+            verdict = await core(agent, mode, messages=messages, sender=sender, config=config)
         else:
-            verdict = await mode.invoke(function, agent, **told)
-        if not isinstance(verdict, tuple | list) or len(verdict) != 2:
+            verdict = await mode.invoke(
+                function, agent, messages=messages, sender=sender, config=config
+            )
+        if not isinstance(verdict, LIST) or len(verdict) != 2:
             name = getattr(function, "__qualname__", repr(function))
             raise WrongType(
                 f"{self.owner}: the reply function {name} must return (final, reply), not"
@@ -234,10 +239,9 @@ def matches(trigger: Trigger, sender: Agent | None) -> bool:
     bool.
     """
     if isinstance(trigger, list):
-        for each in trigger:  # noqa: SIM110 (a generator costs more than the rest of this function)
-            if matches(each, sender):
-                return True
-        return False
+        if trigger == ANYBODY:  # as those of the stock replies
+            return _is_kind((Agent, NoneType), sender)
+        return any(matches(each, sender) for each in trigger)
     if trigger is None:
         return sender is None
     if isinstance(trigger, type):
@@ -264,10 +268,11 @@ def _ask_trigger(trigger: Callable[..., object], sender: Agent | None) -> bool:
     return answer
 
 
-_kinds: dict[tuple[type, type], bool] = {}
+_Kind: TypeAlias = "type | tuple[type, ...]"
+_kinds: dict[tuple[_Kind, type], bool] = {}
 
 
-def _is_kind(kind: type, value: object) -> bool:
+def _is_kind(kind: _Kind, value: object) -> bool:
     """isinstance, remembered by type: protocols are slow to compare."""
     key = (kind, type(value))
     known = _kinds.get(key)

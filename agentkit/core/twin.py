@@ -148,14 +148,13 @@ class Ask:
         call of that.
         """
         agent, face = self.agent, self.mode.prefix + self.name
-        if not hasattr(agent, face):  # a method with one face, which does for both modes
-            face = self.name
-        if face not in getattr(agent, "__dict__", ()):
-            core = getattr(getattr(type(agent), face, None), "__core__", None)
-            if core is not None:
-                made: Coroutine[Any, Any, Any] = core(agent, self.mode, *self.args, **self.kwargs)
-                return made
-        return self.mode.invoke(getattr(agent, face), *self.args, **self.kwargs)
+        core = core_of_method(agent, face)
+        if core is None and not hasattr(agent, face):
+            face = self.name  # a method with one face, which does for both modes
+            core = core_of_method(agent, face)
+        if core is None:
+            return self.mode.invoke(getattr(agent, face), *self.args, **self.kwargs)
+        return core(agent, self.mode, *self.args, **self.kwargs)
 
 
 @types.coroutine
@@ -309,8 +308,22 @@ def run_in_thread(
 
 
 def core_of(function: Callable[..., object]) -> Callable[..., Coroutine[Any, Any, Any]] | None:
-    """The core of a face; None for other functions."""
+    """The core of a face; None for other functions, those that `functools.wraps` made like one
+    included.
+    """
+    if hasattr(function, "__wrapped__"):
+        return None
     return getattr(function, "__core__", None)
+
+
+def core_of_method(agent: object, face: str) -> Callable[..., Coroutine[Any, Any, Any]] | None:
+    """The core of an agent's method; None where a user replaced this face, on the class or on the
+    instance, and where there is none.
+    """
+    method = getattr(type(agent), face, None)
+    if face in getattr(agent, "__dict__", ()) or hasattr(method, "__wrapped__"):
+        return None
+    return getattr(method, "__core__", None)
 
 
 def _introduce(face: Callable[..., object], core: Callable[..., object], prefix: str) -> None:

@@ -10,7 +10,6 @@ from agentkit import Agent, ConversableAgent, GroupChat, GroupChatManager
 from agentkit.agents.society_of_mind import SocietyOfMindAgent
 from agentkit.coding import CodeResult
 from agentkit.conversation import chats, nested
-from agentkit.conversation.hooks import Hooks
 from agentkit.llm.cache import Cache
 from tests.contracts.faces import Face, case
 from tests.conversation.cast import CALL_ADD, Executor, modelled
@@ -521,56 +520,36 @@ def group_chat_that_goes_on(face: Face) -> Any:
     )
 
 
-def _hooks(name: str, hook: Any) -> Hooks:
-    made = Hooks("ann")
-    made.register(name, hook)
-    return made
+@case("ConversableAgent.generate_reply")
+def hooks_that_have_to_be_awaited(face: Face) -> Any:
+    async def louder(content: Any) -> Any:
+        await asyncio.sleep(0)
+        return content + "!"
 
+    async def longer(messages: Any) -> Any:
+        await asyncio.sleep(0)
+        return [*messages, {"content": "more", "role": "user"}]
 
-async def _louder(content: Any) -> Any:
-    await asyncio.sleep(0)
-    return (
-        content + "!"
-        if isinstance(content, str)
-        else [*content, {"content": "more", "role": "user"}]
-    )
-
-
-@case("Hooks.last_message")
-def hooks_on_the_last_message(face: Face) -> Any:
-    return face.call(
-        _hooks("process_last_received_message", _louder),
-        "last_message",
-        [{"content": "hi", "role": "user"}],
-    )
-
-
-@case("Hooks.all_messages")
-def hooks_on_all_messages(face: Face) -> Any:
-    return face.call(
-        _hooks("process_all_messages_before_reply", _louder),
-        "all_messages",
-        [{"content": "hi", "role": "user"}],
-    )
-
-
-@case("Hooks.before_send")
-def hooks_before_a_message_is_sent(face: Face) -> Any:
-    async def censor(sender: Any, message: Any, recipient: Any, silent: bool) -> Any:
-        return f"{sender.name} to {recipient.name}: {message} {silent}"
-
-    ann, bob = face.agent("ann"), face.agent("bob")
-    return face.call(
-        _hooks("process_message_before_send", censor), "before_send", ann, "hi", bob, True
-    )
-
-
-@case("Hooks.update_state")
-def hooks_that_look_at_the_messages(face: Face) -> Any:
     async def look(agent: Any, messages: Any) -> None:
         agent.set_context("seen", len(messages))
 
+    def repeat(recipient: Any, messages: Any, sender: Any, config: Any) -> Any:
+        return True, [message["content"] for message in messages]
+
     ann = face.agent("ann")
-    face.call(
-        _hooks("update_agent_state", look), "update_state", ann, [{"content": "hi", "role": "user"}]
-    )
+    ann.register_reply([None], repeat)
+    ann.register_hook("process_last_received_message", louder)
+    ann.register_hook("process_all_messages_before_reply", longer)
+    ann.register_hook("update_agent_state", look)
+    return face.call(ann, "generate_reply", messages=[{"content": "hi", "role": "user"}])
+
+
+@case("ConversableAgent.send")
+def a_hook_before_a_message_is_sent(face: Face) -> Any:
+    async def censor(sender: Any, message: Any, recipient: Any, silent: bool) -> Any:
+        await asyncio.sleep(0)
+        return f"{sender.name} to {recipient.name}: {message} {silent}"
+
+    ann, bob = face.agent("ann"), face.agent("bob")
+    ann.register_hook("process_message_before_send", censor)
+    face.call(ann, "send", "hi", bob, silent=True)

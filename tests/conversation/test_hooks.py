@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
 
 from agentkit import Agent, ConversableAgent
 from agentkit.conversation.hooks import HOOKABLE, Hooks
+from agentkit.core.twin import SYNC
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.messages import Stored, copy_message
 from tests.conversation.cast import agent, call, said, speaker
@@ -18,6 +20,12 @@ BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 
 def plain(content: Any, **more: Any) -> Stored:
     return copy_message({"content": content, "role": "user", **more})
+
+
+def apply(
+    method: Callable[..., Coroutine[Any, Any, list[Stored]]], messages: list[Stored]
+) -> list[Stored]:
+    return asyncio.run(method(SYNC, messages))
 
 
 def test_only_known_methods_take_hooks_and_each_hook_once() -> None:
@@ -48,8 +56,8 @@ def test_hooks_run_in_the_order_of_their_registration() -> None:
             lambda messages, letter=letter: [*messages, plain(letter)],
         )
     messages = [plain("x")]
-    assert [m["content"] for m in hooks.last_message(messages)] == ["xabc"]
-    assert [m["content"] for m in hooks.all_messages(messages)] == ["x", "a", "b", "c"]
+    assert [m["content"] for m in apply(hooks.last_message, messages)] == ["xabc"]
+    assert [m["content"] for m in apply(hooks.all_messages, messages)] == ["x", "a", "b", "c"]
     assert messages == [plain("x")]
 
 
@@ -67,8 +75,8 @@ def test_hooks_run_in_the_order_of_their_registration() -> None:
 def test_the_last_message_is_left_alone(message: Stored) -> None:
     hooks = Hooks("ann")
     hooks.register("process_last_received_message", lambda content: "changed")
-    assert hooks.last_message([message]) == [message]
-    assert hooks.last_message([]) == []
+    assert apply(hooks.last_message, [message]) == [message]
+    assert apply(hooks.last_message, []) == []
 
 
 def test_parts_of_a_message_can_be_processed() -> None:
@@ -78,7 +86,7 @@ def test_parts_of_a_message_can_be_processed() -> None:
         lambda content: [*content, {"type": "text", "text": "more"}],
     )
     messages = [plain([{"type": "text", "text": "x"}])]
-    assert len(hooks.last_message(messages)[0]["content"]) == 2
+    assert len(apply(hooks.last_message, messages)[0]["content"]) == 2
     assert len(messages[0]["content"]) == 1
 
 
@@ -175,11 +183,15 @@ def test_an_override_of_what_calls_the_hooks_counts(is_async: bool) -> None:
         def process_last_received_message(self, messages: list[Stored]) -> list[Stored]:
             return [*messages[:-1], {**messages[-1], "content": messages[-1]["content"].upper()}]
 
-    bob = Shouting("bob", human_input_mode="NEVER")
-    bob.register_reply(
-        [Agent, None], lambda recipient, messages, sender, config: (True, messages[-1]["content"])
-    )
+    def repeat(recipient: Any, messages: Any, sender: Any, config: Any) -> Any:
+        return True, messages[-1]["content"]
+
+    bob, eve = Shouting("bob", human_input_mode="NEVER"), speaker("eve")
+    vars(eve)["process_all_messages_before_reply"] = lambda messages: [plain("changed")]
+    for each in (bob, eve):
+        each.register_reply([Agent, None], repeat)
     assert call(is_async, bob, "generate_reply", [plain("hi")]) == "HI"
+    assert call(is_async, eve, "generate_reply", [plain("hi")]) == "changed"
 
 
 @BOTH

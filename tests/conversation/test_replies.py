@@ -5,6 +5,7 @@ does.
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import weakref
 from dataclasses import dataclass
@@ -164,6 +165,21 @@ def test_a_face_that_a_subclass_overrides_is_asked_when_registered(is_async: boo
     own.register_reply([Agent, None], Own.generate_oai_reply)
     assert (
         call(is_async, own, "generate_reply", messages=[{"role": "user", "content": "x"}]) == "own"
+    )
+
+
+@BOTH
+def test_a_function_that_wraps_a_face_is_asked_itself(is_async: bool) -> None:
+    @functools.wraps(ConversableAgent.generate_oai_reply)
+    def noted(recipient: Any, messages: Any, sender: Any, config: Any) -> Any:
+        assert ConversableAgent.generate_oai_reply(recipient, messages, sender) == (False, None)
+        return True, "noted"
+
+    one = agent("one")
+    one.register_reply([Agent, None], noted)
+    assert (
+        call(is_async, one, "generate_reply", messages=[{"role": "user", "content": "x"}])
+        == "noted"
     )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import gc
 import inspect
 import sys
@@ -143,6 +144,21 @@ def test_a_replaced_method_of_one_agent_is_called() -> None:
     one, other = Player(), Player()
     other.hit = lambda ball, other: 40  # type: ignore[method-assign]
     assert one.hit("ball", other) == 41
+
+
+def test_an_override_may_look_like_what_it_wraps() -> None:
+    class Loud(Player):
+        @functools.wraps(Player.hit)
+        def hit(self, ball: str, other: Player) -> int:  # type: ignore[override]  # as users do
+            return super().hit(ball + "!", other)
+
+    one, loud, patched = Player(), Loud(), Player()
+    one.hit("ball", loud)
+    assert loud.seen == ["ball!", "ball!!"]
+    patched.hit = functools.wraps(patched.hit)(lambda ball, other: 40)  # type: ignore[method-assign]
+    assert one.hit("ball", patched) == 1
+    assert Player().hit("ball", patched) == 41
+    assert core_of(Loud.hit) is None
 
 
 def test_any_object_with_the_method_can_be_a_peer() -> None:
