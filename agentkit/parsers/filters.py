@@ -26,8 +26,11 @@ class DictFilterMixin:
     """Gives the fields of a parsed dict to the places where they belong.
 
     `to_memory` is what the agent itself remembers, `to_content` what the others hear (`to_speak` is
-    another name for it), and `to_metadata` what only the program sees (`to_return`).
+    another name for it), and `to_metadata` what only the program sees (`to_return`). What
+    `keys_allow_missing` names is left out where a reply lacks it.
     """
+
+    keys_allow_missing: Sequence[str] | None = None
 
     def __init__(
         self,
@@ -66,13 +69,13 @@ class DictFilterMixin:
         """The fields that the agent remembers; raises RequiredFieldNotFoundError for a missing one
         unless that is allowed.
         """
-        return _pick(parsed_response, self.keys_to_memory, "keys_to_memory", allow_missing)
+        return self._pick(parsed_response, "keys_to_memory", allow_missing)
 
     def to_content(self, parsed_response: Mapping[str, object], allow_missing: bool = False) -> Any:
         """The fields that the other agents hear; raises RequiredFieldNotFoundError for a missing
         one unless that is allowed.
         """
-        return _pick(parsed_response, self.keys_to_content, "keys_to_content", allow_missing)
+        return self._pick(parsed_response, "keys_to_content", allow_missing)
 
     def to_metadata(
         self, parsed_response: Mapping[str, object], allow_missing: bool = False
@@ -80,7 +83,7 @@ class DictFilterMixin:
         """The fields that only the program sees; raises RequiredFieldNotFoundError for a missing
         one unless that is allowed.
         """
-        return _pick(parsed_response, self.keys_to_metadata, "keys_to_metadata", allow_missing)
+        return self._pick(parsed_response, "keys_to_metadata", allow_missing)
 
     def to_speak(self, parsed_response: Mapping[str, object], allow_missing: bool = False) -> Any:
         """Another name for `to_content`."""
@@ -89,6 +92,27 @@ class DictFilterMixin:
     def to_return(self, parsed_response: Mapping[str, object], allow_missing: bool = False) -> Any:
         """Another name for `to_metadata`."""
         return self.to_metadata(parsed_response, allow_missing)
+
+    def _pick(self, parsed: Mapping[str, object], filtered_by: str, allow_missing: bool) -> Any:
+        keys: Keys = getattr(self, filtered_by)
+        if keys is True:
+            return parsed
+        if not isinstance(keys, str | Sequence):
+            return None
+        wanted = _to_names(keys)
+        absent = find_missing(parsed, wanted)
+        missing = list_missing(absent, coalesce(self.keys_allow_missing, ()))
+        if missing and not allow_missing:
+            raise RequiredFieldNotFoundError(
+                f"{filtered_by} asks for {list_keys(missing)}, but the parsed reply has only the"
+                f" keys {list_keys(list(parsed))}; add them to required_keys, or correct the"
+                " filter."
+            )
+        there = list_missing(wanted, absent)
+        found = dict(zip(there, map(_find, repeat(parsed), there), strict=True))
+        if isinstance(keys, str):
+            return found.get(keys)
+        return found
 
     def filtered_keys(self) -> Iterator[str]:
         """Every key that one of the filters names."""
@@ -120,25 +144,6 @@ def _to_names(keys: Keys) -> Sequence[str]:
     if isinstance(keys, str):
         return [keys]
     return keys
-
-
-def _pick(parsed: Mapping[str, object], keys: Keys, filtered_by: str, allow_missing: bool) -> Any:
-    if keys is True:
-        return parsed
-    if not isinstance(keys, str | Sequence):
-        return None
-    wanted = _to_names(keys)
-    missing = find_missing(parsed, wanted)
-    if missing and not allow_missing:
-        raise RequiredFieldNotFoundError(
-            f"{filtered_by} asks for {list_keys(missing)}, but the parsed reply has only the keys"
-            f" {list_keys(list(parsed))}; add them to required_keys, or correct the filter."
-        )
-    there = list_missing(wanted, missing)
-    found = dict(zip(there, map(_find, repeat(parsed), there), strict=True))
-    if isinstance(keys, str):
-        return found.get(keys)
-    return found
 
 
 def _find(parsed: Mapping[str, object], key: str) -> Any:

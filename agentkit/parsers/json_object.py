@@ -70,9 +70,9 @@ class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
         checks the reply.
     json_schema: a JSON schema (dict) that the reply must fit.
     required_keys: fields that must be there; "vote.target" is `target` in the object `vote`.
-    The keys_to_... are described at DictFilterMixin. Raises JsonParsingError for a text without
-    JSON or one that does not fit the schema, JsonTypeError for JSON other than an object, and
-    RequiredFieldNotFoundError for missing fields.
+    The keys_to_... and keys_allow_missing are described at DictFilterMixin. Raises JsonParsingError
+    for a text without JSON or one that does not fit the schema, JsonTypeError for JSON other than
+    an object, and RequiredFieldNotFoundError for missing fields.
     """
 
     def __init__(
@@ -84,9 +84,11 @@ class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
         keys_to_metadata: Keys = False,
         *,
         json_schema: Mapping[str, Any] | None = None,
+        keys_allow_missing: Sequence[str] | None = None,
         keys_to_speak: Keys = None,
         keys_to_return: Keys = None,
     ) -> None:
+        self.keys_allow_missing = keys_allow_missing
         self.pydantic_class: type[BaseModel] | None = (
             content_hint if is_pydantic_class(content_hint) else None
         )

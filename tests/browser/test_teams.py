@@ -181,7 +181,7 @@ def test_a_discussion_ends_in_a_vote(teams: Page, app: App, server: OpenAIServer
     take_requests(server)
     turn = ask_in_chat(page, QUESTION)
     expect(turn).to_contain_text("80 degrees (3 of 3 votes)")
-    assert "'Ann': '80 degrees'" in is_same_in_script(script, app, server)
+    assert "Ann: 80 degrees\nBob: 80 degrees" in is_same_in_script(script, app, server)
 
 
 @pytest.mark.walk

@@ -59,6 +59,25 @@ def test_a_missing_field_is_named() -> None:
     assert filters.to_metadata(PARSED, allow_missing=True) is None
 
 
+@pytest.mark.parametrize(
+    "parser",
+    [
+        MarkdownJsonDictParser(
+            keys_to_content="mood", keys_to_metadata=["end", "mood"], keys_allow_missing=["mood"]
+        ),
+        MultiTaggedContentParser(
+            keys_to_content="mood", keys_to_metadata=["end", "mood"], keys_allow_missing=["mood"]
+        ),
+    ],
+    ids=["json", "tags"],
+)
+def test_a_field_that_may_be_missing_is_left_out(parser: DictFilterMixin) -> None:
+    assert parser.to_content(PARSED) is None
+    assert parser.to_metadata(PARSED) == {"end": False}
+    with pytest.raises(RequiredFieldNotFoundError, match="asks for 'end', but"):
+        parser.to_metadata({"speak": "hi"})
+
+
 def test_the_names_of_the_seed_are_the_same_filters() -> None:
     parser = MarkdownJsonDictParser(keys_to_speak="speak", keys_to_return=["end"])
     assert (parser.keys_to_content, parser.keys_to_metadata) == ("speak", ["end"])

@@ -143,15 +143,11 @@ def build_parser(fields: Sequence[ReplyField], form: str) -> ParserBase:
         "keys_to_memory": list_names(fields, "remembered"),
         "keys_to_content": list_names(fields, "heard"),
         "keys_to_metadata": list_names(fields, "told"),
+        "keys_allow_missing": list_optional(fields),
     }
     needed = select_names(fields, "required")
-    names = [one.name for one in fields]
     if form == "tags":
-        return MultiTaggedContentParser(
-            *map(to_tagged, fields),
-            **keys,
-            keys_allow_missing=list_missing(names, needed),
-        )
+        return MultiTaggedContentParser(*map(to_tagged, fields), **keys)
     hint = {one.name: one.about for one in fields}
     properties = {one.name: to_schema(one) for one in fields}
     schema = {
@@ -170,6 +166,12 @@ def list_names(fields: Sequence[ReplyField], where: str) -> Any:
         [only] = names
         return only
     return names or False
+
+
+def list_optional(fields: Sequence[ReplyField]) -> list[str]:
+    """The names of the fields that a reply may leave out."""
+    names = [one.name for one in fields]
+    return list_missing(names, select_names(fields, "required"))
 
 
 def select_names(fields: Sequence[ReplyField], marked: str) -> list[str]:

@@ -328,7 +328,7 @@ class _Script:
             "max_consecutive_auto_reply": repr(flow.max_turns),
             "retrieve_config": write_dict(written),
         }
-        own = config.vector_db != "collection"
+        own = config.has_own_store
         kind = "RetrieveUserProxyAgent" if own else "CollectionProxy"
         before = repr(flow.proxy) if own else f"{flow.proxy!r}, found, retrieve"
         yield f"proxy = {write_call(kind, arguments, before)}"

@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from agentkit.core.given import list_missing
-from agentkit.teams.built.dialogue import HOST, list_names, select_names, to_schema, to_tagged
+from agentkit.teams.built.dialogue import (
+    HOST,
+    list_names,
+    list_optional,
+    select_names,
+    to_schema,
+    to_tagged,
+)
 from agentkit.teams.built.flows import Dialogue, ReplyField, Stage
 from agentkit.teams.built.writing import write_call
 from agentkit.teams.conversing import USER
 
 _INDENT = " " * 4
+_COUNTED = (
+    "for name, vote in votes.items():",
+    '    print(f"{name}: {vote}")',
+    "given = list(votes.values())",
+    "for vote in sorted(dict.fromkeys(given), key=given.count, reverse=True):",
+    '    print(f"{given.count(vote)} of {len(given)} votes: {vote}")',
+    "if not given:",
+    '    print("Nobody voted.")',
+)
 
 
 def write_dialogue(flow: Dialogue, write_list: Callable[[Sequence[str]], str]) -> Iterator[str]:
@@ -42,7 +57,7 @@ def _write_stage(stage: Stage, number: int, told: Sequence[str], hub: bool) -> I
             yield f"with msghub({heard}):\n{_INDENT}pass"
         yield from write(stage, number)
     if is_vote:
-        yield "print(votes)"
+        yield from _COUNTED
     else:
         yield f"if said:\n{_INDENT}print(said[-1].content)"
 
@@ -54,7 +69,9 @@ def _indent(line: str) -> str:
 def _write_vote(stage: Stage, number: int) -> Iterator[str]:
     yield "for agent, turn in zip(speakers, turns):"
     yield f"    agent.set_parser(parser_{number})"
-    yield f"    votes[agent.name] = agent().metadata.get({stage.counted!r})"
+    yield "    told = agent().metadata or {}"
+    yield f"    if {stage.counted!r} in told:"
+    yield f"        votes[agent.name] = ' '.join(str(told[{stage.counted!r}]).split())"
 
 
 def _write_talk(stage: Stage, number: int) -> Iterator[str]:
@@ -63,8 +80,8 @@ def _write_talk(stage: Stage, number: int) -> Iterator[str]:
     yield f"        agent.set_parser(parser_{number})"
     yield "        said.append(agent())"
     if stage.ends_when:
-        yield "    latest = said[-len(speakers):]"
-        yield f"    if all(one.metadata[{stage.ends_when!r}] is True for one in latest):"
+        yield "    latest = [one.metadata or {} for one in said[-len(speakers):]]"
+        yield f"    if all(told.get({stage.ends_when!r}) is True for told in latest):"
         yield "        break"
 
 
@@ -73,13 +90,12 @@ def _write_parser(fields: Sequence[ReplyField], form: str) -> str:
         "keys_to_memory": repr(list_names(fields, "remembered")),
         "keys_to_content": repr(list_names(fields, "heard")),
         "keys_to_metadata": repr(list_names(fields, "told")),
+        "keys_allow_missing": repr(list_optional(fields)),
     }
     needed = select_names(fields, "required")
     if form == "tags":
-        left = list_missing([one.name for one in fields], needed)
         tagged = f",\n{_INDENT}".join(map(_write_tagged, fields))
-        arguments = {**filters, "keys_allow_missing": repr(left)}
-        return write_call("MultiTaggedContentParser", arguments, tagged)
+        return write_call("MultiTaggedContentParser", filters, tagged)
     schema = {
         "type": "object",
         "properties": {one.name: to_schema(one) for one in fields},

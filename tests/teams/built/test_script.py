@@ -250,6 +250,30 @@ def test_the_script_asks_what_the_team_asks(name: str, monkeypatch: pytest.Monke
     assert len(in_app) >= 2
 
 
+def test_the_script_tells_the_votes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draft = drafts.discussion()
+    draft["flow"]["stages"] = draft["flow"]["stages"][1:]
+    with OpenAIServer(Replies(*VOTED)) as server:
+        _run_script(draft, server, monkeypatch)
+    told = capsys.readouterr().out
+    assert told.endswith("Cid: soup\n2 of 3 votes: soup\n1 of 3 votes: salad\n")
+
+
+def test_the_script_counts_no_field_that_a_reply_leaves_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draft = drafts.discussion()
+    for stage in draft["flow"]["stages"]:
+        for field in stage["fields"]:
+            field["required"] = False
+    left_out = [reply(thought="t", speak="Soup!")] * 6 + [reply(thought="t")] * 3
+    with OpenAIServer(Replies(*left_out)) as server:
+        _run_script(draft, server, monkeypatch)
+    assert capsys.readouterr().out.endswith("Nobody voted.\n")
+
+
 PLANNED = Answer(
     "Plan: find it\n#E1 = search_documents[Danube]\n"
     "Plan: read it\n#E2 = read_result[How long, as a number? #E1]\n"
