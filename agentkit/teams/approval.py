@@ -20,6 +20,7 @@ from agentkit.options import OptionKey, read_choice
 
 OF_CODE: tuple[OptionKey, ...] = ("approve", "approve_all", "edit", "reject")
 OF_TOOLS: tuple[OptionKey, ...] = ("approve", "approve_all", "always", "edit", "reject")
+OF_STORES: tuple[OptionKey, ...] = ("approve", "always", "reject")
 OF_REPEATS: tuple[OptionKey, ...] = ("approve", "reject")
 _REPEAT = (
     "`{name}` had begun when the app was closed, and it is not known whether it was done. Run it"
@@ -149,6 +150,13 @@ class Approval:
             was_done=was_done,
             wants=wants,
         )
+
+    def of_store(self, prompt: str, config: str, permit: str) -> Decision:
+        """Whether the store with this config, as JSON, may be opened; raises Stopped.
+
+        `permit`: under which name a permission for always counts.
+        """
+        return self._decide("store", prompt, config, "json", OF_STORES, permit)
 
     def _tell_wanted(self, origin: Origin, *, again: bool = False) -> WantedCall | None:
         """Who wants to call what; None where it is not known who."""

@@ -190,6 +190,10 @@ class Task:
     """Reads a page of the web; None where the installation does not allow it."""
     served: Served | None = None
     """The tools of servers that the installation allows; None where there are none."""
+    own_stores: bool = True
+    """Whether an agent may open a store of its own, once the person agrees: it may read files of
+    this computer.
+    """
 
     def model_of(self, model_id: str) -> Model:
         """The connected model of that id; raises NotFound."""
@@ -362,7 +366,7 @@ class Team:
     work: Callable[[Task], Answer]
     needs_language_model: bool = False
     calls_tools: bool = False
-    """Whether its agents call the user's own functions."""
+    """Whether its agents call the user's own functions, or open stores of their own."""
     answers_at_once: bool = False
     """Whether all that the last agent's model writes is the answer, none of it a word to others."""
     goes_on: bool = False

@@ -37,6 +37,7 @@ def recall_agreements(
 def allow_tools(task: Task, settings: Settings) -> None:
     """Give the task what the installation lets tools do."""
     task.served = ServedTools(ToolServers(settings.data))
+    task.own_stores = not settings.open
     if settings.fetch_pages:
         task.fetch = partial(_read_page, settings)
 

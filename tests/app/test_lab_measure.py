@@ -4,6 +4,7 @@ compared.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -191,6 +192,16 @@ def test_a_data_set_can_be_the_first_thing_here(
     app.button(key="load-dataset").click().run()
     settle(app)
     assert app.selectbox(key="collection").value == "topics"
+    assert not app.exception
+
+
+def test_no_folder_of_the_server_is_read_for_others(workspace: ScriptableWorkspace) -> None:
+    workspace.adopt(dataclasses.replace(workspace.settings, open=True))
+    app = lab()
+    with pytest.raises(KeyError):
+        app.text_input(key="dataset-path")
+    app.button(key="load-dataset").click().run()
+    assert "There is no data set yet" in texts(app)
     assert not app.exception
 
 

@@ -4,12 +4,18 @@ kept as they were by the chats that used them.
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
-from agentkit.teams import Question, Team
+from agentkit.errors import ConfigError
+from agentkit.events import HumanInputRequested
+from agentkit.runs import Run
+from agentkit.teams import Answer, Question, Team
 from agentkit.teams.built.document import read_document
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, texts
@@ -56,6 +62,39 @@ def test_what_was_exported_is_imported_as_it_was(kitchen: ScriptableWorkspace) -
     [kept] = kitchen.kept_teams.newest(OWNER)
     assert kept.document == whole
     assert Team.from_json(kept.document).agents == ("Ann", "Bob", "Cid")
+
+
+def test_a_store_of_its_own_is_opened_for_this_machine_alone(
+    kitchen: ScriptableWorkspace, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.md").write_text("Steep it at 80 degrees.")
+    config = {"vector_db": "duckdb", "docs_path": [str(tmp_path / "notes.md")]}
+    kept = kitchen.save_team(OWNER, drafts.retrieve_chat(retrieve_config=config))
+    model = kitchen.script("Steeped at 80 degrees.", "Yes.", "No.")
+    asked = Question("How hot?", "Kitchen", kept.key, model.id)
+    run = kitchen.ask(OWNER, asked)
+    (request,) = answer_all(run, "approve")
+    assert str(tmp_path) in request.draft
+    assert run.result().text == "Steeped at 80 degrees."
+
+    asked = dataclasses.replace(asked, chat_id=run.chat_id)
+    again = kitchen.ask(OWNER, asked)
+    assert answer_all(again) == []  # agreed to in this chat
+
+    kitchen.adopt(dataclasses.replace(kitchen.settings, open=True))
+    refused = kitchen.ask(OWNER, asked)
+    with pytest.raises(ConfigError, match="serves other machines"):
+        refused.result()
+
+
+def answer_all(run: Run[Answer], *answers: str) -> list[HumanInputRequested]:
+    """What the run asks, each answered in turn, until it ends."""
+    asked, left = [], list(answers)
+    for event in (one.event for one in run):
+        if isinstance(event, HumanInputRequested):
+            asked.append(event)
+            run.answer(left.pop(0), event.request_id)
+    return asked
 
 
 def test_a_team_is_renamed_rolled_back_duplicated_and_deleted(

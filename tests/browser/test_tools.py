@@ -1,9 +1,10 @@
-"""Tools of a team built in the browser: a function written in the page and a tool of an MCP server,
-each used in a chat once the person has approved it.
+"""What a team may do in a chat once the person has approved it: a function written in the page, a
+tool of an MCP server, and a store of its own with files of this computer.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from tests.browser.serving import App
 from tests.browser.team_forms import begin, choose, fill, press, save_and_use
 from tests.servers import mcp_server
 from tests.servers.openai_server import Answer, OpenAIServer, tool_call
+from tests.teams.built import drafts
 
 pytestmark = pytest.mark.walk
 
@@ -34,9 +36,15 @@ def call_both(body: dict[str, Any]) -> Answer:
     return [*calls, Answer(f"They say: {' and '.join(map(str, given))}")][len(given)]
 
 
+def tell_notes(body: dict[str, Any]) -> Answer:
+    """A model without tools, which knows what it is told."""
+    told = "midnight" in str(body["messages"])
+    return Answer("It sails at midnight." if told else "I do not know.")
+
+
 @pytest.fixture
 def server() -> Iterator[OpenAIServer]:
-    with OpenAIServer(call_both) as running:
+    with OpenAIServer(lambda body: (call_both if "tools" in body else tell_notes)(body)) as running:
         yield running
 
 
@@ -110,3 +118,24 @@ def test_a_function_and_a_server_are_used_once_they_are_approved(
     driver.answered(page, turn)
     expect(turn).to_contain_text("They say: 7 tea in Vienna and TEA!")
     assert (tmp_path / "calls").read_text() == "tea Vienna\n"
+
+
+def test_a_team_of_somebody_else_reads_no_files_before_it_is_approved(
+    chat: Page, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes.md"
+    notes.write_text("The last ferry sails at midnight.")
+    config = {"vector_db": "duckdb", "docs_path": [str(notes)]}
+    team = json.dumps(drafts.retrieve_chat(retrieve_config=config))
+    driver.go(chat, "Teams")
+    chat.get_by_role("button", name="Import", exact=True).click()
+    uploader = chat.get_by_test_id("stPopoverBody").locator("input[type=file]")
+    uploader.set_input_files(driver.file("team.json", team))
+    expect(chat.get_by_role("heading", name="RetrieveChat", level=1)).to_be_visible()
+    driver.settled(chat)
+    save_and_use(chat)
+    turn = driver.ask(chat, "When does the last ferry sail?")
+    expect(turn).to_contain_text(str(notes))
+    approve(chat, turn, "Documents asks: May a store of this team's own be opened?")
+    driver.answered(chat, turn)
+    expect(turn).to_contain_text("It sails at midnight.")

@@ -139,11 +139,15 @@ class RetrieveConfig(Part):
     task: Literal["default", "code", "qa"] = "default"
     """Which prompt asks: for code, for questions, or one that lets the model decide."""
     vector_db: Literal["collection", "duckdb", "chroma", "pgvector"] = "collection"
-    """Where passages come from: the chat's collection, or a store filled from `docs_path`."""
+    """Where passages come from: the chat's collection, or a store of its own, filled from
+    `docs_path`.
+    """
     db_config: dict[str, Any] = Field(default_factory=dict)
     """Arguments of the store."""
     docs_path: list[str] = Field(default_factory=list)
-    """Files, folders and addresses that fill a store of its own; for scripts."""
+    """Files, folders and addresses that fill a store of its own. The app asks before it opens one,
+    and opens none where it serves other machines.
+    """
     extra_docs: bool = False
     """Number documents behind those that are there."""
     new_docs: bool = True
@@ -180,6 +184,11 @@ class RetrieveConfig(Part):
     """Leave out passages at this distance or farther; below 0 for none."""
     n_results: Annotated[int, Field(ge=1, le=200)] = 20
     """Passages that are looked up at once."""
+
+    @property
+    def has_own_store(self) -> bool:
+        """Whether passages come from elsewhere than the chat's collection."""
+        return self.vector_db != "collection"
 
 
 class Dialog(Part):

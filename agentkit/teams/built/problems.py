@@ -231,11 +231,10 @@ def _check_retrieve_chat(flow: RetrieveChat, document: TeamDocument) -> Iterator
     yield from _when(flow.proxy == flow.assistant, "flow.proxy", text)
     yield from _check_answering(document, "flow.assistant", flow.assistant)
     config = flow.retrieve_config
-    has_own_store = config.vector_db != "collection"
     has_passages = config.docs_path or config.get_or_create
     text = "a store of its own needs documents, or a collection that is there already"
     yield from _when(
-        has_own_store and not has_passages,
+        config.has_own_store and not has_passages,
         "flow.retrieve_config.docs_path",
         text,
     )

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import starmap
 from typing import Any, Literal
 
 from agentkit import runs
 from agentkit.agents import GroupChat, GroupChatManager, RetrieveUserProxyAgent
 from agentkit.conversation import Agent, ChatResult, ConversableAgent, initiate_chats
 from agentkit.core.given import find_first
+from agentkit.errors import ConfigError
 from agentkit.llm.offline.passages import Passage, format_passages
 from agentkit.messages import AnyMessage, has_calls, text_of
 from agentkit.retrieval import Hit
 from agentkit.teams.answer import complete_question, look_up_and_answer
+from agentkit.teams.approval import Agreement, Approval, name_agreement
 from agentkit.teams.built.agents import RetrieveConfig
 from agentkit.teams.built.flows import (
     TEMPLATES,
@@ -39,6 +45,13 @@ from agentkit.teams.group import GROUP, WatchedGroup, tell_all
 from agentkit.teams.task import Answer, Task
 
 LIBRARY = "Library"
+_MAY_OPEN = (
+    "May a store of this team's own be opened? What stands in these files and folders of this"
+    " computer, and at these addresses, is read and told to models; a database may be written to."
+)
+_PASSWORD = re.compile(r"(password=)[^\s&]+|(://[^:/@\s]+:)[^@/\s]+(?=@)")
+"""In the address of a database. Nothing is left out that a database reads as the next setting."""
+_INSTEAD = "Set its `vector_db` to `collection`: then it looks into the chat's collection."
 
 
 def answer_alone(flow: Single, members: Members, task: Task, found: Findings) -> Answer:
@@ -253,10 +266,11 @@ def look_up_and_ask(flow: RetrieveChat, members: Members, task: Task, found: Fin
         "max_consecutive_auto_reply": flow.max_turns,
         "retrieve_config": to_retrieve_config(config, task.model.name),
     }
-    if config.vector_db == "collection":
-        proxy: RetrieveUserProxyAgent = CollectionProxy(flow.proxy, found, task.retrieve, **options)
-    else:
+    if config.has_own_store:
+        _agree_to_store(flow, task)
         proxy = RetrieveUserProxyAgent(flow.proxy, **options)
+    else:
+        proxy = CollectionProxy(flow.proxy, found, task.retrieve, **options)
     members.offer(flow.assistant, assistant, proxy)
     question = complete_question(task)
 
@@ -272,11 +286,55 @@ def look_up_and_ask(flow: RetrieveChat, members: Members, task: Task, found: Fin
     return converse(task, begin, flow.assistant, found, members.notes())
 
 
+def _agree_to_store(flow: RetrieveChat, task: Task) -> None:
+    """Have the person agree to the store of this config: once in a chat, or for always.
+
+    Raises ConfigError where no such store is opened and where nobody agrees, and Stopped.
+    """
+    if not task.own_stores:
+        raise ConfigError(
+            f"{flow.proxy} was to open a store of its own. This app serves other machines, and"
+            f" nobody logs in, so that no file of this computer is read for a team. {_INSTEAD}"
+        )
+    given = flow.retrieve_config.model_dump(mode="json", exclude_defaults=True)
+    told = json.dumps(given, ensure_ascii=False, indent=2)
+    permit = _name_permit(given["vector_db"], told)
+    agreement = Agreement("first", name_agreement(flow.proxy, permit), task.agreed)
+    if agreement.is_given:
+        return
+    given["db_config"] = dict(starmap(_hide_password, flow.retrieve_config.db_config.items()))
+    shown = json.dumps(given, ensure_ascii=False, indent=2)
+    decision = Approval(flow.proxy, task.allowed).of_store(_MAY_OPEN, shown, permit)
+    if not decision.approved:
+        raise ConfigError(
+            f"{flow.proxy} was to open a store of its own, and nobody agreed to it. Ask again and"
+            f" approve it, or change the team. {_INSTEAD}"
+        )
+    agreement.remember()
+
+
+def _hide_password(key: str, value: Any) -> tuple[str, Any]:
+    """A setting of a database without a password: questions are kept, and go along with an exported
+    chat.
+    """
+    if key == "password":
+        return key, "***"
+    if isinstance(value, str):
+        return key, _PASSWORD.sub(r"\1\2***", value)
+    return key, value
+
+
+def _name_permit(kind: str, told: str) -> str:
+    """Under which name a permission counts: for this config alone, whatever team it stands in."""
+    digest = hashlib.sha256(told.encode()).hexdigest()[:12]
+    return f"store in {kind} ({digest})"
+
+
 def to_retrieve_config(config: RetrieveConfig, model: str) -> dict[str, Any]:
     """AutoGen's dict; a key that is empty here has its default there."""
     given = config.model_dump(exclude={"n_results"})
     given["model"] = config.model or model
-    if config.vector_db == "collection":
+    if not config.has_own_store:
         given["vector_db"] = None
     for key in ("customized_prompt", "docs_path", "custom_text_types", "db_config"):
         is_empty = not given[key]

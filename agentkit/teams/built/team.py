@@ -85,7 +85,7 @@ def build_team(document: TeamDocument, team_id: str) -> Team:
         work,
         answers_at_once=isinstance(flow, CitedAnswer | Research),
         needs_language_model=_needs_model(document),
-        calls_tools=isinstance(flow, Plan) or any(map(_calls_tools, document.agents)),
+        calls_tools=_opens(flow) or any(map(_calls_tools, document.agents)),
         hears=isinstance(flow, Group),
         takes_part=isinstance(flow, Single | TwoAgents | Group | RetrieveChat),
         plans=isinstance(flow, Plan),
@@ -113,6 +113,16 @@ def _needs_model(document: TeamDocument) -> bool:
     if isinstance(document.flow, Single):
         return document.agent(document.flow.agent).documents is None
     return not isinstance(document.flow, Plan | CitedAnswer | Research | FieldTable)
+
+
+def _opens(flow: object) -> bool:
+    """Whether the flow itself makes use of more than its agents are given."""
+    match flow:
+        case Plan():
+            return True
+        case RetrieveChat(retrieve_config=config):
+            return config.has_own_store
+    return False
 
 
 def _calls_tools(agent: AgentDocument) -> bool:

@@ -38,7 +38,7 @@ HELP = {
         "Run this, and everything of this kind until the answer is there, without asking again."
     ),
     "always": (
-        "Run this, and never ask about this tool again, in no chat. The settings take it back."
+        "Allow it now and from now on, in every chat, without asking. The settings take it back."
     ),
 }
 _SEEN, _OURS, _TOLD = "question-seen", "questions-answered", "question-told"

@@ -134,12 +134,13 @@ def _draw_dataset() -> None:
         "A folder or .zip with corpus.jsonl, queries.jsonl and qrels.tsv (or qrels/test.tsv). Its"
         " documents become a new collection, its questions a set of the same name."
     )
-    st.text_input(
-        "Folder or .zip on the computer that serves this app",
-        key="dataset-path",
-        placeholder="/data/beir/scifact",
-    )
-    st.file_uploader("Or a .zip to upload", type=["zip"], key=f"dataset-file-{number}")
+    if not state.workspace().settings.open:  # others are not to read what lies on this computer
+        st.text_input(
+            "Folder or .zip on the computer that serves this app",
+            key="dataset-path",
+            placeholder="/data/beir/scifact",
+        )
+    st.file_uploader("A .zip to upload", type=["zip"], key=f"dataset-file-{number}")
     st.text_input(
         "Name",
         max_chars=120,
@@ -161,16 +162,14 @@ def _load(key: str) -> None:
     """Load the uploaded file or the given path, in a run; what is wrong with it is told at once."""
     workspace, owner = state.workspace(), state.owner()
     st.session_state.pop(_PROBLEM, None)
-    uploaded, path = st.session_state.get(key), st.session_state["dataset-path"].strip()
+    uploaded, path = st.session_state.get(key), st.session_state.get("dataset-path", "").strip()
     try:
         if not uploaded and not path:
-            raise ConfigError(
-                "There is no data set yet; give the path of a folder, or upload a .zip."
-            )
-        given = None
+            raise ConfigError("There is no data set yet; choose one above.")
+        source = called = Path(path)
         if uploaded:
             given = uploads.to_disk([uploaded], workspace.settings)[0]
-        source, called = (given.path, Path(given.name)) if given else (Path(path), Path(path))
+            source, called = given.path, Path(given.name)
         name = st.session_state["dataset-name"].strip() or (
             called.name if source.is_dir() else called.stem
         )

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from agentkit.core.given import coalesce
 from agentkit.teams.built.agents import Part
 
 Kind = Literal[
@@ -200,7 +201,7 @@ def _limit(shape: Shape, metadata: Sequence[Any]) -> Shape:
         most = getattr(one, "le", None)
         shape = replace(
             shape,
-            least=shape.least if least is None else least,
-            most=shape.most if most is None else most,
+            least=coalesce(least, shape.least),
+            most=coalesce(most, shape.most),
         )
     return shape

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from agentkit.core.tools import effects
 from agentkit.events import Compressed, HumanInputRequested, Retrieved, SpeakerSelected
 from agentkit.llm.calls.scripted import scripted_model
@@ -200,6 +202,25 @@ def test_who_could_not_vote_any_more_is_not_counted() -> None:
     draft["flow"]["turns_limit"] = 3
     spoken = [reply(thought="hm", speak="Soup.", agreed=True)] * 3
     assert play(built(draft), scripted_model(spoken)).final.content == "Nobody voted."
+
+
+@pytest.mark.parametrize("form", ["json", "tags"])
+def test_a_field_that_is_not_required_may_be_left_out(form: str) -> None:
+    draft = drafts.discussion()
+    for field in (each for stage in draft["flow"]["stages"] for each in stage["fields"]):
+        field["required"] = False
+    draft["flow"]["parser"] = form
+    said, voted, silent = (
+        ('{"speak": "Soup."}', '{"vote": "soup"}', "{}")
+        if form == "json"
+        else ("[speak]Soup.[/speak]", "[vote]soup[/vote]", "I say nothing.")
+    )
+    model = scripted_model([*[said, silent, said] * 3, voted, silent, voted])
+    played = play(built(draft), model)
+    assert played.final.content == (
+        "**soup** (2 of 2 votes)\n\n| Agent | Vote |\n| --- | --- |\n| Ann | soup |\n| Cid | soup |"
+    )
+    assert len(asked(model)) == 12, "nobody is asked again for what they left out"
 
 
 def test_fields_between_tags() -> None:
