@@ -1,10 +1,11 @@
 # make app: install what is missing, then serve the app.   make test: the same, then all checks.   make help: the rest.
 .PHONY: app test check long types main-tests unit-tests soak lint bench bench-peers clean help
 BIN := .venv/bin
-# What needs no browser, no other program, no model and no big index: the folders, and the files beside them but for those of whole
-# workspaces.
+# What needs no browser, no other program, no model and no big index: the folders but for exported scripts that are run, and the
+# files beside them but for those of whole workspaces.
 UNIT := $(addprefix tests/,agents conversation core differential documents ledger llm parsers teams ui) $(filter-out \
-	tests/test_workspace% tests/test_load.py tests/test_old_folders.py tests/test_package.py tests/test_private.py tests/test_readme.py,$(wildcard tests/test_*.py))
+	tests/test_workspace% tests/test_load.py tests/test_old_folders.py tests/test_package.py tests/test_private.py tests/test_readme.py,$(wildcard tests/test_*.py)) \
+	--ignore=tests/teams/built/test_script.py
 
 app:  ## install what is missing and open the app in the browser
 	@.ci/setup app

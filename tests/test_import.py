@@ -112,5 +112,45 @@ def test_the_first_page_is_drawn_without_libraries_of_tables(
     assert not loaded_by(drawing) & {"pandas", "pyarrow", "openai", "tiktoken", "altair", "plotly"}
 
 
+def test_what_the_first_page_is_made_of_is_loaded_before_anybody_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The browser takes a second for its own part; meanwhile the server has nothing to do."""
+    monkeypatch.setenv("AGENTKIT_DATA", str(tmp_path))
+    drawing = """
+import app
+app.server._load_first_page()
+loaded = set(sys.modules)
+from streamlit.testing.v1 import AppTest
+page = AppTest.from_file(str(app.server.SCRIPT), default_timeout=60).run()
+assert not page.exception and page.chat_input, page
+left = {name for name in sys.modules if name.startswith("agentkit.")} - loaded
+assert not left, left
+"""
+    assert loaded_by(drawing)
+
+
+def test_a_page_waits_for_what_is_being_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two threads that import parts of one package at once, one finds the other's half done."""
+    monkeypatch.setenv("AGENTKIT_DATA", str(tmp_path))
+    drawing = """
+import threading
+import app
+from streamlit.testing.v1 import AppTest
+page = AppTest.from_file(str(app.server.SCRIPT), default_timeout=60).run()
+app.state.loaded.clear()
+drawing = threading.Thread(target=page.run)
+drawing.start()
+drawing.join(2)  # a page that has been drawn before takes a tenth of a second
+assert drawing.is_alive()
+app.server._warm()
+drawing.join()
+assert not page.exception and page.chat_input, page
+"""
+    assert loaded_by(drawing)
+
+
 def test_a_heavy_library_would_be_seen() -> None:
     assert "numpy" in loaded_by("import numpy") & HEAVY

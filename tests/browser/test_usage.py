@@ -151,9 +151,11 @@ def test_two_clicks_tell_where_the_money_of_the_13th_went(app: App, page: Page) 
 def test_a_drag_over_bars_chooses_their_days(app: App, page: Page) -> None:
     open_usage(page, app, "?measure=calls")
     first, last = (today() - timedelta(days=days) for days in (20, 14))
-    page.mouse.move(*at_bar(page, first))
+    (left, top), (right, _) = at_bar(page, first), at_bar(page, last)
+    deep = top + 40  # so that it is over the bars still when the page moves by a line meanwhile
+    page.mouse.move(left, deep)
     page.mouse.down()
-    page.mouse.move(*at_bar(page, last), steps=8)
+    page.mouse.move(right, deep, steps=8)
     page.mouse.up()
     chosen = page.locator(".st-key-usage-chosen")
     expect(chosen).to_contain_text(f"{label(first)} {first:%Y} to {label(last)} {last:%Y}")

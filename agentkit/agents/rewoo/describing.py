@@ -24,8 +24,6 @@ from typing import (
     overload,
 )
 
-from docstring_parser import ParseError, parse
-
 from agentkit.core.given import coalesce, find_value, list_missing
 from agentkit.core.tools.signature import NOTHING, name_of, parameters_of
 from agentkit.messages import text_or_empty
@@ -143,6 +141,8 @@ class _Doc:
     @classmethod
     def read(cls, text: str | None) -> Self:
         """All of it is the purpose where no style fits."""
+        from docstring_parser import ParseError, parse
+
         plain = _ROLE.sub(r"\1", inspect.cleandoc(coalesce(text, "")))
         try:
             doc = parse(plain)

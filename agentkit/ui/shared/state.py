@@ -24,6 +24,10 @@ drawn = threading.Event()
 waiting.
 """
 
+loaded = threading.Event()
+"""Clear only while the server that starts loads what the first page is made of."""
+loaded.set()
+
 _PAGE, _ELSEWHERE, _DONE = "page", "comes-from-elsewhere", "done-by-button"
 _lock = threading.Lock()
 _opened: list[Workspace] = []

@@ -7,10 +7,14 @@ from __future__ import annotations
 import streamlit as st
 
 from agentkit.errors import AgentkitError
-from agentkit.ui.chat import search
-from agentkit.ui.shared import components, dialogs, state
+from agentkit.ui.shared import state
 from agentkit.ui.shared.state import PAGES
 from agentkit.ui.text import markdown
+
+state.loaded.wait()  # of two threads that import the same at once, one may find it half done
+
+from agentkit.ui.chat import search  # noqa: E402
+from agentkit.ui.shared import components, dialogs  # noqa: E402
 
 
 def _draw_pieces() -> None:

@@ -139,6 +139,11 @@ def _model() -> dict[str, object]:
 
 
 def _warm() -> None:
+    state.loaded.clear()
+    try:
+        _load_first_page()
+    finally:
+        state.loaded.set()
     try:
         workspace = state.workspace()
         workspace.spans.begin()
@@ -149,3 +154,12 @@ def _warm() -> None:
         gc.freeze()  # what is loaded now stays: looking through it again stops all pages for long
     except AgentkitError as error:  # the pages show it; the log has it for whoever runs the server
         log.error("%s", error)
+
+
+def _load_first_page() -> None:
+    """Load what the chat page is made of, while the browser loads its own part."""
+    from agentkit.teams import registry
+    from agentkit.ui.chat import chat, export, search, welcome  # noqa: F401
+    from agentkit.ui.composer import composer, prompts  # noqa: F401
+
+    registry.teams()
