@@ -22,9 +22,8 @@ from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED, EndKind, EndReason
 from agentkit.retrieval import Hit
 from agentkit.teams.citing import Citation, renumber_by_use, to_passages
 from agentkit.teams.memory.long_memory import tell_turns
-from agentkit.teams.task import Answer, Task, Team
-
-AGENT = "Assistant"
+from agentkit.teams.roster import ASSISTANT
+from agentkit.teams.task import Answer, Task
 
 INSTRUCTIONS = """You answer questions about the user's documents, using only the numbered \
 passages below.
@@ -101,7 +100,7 @@ class Result:
 
 def work(task: Task) -> Answer:
     """Retrieve, answer, cite."""
-    return look_up_and_answer(task, task.retrieve, AGENT)
+    return look_up_and_answer(task, task.retrieve, ASSISTANT)
 
 
 def look_up_and_answer(
@@ -281,14 +280,3 @@ def find_end(reply: Reply, citations: tuple[Citation, ...]) -> EndReason:
     if citations:
         return ANSWERED
     return NO_EVIDENCE
-
-
-TEAM = Team(
-    "answer",
-    "Answer with citations",
-    "One agent looks the question up and answers from the passages.",
-    (AGENT,),
-    work,
-    answers_at_once=True,
-    goes_on=True,
-)

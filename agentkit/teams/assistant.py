@@ -14,9 +14,9 @@ from agentkit.teams.conversing import converse, make_opening, recall_talk, remem
 from agentkit.teams.ending import is_ending
 from agentkit.teams.findings import Findings
 from agentkit.teams.memory import long_memory
-from agentkit.teams.task import Answer, Task, Team
+from agentkit.teams.roster import ASSISTANT, LIBRARY, TALKING
+from agentkit.teams.task import Answer, Task
 
-ASSISTANT, LIBRARY = answer.AGENT, "Library"
 SEARCHES = 8
 
 INSTRUCTIONS = f"""You are the assistant of somebody who has a collection of documents.
@@ -39,7 +39,7 @@ def work(task: Task) -> Answer:
     if not task.model.is_language_model:
         return answer.work(task)
     gather = partial(_gather, task)
-    with task.session.crew(TEAM.id, task.made_of, gather) as (assistant, library, found):
+    with task.session.crew(TALKING, task.made_of, gather) as (assistant, library, found):
         found.begin(task)
         library.reset()
         remember(assistant, library, recall_talk(task), ASSISTANT)
@@ -69,14 +69,3 @@ def _gather(task: Task) -> tuple[AssistantAgent, ConversableAgent, Findings]:
     found.offer(assistant, library)
     long_memory.keep_short(assistant, task.model)
     return assistant, library, found
-
-
-TEAM = Team(
-    "assistant",
-    "Assistant",
-    "One agent that talks with you and looks into the documents when it needs to.",
-    (LIBRARY, ASSISTANT),
-    work,
-    goes_on=True,
-    takes_part=True,
-)

@@ -9,13 +9,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentkit import private
 from agentkit.coding.announcing import STOPPED_EXIT_CODE
 from agentkit.coding.chat_kernel.following import EndReason
 from agentkit.coding.chat_kernel.kept import Kept
-from agentkit.coding.chat_kernel.kernel import CellResult, KernelEnd, find_packages
 from agentkit.coding.chat_kernel.outputs import Output, Text
 from agentkit.coding.chat_kernel.pool import KernelPool
 from agentkit.core import bus
@@ -23,6 +22,9 @@ from agentkit.core.given import join_filled
 from agentkit.errors import ExecutionError, Stopped, WrongArgument
 from agentkit.events import Cell, CodeBegan, CodeOutput, CodeRan
 from agentkit.messages import new_id
+
+if TYPE_CHECKING:
+    from agentkit.coding.chat_kernel.kernel import CellResult, KernelEnd
 
 WORK, SHOWN = "work", "shown"
 """In the folder of a chat: where its code works, and what was shown of that."""
@@ -287,6 +289,8 @@ def _describe_variable(name: str, type: str, size: str) -> str:
 
 def explain_cells() -> str:
     """What a model is told of the kernel that its python code runs in."""
+    from agentkit.coding.chat_kernel.kernel import find_packages
+
     packages = ", ".join(name for name, there in find_packages().items() if there)
     return f"""\
 - To compute, to transform data or to check something, send a block marked python. It runs as a \

@@ -5,9 +5,11 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from agentkit.core.given import pick_kind
 from agentkit.events import (
     Event,
     MessageSent,
@@ -26,6 +28,22 @@ from agentkit.teams.task import Team
 
 _REPEATED, _LEAST = 400, 12  # characters that may stand twice where a text was gone on with
 _LONGEST_WORD = 40
+EARLIER = "earlier"
+"""The mode of a Retrieved that only takes over what was found before."""
+_NO_AGENTS = ("tool", "function", "user")
+"""Roles of messages that no agent wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What there is of an answer."""
+
+    text: str
+    """What its writer had written of it."""
+    said: Sequence[tuple[str, str, str]]
+    """What the agents told one another before: sender, recipient and text."""
+    passages: Mapping[int, tuple[Passage, Mapping[str, Any]]]
+    """What they found, as `find_passages` gives it."""
 
 
 class Draft:
@@ -212,3 +230,25 @@ def cite_passages(
         cited = Citation.from_json({**hit, "marker": number})
         citations.append(cited)
     return citations
+
+
+def find_talk(events: Sequence[object]) -> list[tuple[str, str, str]]:
+    """What agents told one another in these events: sender, recipient and text."""
+    talk: list[tuple[str, str, str]] = []
+    for event in pick_kind(events, MessageSent):
+        if _is_talk(event):
+            told = (event.sender, event.recipient, event.content)
+            talk.append(told)
+    return talk
+
+
+def _is_talk(message: MessageSent) -> bool:
+    """Whether one agent told others something, and finished it."""
+    is_inner = message.extra.get("inner") and is_audible(message)
+    if not is_inner:
+        return False
+    if message.role in _NO_AGENTS:
+        return False
+    if message.status != "complete":
+        return False
+    return message.content.strip() != ""

@@ -25,22 +25,13 @@ from agentkit.teams.conversing import (
 from agentkit.teams.ending import is_ending
 from agentkit.teams.findings import Findings
 from agentkit.teams.memory.long_memory import keep_short
-from agentkit.teams.task import Answer, Task, Team
+from agentkit.teams.roster import CRITIC, RESEARCHER, ROUNDS, WRITER
+from agentkit.teams.task import Answer, Task
 
-RESEARCHER, CRITIC, WRITER = "Researcher", "Critic", "Writer"
 GROUP = "Group"
-ROUNDS = 16
-"""Messages that one discussion may have, the question and the results of searches included."""
 ABOUT_USER = "The person who asked. Speaks when only they can say what is meant, wanted or enough."
 PASSES = "Go on."
 """What the others hear of a person who has the floor and says nothing."""
-METHODS = {
-    "auto": "The model decides",
-    "round_robin": "In turn",
-    "random": "By chance",
-    "manual": "You decide",
-}
-"""How the next speaker is chosen, and its name for people; the usual one first."""
 
 TOGETHER = """A researcher, a critic and a writer answer a question about the user's documents \
 together; you are the {role}.
@@ -214,20 +205,3 @@ def _is_final(message: Mapping[str, object]) -> bool:
         return False
     said = text_of(message.get("content"))
     return is_ending(said) and not runs.has_said()
-
-
-TEAMS = tuple(
-    Team(
-        f"group:{method}",
-        "Group of three",
-        f"A researcher, a critic and a writer talk it over, in at most {ROUNDS} messages.",
-        (RESEARCHER, CRITIC, WRITER),
-        partial(work, method=method),
-        needs_language_model=True,
-        goes_on=True,
-        hears=True,
-        takes_part=True,
-        variant=words,
-    )
-    for method, words in METHODS.items()
-)

@@ -16,9 +16,9 @@ from agentkit.retrieval import Hit
 from agentkit.teams.answer import USUAL, Binding, answer_from, complete_question
 from agentkit.teams.citing import covers
 from agentkit.teams.memory.long_memory import tell_turns
-from agentkit.teams.task import Answer, Task, Team
+from agentkit.teams.roster import RESEARCHER, WRITER
+from agentkit.teams.task import Answer, Task
 
-RESEARCHER, WRITER = "Researcher", "Writer"
 PARTS, PER_PART, PASSAGES = 4, 4, 12
 
 PLAN = """Break the user's question into the separate facts that must be looked up to answer it, \
@@ -120,14 +120,3 @@ def merge(found: list[list[Hit]], most: int = PASSAGES) -> list[Hit]:
         if not any(covers(known, hit) for known in merged):
             merged.append(hit)
     return merged[:most]
-
-
-TEAM = Team(
-    "research",
-    "Researcher and writer",
-    "Two agents: one looks each part of a question up, one writes the answer.",
-    (RESEARCHER, WRITER),
-    work,
-    answers_at_once=True,
-    goes_on=True,
-)

@@ -25,7 +25,6 @@ from agentkit.events import (
     ToolReturned,
 )
 from agentkit.llm.model import Model
-from agentkit.llm.support import Checked, Embed, check
 from agentkit.llm.tokens.windows import window_of
 from agentkit.messages import Message, new_id
 from agentkit.options import InputMode
@@ -45,6 +44,7 @@ from agentkit.teams.question import Question
 
 if TYPE_CHECKING:
     from agentkit.documents import DocumentText
+    from agentkit.llm.support import Checked, Embed
     from agentkit.teams.cells import ChatCells
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
@@ -266,6 +266,8 @@ class Task:
         embed = self.embed
         if self.fallback:
             embed = None
+        from agentkit.llm.support import check  # no page needs it before there is an answer
+
         try:
             return tuple(check(text, numbered, embed, computed))
         except AgentkitError:  # of the embedding model; the answer is there, and is told

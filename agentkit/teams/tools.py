@@ -22,7 +22,7 @@ from agentkit.errors import ExecutionError, NoIsolation, WrongArgument
 from agentkit.events import CodeRan, Noted
 from agentkit.messages import AnyMessage, has_calls, text_of
 from agentkit.options import InputMode
-from agentkit.teams import answer, findings
+from agentkit.teams import findings
 from agentkit.teams.answer import shorten_result
 from agentkit.teams.approval import (
     NOT_REPEATED,
@@ -42,9 +42,9 @@ from agentkit.teams.conversing import (
 from agentkit.teams.ending import is_ending
 from agentkit.teams.findings import Findings
 from agentkit.teams.memory import long_memory
-from agentkit.teams.task import Answer, Note, Task, Team
+from agentkit.teams.roster import ASSISTANT, RUNNER, WITH_TOOLS
+from agentkit.teams.task import Answer, Note, Task
 
-ASSISTANT, RUNNER = answer.AGENT, "Runner"
 STEPS = 12
 CODE_S = 60
 LONGEST = 30_000
@@ -262,8 +262,8 @@ def _refuse(name: str, content: str) -> tuple[bool, dict[str, Any]]:
 def work(task: Task) -> Answer:
     """Let the assistant and the runner work until there is an answer."""
     cells = find_cells(task)
-    made_of = (*task.made_of, *task.tools)
-    with task.session.crew(TEAM.id, made_of, partial(_gather, task)) as (assistant, runner, found):
+    made_of, gather = (*task.made_of, *task.tools), partial(_gather, task)
+    with task.session.crew(WITH_TOOLS, made_of, gather) as (assistant, runner, found):
         found.begin(task)
         runner.begin(task.allowed, cells)
         assistant.update_system_message(explain_code(INSTRUCTIONS, cells))
@@ -343,17 +343,3 @@ def _runnable(blocks: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         if known in RUNNABLE:
             runnable.append((known, code))
     return runnable
-
-
-TEAM = Team(
-    "tools",
-    "Assistant with tools and code",
-    "Looks things up and runs code in isolation. What may change something you see and approve"
-    " before it runs.",
-    (RUNNER, ASSISTANT),
-    work,
-    needs_language_model=True,
-    calls_tools=True,
-    goes_on=True,
-    takes_part=True,
-)

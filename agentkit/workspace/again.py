@@ -11,8 +11,7 @@ from agentkit.events import Event, MessageSent, events_of
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.retrieval import Library, Source, StoredDocument
 from agentkit.teams import Question, Team
-from agentkit.teams.continuing import Begun, find_talk
-from agentkit.teams.drafts import drop_broken_word, find_passages
+from agentkit.teams.drafts import Begun, drop_broken_word, find_passages, find_talk
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,6 @@ from operator import attrgetter
 from agentkit.documents import DocumentText
 from agentkit.events import HumanAnswered, HumanInputRequested
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
-from agentkit.mcp.servers import ToolServers
-from agentkit.mcp.serving import ServedTools
 from agentkit.options import read_choice
 from agentkit.settings import Settings
 from agentkit.teams import Task
@@ -36,6 +34,9 @@ def recall_agreements(
 
 def allow_tools(task: Task, settings: Settings) -> None:
     """Give the task what the installation lets tools do."""
+    from agentkit.mcp.servers import ToolServers
+    from agentkit.mcp.serving import ServedTools
+
     task.served = ServedTools(ToolServers(settings.data))
     task.own_stores = not settings.open
     if settings.fetch_pages:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from agentkit import runs
 from agentkit.coding import folders
 from agentkit.coding.chat_kernel.kept import Kept
-from agentkit.coding.chat_kernel.kernel import CellResult, is_available
 from agentkit.coding.chat_kernel.pool import KernelPool, shared_pool
 from agentkit.core import bus
 from agentkit.core.tools import read_function
@@ -21,8 +20,10 @@ from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.messages import new_id
 from agentkit.runs import Run
 from agentkit.teams.cells import SHOWN, WORK, ChatCells, find_codes
+from agentkit.teams.roster import RUNNER, WITH_TOOLS
 
 if TYPE_CHECKING:
+    from agentkit.coding.chat_kernel.kernel import CellResult
     from agentkit.teams.built.agents import WrittenFunction
 
 AGAIN = "cells_again"
@@ -73,6 +74,8 @@ def run_again(data: Path, ledger: Ledger, owner: str, chat: Chat) -> Run[None]:
     """
     if runs.live(owner, chat_id=chat.id):
         raise ConfigError("This chat is still answering; run the cells again when it has ended.")
+    from agentkit.coding.chat_kernel.kernel import is_available
+
     if not (available := is_available()):
         raise ConfigError(available.reason)
     thread = ledger.thread(owner, chat.id)
@@ -80,9 +83,7 @@ def run_again(data: Path, ledger: Ledger, owner: str, chat: Chat) -> Run[None]:
     codes = find_codes(cells.all())
     if not codes:
         raise NotFound("There are no cells in this chat that could be run again.")
-    from agentkit.teams import tools  # loads the agents, which a search does not need
-
-    work = partial(_run_all, cells, codes, thread[-1].id, tools.TEAM.id, tools.RUNNER)
+    work = partial(_run_all, cells, codes, thread[-1].id, WITH_TOOLS, RUNNER)
     title = f"{len(codes)} cells once more"
     return runs.start(work, kind="chat", title=title, owner=owner, chat_id=chat.id, ledger=ledger)
 
@@ -99,6 +100,7 @@ def call_function(
     Raises WrongArgument for code other than one function, ConfigError where nothing can isolate it,
     ExecutionError when no kernel can be started.
     """
+    from agentkit.coding.chat_kernel.kernel import is_available
     from agentkit.teams.built.offers.running import write_call  # loads the agents
 
     read_function(function.code, function.name)

@@ -7,16 +7,19 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from agentkit import runs
 from agentkit.errors import AgentkitError
 from agentkit.ledger.evaluations import results
-from agentkit.ledger.evaluations.courses import TeamCourse, find_courses
 from agentkit.ledger.evaluations.results import Evaluation
 from agentkit.retrieval.store.courses import Course
 from agentkit.retrieval.store.questions import Measurement
 from agentkit.runs import Run
 from agentkit.workspace.team_runs import TeamRuns
+
+if TYPE_CHECKING:
+    from agentkit.ledger.evaluations.courses import TeamCourse
 
 KIND = "measure"
 """The kind of such a run."""
@@ -79,6 +82,7 @@ class Measuring(TeamRuns):
         """How teams stand on the sets that they were tried with and that are still there, or on one
         alone.
         """
+        from agentkit.ledger.evaluations.courses import find_courses
         from agentkit.teams import teams
 
         history = self.evaluations.history(owner, set_id)

@@ -41,7 +41,7 @@ from agentkit.retrieval import (
 )
 from agentkit.runs import Run
 from agentkit.settings import Settings
-from agentkit.teams import Answer, Question, Task, built, continuing
+from agentkit.teams import Answer, Question, Task, built
 from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import load_tools
 from agentkit.teams.question import Facts, Whom
@@ -304,6 +304,8 @@ class Workspace(DocumentRuns, Counting, Measuring):
         work: Callable[[Task], Answer] = chosen.work
         text = ""
         if question.go_on:
+            from agentkit.teams import continuing  # loads how answers are made
+
             chosen, writer = find_writer(partial(self.team, owner), first, chat.team)
             found = find_begun(self.ledger, owner, said)
             work, text = partial(continuing.go_on, begun=found, agent=writer), found.text

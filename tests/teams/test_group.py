@@ -13,9 +13,10 @@ from agentkit.events import SpeakerSelected, ToolCalled
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.messages import message
 from agentkit.reasons import EndReason
-from agentkit.teams import Team, group
+from agentkit.teams import Team, variants
 from agentkit.teams.built.ready_made import ready_made
 from agentkit.teams.built.team import build_team
+from agentkit.teams.roster import ROUNDS
 from tests.teams.stage import DANUBE, asked, call, play
 
 REPORT, REMARK, TEXT = (
@@ -119,8 +120,8 @@ def test_finished_before_the_writer_spoke_the_answer_is_written_from_what_was_fo
 @pytest.mark.parametrize("method", ["random", "round_robin"])
 def test_nobody_talks_forever(method: str) -> None:
     played = play(f"group:{method}", scripted_model(lambda request: "And another thing."))
-    assert len(played.inner) == group.ROUNDS
-    assert played.final.extra["end"] == {"kind": "rounds", "limit": group.ROUNDS}
+    assert len(played.inner) == ROUNDS
+    assert played.final.extra["end"] == {"kind": "rounds", "limit": ROUNDS}
 
 
 def test_only_the_writer_ends_it() -> None:
@@ -133,14 +134,15 @@ def test_only_the_writer_ends_it() -> None:
 
 
 def test_each_way_to_choose_is_a_team_of_its_own() -> None:
-    assert [known.id for known in group.TEAMS] == [
+    ways = variants("group")
+    assert [known.id for known in ways] == [
         "group:auto",
         "group:round_robin",
         "group:random",
         "group:manual",
     ]
-    assert {known.kind for known in group.TEAMS} == {"group"}
-    assert group.TEAMS[1].title == "Group of three (in turn)"
+    assert {known.kind for known in ways} == {"group"}
+    assert ways[1].title == "Group of three (in turn)"
 
 
 def speaking_up(part: str, text: str) -> Callable[[Mapping[str, Any]], Any]:

@@ -31,8 +31,9 @@ from agentkit.llm.offline.passages import parse_passages
 from agentkit.messages import message, text_of
 from agentkit.runs import Run
 from agentkit.settings import Settings
-from agentkit.teams import Answer, Question, Task, planning
+from agentkit.teams import Answer, Question, Task
 from agentkit.teams.findings import Findings
+from agentkit.teams.planning import team as planning
 from agentkit.teams.planning.calculator import calculate
 from agentkit.workspace import SAMPLES, Workspace
 from tests.conftest import MODELS

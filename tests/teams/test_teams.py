@@ -72,7 +72,7 @@ def system_of(request: Mapping[str, Any]) -> str:
 
 def test_the_registry_has_unique_ids_and_names_what_there_is() -> None:
     assert len({known.id for known in teams()}) == len(teams())
-    assert team("answer") is answer.TEAM
+    assert team("group") is team("group:auto")
     assert all(known.name and known.description and known.agents for known in teams())
     with pytest.raises(NotFound, match="choose one of: answer, research"):
         team("nobody")

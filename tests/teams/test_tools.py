@@ -20,6 +20,7 @@ from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.tokens.counting import count_messages
 from agentkit.teams import tools
 from agentkit.teams.allowed import AllowedTools
+from agentkit.teams.roster import RUNNER
 from tests.teams.stage import asked, call, play
 
 CODE = "```python\nprint(6 * 7)\n```"
@@ -280,7 +281,7 @@ def test_when_the_steps_are_used_up_the_answer_is_made_from_what_came_out() -> N
     assert played.final.content == "There are 12."
     assert played.final.extra["end"] == {
         "kind": "replies",
-        "agent": tools.RUNNER,
+        "agent": RUNNER,
         "limit": tools.STEPS,
     }
     material = str(asked(model)[-1][0]["content"])

@@ -9,20 +9,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from agentkit.coding.bubblewrap import Limits
 from agentkit.coding.chat_kernel.following import EndReason
-from agentkit.coding.chat_kernel.kernel import CellResult, ChatKernel, KernelEnd
 from agentkit.coding.chat_kernel.outputs import Output, Variable
 from agentkit.core import stopping
 from agentkit.errors import ExecutionError
+
+if TYPE_CHECKING:
+    from agentkit.coding.chat_kernel.kernel import CellResult, ChatKernel, KernelEnd
 
 MOST_ALIVE = 4
 IDLE_S = 30 * 60.0
 _LOOK_EVERY_S = 0.2
 _LOOK_FOR_IDLE_S = 30.0
 
-OnEnd = Callable[[str, KernelEnd], None]
+OnEnd: TypeAlias = "Callable[[str, KernelEnd], None]"
 
 
 @dataclass(slots=True)
@@ -194,6 +197,8 @@ class KernelPool:
             if self._closed.is_set():
                 raise ExecutionError("the kernels are closed, so no code runs any more.")
             if chat_id not in self._places:
+                from agentkit.coding.chat_kernel.kernel import ChatKernel  # no page needs it
+
                 kernel = ChatKernel(folder, self._limits)
                 self._places[chat_id] = _Place(kernel, self._clock())
             if self._watcher is None:

@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
@@ -348,6 +347,8 @@ class _Saying:
 def _check_names(create: Callable[..., object], request: Mapping[str, object]) -> None:
     known = inspect.signature(create).parameters
     if unknown := list_missing(request, known):
+        from difflib import get_close_matches
+
         near = get_close_matches(unknown[0], [*known, *_OWN_KEYS], 1)
         meant = ""
         if near:

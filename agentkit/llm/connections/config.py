@@ -23,7 +23,7 @@ from agentkit.core.given import pick
 from agentkit.errors import ConfigError, NotFound
 from agentkit.llm.calls.openai_client import OPENAI_URL, AzureClient, OpenAIClient, provider_of
 from agentkit.llm.model import Model
-from agentkit.llm.offline.extractive import ExtractiveClient
+from agentkit.llm.offline.client import ExtractiveClient
 from agentkit.messages import without_keys
 from agentkit.settings import Settings
 

@@ -14,25 +14,21 @@ measures how often it is right, also on 50 questions that had no part in that.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any
 
-from agentkit.core import stopping
 from agentkit.core.given import list_missing
-from agentkit.errors import Stopped
-from agentkit.llm.calls.stream import delta
 from agentkit.llm.offline import question as questions
 from agentkit.llm.offline.answer import choose_units, quote_units
 from agentkit.llm.offline.passages import Passage, parse_passages, without_passages
 from agentkit.llm.offline.question import Question
-from agentkit.llm.offline.rank import Ranker, Scored
+from agentkit.llm.offline.rank import Ranker, Scored, Similarity
 from agentkit.llm.offline.summary import find_central
 from agentkit.llm.offline.units import Unit, cut_units
 from agentkit.llm.offline.words import stems
-from agentkit.llm.response import Response, ResponseMessage, text_response
 from agentkit.messages import text_of
 
 UPDATE_CONTEXT = "UPDATE CONTEXT"
@@ -116,7 +112,6 @@ class _Answer:
     picked: Sequence[Unit]
 
 
-NAME = "extractive"
 SUMMARY_UNITS = 4
 _SUMMARY_WORDS = frozenset(
     stems(
@@ -138,63 +133,28 @@ NO_PASSAGES = (
 NO_ANSWER = "The documents do not answer this question."
 
 
-class ExtractiveClient:
-    """Answers by quoting. `similarity` gives the closeness in meaning of a question to each of some
-    texts, up to 1.
+def answer(asked: Asked, similarity: Similarity | None) -> str:
+    """What is quoted, or why nothing is; `similarity` as `ExtractiveClient` has it."""
+    if questions.is_small_talk(asked.question):
+        return INTRODUCTION
+    if not asked.passages:
+        return asked.refuse(NO_PASSAGES)
+    units = cut_units(asked.passages)
+    if questions.asks_for_summary(asked.question):
+        return _summarize(asked, units)
 
-    Without it words alone decide. Deterministic, and never asks the network.
-    """
+    ranker = Ranker(units, similarity)
+    parts = questions.parse(asked.question, asked.earlier)
+    answers = list(map(_answer_part, parts, repeat(ranker)))
+    if any(map(attrgetter("picked"), answers)):
+        return _join(answers, asked.cites)
+    return asked.refuse(_explain_refusal(answers))
 
-    def __init__(
-        self, similarity: Callable[[str, Sequence[str]], Sequence[float]] | None = None
-    ) -> None:
-        self._similarity = similarity
 
-    def create(self, params: Mapping[str, Any]) -> Response:
-        """Answer the last question of the messages from the passages in them; Stopped when the run
-        was stopped.
-        """
-        messages = params["messages"]
-        text = self._answer(parse_prompt(messages))
-        if params.get("stream"):
-            _stream(text)
-        return text_response(text, NAME)
-
-    def message_retrieval(self, response: Response) -> list[ResponseMessage]:
-        """The messages of the choices."""
-        return list(map(attrgetter("message"), response.choices))
-
-    def cost(self, response: Response) -> float:
-        """Nothing: it runs here."""
-        return 0.0
-
-    @staticmethod
-    def get_usage(response: Response) -> Mapping[str, Any]:
-        """Nothing: there are no tokens here, `call` estimates what a language model would have
-        read.
-        """
-        return response.usage
-
-    def _answer(self, asked: Asked) -> str:
-        if questions.is_small_talk(asked.question):
-            return INTRODUCTION
-        if not asked.passages:
-            return asked.refuse(NO_PASSAGES)
-        units = cut_units(asked.passages)
-        if questions.asks_for_summary(asked.question):
-            return self._summary(asked, units)
-
-        ranker = Ranker(units, self._similarity)
-        parts = questions.parse(asked.question, asked.earlier)
-        answers = list(map(_answer_part, parts, repeat(ranker)))
-        if any(map(attrgetter("picked"), answers)):
-            return _join(answers, asked.cites)
-        return asked.refuse(_explain_refusal(answers))
-
-    def _summary(self, asked: Asked, units: Sequence[Unit]) -> str:
-        topic = list_missing(stems(asked.question), _SUMMARY_WORDS)
-        picked = find_central(units, SUMMARY_UNITS, topic)
-        return quote_units(picked, asked.cites) or asked.refuse(NO_PASSAGES)
+def _summarize(asked: Asked, units: Sequence[Unit]) -> str:
+    topic = list_missing(stems(asked.question), _SUMMARY_WORDS)
+    picked = find_central(units, SUMMARY_UNITS, topic)
+    return quote_units(picked, asked.cites) or asked.refuse(NO_PASSAGES)
 
 
 def _answer_part(part: Question, ranker: Ranker) -> _Answer:
@@ -226,12 +186,3 @@ def _explain_refusal(answers: Sequence[_Answer]) -> str:
     if not heading or " | " in heading:
         return NO_ANSWER
     return f"{NO_ANSWER} The nearest part is “{heading}”."
-
-
-def _stream(text: str) -> None:
-    """Word by word; there is nothing to wait for, but a stop is honoured."""
-    signal = stopping.current()
-    for word in re.findall(r"\s*\S+|\s+", text):
-        if signal.is_set:
-            raise Stopped("stopped by the user")
-        delta(word)

@@ -14,21 +14,21 @@ from agentkit.core.tools import name_permission, origin_of
 from agentkit.errors import Stopped
 from agentkit.llm.compatible.wrapper import OpenAIWrapper
 from agentkit.messages import Message
-from agentkit.teams import planning
 from agentkit.teams.built.agents import Policy
 from agentkit.teams.built.flows import Plan
 from agentkit.teams.built.members import Members
 from agentkit.teams.built.tools import name_call
 from agentkit.teams.findings import Findings
-from agentkit.teams.planning import (
+from agentkit.teams.planning.calculator import calculate
+from agentkit.teams.planning.prompts import CALCULATE, PROMPTS, Prompts
+from agentkit.teams.planning.team import (
     Material,
     ReadOut,
     Setup,
     build_lookups,
+    carry_out,
     make_asker,
 )
-from agentkit.teams.planning.calculator import calculate
-from agentkit.teams.planning.prompts import CALCULATE, PROMPTS, Prompts
 from agentkit.teams.planning_settings import READER, PlanLanguage, Planning
 from agentkit.teams.task import Answer, Task
 
@@ -64,7 +64,7 @@ def plan_first(flow: Plan, members: Members, task: Task, found: Findings) -> Ans
         origins={name: origin_of(tool, name) for name, tool in tools.items()},
         models=_find_models(flow, members),
     )
-    return planning.carry_out(task, found, setup)
+    return carry_out(task, found, setup)
 
 
 def _find_material(flow: Plan, members: Members, task: Task, prompts: Prompts) -> Material:

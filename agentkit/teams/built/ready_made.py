@@ -10,9 +10,9 @@ from agentkit.teams import (
     answer,
     assistant,
     group,
-    planning,
     registry,
     research,
+    roster,
     tools,
 )
 from agentkit.teams.built.agents import AgentDocument, Code, Documents, Ending, ToolUse
@@ -32,7 +32,6 @@ from agentkit.teams.built.flows import (
 from agentkit.teams.conversing import USER
 from agentkit.teams.planning.calculator import calculate
 from agentkit.teams.werewolf.prompts import GAME
-from agentkit.teams.werewolf.rules import PLAYERS
 
 _WORD = Ending(text="TERMINATE", where="is")
 _CALCULATE = calculate.__name__
@@ -50,7 +49,7 @@ def ready_made(team_id: str) -> TeamDocument:
 
 
 def _make_answer(variant: str) -> tuple[list[AgentDocument], Flow]:
-    agent = _assistant(answer.AGENT, answer.INSTRUCTIONS.rstrip(), documents=Documents())
+    agent = _assistant(roster.ASSISTANT, answer.INSTRUCTIONS.rstrip(), documents=Documents())
     flow = CitedAnswer(
         agent=agent.name, nothing_prompt=answer.NOTHING, rewrite_prompt=answer.REWRITE
     )
@@ -58,8 +57,8 @@ def _make_answer(variant: str) -> tuple[list[AgentDocument], Flow]:
 
 
 def _make_research(variant: str) -> tuple[list[AgentDocument], Flow]:
-    researcher = _assistant(research.RESEARCHER, research.PLAN, documents=Documents())
-    writer = _assistant(research.WRITER, answer.INSTRUCTIONS.rstrip())
+    researcher = _assistant(roster.RESEARCHER, research.PLAN, documents=Documents())
+    writer = _assistant(roster.WRITER, answer.INSTRUCTIONS.rstrip())
     flow = Research(
         researcher=researcher.name,
         writer=writer.name,
@@ -74,12 +73,12 @@ def _make_research(variant: str) -> tuple[list[AgentDocument], Flow]:
 
 def _make_plan(variant: str) -> tuple[list[AgentDocument], Flow]:
     planner = _assistant(
-        planning.PLANNER,
+        roster.PLANNER,
         documents=Documents(),
         tools=[ToolUse(name=_CALCULATE)],
         own_tools=True,
     )
-    return [planner, _assistant(planning.SOLVER)], Plan()
+    return [planner, _assistant(roster.SOLVER)], Plan()
 
 
 def _make_table(variant: str) -> tuple[list[AgentDocument], Flow]:
@@ -88,14 +87,14 @@ def _make_table(variant: str) -> tuple[list[AgentDocument], Flow]:
 
 
 def _make_assistant(variant: str) -> tuple[list[AgentDocument], Flow]:
-    agent = _assistant(assistant.ASSISTANT, assistant.INSTRUCTIONS, documents=Documents())
+    agent = _assistant(roster.ASSISTANT, assistant.INSTRUCTIONS, documents=Documents())
     return [agent], Single(agent=agent.name, max_turns=assistant.SEARCHES)
 
 
 def _make_tools(variant: str) -> tuple[list[AgentDocument], Flow]:
-    runner = AgentDocument(name=tools.RUNNER, role="runner", llm=None, code=Code())
+    runner = AgentDocument(name=roster.RUNNER, role="runner", llm=None, code=Code())
     agent = _assistant(
-        tools.ASSISTANT,
+        roster.ASSISTANT,
         tools.INSTRUCTIONS,
         documents=Documents(),
         tools=[ToolUse(name=_TODAY)],
@@ -122,9 +121,9 @@ def _make_group(variant: str) -> tuple[list[AgentDocument], Flow]:
     method: Any = variant
     flow = Group(
         agents=[*names, person.name],
-        writer=group.WRITER,
+        writer=roster.WRITER,
         speaker_selection_method=method,
-        max_round=group.ROUNDS,
+        max_round=roster.ROUNDS,
         transitions=followers,
         reads_results=True,
     )
@@ -133,7 +132,7 @@ def _make_group(variant: str) -> tuple[list[AgentDocument], Flow]:
 
 def _make_member(name: str) -> AgentDocument:
     description, instructions = group.ROLES[name]
-    documents = Documents() if name == group.RESEARCHER else None
+    documents = Documents() if name == roster.RESEARCHER else None
     return AgentDocument(
         name=name,
         system_message=group.TOGETHER.format(role=name.lower()) + instructions,
@@ -144,8 +143,8 @@ def _make_member(name: str) -> AgentDocument:
 
 
 def _make_werewolf(variant: str) -> tuple[list[AgentDocument], Flow]:
-    flow = Werewolf(players=list(PLAYERS), seat=variant == "seat", rules_prompt=GAME)
-    return [_assistant(name) for name in PLAYERS], flow
+    flow = Werewolf(players=list(roster.PLAYERS), seat=variant == "seat", rules_prompt=GAME)
+    return [_assistant(name) for name in roster.PLAYERS], flow
 
 
 def _assistant(

@@ -27,8 +27,8 @@ from agentkit.teams.built.members import Members
 from agentkit.teams.built.problems import check_document
 from agentkit.teams.findings import Findings
 from agentkit.teams.planning_settings import READER
+from agentkit.teams.roster import MODERATOR
 from agentkit.teams.task import Answer, Task, Team
-from agentkit.teams.werewolf.game import MODERATOR
 
 SELECTING = "speaker_selection_agent"
 """Whose model chooses who speaks next in a group."""

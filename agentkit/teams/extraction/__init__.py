@@ -2,26 +2,8 @@
 in.
 """
 
-from agentkit.teams.extraction.extract import extract
-from agentkit.teams.extraction.forms import from_class, from_json_schema, from_text, load_schema
-from agentkit.teams.extraction.quoting import Quotation
-from agentkit.teams.extraction.schema import Field, Schema
-from agentkit.teams.extraction.table import Cell, Row, Table
-from agentkit.teams.extraction.team import TEAM
-from agentkit.teams.task import Readable
+from __future__ import annotations
 
-__all__ = [
-    "TEAM",
-    "Cell",
-    "Field",
-    "Quotation",
-    "Readable",
-    "Row",
-    "Schema",
-    "Table",
-    "extract",
-    "from_class",
-    "from_json_schema",
-    "from_text",
-    "load_schema",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)  # of __init__.pyi

@@ -20,8 +20,8 @@ from agentkit.teams.extraction.reply import Claim, FieldsParser, find_misfits, r
 from agentkit.teams.extraction.schema import Field, Schema
 from agentkit.teams.extraction.table import Cell, Remark
 from agentkit.teams.extraction.values import Style, detect_style
+from agentkit.teams.roster import EXTRACTOR
 
-AGENT = "Extractor"
 RETRIES = 2
 WINDOW = 8_192
 """Tokens of context that a model is taken to have when it is not known."""
@@ -92,7 +92,7 @@ class _Request:
         self.remarks: list[Remark] = []
         config = {"config_list": [{"model": model}], "cache_seed": None}
         self.agent = DictDialogAgent(
-            AGENT,
+            EXTRACTOR,
             INSTRUCTIONS,
             None,
             False,

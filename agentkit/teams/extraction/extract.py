@@ -19,12 +19,13 @@ from agentkit.errors import (
 )
 from agentkit.events import DocumentProgress, Noted
 from agentkit.llm.model import Model
-from agentkit.teams.extraction.ask import AGENT, ask_model
+from agentkit.teams.extraction.ask import ask_model
 from agentkit.teams.extraction.literal import read_literally
 from agentkit.teams.extraction.quoting import Paper
 from agentkit.teams.extraction.schema import Schema
 from agentkit.teams.extraction.table import Cell, Remark, Row, Table
-from agentkit.teams.task import Readable
+from agentkit.teams.roster import EXTRACTOR
+from agentkit.teams.task import Readable as Readable
 
 _HOPELESS = (ModelUnreachable, ModelAuthFailed, ModelNotFound, LimitReached)
 """With the next document it would be the same."""
@@ -57,7 +58,7 @@ def extract(schema: Schema, documents: Iterable[Readable], model: Model) -> Tabl
                 row = _tell_failed(document, error)
             rows.append(row)
             told = _summarize(row)
-            bus.emit(Noted(AGENT, told, document_id=document.id))
+            bus.emit(Noted(EXTRACTOR, told, document_id=document.id))
     except Stopped:
         return Table(schema, tuple(rows), stopped=True)
     return Table(schema, tuple(rows))

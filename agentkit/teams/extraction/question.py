@@ -16,8 +16,8 @@ from agentkit.llm.model import Model
 from agentkit.parsers import MarkdownJsonDictParser, ModelResponse
 from agentkit.teams.extraction.forms import from_json_schema, from_text
 from agentkit.teams.extraction.schema import Schema
+from agentkit.teams.roster import PLANNER
 
-AGENT = "Planner"
 HOW = (
     "Name the fields of the table, for example:\n\n    table of: invoice number, date (date), total"
     " (number): the sum with tax\n\nIn brackets stands the type: text, number, integer, boolean,"
@@ -154,7 +154,7 @@ def _read_list(question: str) -> Schema | None:
 
 def _ask_planner(question: str, model: Model) -> Schema | None:
     agent = DictDialogAgent(
-        AGENT,
+        PLANNER,
         _INSTRUCTIONS,
         None,
         False,

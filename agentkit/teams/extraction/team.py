@@ -14,13 +14,12 @@ from agentkit.events import MessageStatus
 from agentkit.llm.model import Model
 from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED
 from agentkit.teams.citing import Citation
-from agentkit.teams.extraction.ask import AGENT
 from agentkit.teams.extraction.extract import extract
-from agentkit.teams.extraction.question import AGENT as PLANNER
 from agentkit.teams.extraction.question import HOW, find_schema
 from agentkit.teams.extraction.quoting import Quotation
 from agentkit.teams.extraction.table import Cell, Table, format_value
-from agentkit.teams.task import Answer, Readable, Task, Team
+from agentkit.teams.roster import EXTRACTOR
+from agentkit.teams.task import Answer, Readable, Task
 
 ROWS = 30
 """Rows that the answer shows; all of them travel with the message under `table`."""
@@ -70,7 +69,7 @@ def carry_out(task: Task, setup: Setup) -> Answer:
 
 
 def _say(task: Task, text: str) -> Answer:
-    task.say(AGENT, "user", text, final=True, extra={"citations": [], "model": task.model.id})
+    task.say(EXTRACTOR, "user", text, final=True, extra={"citations": [], "model": task.model.id})
     return Answer(text, (), NO_EVIDENCE)
 
 
@@ -88,7 +87,7 @@ def _answer(task: Task, table: Table, documents: int) -> Answer:
     if table.stopped:
         status, end = "stopped", STOPPED
     task.say(
-        AGENT,
+        EXTRACTOR,
         "user",
         text,
         status=status,
@@ -213,14 +212,3 @@ def escape_cell(text: str, longest: int = _LONGEST) -> str:
         escaped += _EMPHASIS.sub(r"\\\1", part)
         escaped += sign
     return escaped
-
-
-TEAM = Team(
-    "table",
-    "Table from documents",
-    "Reads the fields that you name out of each document: one row a document, with a citation for"
-    " every value.",
-    (PLANNER, AGENT),
-    work,
-    speaks_in_fields=True,
-)

@@ -1,7 +1,7 @@
 """Werewolf, the game of lies for six: rules, one parser per phase, and the play between agents."""
 
-from agentkit.teams.werewolf.game import play
-from agentkit.teams.werewolf.rules import Ballot, Death, Outcome, Village
-from agentkit.teams.werewolf.team import TEAM, TEAMS
+from __future__ import annotations
 
-__all__ = ["TEAM", "TEAMS", "Ballot", "Death", "Outcome", "Village", "play"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)  # of __init__.pyi

@@ -15,12 +15,12 @@ from agentkit.core.given import list_missing
 from agentkit.core.io import is_quiet, quietly
 from agentkit.errors import WrongArgument
 from agentkit.parsers import ModelResponse
+from agentkit.teams.roster import MAX_DAYS, MODERATOR, PLAYERS
 from agentkit.teams.werewolf import parsers, prompts
 from agentkit.teams.werewolf.parsers import NOBODY, PhaseParser
-from agentkit.teams.werewolf.rules import MAX_DAYS, PLAYERS, Outcome, Phase, Village, deal
+from agentkit.teams.werewolf.rules import Outcome, Phase, Village, deal
 from agentkit.teams.werewolf.seat import Seat
 
-MODERATOR = "Moderator"
 ROUNDS = 3
 """How often each werewolf speaks in a night at most; they end sooner when both are content."""
 RETRIES = 1

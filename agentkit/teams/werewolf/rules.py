@@ -19,6 +19,7 @@ from typing import Literal
 
 from agentkit.core.given import list_missing
 from agentkit.errors import WrongArgument
+from agentkit.teams.roster import MAX_DAYS
 
 Role = Literal["werewolf", "villager", "seer", "witch"]
 Winner = Literal["village", "werewolves", "draw"]
@@ -26,8 +27,6 @@ Cause = Literal["werewolves", "poison", "vote"]
 Phase = Literal["night", "day"]
 
 ROLES: tuple[Role, ...] = ("werewolf", "werewolf", "villager", "villager", "seer", "witch")
-PLAYERS = tuple(f"Player{number}" for number in range(1, len(ROLES) + 1))
-MAX_DAYS = 6
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from agentkit.conversation import announcing
@@ -14,12 +13,11 @@ from agentkit.errors import LimitReached, Stopped
 from agentkit.events import MessageStatus
 from agentkit.llm.calls.limits import end_of
 from agentkit.reasons import ANSWERED, STOPPED, EndReason
-from agentkit.teams.task import Answer, Task, Team
+from agentkit.teams.roster import MAX_DAYS, MODERATOR, PLAYERS
+from agentkit.teams.task import Answer, Task
 from agentkit.teams.werewolf import prompts
-from agentkit.teams.werewolf.game import MODERATOR, Game
+from agentkit.teams.werewolf.game import Game
 from agentkit.teams.werewolf.rules import (
-    MAX_DAYS,
-    PLAYERS,
     Ballot,
     Cause,
     Death,
@@ -101,32 +99,6 @@ def _conclude(
         extra["end"] = end.to_json()
     task.say(MODERATOR, "user", text, status=status, final=True, extra=extra)
     return Answer(text, (), end)
-
-
-TEAM = Team(
-    "werewolf",
-    "Werewolf for six",
-    f"Two werewolves, two villagers, a seer and a witch play, at most {MAX_DAYS} days; you watch."
-    " Write anything to begin.",
-    (*PLAYERS, MODERATOR),
-    work,
-    needs_language_model=True,
-    speaks_in_fields=True,
-    variant="You watch",
-)
-SEAT = Team(
-    "werewolf:seat",
-    "Werewolf for six",
-    f"You are one of the six, with five models, at most {MAX_DAYS} days: you are told your role,"
-    " speak, vote and act at night. Write anything to begin.",
-    (*PLAYERS, MODERATOR),
-    partial(work, seat=True),
-    needs_language_model=True,
-    speaks_in_fields=True,
-    keeps_secrets=True,
-    variant="You play",
-)
-TEAMS = (TEAM, SEAT)
 
 
 _FATES: dict[Cause, str] = {

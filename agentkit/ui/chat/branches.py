@@ -17,7 +17,6 @@ from agentkit.ledger.tree import delete_branch
 from agentkit.retrieval.store.questions import Question as Measured
 from agentkit.retrieval.store.questions import QuestionSet
 from agentkit.teams import Question
-from agentkit.ui.chat import comparing
 from agentkit.ui.chat.actions import (
     AGAIN,
     BUSY,
@@ -81,6 +80,8 @@ def _remember(turn: Turn | None, asked: tuple[str, str]) -> Turn | None:
 
 
 def _compare(turn: Turn, rows: Rows) -> None:
+    from agentkit.ui.chat import comparing
+
     comparing.draw_comparison(rows, turn.question.id if turn.question else "")
 
 

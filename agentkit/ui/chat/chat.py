@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -19,7 +19,6 @@ from agentkit.ledger import Chat, StoredMessage, queries
 from agentkit.reasons import end_from_json
 from agentkit.runs import Run
 from agentkit.teams import Question, Team
-from agentkit.teams.extraction import Table
 from agentkit.ui.chat import (
     actions,
     branches,
@@ -39,6 +38,9 @@ from agentkit.ui.steps import cells, draw, wording
 from agentkit.ui.steps.turns import Turn, last_turns, read_turns
 from agentkit.ui.text import figures, markdown
 from agentkit.workspace.resuming import find_broken_off
+
+if TYPE_CHECKING:
+    from agentkit.teams.extraction import Table
 
 _KEPT = "What had been written by then is kept."
 SHOWN = 30  # messages; more come with "Earlier messages"
@@ -319,13 +321,16 @@ def _draw_downloads(answer_id: str, data: Mapping[str, object]) -> None:
     for.
     """
 
+    def table() -> Table:
+        from agentkit.teams.extraction import Table  # loads the kinds of values
+
+        return Table.from_json(data)
+
     def text() -> bytes:
-        return (
-            Table.from_json(data).to_csv().encode("utf-8-sig")
-        )  # spreadsheets take it for UTF-8 by that mark
+        return table().to_csv().encode("utf-8-sig")  # spreadsheets take it for UTF-8 by that mark
 
     def columns() -> bytes:
-        return Table.from_json(data).to_parquet()
+        return table().to_parquet()
 
     def whole() -> bytes:
         return json.dumps(data, ensure_ascii=False, indent=2).encode()

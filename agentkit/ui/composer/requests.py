@@ -17,7 +17,6 @@ from agentkit.errors import NotFound
 from agentkit.events import HumanAnswered, HumanInputRequested, events_of
 from agentkit.options import END, PLAN, Moment, key_of
 from agentkit.runs import Run
-from agentkit.ui.composer import plan_editor
 from agentkit.ui.steps import wording
 from agentkit.ui.text import markdown, times
 from agentkit.ui.text.listing import draw_runnable, draw_warning
@@ -96,6 +95,8 @@ def draw_question(run: Run[Any], request: HumanInputRequested) -> None:
     with st.container(border=True, key=f"asks-{request.request_id}", gap="small"):
         st.markdown(f":material/contact_support: {_ask_words(request)}")
         if request.language == PLAN:
+            from agentkit.ui.composer import plan_editor  # loads how plans are read
+
             plan_editor.draw(run, request, partial(_give, run, request))
         elif request.draft:
             _draw_approval(run, request)

@@ -143,6 +143,7 @@ def _warm() -> None:
     try:
         _load_first_page()
     finally:
+        gc.freeze()  # what is loaded now stays: looking through it again stops all pages for long
         state.loaded.set()
     try:
         workspace = state.workspace()
@@ -150,16 +151,21 @@ def _warm() -> None:
         workspace.resume_left()
         workspace.remove_discarded()
         state.drawn.wait(FIRST_PAGE_S)
+        _load_first_answer()
         workspace.warm()
-        gc.freeze()  # what is loaded now stays: looking through it again stops all pages for long
+        gc.freeze()
     except AgentkitError as error:  # the pages show it; the log has it for whoever runs the server
         log.error("%s", error)
 
 
 def _load_first_page() -> None:
     """Load what the chat page is made of, while the browser loads its own part."""
-    from agentkit.teams import registry
     from agentkit.ui.chat import chat, export, search, welcome  # noqa: F401
     from agentkit.ui.composer import composer, prompts  # noqa: F401
 
-    registry.teams()
+
+def _load_first_answer() -> None:
+    """Load how the usual team answers, while the page is looked at."""
+    from agentkit.llm import support  # noqa: F401
+    from agentkit.llm.offline import extractive  # noqa: F401
+    from agentkit.teams import answer  # noqa: F401

@@ -20,7 +20,6 @@ from agentkit.messages import calls_of, functions_of
 from agentkit.options import END, PLAN, Moment, read_choice
 from agentkit.teams.approval import AGREED
 from agentkit.teams.ending import is_ending, without_ending
-from agentkit.teams.planning.review import list_steps
 from agentkit.ui.steps import wording
 from agentkit.ui.steps.kind import Kind, Remark, cut
 from agentkit.ui.steps.step import Asked, Chosen, Level, Steps
@@ -209,6 +208,8 @@ class Question(Kind[Asked]):
 
 def _draw_draft(request: HumanInputRequested) -> None:
     if request.language == PLAN:
+        from agentkit.teams.planning.review import list_steps  # loads how plans are read
+
         draw_text(list_steps(request.draft))
     else:
         draw_runnable(request.draft, request.language)

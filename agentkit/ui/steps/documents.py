@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentkit.events import DocumentDone, DocumentProgress, EmbedderAwaited, Retrieved
-from agentkit.teams.continuing import EARLIER
+from agentkit.teams.drafts import EARLIER
 from agentkit.ui.steps import wording
 from agentkit.ui.steps.kind import Kind, Remark
 from agentkit.ui.steps.step import Steps

@@ -26,7 +26,7 @@ from agentkit.teams.built.flows import (
     TwoAgents,
     Werewolf,
 )
-from agentkit.teams.werewolf.game import MODERATOR
+from agentkit.teams.roster import MODERATOR
 from agentkit.ui.steps import voices
 
 _MOST = 40  # arrows that a picture has room for

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
-from markdown_it import MarkdownIt
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
-_BLOCKS = MarkdownIt("commonmark").disable(["inline", "text_join", "reference"])
 _REMEMBERED = 20_000  # characters; a longer text is parsed each time, so that few are kept
 _FORMATTED = 100_000  # characters; parsing the worst text of that length takes about a second
 _FENCE = re.compile("```|~~~")
@@ -127,7 +128,7 @@ def _close_fence(text: str) -> str:
     """The text with an end of the code that would go on in whatever follows it."""
     if not _FENCE.search(text):
         return text
-    last = _BLOCKS.parse(f"{text}\n\nwhat follows")[-1]
+    last = _cut_blocks(f"{text}\n\nwhat follows")[-1]
     if last.type != "fence":
         return text
     return f"{text.rstrip()}\n{last.markup}"
@@ -234,10 +235,21 @@ def _blocks(text: str) -> tuple[tuple[str, int, int], ...]:
     return _remembered(text)
 
 
+def _cut_blocks(text: str) -> list[Token]:
+    return _load_parser().parse(text)
+
+
+@cache
+def _load_parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # takes long, and a page without code does without
+
+    return MarkdownIt("commonmark").disable(["inline", "text_join", "reference"])
+
+
 def _parse_inline(text: str) -> tuple[tuple[str, int, int], ...]:
     return tuple(
         (token.type, token.map[0], token.map[1])
-        for token in _BLOCKS.parse(text)
+        for token in _cut_blocks(text)
         if token.map and token.type in ("fence", "html_block")
     )
 

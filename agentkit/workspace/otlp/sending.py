@@ -14,9 +14,7 @@ from datetime import datetime
 from agentkit.core.address import without_login
 from agentkit.errors import AgentkitError, ConfigError, explain
 from agentkit.ledger import Ledger, queries, run_list
-from agentkit.ledger.trace import build_trace
 from agentkit.settings import Settings
-from agentkit.workspace.otlp.encoding import encode_run
 from agentkit.workspace.otlp.sent import Sent
 
 log = logging.getLogger(__name__)
@@ -120,6 +118,9 @@ class SpanSender:
 
     def _send(self, owner: str, run_id: str) -> str:
         """Send a run; gives why the endpoint refuses it for good, empty when it took it."""
+        from agentkit.ledger.trace import build_trace
+        from agentkit.workspace.otlp.encoding import encode_run
+
         run = run_list.one(self._ledger, owner, run_id)
         events = queries.events(self._ledger, owner, run_id, with_requests=False)
         if not events:

@@ -25,7 +25,7 @@ from agentkit.agents.retrieve_chat import PROMPT_CODE, PROMPT_DEFAULT, PROMPT_QA
 from agentkit.agents.retrieve_chat.vectordb import default_embedding_function
 from agentkit.errors import ConfigError, WrongArgument, WrongType
 from agentkit.events import ChatEnded, Noted, Retrieved
-from agentkit.llm.offline.extractive import ExtractiveClient
+from agentkit.llm.offline.client import ExtractiveClient
 from agentkit.llm.tokens.windows import register_context_window
 from tests.agents.retrieve_chat.desk import assistant, database, embed, proxy, words
 from tests.conversation.cast import CALL_ADD, agent, call, hearing, said, speaker

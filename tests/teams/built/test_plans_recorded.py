@@ -19,7 +19,7 @@ from agentkit.teams.built import planning
 from agentkit.teams.built.document import TeamDocument, read_document
 from agentkit.teams.built.flows import Plan
 from agentkit.teams.built.team import team_from_json
-from agentkit.teams.planning import PlanProtocol, Setup
+from agentkit.teams.planning.team import PlanProtocol, Setup
 from tests.agents.rewoo import oracle_cases as cases
 from tests.agents.rewoo.test_oracle import RECORDED
 from tests.teams.stage import Played, asked, play

@@ -15,9 +15,8 @@ from agentkit.events import Event, MessageSent
 from agentkit.llm import Model
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.connections.config import offline_model
-from agentkit.teams import Answer, Question, Task
+from agentkit.teams import Answer, Question, Task, team
 from agentkit.teams.citing import MARKER
-from agentkit.teams.extraction import TEAM
 from agentkit.teams.extraction.question import find_schema
 from agentkit.teams.extraction.team import escape_cell
 from agentkit.teams.task import Readable
@@ -40,7 +39,7 @@ def ask(
         parent_id="question",
         documents=lambda: documents,
     )
-    run = runs.start(lambda: TEAM.work(task), kind="chat", owner="stage", chat_id="chat")
+    run = runs.start(lambda: team("table").work(task), kind="chat", owner="stage", chat_id="chat")
     events = [recorded.event for recorded in run]
     (final,) = [
         event for event in events if isinstance(event, MessageSent) and not event.extra["inner"]
@@ -69,7 +68,7 @@ def test_a_table_with_a_marker_behind_each_value() -> None:
     assert final.id == "answer"
     assert final.extra["citations"] == [cited.to_json() for cited in answer.citations]
     assert len(final.extra["table"]["rows"]) == 3
-    assert (answer.stopped_because, TEAM.needs_language_model) == ("answered", False)
+    assert (answer.stopped_because, team("table").needs_language_model) == ("answered", False)
 
 
 def test_at_most_thirty_rows_are_shown_and_all_travel_with_the_message() -> None:
@@ -89,7 +88,7 @@ def test_a_json_schema_in_the_question() -> None:
     assert "| b.txt | 7\u00a0[1] |" in answer.text
     task = Task(Question('{"type": "object"'), offline_model(), lambda query: [])
     with pytest.raises(ConfigError, match="not valid JSON"):
-        TEAM.work(task)
+        team("table").work(task)
 
 
 def test_offline_a_question_without_fields_is_told_how_to_ask() -> None:
@@ -106,7 +105,7 @@ def test_without_documents_it_says_so() -> None:
     assert "There are no documents" in ask(QUESTION, [])[0].text
     assert (
         "There are no documents"
-        in TEAM.work(Task(Question(QUESTION), offline_model(), lambda query: [])).text
+        in team("table").work(Task(Question(QUESTION), offline_model(), lambda query: [])).text
     )
 
 

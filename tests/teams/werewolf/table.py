@@ -12,7 +12,8 @@ from random import Random
 from typing import Any
 
 from agentkit.messages import text_of
-from agentkit.teams.werewolf.rules import PLAYERS, deal
+from agentkit.teams.roster import PLAYERS
+from agentkit.teams.werewolf.rules import deal
 
 SEED = 7
 ROLES = deal(PLAYERS, Random(SEED))

@@ -15,9 +15,9 @@ from agentkit.events import Event, MessageSent, Noted, ReplyParsed
 from agentkit.llm import Model
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.messages import text_of
+from agentkit.teams.roster import PLAYERS
 from agentkit.teams.werewolf import Death, Outcome, play
 from agentkit.teams.werewolf.game import ROUNDS
-from agentkit.teams.werewolf.rules import PLAYERS
 from tests.servers.openai_server import Answer, OpenAIServer
 from tests.servers.strict import refuse_as_mistral, strict
 from tests.teams.werewolf.table import (

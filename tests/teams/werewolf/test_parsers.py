@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from agentkit.errors import JsonDictValidationError, ResponseParsingError
 from agentkit.parsers import ModelResponse
+from agentkit.teams.roster import PLAYERS
 from agentkit.teams.werewolf import parsers
 from agentkit.teams.werewolf.parsers import NOBODY, PhaseParser
-from agentkit.teams.werewolf.rules import PLAYERS
 
 VOTE = parsers.for_choice(
     "vote",

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit.errors import WrongArgument
-from agentkit.teams.werewolf.rules import MAX_DAYS, PLAYERS, ROLES, Death, Role, Village, deal
+from agentkit.teams.roster import MAX_DAYS, PLAYERS
+from agentkit.teams.werewolf.rules import ROLES, Death, Role, Village, deal
 
 ROLE_OF: dict[str, Role] = dict(zip(PLAYERS, ROLES, strict=True))
 WOLF, OTHER_WOLF, VILLAGER, OTHER, SEER, WITCH = PLAYERS

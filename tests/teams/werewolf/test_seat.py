@@ -12,10 +12,11 @@ from agentkit import runs
 from agentkit.core.io import IOStream, Quiet
 from agentkit.events import HumanInputRequested, MessageSent
 from agentkit.llm.calls.scripted import scripted_model
-from agentkit.teams import Question, Task
-from agentkit.teams.werewolf import TEAMS, Outcome, Village
+from agentkit.teams import Question, Task, variants
+from agentkit.teams.roster import PLAYERS
+from agentkit.teams.werewolf import Outcome, Village
 from agentkit.teams.werewolf.game import Game
-from agentkit.teams.werewolf.rules import PLAYERS, deal
+from agentkit.teams.werewolf.rules import deal
 from tests.teams.stage import look_up
 from tests.teams.werewolf.table import SEED, SEER, VILLAGERS, WITCH, WOLVES, Way, players
 
@@ -169,7 +170,7 @@ def test_the_dead_watch_on() -> None:
 
 
 def test_as_a_team_the_person_is_one_of_the_six() -> None:
-    watch, seat = TEAMS
+    watch, seat = variants("werewolf")
     assert (watch.title, seat.title) == (
         "Werewolf for six (you watch)",
         "Werewolf for six (you play)",

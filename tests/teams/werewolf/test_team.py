@@ -15,9 +15,8 @@ from agentkit.events import Event, MessageSent, ReplyParsed
 from agentkit.llm import Model
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.connections.config import offline_model
-from agentkit.teams import Answer, Question, Task
-from agentkit.teams.werewolf import TEAM
-from agentkit.teams.werewolf.rules import PLAYERS
+from agentkit.teams import Answer, Question, Task, team
+from agentkit.teams.roster import PLAYERS
 from tests.teams.stage import Played, look_up
 from tests.teams.werewolf.table import Turn, players
 
@@ -26,7 +25,9 @@ def watch(
     model: Model, on_event: Callable[[Event, runs.Run[Answer]], None] = lambda event, run: None
 ) -> Played:
     task, played = Task(Question("Play!"), model, look_up, [], "answer", "question"), Played()
-    run = runs.start(lambda: TEAM.work(task), kind="chat", owner="stage", chat_id="chat")
+    run = runs.start(
+        lambda: team("werewolf").work(task), kind="chat", owner="stage", chat_id="chat"
+    )
     for recorded in run:
         played.events.append(recorded.event)
         on_event(recorded.event, run)
@@ -134,10 +135,11 @@ def test_a_model_that_fails_ends_the_game_with_its_error() -> None:
 
 
 def test_it_needs_a_language_model() -> None:
-    assert (TEAM.id, TEAM.title, TEAM.agents[-1]) == (
+    game = team("werewolf")
+    assert (game.id, game.title, game.agents[-1]) == (
         "werewolf",
         "Werewolf for six (you watch)",
         "Moderator",
     )
     with pytest.raises(ConfigError, match="needs a language model"):
-        TEAM.check(offline_model())
+        game.check(offline_model())
