@@ -4,7 +4,12 @@ whole app from working.
 
 from __future__ import annotations
 
+from base64 import b64encode
+
 import streamlit as st
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.PageConfig_pb2 import PageConfig
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from agentkit.errors import AgentkitError
 from agentkit.ui.shared import state
@@ -39,13 +44,28 @@ _OUTAGE = (
 )
 """What a page says once its server is gone."""
 
+
+def _draw_icon() -> None:
+    """Show our icon in the browser's tab. As `page_icon` of the page's settings it would have numpy
+    and Pillow loaded first.
+    """
+    message, context = ForwardMsg(), get_script_run_ctx()
+    settings = message.page_config_changed
+    settings.favicon = f"data:image/svg+xml;base64,{b64encode(ICON.encode()).decode()}"
+    settings.layout = PageConfig.LAYOUT_UNSET
+    settings.initial_sidebar_state = PageConfig.SIDEBAR_UNSET
+    if context:
+        context.enqueue(message)
+
+
 # Drawn here: the browser would fetch a Material symbol for its tab from Google's servers.
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#248286"'
     ' stroke-width="2.4" stroke-linejoin="round"><path d="M12 6Q8 3 2 4v14q6-1 10 2 4-3'
     ' 10-2V4q-6-1-10 2v14"/></svg>'
 )
-st.set_page_config(page_title="agentkit", page_icon=ICON, layout="wide")
+st.set_page_config(page_title="agentkit", layout="wide")
+_draw_icon()
 page = st.navigation(
     [
         st.Page(PAGES / "chat.py", title="Chat", icon=":material/forum:", default=True),

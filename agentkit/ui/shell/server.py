@@ -20,6 +20,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from streamlit import delta_generator
 from streamlit.file_util import get_static_dir
 
 from agentkit.errors import AgentkitError, ConfigError
@@ -47,9 +48,17 @@ async def lifespan(app: object) -> AsyncIterator[None]:
         )
     _keep_import_path()
     reruns.mend()
+    _warn_of_nothing()
     threading.Thread(target=_warm, name="agentkit-warm-up", daemon=True).start()
     yield
     await run_in_threadpool(state.close)
+
+
+def _warn_of_nothing() -> None:
+    """Spare the first page Streamlit's search whether it runs in a shell, among the files of all
+    modules.
+    """
+    delta_generator._use_warning_has_been_displayed = True
 
 
 def _keep_import_path() -> None:
