@@ -36,6 +36,10 @@ from agentkit.ui.text import markdown
 log = logging.getLogger(__name__)
 SCRIPT = Path(__file__).with_name("router.py")
 """What Streamlit runs for every look at a page."""
+_YIELD_S = 0.0005
+"""How soon whoever answers the browser gets the processor from what is loaded meanwhile: with the
+usual 5 ms for each piece that is sent, the first page would wait.
+"""
 FIRST_PAGE_S = 5.0  # a server that nobody looks at warms up all the same
 
 
@@ -148,6 +152,15 @@ def _model() -> dict[str, object]:
 
 
 def _warm() -> None:
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(_YIELD_S)
+    try:
+        _load()
+    finally:
+        sys.setswitchinterval(usual)
+
+
+def _load() -> None:
     state.loaded.clear()
     try:
         _load_first_page()
