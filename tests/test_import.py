@@ -100,7 +100,7 @@ def test_the_command_line_starts_without_the_app_and_the_model() -> None:
     )
 
 
-def test_the_first_page_is_drawn_without_libraries_of_tables(
+def test_the_first_page_is_drawn_without_what_answers_and_tables_need(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AGENTKIT_DATA", str(tmp_path))
@@ -109,7 +109,24 @@ def test_the_first_page_is_drawn_without_libraries_of_tables(
         " page = AppTest.from_file(str(app.server.SCRIPT), default_timeout=60).run();"
         " assert not page.exception and page.chat_input, page"
     )
-    assert not loaded_by(drawing) & {"pandas", "pyarrow", "openai", "tiktoken", "altair", "plotly"}
+    loaded = loaded_by(drawing)
+    tables = {"pandas", "pyarrow", "numpy", "PIL", "altair", "plotly"}
+    assert not loaded & {*tables, "openai", "tiktoken", "markdown_it"}
+    assert not {name for name in loaded if name.startswith(_ASKED)}
+
+
+_ASKED = (
+    "agentkit.agents",
+    "agentkit.coding.chat_kernel.kernel",
+    "agentkit.conversation.",
+    "agentkit.llm.offline.extractive",
+    "agentkit.llm.support",
+    "agentkit.mcp",
+    "agentkit.parsers",
+    "agentkit.teams.answer",
+    "agentkit.teams.group",
+)
+"""What questions need, and no page."""
 
 
 def test_what_the_first_page_is_made_of_is_loaded_before_anybody_looks(

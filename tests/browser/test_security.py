@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import random
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -149,6 +150,8 @@ def test_a_page_loads_nothing_from_elsewhere(app: App, browser: Browser) -> None
     page = browser.new_page()
     page.goto(app.url)
     page.get_by_test_id("stChatInputTextArea").wait_for(timeout=PATIENCE_MS)
+    icon = page.locator("link[rel='shortcut icon']")  # else one of Google's, by the page's symbol
+    expect(icon).to_have_attribute("href", re.compile("^data:image/svg"))
     stopped = page.evaluate("""async () => {
         const stopped = new Set();
         const wanted = ["img-src", "script-src-elem", "frame-src", "object-src", "connect-src"];
