@@ -120,7 +120,7 @@ _ASKED = (
     "agentkit.coding.chat_kernel.kernel",
     "agentkit.conversation.",
     "agentkit.llm.offline.extractive",
-    "agentkit.llm.support",
+    "agentkit.llm.support.checking",
     "agentkit.mcp",
     "agentkit.parsers",
     "agentkit.teams.answer",

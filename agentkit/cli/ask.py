@@ -39,7 +39,7 @@ from agentkit.retrieval import StoredDocument
 if TYPE_CHECKING:
     from agentkit.ledger.queries import Totals
     from agentkit.llm.calls.pictures import Picture
-    from agentkit.llm.support.checking import Checked
+    from agentkit.llm.support import Checked
     from agentkit.retrieval.types import Scope
     from agentkit.runs import Run
     from agentkit.teams import Answer, Citation, Team

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.core.given import list_known, pick
 from agentkit.core.naming import name_source
 from agentkit.llm.offline.passages import Passage
+from agentkit.llm.support import Checked
 from agentkit.retrieval import Hit
-
-if TYPE_CHECKING:
-    from agentkit.llm.support import Checked
 
 MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 

@@ -25,6 +25,7 @@ from agentkit.events import (
     ToolReturned,
 )
 from agentkit.llm.model import Model
+from agentkit.llm.support import Checked
 from agentkit.llm.tokens.windows import window_of
 from agentkit.messages import Message, new_id
 from agentkit.options import InputMode
@@ -44,7 +45,7 @@ from agentkit.teams.question import Question
 
 if TYPE_CHECKING:
     from agentkit.documents import DocumentText
-    from agentkit.llm.support import Checked, Embed
+    from agentkit.llm.support import Embed
     from agentkit.teams.cells import ChatCells
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})

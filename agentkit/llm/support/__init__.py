@@ -1,5 +1,7 @@
 """Checks the markers of an answer against the passages they name: what is not said is doubtful."""
 
-from agentkit.llm.support.checking import Checked, Doubt, DoubtKind, Embed, Verdict, check, doubt_of
+from __future__ import annotations
 
-__all__ = ["Checked", "Doubt", "DoubtKind", "Embed", "Verdict", "check", "doubt_of"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)  # of __init__.pyi

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from heapq import nlargest
 from itertools import accumulate, chain, compress, filterfalse, islice, takewhile
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from agentkit.llm.offline.words import has_form_of, is_among, stems
 from agentkit.llm.support import names
@@ -29,14 +29,11 @@ from agentkit.llm.support.sources import (
     read_figures,
     read_passage,
 )
+from agentkit.llm.support.verdicts import Checked, Doubt, DoubtKind, Verdict
 
 if TYPE_CHECKING:
     import numpy as np
 
-Verdict = Literal["supported", "doubtful", "missing", "unchecked"]
-"""`missing`: the marker names no passage; `unchecked`: there was too little to compare."""
-DoubtKind = Literal["number", "date", "name", "negation", "passage"]
-"""What the passage does not say; `passage`: it speaks of something else."""
 Embed = Callable[[Sequence[str]], "np.ndarray"]
 """Vectors of length 1, a row for each text."""
 
@@ -78,29 +75,6 @@ _NEARLY_NEGATION = re.compile(
     r"|untersag\w*|statt\w*|kaum|ausgeschlossen\w*)\b",
     re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """What a passage does not say, as the answer has it; empty when it is about something else."""
-
-    kind: DoubtKind
-    what: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What came of checking one marker of an answer; `at` is where its bracket opens there."""
-
-    marker: int
-    at: int
-    verdict: Verdict
-    kind: DoubtKind | None = None
-    what: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """As it travels with a message under `checks`."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,6 +188,6 @@ def _load_first_page() -> None:
 
 def _load_first_answer() -> None:
     """Load how the usual team answers, while the page is looked at."""
-    from agentkit.llm import support  # noqa: F401
     from agentkit.llm.offline import extractive  # noqa: F401
+    from agentkit.llm.support import checking  # noqa: F401
     from agentkit.teams import answer  # noqa: F401
