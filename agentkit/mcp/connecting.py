@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import os
 import tempfile
 import threading
 import time
@@ -29,7 +30,7 @@ MOST_TOOLS, _MOST_PAGES = 200, 20
 MOST_CHARS = 5_000_000
 """Characters of a result; a longer one is not taken."""
 _LOOK_EVERY_S = 0.2
-_LAST_WORDS = 200
+_LAST_WORDS, _LAST_BYTES = 200, 65_536
 """Characters of what a program said last before it ended."""
 T = TypeVar("T")
 
@@ -125,9 +126,9 @@ class Connection:
 
     def _find_last_words(self) -> str:
         """What the program wrote to its error output last."""
-        written = self._folder / "stderr.txt"
-        with contextlib.suppress(OSError):
-            words = written.read_text(errors="replace").split()
+        with contextlib.suppress(OSError), (self._folder / "stderr.txt").open("rb") as written:
+            written.seek(max(0, written.seek(0, os.SEEK_END) - _LAST_BYTES))
+            words = written.read().decode(errors="replace").split()
             return " ".join(words)[-_LAST_WORDS:]
         return ""
 

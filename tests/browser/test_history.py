@@ -128,6 +128,20 @@ def test_what_is_typed_while_the_page_is_being_drawn_or_left_stays(app: App, pag
     expect(page.locator("[class*='st-key-turn-']")).to_contain_text("Who keeps the light at night?")
 
 
+@pytest.mark.walk
+def test_what_is_typed_is_kept_where_the_browser_forbids_to_store_anything(
+    app: App, page: Page
+) -> None:
+    forbids = "get() { throw new DOMException('forbidden', 'SecurityError'); }"
+    page.add_init_script(f"Object.defineProperty(window, 'sessionStorage', {{ {forbids} }})")
+    page.goto(app.url)
+    box = page.get_by_test_id("stChatInputTextArea")
+    box.fill("Who paints the lighthouse?")
+    _until_kept(app, "Who paints the lighthouse?")
+    page.reload()
+    expect(box).to_have_value("Who paints the lighthouse?")
+
+
 def _until_kept(app: App, draft: str) -> None:
     """Wait until the app has stored what was typed in a new chat: nothing on the page tells."""
     workspace, kept = Workspace(Settings(data=app.data)), None

@@ -9,13 +9,14 @@ const tellFirst = () => timer && tellNow();  // half a second later the box may 
 document.addEventListener("click", ({ target }) => target.closest?.("a") && tellFirst(), true);
 window.addEventListener("popstate", tellFirst);
 const LEFT = "agentkit-typed";  // what was typed last when the page was left or loaded anew, before it could be told
+const kept = () => { try { return sessionStorage; } catch { return null; } };  // a browser may forbid it
 window.addEventListener("pagehide", () => {
-    if (timer && box()) sessionStorage.setItem(LEFT, JSON.stringify({ chat: typedIn ?? chat, text: box().value }));
+    if (timer && box()) kept()?.setItem(LEFT, JSON.stringify({ chat: typedIn ?? chat, text: box().value }));
 });
 const takeLeft = (of) => {
-    const left = JSON.parse(sessionStorage.getItem(LEFT));
+    const left = JSON.parse(kept()?.getItem(LEFT) ?? null);
     if (left?.chat !== of) return null;
-    sessionStorage.removeItem(LEFT);
+    kept().removeItem(LEFT);
     return left.text;
 };
 const opened = () => new URLSearchParams(location.search).get("chat") ?? "";
