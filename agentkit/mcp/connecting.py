@@ -31,7 +31,7 @@ MOST_CHARS = 5_000_000
 """Characters of a result; a longer one is not taken."""
 _LOOK_EVERY_S = 0.2
 _LAST_WORDS, _LAST_BYTES = 200, 65_536
-"""Characters of what a program said last before it ended."""
+"""Characters of what a program said last before it ended; they are looked for in so many bytes."""
 T = TypeVar("T")
 
 

@@ -1,0 +1,3 @@
+from .team import Material, PlanProtocol, Setup
+
+__all__ = ["Material", "PlanProtocol", "Setup"]
