@@ -131,6 +131,17 @@ def settled(page: Page) -> None:
     expect(page.locator(_DEAF)).to_have_count(0)
 
 
+def warmed_up(page: Page) -> None:
+    """Type something, and wait until the browser has what it draws answers with: while people type
+    there is time for that.
+    """
+    page.get_by_test_id("stChatInputTextArea").press_sequentially("?")
+    ready = page.locator(".st-key-warm-up")
+    expect(ready.locator("pre code")).to_be_attached()
+    expect(ready.locator(".katex")).to_be_attached()
+    expect(ready.get_by_test_id("stSkeleton")).to_have_count(0)
+
+
 def ask(page: Page, question: str) -> Locator:
     """Send a question; gives the turn that it begins on the page."""
     # The heading of a page is there before its composer: a robot is fast enough to write into the

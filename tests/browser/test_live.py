@@ -108,6 +108,7 @@ def test_the_page_follows_an_answer_and_nothing_of_it_flashes(
 ) -> None:
     page = chat
     server.script = _slowly
+    driver.warmed_up(page)
     page.evaluate(WATCH)
     turn = driver.ask(page, papers.FERRY_QUESTION)
     expect(turn).to_contain_text("Then the pier")
