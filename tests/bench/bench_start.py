@@ -19,6 +19,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
+BROWSERS = ("chromium", "chromium-headless-shell")
 ROUNDS = 5
 PAUSE_S = 5
 """Before each start: a machine that has a share of its processors only has it in full then."""
@@ -74,7 +75,7 @@ def app(data: str) -> Iterator[tuple[Page, int, float]]:
         f"--server.port={port}",
         "--server.headless=true",
     ]
-    path = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium")
+    path = os.environ.get("CHROMIUM_PATH") or next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
         page = playwright.chromium.launch(executable_path=path).new_page()
         time.sleep(PAUSE_S)

@@ -1,5 +1,5 @@
-"""The real app in a real browser: driven through Debian's Chromium, or the one that CHROMIUM_PATH
-names.
+"""The real app in a real browser: driven through Debian's Chromium, without windows where that is
+installed, or through the one that CHROMIUM_PATH names.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ def _compare(page: Page) -> None:
         driver.settled(page)
         assert violations(page, f"two versions, {scheme}") == []
     page.emulate_media(color_scheme="light")
-    driver.settled(page)  # the page is drawn in its new colours, with the dialog
+    driver.settled(page)
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
 

@@ -265,6 +265,29 @@ def test_what_was_typed_when_its_dialog_was_closed_is_kept_and_shown(
         expect(page.get_by_text("from page 300")).to_be_visible()
 
 
+def test_a_dialog_stays_as_it_is_when_an_answer_ends_behind_it(
+    ferry: None, tmp_path: Path, page: Page
+) -> None:
+    with OpenAIServer(lambda body: Answer("At 21:40 [1].", halt_after=1)) as server:
+        model = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-browser"}
+        with serving(tmp_path, model) as app:
+            driver.open_app(page, app)
+            turn = driver.ask(page, papers.FERRY_QUESTION)
+            expect(turn).to_contain_text("At")
+            page.get_by_role("button", name="Chat settings", exact=True).click()
+            field = page.get_by_role("dialog").get_by_label("Most tokens of a reply")
+            field.fill("3")
+            server.go_on.set()
+            expect(turn).to_contain_text("Done")
+            page.emulate_media(color_scheme="dark")  # for which graphs are drawn anew
+            driver.settled(page)
+            page.keyboard.type("00")
+            expect(field).to_have_value("300")
+            page.keyboard.press("Escape")
+            driver.answered(page, turn)
+            expect(page.get_by_text("most tokens of a reply 300")).to_be_visible()
+
+
 def _type_and_leave(page: Page, opener: str, field: str) -> None:
     page.get_by_role("button", name=opener, exact=True).click()
     dialog = page.get_by_role("dialog")

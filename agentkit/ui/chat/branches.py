@@ -85,7 +85,7 @@ def _compare(turn: Turn, rows: Rows) -> None:
     comparing.draw_comparison(rows, turn.question.id if turn.question else "")
 
 
-@st.dialog(EDIT, width="medium", on_dismiss=dialogs.close)
+@dialogs.dialog(EDIT, width="medium")
 def _edit(chosen: Question, turn: Turn, rows: Rows) -> None:
     with st.form("edit-question", border=False):
         key = f"edited-{turn.run_id}"
@@ -100,7 +100,7 @@ def _edit(chosen: Question, turn: Turn, rows: Rows) -> None:
         _send(turn, rows, asks, st.session_state[key].strip())
 
 
-@st.dialog(AGAIN, width="medium", on_dismiss=dialogs.close)
+@dialogs.dialog(AGAIN, width="medium")
 def _answer_again(chosen: Question, turn: Turn, rows: Rows) -> None:
     with st.form("answer-again", border=False):
         st.markdown(f"**{markdown.literal(turn.asked.text[:300])}**")
@@ -164,7 +164,7 @@ def _send(turn: Turn, rows: Rows, asks: tuple[str, str], text: str) -> None:
     st.rerun()
 
 
-@st.dialog("Add to a question set", width="medium", on_dismiss=dialogs.close)
+@dialogs.dialog("Add to a question set", width="medium")
 def _add_to_set(turn: Turn, rows: Rows) -> None:
     questions, owner = state.workspace().library.questions, state.owner()
     sets = {one.id: one for one in questions.sets(owner)}
@@ -211,7 +211,7 @@ def _keep_measured(known: QuestionSet | None, name: str, collection: str, one: M
     return questions.replace_questions(owner, known.id, [*others, one]).name
 
 
-@st.dialog("Delete this turn?", on_dismiss=dialogs.close)
+@dialogs.dialog("Delete this turn?")
 def _delete(turn: Turn, rows: Rows) -> None:
     question_id = turn.question.id if turn.question else ""
     st.markdown(_describe_loss(turn, rows, question_id))

@@ -86,8 +86,10 @@ def _draw_list(current: str | None, looks: bool) -> None:
     """
     marks = find_marks(current)
     components.chat_list(_act, to_data(current, marks))
-    if st.session_state.pop(_NEXT, False) or looks != bool(_find_answering()):
+    if st.session_state.pop(_NEXT, False):
         st.rerun()
+    if looks != bool(_find_answering()):
+        dialogs.redraw()
 
 
 def _find_answering() -> dict[str | None, runs.Run[Any]]:
@@ -294,7 +296,7 @@ def _draw_dialog(current: str | None) -> None:
         _DIALOGS[name](ids)
 
 
-@st.dialog("Rename the chat", on_dismiss=dialogs.close)
+@dialogs.dialog("Rename the chat")
 def _rename(ids: list[str]) -> None:
     ledger, owner = state.workspace().ledger, state.owner()
     try:
@@ -315,7 +317,7 @@ def _rename(ids: list[str]) -> None:
         st.rerun()
 
 
-@st.dialog("New folder", on_dismiss=dialogs.close)
+@dialogs.dialog("New folder")
 def _name_folder(ids: list[str]) -> None:
     with st.form("new-folder", border=False):
         name = st.text_input("Name of the folder", key="folder-name")
@@ -331,7 +333,7 @@ def _name_folder(ids: list[str]) -> None:
     st.rerun()
 
 
-@st.dialog("Delete for good?", on_dismiss=dialogs.close)
+@dialogs.dialog("Delete for good?")
 def _erase(ids: list[str]) -> None:
     st.markdown(
         f"{figures.count(len(ids), 'chat')} with all messages, and the files attached there alone."

@@ -47,7 +47,7 @@ class Side:
         return self.turn.answer.content if self.turn.answer else ""
 
 
-@st.dialog("Compare versions", width="large", on_dismiss=dialogs.close)
+@dialogs.dialog("Compare versions", width="large")
 def draw_comparison(rows: Rows, question_id: str) -> None:
     """The version that the chat shows, beside the one before it or another one."""
     beside = rows.tree.siblings(question_id)

@@ -83,7 +83,7 @@ def draw_dialog() -> None:
             _import()
 
 
-@st.dialog(EXPORT, on_dismiss=dialogs.close)
+@dialogs.dialog(EXPORT)
 def _export(chat: Chat) -> None:
     st.markdown(f"**{markdown.literal(chat.title)}**")
     form: Form = st.segmented_control(
@@ -127,7 +127,7 @@ def _write(chat: bytes, form: Form) -> str:
     return as_html.write_page(file) if form == "html" else as_markdown.write_chat(file)
 
 
-@st.dialog(IMPORT, on_dismiss=dialogs.close)
+@dialogs.dialog(IMPORT)
 def _import() -> None:
     given = st.file_uploader("File", type="json", max_upload_size=LARGEST_MB, key="chat-file")
     st.caption(

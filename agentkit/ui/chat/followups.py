@@ -15,7 +15,7 @@ from agentkit.errors import AgentkitError
 from agentkit.ledger import Chat
 from agentkit.llm import Model
 from agentkit.ui.composer import composer
-from agentkit.ui.shared import kept, state
+from agentkit.ui.shared import dialogs, kept, state
 from agentkit.ui.steps.turns import Turn
 from agentkit.ui.text import markdown
 from agentkit.workspace import Workspace, followups
@@ -121,7 +121,7 @@ def _begin(chat_id: str, answer_id: str, work: Callable[[], list[str]]) -> None:
 def _wait(chat_id: str, answer_id: str) -> None:
     """Draw the page anew once they are there."""
     if _read_drafted(chat_id, answer_id) is not None:
-        st.rerun()
+        dialogs.redraw()
 
 
 def _draw_chips(chat: Chat, answer_id: str, questions: list[str]) -> None:

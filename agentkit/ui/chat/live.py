@@ -20,7 +20,7 @@ from agentkit.runs import Run
 from agentkit.teams import Team
 from agentkit.ui.chat import source
 from agentkit.ui.composer import choices, requests
-from agentkit.ui.shared import looks, state
+from agentkit.ui.shared import dialogs, looks, state
 from agentkit.ui.steps import cells, draw, wording
 from agentkit.ui.steps.chat import excerpt, is_whole
 from agentkit.ui.steps.flow import draw_flow
@@ -124,7 +124,7 @@ def _draw_live(
     """
     is_new = requests.in_words(run) != asked or _seconds() != every
     if run.ended or is_new:
-        st.rerun()
+        dialogs.redraw()
     with looks.drawing(lambda: (looks.state_of(run), _seconds_for(run.owner))):
         following = _follow(run, at_work)
         turn = following.catch_up(run)
@@ -152,13 +152,11 @@ def _draw_source(run: Run[Any], at_work: Team) -> None:
 
 def _draw_progress(run: Run[Any], turn: Turn, following: Following, at_work: Team) -> None:
     request = run.waiting_for  # looked at once: the run goes on meanwhile
-    label, level = _describe_doing(turn), choices.level()
-    if run.stopping:
-        label = "Stopping"
+    label, level = _describe_run(run, turn), choices.level()
     unfolded = len(at_work.agents) > 1
     has_transcript = level != "answer"
     if has_transcript:
-        icon = ":material/pending:" if request else "spinner"
+        icon = ":material/pending:" if request else None if run.ended else "spinner"
         # By its key it stays as the person left it, whatever its label says by then.
         key = f"live-{run.id}"
         with st.expander(label, key=key, type="compact", icon=icon, expanded=unfolded):
@@ -246,6 +244,12 @@ def _draw_said_last(turn: Turn, *, whole: bool, above: Level | None) -> None:
     stands_above = above is not None and is_whole(last, above)
     if not stands_above:
         draw.draw(last, "everything")
+
+
+def _describe_run(run: Run[Any], turn: Turn) -> str:
+    if run.ended:  # and a dialog is open: once it is closed, the page is drawn with what is stored
+        return "Done"
+    return "Stopping" if run.stopping else _describe_doing(turn)
 
 
 def _describe_doing(turn: Turn) -> str:

@@ -123,7 +123,7 @@ def list_starters(there: Collection) -> list[str]:
     return _from_headings(there.id, there.name, there.chunks)
 
 
-@st.dialog(_STARTERS, on_dismiss=dialogs.close)
+@dialogs.dialog(_STARTERS)
 def _change(there: Collection) -> None:
     with st.form("starters", border=False):
         text = st.text_area(

@@ -107,7 +107,7 @@ def _open(chat_id: str | None, collection: Collection) -> None:
     dialogs.ask(_NARROW)
 
 
-@st.dialog("Narrow the next questions", on_dismiss=dialogs.close)
+@dialogs.dialog("Narrow the next questions")
 def _narrow(collection: Collection, chat_id: str | None) -> None:
     key = _key(chat_id, collection)
     size = figures.count(collection.documents, "document")

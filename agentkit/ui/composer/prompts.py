@@ -68,7 +68,7 @@ def draw_dialog(uses: Uses) -> None:
         _library(uses)
 
 
-@st.dialog(PROMPTS, on_dismiss=dialogs.close)
+@dialogs.dialog(PROMPTS)
 def _library(uses: Uses) -> None:
     name, view = dialogs.read_open()
     if name != PROMPTS:  # it was just closed

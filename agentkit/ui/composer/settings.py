@@ -114,7 +114,7 @@ def _fill(chat_id: str | None, now: ChatSettings) -> None:
         st.session_state[_key(chat_id, name)] = value
 
 
-@st.dialog(_DIALOG, on_dismiss=dialogs.close)
+@dialogs.dialog(_DIALOG)
 def _draw_dialog(question: Question, there: Sequence[str]) -> None:
     chat_id = question.chat_id
     st.caption("They hold for all questions of this chat from the next one on, and stay with it.")

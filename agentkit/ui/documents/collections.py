@@ -105,7 +105,7 @@ def _draw_dialog() -> None:
             transfer.draw_dialog()
 
 
-@st.dialog("New collection", on_dismiss=dialogs.close)
+@dialogs.dialog("New collection")
 def _create() -> None:
     with st.form("create-collection", border=False):
         name = st.text_input(
@@ -117,7 +117,7 @@ def _create() -> None:
         _change_named(lambda: state.workspace().library.create_collection(state.owner(), name))
 
 
-@st.dialog("Rename the collection", on_dismiss=dialogs.close)
+@dialogs.dialog("Rename the collection")
 def _rename(collection: Collection) -> None:
     with st.form("rename-collection", border=False):
         name = st.text_input(
@@ -143,7 +143,7 @@ def _change_named(change: Callable[[], Collection]) -> None:
     st.rerun()
 
 
-@st.dialog("Delete the collection?", on_dismiss=dialogs.close)
+@dialogs.dialog("Delete the collection?")
 def _delete(collection: Collection) -> None:
     st.markdown(
         f"**{markdown.literal(collection.name)}** goes with"

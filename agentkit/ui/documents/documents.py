@@ -240,7 +240,7 @@ def _retry_label(statuses: Iterable[str]) -> str:
     return f"Retry {', '.join(parts)}"
 
 
-@st.dialog("Delete documents?", on_dismiss=dialogs.close)
+@dialogs.dialog("Delete documents?")
 def _delete(chosen: Documents) -> None:
     names = [f"- {markdown.literal(one.name)}" for one in chosen[:8]]
     if len(chosen) > len(names):
@@ -257,7 +257,7 @@ def _delete(chosen: Documents) -> None:
         st.rerun()
 
 
-@st.dialog("Tags", on_dismiss=dialogs.close)
+@dialogs.dialog("Tags")
 def _tag(collection: Collection, chosen: Documents) -> None:
     library, owner = state.workspace().library, state.owner()
     there = sorted({tag for one in chosen for tag in one.tags})

@@ -14,7 +14,7 @@ from agentkit import runs
 from agentkit.core.given import pick
 from agentkit.runs import Run
 from agentkit.ui.documents.tally import WORDS, Tally, same_content, summary
-from agentkit.ui.shared import looks, state
+from agentkit.ui.shared import dialogs, looks, state
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.text import figures, markdown
 
@@ -62,7 +62,7 @@ def _draw_live(kind: str, run_ids: list[str]) -> None:
     """
     live = [run for run_id in run_ids if (run := state.find_run(run_id))]
     if len(live) < len(run_ids):
-        st.rerun()
+        dialogs.redraw()
     with looks.drawing(lambda: looks.state_of(*live)):
         for run in live:
             tally = _read_watched(kind).setdefault(run.id, Tally(run.size))
@@ -79,7 +79,7 @@ def _draw_page_again(watched: Mapping[str, Tally]) -> None:
     """
     moved, at = st.session_state.get(_DRAWN, (0, 0.0))
     if _count_moves(watched) != moved and (not moved or time.monotonic() - at >= _FOLLOW_S):
-        st.rerun()
+        dialogs.redraw()
 
 
 def _count_moves(watched: Mapping[str, Tally]) -> int:
@@ -91,7 +91,7 @@ def _read_anew(tally: Tally) -> None:
     """Draw the page once more after the end: what stands on it already may have been read before
     that.
     """
-    if not tally.shown_since:
+    if not tally.shown_since and not dialogs.is_drawn():
         tally.shown_since = True
         st.rerun()
 

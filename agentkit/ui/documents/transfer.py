@@ -80,7 +80,7 @@ def take_arrived() -> list[str]:
     return names
 
 
-@st.dialog("Export the collection", on_dismiss=dialogs.close)
+@dialogs.dialog("Export the collection")
 def _export(collection: Collection) -> None:
     st.markdown(
         f"**{markdown.literal(collection.name)}** as one file:"
@@ -104,7 +104,7 @@ def _export(collection: Collection) -> None:
     _close_when_started()
 
 
-@st.dialog("Import a collection", on_dismiss=dialogs.close)
+@dialogs.dialog("Import a collection")
 def _import() -> None:
     st.file_uploader("File", type="zip", max_upload_size=_LARGEST_MB, key="import-file")
     st.caption(
@@ -168,7 +168,8 @@ def _draw_live(run_ids: list[str]) -> None:
     for run_id in run_ids:
         run = state.find_run(run_id)
         if run is None or run.ended:
-            st.rerun()
+            dialogs.redraw()
+            continue
         with st.container(
             horizontal=True, vertical_alignment="center", border=True, key=f"transfer-{run.id}"
         ):

@@ -20,7 +20,7 @@ from agentkit.teams import Answer, Question, Team
 from agentkit.ui.chat.comparing import Side, find_differences, tabulate
 from agentkit.ui.chat.live import pace_looks
 from agentkit.ui.evaluations import choosing
-from agentkit.ui.shared import looks, state
+from agentkit.ui.shared import dialogs, looks, state
 from agentkit.ui.steps.following import Following, follow
 from agentkit.ui.steps.transcript import View, draw_transcript
 from agentkit.ui.steps.turns import Turn
@@ -130,7 +130,7 @@ def _goes_on(run_id: str) -> bool:
 
 def _draw_sides(run_ids: Sequence[str], again: bool) -> None:
     if again and not any(map(_goes_on, run_ids)):
-        st.rerun()
+        dialogs.redraw()
     known = [run for run_id in run_ids if (run := state.find_run(run_id))]
     with looks.drawing(lambda: looks.state_of(*known)):
         _draw_both(run_ids, again)

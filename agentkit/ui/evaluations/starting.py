@@ -14,7 +14,7 @@ from agentkit.ledger.evaluations.results import AT_ONCE, KIND, count_cited, coun
 from agentkit.retrieval.store.questions import QuestionSet
 from agentkit.runs import Run
 from agentkit.ui.evaluations import choosing, results, watch, words
-from agentkit.ui.shared import state
+from agentkit.ui.shared import dialogs, state
 from agentkit.ui.text import figures, markdown
 
 _POLL_S = 0.5
@@ -147,7 +147,8 @@ def _draw_live(run_ids: Sequence[str]) -> None:
     for run_id in run_ids:
         run = state.find_run(run_id)
         if run is None or run.ended:
-            st.rerun()
+            dialogs.redraw()
+            continue
         _draw_progress(run)
 
 

@@ -15,7 +15,7 @@ from agentkit.ledger.evaluations.results import KIND
 from agentkit.retrieval.store.questions import QuestionSet
 from agentkit.ui.documents import progress
 from agentkit.ui.evaluations import choosing, words
-from agentkit.ui.shared import state
+from agentkit.ui.shared import dialogs, state
 from agentkit.ui.text import figures, markdown
 
 _CHANGED: Mapping[Cause, str] = {
@@ -57,7 +57,7 @@ def _draw_live(run_ids: Sequence[str]) -> None:
     """That teams are tried; the page is drawn anew when one of these ends."""
     live = {run.id for run in runs.live(state.owner(), kind=KIND)}
     if not live.issuperset(run_ids):
-        st.rerun()
+        dialogs.redraw()
     st.caption(":material/hourglass_top: A question set is being put to a team.")
     _draw_way("")
 

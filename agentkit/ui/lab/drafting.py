@@ -22,7 +22,7 @@ from agentkit.ui.documents import progress
 from agentkit.ui.evaluations import choosing
 from agentkit.ui.lab import marks
 from agentkit.ui.lab import questions as lab_questions
-from agentkit.ui.shared import state
+from agentkit.ui.shared import dialogs, state
 from agentkit.ui.text import figures, markdown, times
 from agentkit.workspace.question_sets import drafting
 from agentkit.workspace.question_sets.drafting import DraftCost, Drafted
@@ -130,7 +130,8 @@ def _draw_live(run_ids: Sequence[str]) -> None:
     for run_id in run_ids:
         run = state.find_run(run_id)
         if run is None or run.ended:
-            st.rerun()
+            dialogs.redraw()
+            continue
         _draw_progress(run)
 
 

@@ -245,7 +245,7 @@ def _draw_dialog() -> None:
             _discard(status)
 
 
-@st.dialog("Use this version?", on_dismiss=dialogs.close)
+@dialogs.dialog("Use this version?")
 def _use(status: VersionStatus) -> None:
     first = ""
     if status.missing:
@@ -263,7 +263,7 @@ def _use(status: VersionStatus) -> None:
         st.rerun()
 
 
-@st.dialog("Discard this version?", on_dismiss=dialogs.close)
+@dialogs.dialog("Discard this version?")
 def _discard(status: VersionStatus) -> None:
     st.markdown(
         f"**{describe_cut(status.version)}** goes with {figures.count(status.chunks, 'chunk')} and"

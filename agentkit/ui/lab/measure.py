@@ -20,7 +20,7 @@ from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.store.questions import Measurement, QuestionSet
 from agentkit.ui.documents import progress
 from agentkit.ui.lab import drafting, new_sets, parts, questions, results, watch
-from agentkit.ui.shared import state
+from agentkit.ui.shared import dialogs, state
 from agentkit.ui.text import figures, markdown
 from agentkit.workspace.measuring import KIND
 
@@ -150,7 +150,8 @@ def _draw_live(run_ids: list[str]) -> None:
     for run_id in run_ids:
         run = state.find_run(run_id)
         if run is None or run.ended:
-            st.rerun()
+            dialogs.redraw()
+            continue
         done = sum(isinstance(recorded.event, Retrieved) for recorded in run.events())
         with st.container(border=True, key=f"measure-{run.id}", gap="xsmall"):
             with st.container(horizontal=True, vertical_alignment="center"):

@@ -95,7 +95,7 @@ def _draw_origin(chosen: QuestionSet, collection: Collection) -> None:
             )
 
 
-@st.dialog("Rename the question set", on_dismiss=dialogs.close)
+@dialogs.dialog("Rename the question set")
 def _rename(chosen: QuestionSet) -> None:
     with st.form("rename-set", border=False):
         name = st.text_input("Name", value=chosen.name, max_chars=120, key="set-new-name")
@@ -110,7 +110,7 @@ def _rename(chosen: QuestionSet) -> None:
         st.rerun()
 
 
-@st.dialog("Delete the question set?", on_dismiss=dialogs.close)
+@dialogs.dialog("Delete the question set?")
 def _delete(chosen: QuestionSet) -> None:
     st.markdown(
         f"**{markdown.literal(chosen.name)}** goes with"

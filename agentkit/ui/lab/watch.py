@@ -15,7 +15,7 @@ from agentkit.retrieval.store.courses import Cause, Course
 from agentkit.retrieval.store.questions import QuestionSet
 from agentkit.ui.documents import progress
 from agentkit.ui.lab import results, worth
-from agentkit.ui.shared import state
+from agentkit.ui.shared import dialogs, state
 from agentkit.ui.text import figures, markdown
 from agentkit.workspace.measuring import KIND
 
@@ -67,7 +67,8 @@ def _draw_live(run_ids: Sequence[str]) -> None:
     live = {run.id: run for run in runs.live(state.owner(), kind=KIND)}
     for run_id in run_ids:
         if run_id not in live:
-            st.rerun()
+            dialogs.redraw()
+            continue
         title = markdown.literal(live[run_id].title)
         st.caption(f":material/hourglass_top: Measuring {title}")
 

@@ -15,7 +15,7 @@ from agentkit.ledger.comparing import Comparison, Side
 from agentkit.ledger.sides import read_side
 from agentkit.ui.runs import differences, overview, words
 from agentkit.ui.runs.differences import Group, Row
-from agentkit.ui.shared import components, state
+from agentkit.ui.shared import components, dialogs, state
 from agentkit.ui.shared.state import PAGES
 from agentkit.ui.text import figures, markdown, times
 
@@ -130,7 +130,7 @@ def _draw_going_on(name: str, side: Side) -> bool:
 def _wait(run_id: str) -> None:
     """Draw the page anew once the run has ended."""
     if has_ended(run_id):
-        st.rerun()
+        dialogs.redraw()
 
 
 def has_ended(run_id: str) -> bool:

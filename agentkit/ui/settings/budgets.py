@@ -85,7 +85,7 @@ def _describe(budget: Budget) -> str:
     return markdown.literal(f"{whose}, warns at {budget.warn_at:.0%}{zone}")
 
 
-@st.dialog(_REMOVE, on_dismiss=dialogs.close)
+@dialogs.dialog(_REMOVE)
 def _remove(budget: Budget) -> None:
     st.markdown(
         f"**{_name(budget)}** :small[{_describe(budget)}] no longer warns nor stops anything."
@@ -100,7 +100,7 @@ def _remove(budget: Budget) -> None:
         st.rerun()
 
 
-@st.dialog(_SET, on_dismiss=dialogs.close)
+@dialogs.dialog(_SET)
 def _set_budget() -> None:
     with st.form("budget", border=False):
         scope = _choose("Of", _SCOPES, "month", "budget-scope")

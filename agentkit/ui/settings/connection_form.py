@@ -28,7 +28,7 @@ _ABOUT_RERANKING = (
 )
 
 
-@st.dialog("Model connection", on_dismiss=dialogs.close)
+@dialogs.dialog("Model connection")
 def edit(connection: Connection, known: Sequence[Connection]) -> None:
     """Ask for a connection; a new one may not have the name of one that is known."""
     new = not connection.name
@@ -189,7 +189,7 @@ def _save(connection: Connection, name: str, filled: Filled) -> None:
     st.rerun()
 
 
-@st.dialog("Delete the connection?", on_dismiss=dialogs.close)
+@dialogs.dialog("Delete the connection?")
 def delete(connection: Connection) -> None:
     """Ask whether a connection is to be forgotten."""
     st.markdown(

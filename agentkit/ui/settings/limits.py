@@ -149,7 +149,7 @@ def format_value(value: float | None) -> str:
     return f"{value:,.10f}".rstrip("0").rstrip(".")
 
 
-@st.dialog("Change a limit", on_dismiss=dialogs.close)
+@dialogs.dialog("Change a limit")
 def _change(name: str, limit: Limit) -> None:
     settings = state.workspace().settings
     value, default = getattr(settings, name), getattr(Settings(), name)

@@ -218,7 +218,7 @@ def _remove(price_id: str) -> None:
         st.toast(markdown.literal(str(error)), icon=":material/error:")
 
 
-@st.dialog("Enter a price", on_dismiss=dialogs.close)
+@dialogs.dialog("Enter a price")
 def _enter(known: Sequence[PricedModel]) -> None:
     servers = list(dict.fromkeys(map(attrgetter("provider"), known)))
     models = dict.fromkeys(map(attrgetter("model"), known))
@@ -288,7 +288,7 @@ def _save(entry: OwnPrice) -> None:
         st.rerun()
 
 
-@st.dialog("Price old calls anew", width="medium", on_dismiss=dialogs.close)
+@dialogs.dialog("Price old calls anew", width="medium")
 def _price_anew() -> None:
     st.caption(
         "Each call gets the price of its day as it is known now: your own entries first, then the"

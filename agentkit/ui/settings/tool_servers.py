@@ -230,7 +230,7 @@ def _allow(servers: ToolServers, server: ToolServer, listed: Sequence[ListedTool
     st.rerun()
 
 
-@st.dialog(_ADD, on_dismiss=dialogs.close)
+@dialogs.dialog(_ADD)
 def _add(servers: ToolServers) -> None:
     """Ask for a server; nothing is started or sent."""
     kind = st.segmented_control(
@@ -295,7 +295,7 @@ def _save(servers: ToolServers, name: str, is_program: bool, given: tuple[str, s
     st.rerun()
 
 
-@st.dialog("Start this command?", on_dismiss=dialogs.close)
+@dialogs.dialog("Start this command?")
 def _confirm(servers: ToolServers, server: ToolServer) -> None:
     """The whole command, before it is started for the first time."""
     st.markdown(
@@ -322,7 +322,7 @@ def _confirm(servers: ToolServers, server: ToolServer) -> None:
         st.rerun()
 
 
-@st.dialog("Remove the MCP server?", on_dismiss=dialogs.close)
+@dialogs.dialog("Remove the MCP server?")
 def _remove(servers: ToolServers, server: ToolServer) -> None:
     st.markdown(
         f"**{markdown.literal(server.name)}** and what was allowed of it are forgotten. Teams that"

@@ -1,15 +1,51 @@
-"""Which dialog is open. It is kept in the session, so that an ingest that ends meanwhile does not
-close it, as long as what it was opened on is shown.
+"""Which dialog is open. It is kept in the session, so that a page that is drawn anew does not close
+it, as long as what it was opened on is shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, Literal, ParamSpec
 
 import streamlit as st
 
-_OPEN, _KEEP, _WHERE = "dialog", "dialog-keep", "dialog-where"
+_OPEN, _DRAWN, _KEEP = "dialog", "dialog-drawn", "dialog-keep"
+_WHERE = "dialog-where"
+P = ParamSpec("P")
+
+
+def dialog(
+    title: str, *, width: Literal["small", "medium", "large"] = "small"
+) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """The decorator for a function that draws a dialog which `ask` opens."""
+
+    def decorate(draw: Callable[P, None]) -> Callable[P, None]:
+        in_dialog = st.dialog(title, width=width, on_dismiss=close)(draw)
+
+        @wraps(draw)
+        def open_dialog(*args: P.args, **kwargs: P.kwargs) -> None:
+            st.session_state[_DRAWN] = True
+            in_dialog(*args, **kwargs)
+
+        return open_dialog
+
+    return decorate
+
+
+def is_drawn() -> bool:
+    """Whether a dialog is on the page."""
+    return _DRAWN in st.session_state
+
+
+def redraw() -> None:
+    """Draw the page anew, as something on it has ended or changed by itself.
+
+    While a dialog is on the page, that is left to the drawing that follows its closing: the browser
+    takes a dialog away until it has come again, and the focus and what is typed meanwhile are lost.
+    """
+    if not is_drawn():
+        st.rerun()
 
 
 def ask(name: str, subject: object = None) -> None:
@@ -30,12 +66,16 @@ def close() -> None:
     if keep:
         keep()
     st.session_state.pop(_OPEN, None)
+    st.session_state.pop(_DRAWN, None)
 
 
 def turn_to(**where: str) -> None:
     """Close the dialog if this names another page, or another chat, than the last drawing did: the
     browser's Back button leads there with the dialog open, whose fields are those of before.
+
+    The page is only now being drawn, so that no dialog is on it yet.
     """
+    st.session_state.pop(_DRAWN, None)
     before: dict[str, str] = st.session_state.get(_WHERE, {})
     if any(before.get(name, value) != value for name, value in where.items()):
         close()

@@ -86,7 +86,7 @@ def draw_call(call: ModelReplied, run_id: str, on_begun: Callable[[str], None] =
         _draw_form(call, run_id, on_begun)
 
 
-@st.dialog(_FROM_HERE, width="medium", on_dismiss=dialogs.close)
+@dialogs.dialog(_FROM_HERE, width="medium")
 def _draw_form(call: ModelReplied, run_id: str, on_begun: Callable[[str], None]) -> None:
     told = _read_told(call)
     st.caption(_HELP)

@@ -16,7 +16,7 @@ from agentkit.teams.built.document import TeamDocument
 from agentkit.teams.built.team import build_team
 from agentkit.ui.chat.live import pace_looks
 from agentkit.ui.composer import requests
-from agentkit.ui.shared import looks, state
+from agentkit.ui.shared import dialogs, looks, state
 from agentkit.ui.steps import draw
 from agentkit.ui.steps.flow import draw_flow
 from agentkit.ui.steps.following import follow
@@ -93,7 +93,7 @@ def _draw_tried(run_id: str, document: TeamDocument, dry: bool) -> None:
 def _draw_run(run: Run[Any], document: TeamDocument, dry: bool, again: bool) -> None:
     """What the team does; at the end the page is drawn once more, and looks no longer."""
     if again and run.ended:
-        st.rerun()
+        dialogs.redraw()
     with looks.drawing(lambda: looks.state_of(run)):
         _draw_doing(run, document, dry)
 

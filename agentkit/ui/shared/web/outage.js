@@ -1,13 +1,14 @@
 let isOut = false;
 
-// The server gives charts and graphs their colours: they are drawn anew when the page turns dark or light.
+// The server gives charts and graphs their colours: they are drawn anew when the page turns dark or light. A dialog would be
+// gone until it is drawn again, so then the drawing that follows its closing does that.
 function watchGround(turned) {
     const app = document.querySelector(".stApp"), read = () => getComputedStyle(app).colorScheme;
     let ground = read();
     const observer = new MutationObserver(() => {
         if (read() === ground) return;
         ground = read();
-        turned();
+        if (!document.querySelector('[data-testid="stDialog"]')) turned();
     });
     observer.observe(app, { attributes: true, attributeFilter: ["class"] });
     return () => observer.disconnect();
