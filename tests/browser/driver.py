@@ -216,6 +216,12 @@ def still(part: Locator) -> None:
     part.evaluate(_STILL)
 
 
+def resize(page: Page, width: int, height: int) -> None:
+    """Give the window another size, and wait until the page has taken to it."""
+    page.set_viewport_size({"width": width, "height": height})
+    still(page.get_by_test_id("stMainBlockContainer"))
+
+
 def upload(uploader: Locator, given: FilePayload | Path) -> None:
     """Choose a file, and wait until the app has it: its name is shown before."""
     with uploader.page.expect_response(lambda response: response.request.method == "PUT"):

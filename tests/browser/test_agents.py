@@ -158,7 +158,7 @@ def _rejected(page: Page, server: OpenAIServer) -> None:
     driver.answered(page, turn)
     expect(turn).to_contain_text(f"As you wish ({REASON})")
     expect(turn.locator(".katex")).to_have_count(1)
-    page.set_viewport_size({"width": 400, "height": 850})
+    driver.resize(page, 400, 850)
     expect(turn.locator("table")).to_contain_text("$4.50")
     driver.settled(page)
     assert turn.locator("table").evaluate("table => table.scrollWidth > table.clientWidth"), (

@@ -108,7 +108,7 @@ def test_usage_is_asked_drawn_saved_and_taken_away(
     page.get_by_role("button", name="Write the SELECT").click()
     expect(page.get_by_text("4 rows.")).to_be_visible()  # with those of the writing itself
     expect(page.get_by_role("textbox", name="SELECT")).to_have_value(SELECT)
-    page.set_viewport_size({"width": 390, "height": 844})
+    driver.resize(page, 390, 844)
     driver.settled(page)
     assert page.evaluate(NO_WIDER)
     page.get_by_role("link", name="What was asked of the model").click()

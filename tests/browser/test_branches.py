@@ -60,7 +60,7 @@ def test_a_chat_branches_and_nothing_is_lost(app: App, page: Page, server: OpenA
     _go_on_and_back(page)
     _find_the_partial_answer(page, server)
     _edit_while_it_answers(page, server)
-    page.set_viewport_size({"width": 390, "height": 844})
+    driver.resize(page, 390, 844)
     _use_on_a_phone(page)
     _delete(page)
     _edit_by_keyboard(page)

@@ -153,13 +153,13 @@ def _compare(page: Page) -> None:
     expect(page.get_by_text(re.compile(r"^The first \d+ steps are the same"))).to_be_visible()
     driver.settled(page)
     assert violations(page, "two runs compared") == []
-    page.set_viewport_size({"width": 390, "height": 844})
+    driver.resize(page, 390, 844)
     one, other = (answer.locator(".side").nth(place).bounding_box() for place in (0, 1))
     assert one is not None
     assert other is not None
     assert other["y"] >= one["y"] + one["height"]
     assert not page.evaluate(WIDER)
-    page.set_viewport_size({"width": 1280, "height": 800})
+    driver.resize(page, 1280, 800)
     link = _part(page, "Steps").get_by_role("link", name=re.compile("of B$")).first
     link.focus()
     page.keyboard.press("Enter")

@@ -80,7 +80,7 @@ def test_a_chat_goes_out_and_comes_back(
     whole = _download(page, "JSON", tmp_path)
     assert whole.name.endswith(".chat.json")
 
-    page.set_viewport_size({"width": 390, "height": 844})
+    driver.resize(page, 390, 844)
     page.get_by_test_id("stExpandSidebarButton").click()
     opens = page.get_by_role("button", name="Import a chat")
     opens.focus()

@@ -94,7 +94,7 @@ def test_pictures_go_with_a_question_and_stay_with_it(
     page.keyboard.press("Escape")
     assert page.evaluate(_NO_WIDER)
 
-    page.set_viewport_size({"width": 1400, "height": 900})
+    driver.resize(page, 1400, 900)
     turn.locator("a[href^='#cite-']").first.click()
     page.get_by_role("button", name="Ask about this page").click()
     expect(tray.get_by_alt_text("kettle.pdf, p. ")).to_be_visible()
@@ -102,7 +102,7 @@ def test_pictures_go_with_a_question_and_stay_with_it(
     assert shown(server.chats[-1]) == 1
     assert "kettle.png" in str(server.chats[-1]["messages"])
 
-    page.set_viewport_size({"width": 390, "height": 844})
+    driver.resize(page, 390, 844)
     driver.settled(page)
     field = page.get_by_test_id("stChatInput").locator("input[type=file]")
     large, small = picture("green", 10_000, 10_000), picture("green")

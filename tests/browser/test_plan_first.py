@@ -62,8 +62,8 @@ def _field(turn: Locator, label: str) -> Locator:
     return turn.get_by_role("textbox", name=label, exact=True)
 
 
-def _press(turn: Locator, name: str) -> None:
-    turn.get_by_role("button", name=name, exact=True).click()
+def _press(turn: Locator, name: str, held_ms: float = 0) -> None:
+    turn.get_by_role("button", name=name, exact=True).click(delay=held_ms)
 
 
 def _change(page: Page, turn: Locator) -> None:
@@ -81,13 +81,13 @@ def _change(page: Page, turn: Locator) -> None:
     given.fill("24 * 60 - 1300")
     given.press("Enter")
     expect(turn.get_by_role("button", name="Run this plan")).to_be_enabled()
-    page.set_viewport_size({"width": 390, "height": 800})
-    _press(turn, "Move #E3 up")
+    driver.resize(page, 390, 800)
+    _press(turn, "Move #E3 up", held_ms=250)  # longer than the page takes to follow what is written
     expect(turn.get_by_role("textbox", name="Input of")).to_have_count(2)
     expect(turn.get_by_role("textbox").nth(1)).to_have_value("24 * 60 - 1300")
     width = page.evaluate("() => document.documentElement.scrollWidth")
     assert width <= 390
-    page.set_viewport_size({"width": 1280, "height": 800})
+    driver.resize(page, 1280, 800)
 
 
 def _is_stored(turn: Locator) -> None:

@@ -39,7 +39,7 @@ def server() -> Iterator[OpenAIServer]:
 
 def _choose_follow_ups(app: App, page: Page, way: str, kept: str) -> None:
     """By the settings, and back to the chat once that is kept, which nothing on the page tells."""
-    page.set_viewport_size({"width": 1400, "height": 950})
+    driver.resize(page, 1400, 950)
     driver.go(page, "Settings")
     page.get_by_role("radio", name=way, exact=True).click()
     expect(page.get_by_role("radio", name=way, exact=True)).to_be_checked()
@@ -50,7 +50,7 @@ def _choose_follow_ups(app: App, page: Page, way: str, kept: str) -> None:
         page.wait_for_timeout(100)
     assert f'"followups": "{kept}"' in chosen.read_text()
     driver.go(page, "Chat")
-    page.set_viewport_size({"width": 390, "height": 844})
+    driver.resize(page, 390, 844)
 
 
 def _hears_keys(page: Page) -> None:
@@ -130,7 +130,7 @@ def test_prompts_starters_and_follow_ups(app: App, page: Page) -> None:
     turn = page.locator("[class*='st-key-turn-']").filter(has_text=ASKED).last
     driver.answered(page, turn)
 
-    page.set_viewport_size({"width": 390, "height": 844})
+    driver.resize(page, 390, 844)
     chip = page.get_by_role("button", name="What is said about “Storing leaves”?")
     expect(chip).to_be_visible()
     assert page.evaluate(_NO_WIDER)

@@ -69,7 +69,7 @@ def test_marks_tell_what_goes_on_without_being_asked(
 
     server.go_on.clear()
     driver.new_chat(page)
-    page.set_viewport_size({"width": 390, "height": 844})  # the same on a phone
+    driver.resize(page, 390, 844)  # the same on a phone
     unfold, other = page.get_by_test_id("stExpandSidebarButton"), "When does the ferry leave?"
     _half_written(page, other)
     unfold.click()

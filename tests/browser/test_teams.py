@@ -172,9 +172,9 @@ def test_a_discussion_ends_in_a_vote(teams: Page, app: App, server: OpenAIServer
     try_it(page)
     expect(page.get_by_text("(3 of 3 votes)")).to_be_visible()
     driver.settled(page)
-    page.set_viewport_size({"width": 390, "height": 844})
+    driver.resize(page, 390, 844)
     assert page.evaluate(_NO_WIDER)
-    page.set_viewport_size({"width": 1400, "height": 950})
+    driver.resize(page, 1400, 950)
     document = json.loads(take_away(page, "JSON"))
     assert document["flow"]["stages"][1]["counted"] == "ballot"
     script = take_away(page, "Python script")

@@ -1,4 +1,4 @@
-let chat = null, answering = false, following = false, lastTop = 0, movedAt = -1e9;
+let chat = null, answering = false, following = false, lastTop = 0, isMoving = false, movedAt = -1e9;
 let version = null;  // the class of the button that led to another version of a turn
 let opener = null, wanted = "", open = false, held = null;  // of the source that is beside an answer
 
@@ -32,6 +32,11 @@ const lineAgain = (part, main) => {
     return () => part.isConnected ? part : (part = alike()[nth] ?? part).isConnected ? part : null;
 };
 const BACK = new Set(["ArrowUp", "PageUp", "Home"]), FORTH = new Set(["ArrowDown", "PageDown", "End", " ", "Tab"]);
+// A page that moves between the press and its end would let it miss what is pressed. Kept here, as a drawing may come in between.
+let isPressing = false;
+for (const name of ["pointerdown", "pointerup", "pointercancel"]) {
+    document.addEventListener(name, () => { isPressing = name === "pointerdown"; }, { capture: true, passive: true });
+}
 // Tab leads either way: by where the page went, it is seen whether somebody went up.
 const isTyping = (part) => part instanceof Element && part.closest("input, textarea, select, [contenteditable]") !== null;
 
@@ -44,7 +49,8 @@ function start({ data, setTriggerValue, parentElement }) {
         jump.hidden = !data.answering || following || below() < 100;
     };
     const toEnd = () => {
-        if (following && below() >= 1) main.scrollTo({ top: main.scrollHeight });
+        if (following && main.scrollTop < lastTop) scrolled();  // where somebody went up, and it is not told yet
+        if (following && !isPressing && below() >= 1) main.scrollTo({ top: main.scrollHeight });
         offer();
     };
     const isFirst = chat === null, begins = data.chat !== chat;
@@ -81,7 +87,7 @@ function start({ data, setTriggerValue, parentElement }) {
     const scrolled = () => {
         const up = main.scrollTop < lastTop;
         lastTop = main.scrollTop;
-        if (performance.now() - movedAt < 1000 && (data.answering || following)) {
+        if ((isMoving || performance.now() - movedAt < 1000) && (data.answering || following)) {
             following = up ? false : following || below() < 100;
             const read = following ? null : firstInView(LINES, main);
             held = read ? { find: lineAgain(read, main), top: read.getBoundingClientRect().top } : null;
@@ -92,10 +98,15 @@ function start({ data, setTriggerValue, parentElement }) {
         const key = isTyping(event.target) && event.key !== "Tab" ? "" : event.key;
         const byKey = BACK.has(key) || FORTH.has(key), byBar = event.type === "pointerdown" && event.target === main;
         if (!byKey && !byBar && event.type !== "wheel" && event.type !== "touchmove") return;
-        movedAt = performance.now();
+        isMoving = true;  // until a frame has shown it, however busy the browser is
+        requestAnimationFrame(() => {
+            isMoving = false;
+            movedAt = performance.now();
+        });
         if ((event.deltaY < 0 || BACK.has(key)) && main.scrollTop > 0) following = false;
     };
     jump.onclick = () => {
+        lastTop = main.scrollTop;
         following = true;
         toEnd();
     };
