@@ -34,7 +34,7 @@ const lineAgain = (part, main) => {
 const BACK = new Set(["ArrowUp", "PageUp", "Home"]), FORTH = new Set(["ArrowDown", "PageDown", "End", " ", "Tab"]);
 // A page that moves between the press and its end would let it miss what is pressed. Kept here, as a drawing may come in between.
 let isPressing = false;
-for (const name of ["pointerdown", "pointerup", "pointercancel"]) {
+for (const name of ["pointerdown", "pointerup", "pointercancel", "contextmenu"]) {  // a menu may keep the release to itself
     document.addEventListener(name, () => { isPressing = name === "pointerdown"; }, { capture: true, passive: true });
 }
 // Tab leads either way: by where the page went, it is seen whether somebody went up.
